@@ -65,7 +65,7 @@ def incumbents(
     limit: int = Patience.limit,
     share: float = Patience.share,
 ) -> Iterator[Incumbent]:
-    """Yield an `Incumbent` (store of best points) for each penalty, with one meter."""
+    """Yield an `Incumbent` (best points so far) per penalty, with joint pass counts."""
     problem, joint_recorder = metered(center_targets(problem), callback)
     for regularizer in regularizers:
         penalized = replace(problem, regularizer=regularizer)

@@ -93,16 +93,16 @@ class DCSolution(Solution):
 class TailDC:
     r"""Solver "dc" for kernel weights whose combined kernel has a bounded tail sum.
 
-    Minimizes :math:`\sum_i \ell(y_i, z_i) + \frac{\alpha}{2} \sum_m \|f_m\|^2 / \mu_m`
-    subject to :math:`\frac1n \sum_{j > \theta} \lambda_j(\sum_m \mu_m K_m) \le 1`
-    (Cortes, Kloft and Mohri, NIPS 26, 2013). The tail sum is concave in the weights, so
-    it lies below :math:`\langle v, \mu \rangle`, :math:`v_m = \frac1n
-    (\operatorname{tr} K_m - \sum_j u_j^\top K_m u_j)`, and touches it where the u_j are
-    its leading eigenvectors. Each of at most `max_iter` steps solves the lp-norm
-    problem with :math:`\|(\mu_m v_m)_m\|_p \le 1` by `solver`, scales the weights up to
-    the true constraint and linearizes again, until the objective decreases by at most
-    the share `tol`. The objective falls in every step; the result is the best
-    stationary point of `n_starts` starts, without a gap for the whole problem.
+    Minimizes :math:`\sum_i \ell(y_i, f(x_i) + b) + \frac{\alpha}{2} \sum_m \|f_m\|^2 /
+    \mu_m` subject to :math:`\frac1n \sum_{j > \theta} \lambda_j(\sum_m \mu_m K_m) \le
+    1` (Cortes, Kloft and Mohri, NIPS 26, 2013). The tail sum is concave in the weights:
+    it is at most :math:`\langle v, \mu \rangle`, :math:`v_m = \frac1n
+    (\operatorname{tr} K_m - \sum_j u_j^\top K_m u_j)`, for theta orthonormal u_j, and
+    equal for the leading eigenvectors. Each step solves the lp-norm problem with
+    :math:`\|(\mu_m v_m)_m\|_p \le 1` by `solver`, scales the weights up to the true
+    constraint and linearizes again, until the objective decreases by at most the share
+    `tol`. The objective never rises; the result is the best stationary point of
+    `n_starts` starts, without a gap for the whole problem.
     """
 
     solver: Solver

@@ -39,11 +39,11 @@ class HessianMKL(WeightSolver):
     def _make_step(
         self, oracle: WeightOracle, init: Solution | None, expansion: Expansion | None
     ) -> Step:
-        """Return the step function, starting at weights of `init` or equal ones."""
+        """Return the step function, started at weights of `init` or equal weights."""
         weights, point = first_weights(oracle, init), None
 
         def step() -> Status | None:
-            """Evaluate J at the first weights; in later calls, take a Newton step."""
+            """Evaluate the optimum J first; in later calls, take a Newton step."""
             nonlocal point
             if point is None:
                 point = oracle.evaluate(weights, self.tol)

@@ -33,10 +33,10 @@ class IterativeShrinkage:
     each kernel (Suzuki and Tomioka, METR 2009-45, section 4.1, where SpicyMKL's loss is
     replaced by its tangent). The intercept b is the best one for f, where the paper
     moves it along the slope. With `momentum` the tangent is at a point beyond the last
-    model (Beck and Teboulle, SIAM J. Imaging Sciences 2, 2009), until the objective
-    increases (O'Donoghue and Candes, Found. Comput. Math. 15, 2015). Every step is a
-    pass over all Gram matrices and certifies the relative gap, which decreases at best
-    as the inverse square of the number of steps.
+    model (Beck and Teboulle, SIAM J. Imaging Sciences 2, 2009), with restarts when the
+    objective increases (O'Donoghue and Candes, Found. Comput. Math. 15, 2015). Every
+    step is a pass over all Gram matrices and certifies the relative gap, which
+    decreases at best as the inverse square of the number of steps.
     """
 
     tol: float = 1e-3
@@ -76,7 +76,7 @@ class IterativeShrinkage:
 
 
 def _forms(functions: Array) -> Array:
-    """Return the squared norms of functions, given as a pair (coefs, values)."""
+    """Return the squared norm of each kernel's function, given as (coefs, values)."""
     squares: Array = np.einsum("mi,mi->m", *functions)
     return np.maximum(squares, 0.0)
 
@@ -190,7 +190,7 @@ class _Tangents:
     def _offer(
         self, functions: Array, norms: Array, b: Array, objective: float
     ) -> None:
-        """Offer the model with these functions to the incumbent."""
+        """Offer a model to the incumbent, which stores the best model."""
         kernels = np.flatnonzero(norms)
         coefs = functions[0, kernels].reshape(-1, *self.problem.y.shape)
         ones = np.ones(kernels.size)

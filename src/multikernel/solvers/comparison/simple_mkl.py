@@ -42,7 +42,7 @@ class SimpleMKL(WeightSolver):
     def _make_step(
         self, oracle: WeightOracle, init: Solution | None, expansion: Expansion | None
     ) -> Step:
-        """Return the step function, starting at weights of `init` or equal ones."""
+        """Return the step function, started at weights of `init` or equal weights."""
         return _ReducedGradient(oracle, self.tol, first_weights(oracle, init)).step
 
 
@@ -57,7 +57,7 @@ class _ReducedGradient:
     point: OraclePoint | None = None
 
     def step(self) -> Status | None:
-        """Evaluate J at the first weights; in later calls, take a gradient step."""
+        """Evaluate the optimum J first; in later calls, take a gradient step."""
         if self.point is None:
             self.point = self.oracle.evaluate(self.first, self.precision)
             return None
@@ -81,7 +81,7 @@ class _ReducedGradient:
         return Status.STALLED if self.precision < SMALLEST_GAP else None
 
     def _look_closer(self, point: OraclePoint) -> OraclePoint:
-        """Evaluate J at the same weights again, with a tenth of the tolerance."""
+        """Evaluate the optimum J again at a point, with a tenth of the tolerance."""
         self.share *= 0.1
         return self.oracle.evaluate(point.weights, self.precision)
 
@@ -91,7 +91,7 @@ class _ReducedGradient:
         return self.share * max(self.tol, min(self.oracle.incumbent.gap, FIRST_GAP))
 
     def _evaluate(self, start: OraclePoint, move: Array, step: float) -> OraclePoint:
-        """Evaluate J at the weights of `start` plus `step` times `move`."""
+        """Evaluate the optimum J at the weights of `start` plus `step` * `move`."""
         weights = moved_weights(start.weights, step * move)
         return self.oracle.evaluate(weights, self.precision)
 

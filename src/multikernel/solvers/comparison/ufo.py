@@ -190,7 +190,7 @@ class _SlopeSum:
             )
 
     def _publish(self) -> None:
-        """Offer minus the mean slope as a dual point, and the model it determines."""
+        """Offer minus the mean slope, a dual point, and its model to the incumbent."""
         problem, share = self.problem, 1.0 / self.epochs
         rho = project_dual(problem, share * self.coefs.T.reshape(problem.y.shape))
         # Sums of changes accumulate rounding errors, so they are recomputed once per

@@ -231,10 +231,10 @@ and the smallest ridge above rounding errors in `least_shift`."""
 
 @dataclass(frozen=True, eq=False)
 class _Traces:
-    """Sums of the absolute diagonals of all S K S, and traces of all P S K S P."""
+    """Sums of absolute diagonals of the weighted kernels, and traces if whitened."""
 
-    raw: Array
-    whitened: Array
+    raw: Array  # sums of |diag(S K S)|
+    whitened: Array  # traces of P S K S P
 
 
 def _traces(stack: GramStack, whitening: Whitening) -> _Traces:

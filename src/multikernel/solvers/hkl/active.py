@@ -76,7 +76,7 @@ def _sizes(rows: Array) -> Array:
 
 
 def _mixer(rows: Array) -> Array | None:
-    """Return M such that the rows of M^T rows are independent; None if rows are."""
+    """Return M such that the rows of M^T `rows` are independent; None if `rows` are."""
     directions, sizes, _ = np.linalg.svd(rows, full_matrices=False)
     # Smaller singular values are rounding errors.
     positive = sizes > 1e-7 * sizes.max(initial=0.0)
@@ -170,7 +170,7 @@ class StoredNodes:
 
 
 class ActiveSet:
-    """Nodes J that a search has visited, closed under ancestors."""
+    """Nodes that a search has visited (the set J), closed under ancestors."""
 
     # Nodes whose own kernel violates the necessary condition, and all their ancestors,
     # take part in the reduced problem; arrays of nodes and features refer to these. The
@@ -201,7 +201,7 @@ class ActiveSet:
         roots = self.known.numbers(dict.fromkeys(graph.roots()))
         self.frontier = self.known.ask(roots)
         self._met: Indices = np.zeros(0, dtype=np.intp)
-        """Number of parents of each node that are in J."""
+        """Number of visited parents of each node."""
         shares = self._shares if problem.fit_intercept else None
         self._held = StoredNodes(self.samples, self.known, shares)
         self._vector: Array | None = None
@@ -246,7 +246,7 @@ class ActiveSet:
         return of_node if mixer is None else np.asarray(mixer @ of_node)
 
     def visit(self, nodes: Indices) -> None:
-        """Add frontier nodes to J; nodes of many features enter the reduced problem."""
+        """Visit frontier nodes; nodes of many features join the reduced problem."""
         self.idle = np.append(self.idle, nodes)
         children = self._count(nodes, 1)
         remaining = self.frontier[~self.known.among(self.frontier, nodes)]
@@ -256,14 +256,14 @@ class ActiveSet:
             self.add(wide)
 
     def _count(self, nodes: Indices, change: int) -> Indices:
-        """Add `change` to each child's number of parents in J; return the children."""
+        """Add `change` to the children's counts of visited parents; return children."""
         children = self.known.children(nodes)
         self._met = of_more(self._met, len(self.known), 0)
         np.add.at(self._met, children, change)
         return children
 
     def _ready(self, nodes: Indices) -> Indices:
-        """Return the distinct nodes among `nodes` whose parents are all in J."""
+        """Return the distinct nodes among `nodes` whose parents are all visited."""
         ready = nodes[self._met[nodes] == self.known.n_parents[nodes]]
         firsts = np.sort(np.unique(ready, return_index=True)[1])
         return self.known.ask(ready[firsts])

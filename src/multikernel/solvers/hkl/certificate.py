@@ -47,12 +47,12 @@ class SmoothedNorm:
 
     @cached_property
     def value(self) -> float:
-        """The smoothed norm at the point, the sum of d_v s_v for node weights d_v."""
+        """The smoothed norm: the sum of node weights times smooth norms `smooth`."""
         return float(self.active.weights @ self.smooth)
 
     @cached_property
     def rates(self) -> Array:
-        """The sums of d_v / s_v over the ancestors of every node."""
+        """The sums of node weights / `smooth` over the ancestors of every node."""
         return self.active.relation.T @ (self.active.weights / self.smooth)
 
     def curvature(self, *, above: bool = False) -> Array:
@@ -89,7 +89,7 @@ class SmoothedNorm:
 
 
 def smoothed_norm(active: ActiveSet, beta: Array, smoothing: Array) -> SmoothedNorm:
-    """Return the smoothed norm at a point; `smoothing` are the numbers epsilon_v."""
+    """Return the smoothed norm at `beta`; `smoothing` has one number for each node."""
     squares = squared_norms(active, beta)
     return SmoothedNorm(
         active, smoothing, beta, squares, np.sqrt(squares + smoothing**2)
@@ -144,7 +144,7 @@ class DualPoint:
     """Mean conjugates by multiple, cached because many bounds use the same point."""
 
     def value(self, problem: HullProblem, outside_bound: float) -> float:
-        """Return the dual value at a nearly best multiple; `outside_bound` is B(a)."""
+        """Return the dual value at the multiple that makes it nearly largest."""
         return self.scaled(problem, outside_bound)[1]
 
     def scaled(self, problem: HullProblem, outside_bound: float) -> tuple[float, float]:

@@ -59,7 +59,7 @@ class SmoothRisk:
         return float(self.loss.value(self.y, f).sum())
 
     def derivatives(self, f: Array) -> tuple[Array, Array]:
-        """Return slopes and second derivatives, the inverses of the conjugate's."""
+        """Return the slopes, and the second derivatives, of the losses."""
         slopes = self.loss.gradient(self.y, f)
         with np.errstate(divide="ignore", over="ignore"):
             return slopes, 1.0 / self.loss.conjugate_hessian(self.y, slopes)
@@ -81,7 +81,7 @@ class RoundedRisk:
     mu: float  # positive weight of the barrier
 
     def _parts(self, f: Array) -> tuple[Array, Array, Array, Array]:
-        """Return signs, excesses s f - c, and the distances of p to 0 and u."""
+        """Return signs and excesses of pieces, and distances of slopes to bounds."""
         signs, costs, sizes = self.loss.dual_pieces(self.y)
         excess = signs * f - costs
         # The roots of a quadratic equation, computed without cancellation.

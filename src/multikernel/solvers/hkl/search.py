@@ -158,7 +158,7 @@ class _HullRun:
         self.limit = settings.max_kernels or (1000 if settings.certify else 300)
 
     def first_strength(self) -> float:
-        """Return a strength at which functions of nodes outside J are small."""
+        """Return a strength at which functions outside the active set are small."""
         # The function of node v shrinks by half if alpha d_v^2 is the mean diagonal.
         sources = self.active.frontier
         scales = [
@@ -222,7 +222,7 @@ class _HullRun:
         return point
 
     def _necessary(self, point: ReducedPoint, ceiling: float) -> tuple[float, Indices]:
-        """Return the largest a^T K_v a / d_v^2 of idle nodes, and the nodes to add."""
+        """Return the largest scaled quadratic form of idle nodes, and nodes to add."""
         # Prop. 2 of the paper: nodes with a^T K_v a / d_v^2 above the ceiling join;
         # sources too, up to the limit on nodes.
         active, room = self.active, self._n_nodes_allowed
@@ -241,7 +241,7 @@ class _HullRun:
     def _sufficient(
         self, problem: HullProblem, point: ReducedPoint, ceiling: float
     ) -> tuple[float, Indices]:
-        """Return the bound for all nodes outside J (Prop. 3), and sources to visit."""
+        """Return the bound for all unvisited nodes (Prop. 3), and sources to visit."""
         # Visit sources whose sum over descendants is above the ceiling, first those
         # that stand out most, by deviations from noise or by `Evidence`.
         active, sources = self.active, self.active.frontier

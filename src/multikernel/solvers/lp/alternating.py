@@ -39,7 +39,7 @@ class Alternating(WeightSolver):
     def _make_step(
         self, oracle: WeightOracle, init: Solution | None, expansion: Expansion | None
     ) -> Step:
-        """Return the step function, starting at norms of `init` or equal ones."""
+        """Return the step function, started at norms of `init` or equal norms."""
         incumbent = oracle.incumbent
         regularizer = oracle.problem.regularizer
         assert is_variational(regularizer)

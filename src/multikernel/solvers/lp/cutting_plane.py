@@ -49,9 +49,9 @@ class CuttingPlane(WeightSolver):
     solves the master only as exactly as the planes are, in the middle of the weights
     that may be optimal (Gondzio et al., EJOR 224, 2013). A combination of the dual
     points proves the relative gap `tol`. For p = 1 linear programs (HiGHS) then look
-    for an equally good model of few kernels. Machines are solved to the current gap, at
-    most to `precision`. An iteration costs one or two passes and one weighted sum of
-    the kernels.
+    for an equally good model of few kernels. Machines are solved to the current gap or
+    to `precision`, whichever is smaller. An iteration costs one or two passes and one
+    weighted sum of the kernels.
     """
 
     precision: float = FIRST_GAP  # or `tol` if larger: largest gap of machines
@@ -65,7 +65,7 @@ class CuttingPlane(WeightSolver):
     def _make_step(
         self, oracle: WeightOracle, init: Solution | None, expansion: Expansion | None
     ) -> Step:
-        """Return the step function, starting at weights of `init` or equal ones."""
+        """Return the step function, started at weights of `init` or equal weights."""
         search = _PlaneSearch(oracle, self.tol, max(self.tol, self.precision))
         search.start(init, expansion)
         return search.step

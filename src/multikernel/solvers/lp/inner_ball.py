@@ -75,7 +75,7 @@ class InnerBall:
         return followed
 
     def curvature_factor(self, images: Array, forms: Array, weights: Array) -> Array:
-        """Return U; the ball adds the term U U^T to the combined kernel."""
+        """Return the U of the term U U^T that the ball adds to the combined kernel."""
         # Let N be the support function of the ball, and theta = `weights` the response
         # to the forms q_m = rho^T K_m rho. Half the Hessian of N in rho is
         # sum_m theta_m K_m + U U^T, where U U^T is 2 N / (P - 1) times the covariance

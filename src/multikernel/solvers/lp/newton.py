@@ -142,12 +142,12 @@ class _NewtonState:
 
     @property
     def problem(self) -> Problem:
-        """The problem."""
+        """The problem, with the penalty of this state."""
         return self.incumbent.problem
 
     @property
     def regularizer(self) -> SquaredBlockNorm:
-        """The penalty."""
+        """The penalty of the problem."""
         regularizer = self.problem.regularizer
         assert isinstance(regularizer, SquaredBlockNorm)
         return regularizer
@@ -309,7 +309,7 @@ class _NewtonState:
         return best
 
     def _offer_multiples(self, weights: Array) -> float:
-        """Offer the model weights[m] K_m rho at the point; return its objective."""
+        """Offer the model weights[m] K_m rho to the incumbent; return its objective."""
         point, f = self.point, self.point.decision_values(weights)
         model = model_of_multiples(self.problem, point.rho, weights, point.forms, f)
         return self.incumbent.offer(model)

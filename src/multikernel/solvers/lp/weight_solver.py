@@ -44,12 +44,12 @@ class OraclePoint:
 
     @property
     def value(self) -> float:
-        """A lower bound on J: the dual objective at rho."""
+        """A lower bound on the machine's optimum: the dual objective at rho."""
         return self.conjugate + float(self.weights @ self.gradient)
 
     @property
     def gradient(self) -> Array:
-        """The derivatives of J, shape (n_kernels,)."""
+        """The derivatives of the machine's optimum by weights, shape (n_kernels,)."""
         return self.forms / (-2.0 * self.alpha)
 
 
@@ -63,11 +63,11 @@ class WeightOracle:
 
     @property
     def problem(self) -> Problem:
-        """The problem."""
+        """The problem of the incumbent."""
         return self.incumbent.problem
 
     def evaluate(self, weights: Array, gap: float) -> OraclePoint:
-        """Evaluate J at weights, with an error far below the relative gap `gap`."""
+        """Evaluate the optimum at weights; its relative error is far below `gap`."""
         problem, incumbent = self.problem, self.incumbent
         alpha, recorder = problem.regularizer.alpha, incumbent.recorder
         # This costs one weighted sum of the kernels, and one pass for the forms.
@@ -92,7 +92,7 @@ class WeightOracle:
         return OraclePoint(weights, matrix, rho, forms, conjugate, alpha)
 
     def hessian(self, point: OraclePoint) -> Array:
-        """Return the Hessian of J at a point, for one output."""
+        """Return the Hessian of the optimum by the weights, for one output."""
         # This costs one pass and one factorization.
         images = self.problem.gram.matvec(point.rho)
         hessian = weight_hessian(self.problem, point.matrix, point.rho, images)

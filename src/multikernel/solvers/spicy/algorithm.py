@@ -123,12 +123,12 @@ class AugmentedLagrangian:
         return None
 
     def _update(self) -> None:
-        """Set alpha to ST(v) (eq. 5), and update its images."""
+        """Set the expansions alpha to the soft threshold of v (eq. 5)."""
         self.alpha = per_kernel(self._shares, self._v)
         self._alpha_images = self._spaces.scaled(self._v_images, self._shares)
 
     def _newton_step(self) -> None:
-        """Take a Newton step with eqs. 8 and 9, with a line search along it."""
+        """Take a Newton step in rho (eqs. 8 and 9), with a line search along it."""
         self.newton_steps += 1
         hessian = self._spaces.hessian(
             self.gamma * self._shares, self._bends(), self._v_images
@@ -145,7 +145,7 @@ class AugmentedLagrangian:
         self._threshold()
 
     def _bends(self) -> Array:
-        r"""Return the b_m of the terms :math:`b_m^2 K_m v_m v_m^\top K_m` of eq. 9."""
+        """Return the factors b_m of the rank-one terms of the Hessian (eq. 9)."""
         bends, active = np.zeros_like(self._shares), self._shares > 0.0
         sizes, shares = self._sizes[active], self._shares[active]
         slopes = self._regularizer.prox_derivative(sizes, self.gamma)
@@ -153,7 +153,7 @@ class AugmentedLagrangian:
         return bends
 
     def _search(self, step: Array, step_images: Array, forms: Array) -> None:
-        """Move rho along a step to a point at which the slope of phi is small."""
+        """Move rho along a step to a point where the objective has a small slope."""
         # Norms along the line are roots of quadratics, so a trial costs O(n_samples +
         # n_kernels). Slopes are compared because differences of values are only
         # rounding near the solution.
@@ -166,7 +166,7 @@ class AugmentedLagrangian:
         offset = float(np.sum(self.b * step.sum(axis=0)))
 
         def slope(length: float) -> float:
-            """Return the derivative of phi along the step."""
+            """Return the derivative of the objective after a step of this length."""
             forms = constant + gamma * length * (2.0 * linear + length * square)
             sizes = np.sqrt(np.maximum(forms, TINY))
             shrunk = self._regularizer.prox(sizes, gamma)
@@ -178,7 +178,7 @@ class AugmentedLagrangian:
         self._rho_images = self._rho_images + length * step_images
 
     def _threshold(self) -> None:
-        """Compute v, its norms and images, and ST(v) with its decision values."""
+        """Compute v = alpha + gamma rho, its soft threshold, and decision values."""
         step = self.gamma * self.side.rho
         self._v_images = self._alpha_images + self.gamma * self._rho_images
         self._v = self._spaces.expansions(self.alpha, step, self._v_images)
@@ -191,7 +191,7 @@ class AugmentedLagrangian:
         self._values = self._spaces.values(self._v_images, self._shares)
 
     def _check(self, worst: int) -> None:
-        """Raise an error that names kernel `worst` if its form at v_m is negative."""
+        """Raise an error about kernel `worst` if its quadratic form is negative."""
         # Recompute the form: images that were updated many times drift from K_m v_m if
         # the penalty is negligible relative to the targets.
         suspect = self.problem.gram.take(np.array([worst]))
@@ -199,7 +199,7 @@ class AugmentedLagrangian:
         check_forms(suspect, forms, self._v[worst], self.kernels[[worst]])
 
     def _penalty_vanishes(self) -> bool:
-        """Return whether v equals alpha to the last digit for any rho."""
+        """Return whether gamma is too small for rho to change alpha + gamma rho."""
         step = self.gamma * np.abs(self._rho_images).max(initial=0.0)
         return bool(step <= EPS * np.abs(self._alpha_images).max(initial=0.0))
 
@@ -216,7 +216,7 @@ class AugmentedLagrangian:
         self._threshold()
 
     def decision_values(self) -> Array:
-        """Return the decision values of the model ST(v), intercept included."""
+        """Return the decision values of the model, intercept included."""
         return self._values + self.b
 
     def measure(self) -> Measure:

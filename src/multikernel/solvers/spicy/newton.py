@@ -73,7 +73,7 @@ class NewtonState(CertifiedTargets):
             self.point[:, t] = np.where(np.isfinite(f), f, 0.0)
 
     def evaluate(self, targets: Indices, alphas: Array) -> None:
-        """Compute dual points, decision values, intercepts and forms of targets."""
+        """Compute dual points, decision values and quadratic forms of targets."""
         step = max(1, SETTINGS.roots_bytes // (8 * len(self.y) ** 2))
         for start in range(0, targets.size, step):
             part = targets[start : start + step]
@@ -100,7 +100,7 @@ class NewtonState(CertifiedTargets):
                     self._store_tangent(t, *root, images[:, :, number], alphas[t])
 
     def _solve(self, t: int, flexible: Array, z: Array) -> tuple[Root, Array] | None:
-        """Set the dual point; return the root R and the normalized R^-1 1, or None."""
+        """Set a target's dual point; return the root R and R^-1 1 (unit), or None."""
         # The intercept absorbs the part of half solutions along R^-1 1. A target
         # without a root in double precision is left to the working sets.
         finite = np.isfinite(flexible).all()
@@ -118,7 +118,7 @@ class NewtonState(CertifiedTargets):
         return root, one
 
     def _root(self, eta: Array, flexible: Array) -> Root | None:
-        """Return the root of D + sum_m eta_m K_m; None if rounding prevents it."""
+        """Return a root of diag(flexible) + sum_m eta_m K_m; None if it fails."""
         if not eta.any():  # A is diagonal.
             return ShiftedRoot(1.0 / np.sqrt(flexible), np.eye(len(flexible)).T)
         if self.factors is None:

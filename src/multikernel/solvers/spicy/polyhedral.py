@@ -230,7 +230,7 @@ class BarrierSide(Side):
         self.rho = (self.signs * self.pieces).sum(axis=0)
 
     def newton(self, model: QuadraticModel) -> tuple[Array, Array]:
-        """Return Newton's step after eliminating pieces and multipliers."""
+        """Return Newton's step of rho and the change of the intercepts."""
         self.gradient = self.costs + self.walls.gradient(self.pieces)
         self.curvatures = self.walls.curvature(self.pieces)
         # The pieces sum to rho, so their flexibilities (inverse curvatures) add up.
@@ -256,7 +256,7 @@ class BarrierSide(Side):
         return min(1.0, SETTINGS.interior * longest)
 
     def slope(self, length: float) -> float:
-        """Return the derivative of the barrier function along the direction."""
+        """Return the derivative of the barrier function after a step of this length."""
         moved = self._away_from_bounds(self.pieces + length * self.direction)
         gradient = self.costs + self.walls.gradient(moved)
         return float(np.vdot(gradient, self.direction))
@@ -298,7 +298,7 @@ class CornerSide(Side):
         self.allowed = gap
 
     def newton(self, model: QuadraticModel) -> tuple[Array, Array]:
-        """Return the step to the minimum of the model over the domain."""
+        """Return the step to the minimum over the box, and the intercept's change."""
         search = FaceSearch(model, self.corners, self.rho)
         search.run()
         self.end = search.x
@@ -310,7 +310,7 @@ class CornerSide(Side):
         return 1.0
 
     def slope(self, length: float) -> float:
-        """Return the derivative of the conjugate along the direction."""
+        """Return the derivative of the conjugate after a step of this length."""
         # At a bound or kink: the slope when leaving it at the start, or when reaching
         # it at the end.
         just = max(length - 1e-9, 1e-9)

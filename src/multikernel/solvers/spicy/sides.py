@@ -49,7 +49,7 @@ class Side(ABC):
         """Move by `length` times the direction."""
 
     def center(self, gap: float) -> None:
-        """Lower the barrier until complementarity adds at most `gap` to the gap."""
+        """Lower the barrier until it adds at most `gap` to the duality gap."""
         if self.walls is not None:
             self.walls.center(gap)
 
@@ -92,7 +92,7 @@ class Walls:
         self._reach = 1.0
 
     def center(self, gap: float) -> None:
-        """Lower mu until complementarity adds at most `gap` to the gap."""
+        """Lower the barrier until it adds at most `gap` to the duality gap."""
         self.mu = min(self.mu, gap / self.count)
 
     def slack(self) -> float:
@@ -104,7 +104,7 @@ class Walls:
         return self.mu * (1.0 / (self.high - point) - 1.0 / (point - self.low))
 
     def curvature(self, point: Array) -> Array:
-        """Return the diagonal that the multipliers add when they are eliminated."""
+        """Return the curvature that the eliminated multipliers add, entry by entry."""
         return self.xi / (self.high - point) + self.zeta / (point - self.low)
 
     def aim(self, point: Array, step: Array) -> None:
@@ -152,7 +152,7 @@ class SmoothSide(Side):
         return self if self.walls is None else None
 
     def newton(self, model: QuadraticModel) -> tuple[Array, Array]:
-        """Return Newton's step with the derivatives of the conjugate."""
+        """Return Newton's step and the change of the intercepts."""
         u, loss = -self.rho, self.loss
         pull = -loss.conjugate_gradient(self.y, u)
         curvature = loss.conjugate_hessian(self.y, u)
@@ -194,7 +194,7 @@ class SmoothSide(Side):
         return min(1.0, SETTINGS.interior * longest)
 
     def slope(self, length: float) -> float:
-        """Return the derivative of conjugate plus barrier along the direction."""
+        """Return the derivative of conjugate plus barrier after a step."""
         slopes = self.loss.conjugate_gradient(self.y, -self._moved(length))
         slope = -float(np.vdot(slopes, self.step))
         if self.walls is not None:

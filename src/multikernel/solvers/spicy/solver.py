@@ -46,11 +46,11 @@ class SpicyMKL:
     conjugate is twice differentiable or piecewise linear. An outer step (at most
     `max_iter`) reads all kernels once, certifies the relative duality gap of the whole
     problem (`tol`) and adds violators to the working set, on which the dual augmented
-    Lagrangian of Suzuki and Tomioka (METR 2009-45, Table 1) runs, with super-linear
-    convergence. With the 1-norm, a smooth loss and at most 128 kernels, Newton's method
-    in the weights runs first, and other algorithms if they are faster; `algorithm` =
-    "augmented_lagrangian" uses the paper's alone. A Newton step costs n_samples^3 / 3
-    flops, or n_samples R^2 on factors of total rank R.
+    Lagrangian of Suzuki and Tomioka (METR 2009-45, Table 1) converges super-linearly.
+    "auto" may start with faster algorithms, such as Newton's method in the weights for
+    the 1-norm, a smooth loss and at most 128 kernels; "augmented_lagrangian" uses the
+    paper's alone. A Newton step costs n_samples^3 / 3 flops, or n_samples R^2 on
+    factors of total rank R.
     """
 
     tol: float = 1e-3

@@ -67,7 +67,7 @@ class SpannedTargets(NewtonState):
         return np.where(rho.any(axis=0), rho, (y - b) / self.shift[:, None])
 
     def _append_tangents(self, targets: Indices) -> None:
-        """Add B^-1 r and the dual point's derivatives by weights to the spaces."""
+        """Add preconditioned residuals and dual points' derivatives to the spaces."""
         # In a space of one vector, all forms change together and determine no weights.
         self._evaluate(targets)
         images = self.gram.matvec(self.rho[:, targets])
@@ -123,7 +123,7 @@ class SpannedTargets(NewtonState):
         self.failed[targets[~settled]] = True
 
     def _evaluate(self, targets: Indices) -> None:
-        """Compute f, residual, intercept and forms at the dual points of targets."""
+        """Compute decision values, residuals and forms at targets' dual points."""
         for part in self._parts(targets):
             rows = np.matmul(self.coefs[part][:, None], self.basis[part])[:, 0]
             rho = np.ascontiguousarray(rows.T)
@@ -147,13 +147,13 @@ class SpannedTargets(NewtonState):
         return [targets[k : k + most] for k in range(0, targets.size, most)]
 
     def _append(self, targets: Indices, vectors: Array) -> None:
-        """Add vectors, (n_samples, n_chosen), to the spaces of some targets."""
+        """Add one vector, (n_samples, n_chosen), to the space of each target."""
         self._make_room(targets)
         for part in self._parts(np.arange(targets.size)):
             self._append_some(targets[part], vectors[:, part])
 
     def _append_some(self, targets: Indices, vectors: Array) -> None:
-        """Orthonormalize vectors in D and add them; dependent ones set `failed`."""
+        """Orthonormalize vectors and add them; dependent vectors set `failed`."""
         basis, rows = self.basis[targets], vectors.T.copy()
         before = np.sqrt((self.shift * rows**2).sum(axis=1))
         for _ in range(2):  # One projection leaves rounding errors.
@@ -186,7 +186,7 @@ class SpannedTargets(NewtonState):
         self.grams = np.pad(self.grams, ((0, 0), (0, 0), (0, more), (0, more)))
 
     def _solved(self, targets: Indices, sides: Array) -> Array | None:
-        """Return B^-1 times columns, centered for an intercept; None if this fails."""
+        """Return `sides` solved by the targets' mean system; None if this fails."""
         ones = np.ones((len(sides), 1))
         columns = np.hstack([ones, sides]) if self.has_intercept else sides
         eta = self.eta[:, targets].mean(axis=1)
