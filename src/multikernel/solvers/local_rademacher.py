@@ -38,8 +38,8 @@ class TailConv(PathSolver):
     Minimizes the lp-norm objective over weights :math:`\|(\mu_m t_m)_m\|_p \le 1` for
     tail sums :math:`t_m = \frac1n \sum_{j > \theta} \lambda_j(K_m)` of eigenvalues, by
     `solver` on the kernels :math:`K_m / t_m` (Cortes, Kloft and Mohri, NIPS 26, 2013).
-    The problem is convex, with a duality gap for all of it. Solutions have weights of
-    the :math:`K_m`. `tails`, (n_kernels,), are the sums t if known.
+    The problem is convex, and the duality gap is for the whole problem. Solutions have
+    weights of the kernels :math:`K_m`. `tails`, (n_kernels,), are the sums t if known.
     """
 
     solver: Solver
@@ -80,8 +80,8 @@ class DCSolution(Solution):
 
     `subproblem_gap` is the relative gap of the last convex problem, `start_objectives`,
     (n_starts,), are the objectives reached from all starts, best first, and
-    `derivatives`, (n_kernels,), are the numbers v_m of `TailDC`: mu_m v_m has p-norm
-    one over m.
+    `derivatives`, (n_kernels,), are the numbers v_m of `TailDC`. The vector of all mu_m
+    v_m has p-norm one.
     """
 
     subproblem_gap: float = np.nan

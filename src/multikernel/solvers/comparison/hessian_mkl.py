@@ -25,11 +25,10 @@ from multikernel.solvers.lp.weight_solver import (
 class HessianMKL(WeightSolver):
     """Sparse multiple kernel learning by Newton steps on the weights, for comparison.
 
-    Minimizes the optimal value J of a machine over kernel weights on the simplex (p =
-    1), which has a Hessian at the solution of the machine (Chapelle and Rakotomamonjy,
-    NIPS workshop on kernel learning, 2008). A quadratic program over the simplex,
-    solved by SMO, gives a Newton step, halved until J decreases enough. Each J
-    certifies the gap.
+    Minimizes the optimal value J of a machine over the simplex of kernel weights (p =
+    1). J has a Hessian at the solution of the machine (Chapelle and Rakotomamonjy, NIPS
+    workshop on kernel learning, 2008). A quadratic program over the simplex, solved by
+    SMO, gives a Newton step, halved until J decreases enough. Each J certifies the gap.
     """
 
     max_iter: int = 100

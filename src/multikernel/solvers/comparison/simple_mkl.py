@@ -24,7 +24,7 @@ from multikernel.solvers.machine_runs import FIRST_GAP, SMALLEST_GAP
 class SimpleMKL(WeightSolver):
     """Sparse multiple kernel learning by descent on the kernel weights, for comparison.
 
-    Minimizes the optimal value J of a machine over kernel weights on the simplex (p =
+    Minimizes the optimal value J of a machine over the simplex of kernel weights (p =
     1) along reduced gradients (Rakotomamonjy et al., JMLR 9, 2008, eq. 12). Each step
     goes to the first weight that becomes zero, and on without that kernel while J
     falls; then a line search by secants (golden sections in the paper). Every J

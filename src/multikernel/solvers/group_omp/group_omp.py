@@ -46,9 +46,9 @@ class GroupOMP:
     For other losses r is minus the slope of the loss. Kernels are centered if there is
     an intercept. The selection ends at `max_kernels` kernels (None: all), or when the
     best improvement is at most `tol` times half the squared length of the first
-    residual. A step examines a random subset of kernels: the fraction `subsample` if a
-    float in (0, 1], or so many kernels. Refits are exact, but no gap certifies the
-    selection.
+    residual. A step examines a random subset of kernels: `subsample` is its share of
+    all kernels (float in (0, 1]) or its size (int). Refits are exact, but no gap
+    certifies the selection.
     """
 
     max_kernels: int | None = None

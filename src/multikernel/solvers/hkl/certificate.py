@@ -1,15 +1,16 @@
 """The duality gap over the whole graph, at the best multiple of one dual point.
 
 The absolute gap at the best multiple s in [0, 1] is primal + sum_i l*(y_i, -s rho_i) /
-W + alpha s^2 / 2 max(Omega*_J(a)^2, B(a)), a = rho / (W alpha). B bounds sources t of
-the complement (nodes outside J whose parents are in J) and idle nodes v of J (Bach
-2008, Prop. 3), with D descendants and A ancestors, including the node:
+W + alpha s^2 / 2 max(Omega*_J(a)^2, B(a)), a = rho / (W alpha), with the dual norm
+Omega*_J on the active set J. B bounds sources t of the complement (nodes outside J
+whose parents are in J) and idle nodes v of J (Bach 2008, Prop. 3), with D descendants
+and A ancestors, including the node:
 
     B(a) = max(max_t sum_{w in D(t)} a^T K_w a / (sum_{u in A(w) and D(t)} d_u)^2,
                max_v a^T K_v a / d_v^2)
 
 D(t) has exponentially many nodes, but on a grid the sum is a product over inputs
-(`descendant_forms`). The bound Omega*_J follows from Newton's method, with the norm
+(`descendant_forms`). A bound on Omega*_J follows from Newton's method, with the norm
 sum_v d_v s_v smoothed by s_v = sqrt(|beta_D(v)|^2 + epsilon_v^2).
 """
 

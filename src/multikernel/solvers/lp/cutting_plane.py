@@ -77,8 +77,8 @@ class SILP(CuttingPlane):
 
     The wrapper of Sonnenburg et al. (JMLR 7, 2006): `CuttingPlane` for p = 1, with
     every machine run to `tol` before the next linear program, which is solved to a
-    share of the gap. The gap is certified alike; short runs of machines reach the
-    optimum sooner.
+    share of the gap. The relative gap is certified as in `CuttingPlane`, whose short
+    runs of machines reach the same optimum sooner.
     """
 
     precision: float = 0.0
