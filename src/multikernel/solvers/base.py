@@ -21,7 +21,12 @@ from multikernel.regularizers.squared_block_norm import SquaredBlockNorm
 
 @runtime_checkable
 class Solver(Protocol):
-    """An algorithm that solves a `Problem`; its settings are dataclass fields."""
+    """An algorithm that solves a `Problem`; its settings are dataclass fields.
+
+    A solver provides `unsupported` and `solve`. `solve` raises an
+    UnsupportedProblemError if `unsupported` returns a reason, and an
+    IndefiniteKernelError if a kernel matrix is not positive semidefinite.
+    """
 
     def unsupported(self, problem: Problem) -> str | None:
         """Return why this solver does not support the problem, or None if it does."""
@@ -32,29 +37,11 @@ class Solver(Protocol):
         init: Solution | None = None,
         callback: Callback | None = None,
     ) -> Solution:
-        """Solve the problem.
+        """Solve the problem; return its best model and dual point of all iterations.
 
-        Parameters
-        ----------
-        problem : Problem
-            A problem that the solver supports.
-        init : Solution, optional
-            A warm start, for example the solution for a similar strength.
-        callback : callable, optional
-            Called with a `Progress` after each iteration; returning True stops the
-            solve.
-
-        Returns
-        -------
-        solution : Solution
-            The best model and the best dual point of all iterations.
-
-        Raises
-        ------
-        UnsupportedProblemError
-            If `unsupported` returns a reason.
-        IndefiniteKernelError
-            If a kernel matrix is not positive semidefinite.
+        `init` is a warm start, for example the solution for a similar strength.
+        `callback` is called with a `Progress` after each iteration; returning True
+        stops the solve.
         """
 
 
@@ -78,7 +65,7 @@ def incumbents(
     limit: int = Patience.limit,
     share: float = Patience.share,
 ) -> Iterator[Incumbent]:
-    """Yield an empty `Incumbent` for each penalty; all share one count of passes."""
+    """Yield an `Incumbent` (best points so far) per penalty, with joint pass counts."""
     problem, joint_recorder = metered(center_targets(problem), callback)
     for regularizer in regularizers:
         penalized = replace(problem, regularizer=regularizer)
@@ -111,19 +98,9 @@ class PathSolver(Solver, Protocol):
     ) -> Iterator[Solution]:
         """Yield the solution for each regularizer; the path ends at a stopped solution.
 
-        Solutions are yielded one by one, so the caller need not store them. The next
-        regularizer is read after the previous solution is yielded.
-
-        Parameters
-        ----------
-        problem : Problem
-            The problem; its regularizer is not used.
-        regularizers : iterable of BlockRegularizer
-            The regularizers of the path.
-        init : Solution, optional
-            A warm start for the first regularizer.
-        callback : callable, optional
-            As in `solve`; if it stops one solve, the path ends there.
+        The next regularizer is read after the previous solution is yielded, and the
+        regularizer of `problem` is not used. `init` is a warm start for the first
+        regularizer, `callback` is as in `solve`.
         """
 
 
@@ -155,19 +132,9 @@ def alpha_grid(
 ) -> Array:
     """Return strengths from `alpha_max` downwards, evenly spaced in the logarithm.
 
-    Parameters
-    ----------
-    problem : Problem
-        The problem; the strength of its regularizer is not used.
-    n_alphas : int, default=50
-        Number of strengths.
-    alpha_min_ratio : float, default=1e-2
-        Ratio of the last strength to the first.
-
-    Returns
-    -------
-    alphas : ndarray of shape (n_alphas,)
-        Strengths in descending order, for the summed loss of `Problem`.
+    The strengths, (n_alphas,), are for the summed loss of `Problem`; the last is
+    `alpha_min_ratio` times the first. The strength of the problem's regularizer is not
+    used.
     """
     largest = alpha_max(problem)
     return np.asarray(largest * np.geomspace(1.0, alpha_min_ratio, n_alphas))
@@ -188,21 +155,9 @@ def follow(
     """Yield the solution for each regularizer; the path ends at a stopped solution.
 
     A `PathSolver` implements this itself. With other solvers, each solve starts from
-    the previous solution; the first solve with another p starts from the first solution
-    with the previous p.
-
-    Parameters
-    ----------
-    solver : Solver
-        The algorithm.
-    problem : Problem
-        The problem; its regularizer is not used.
-    regularizers : iterable of BlockRegularizer
-        Penalties, preferably grouped by p and with falling strengths in each group.
-    init : Solution, optional
-        A warm start for the first regularizer.
-    callback : callable, optional
-        Passed to each solve.
+    the previous solution, and the first solve with another p from the first solution
+    with the previous p: group regularizers by p, with falling strengths. The
+    regularizer of `problem` is not used.
     """
     if isinstance(solver, PathSolver):
         yield from solver.follow(problem, regularizers, init, callback)
@@ -301,23 +256,11 @@ def solve_path(
     alphas: Sequence[float] | Array,
     callback: Callback | None = None,
 ) -> list[Solution]:
-    """Solve for every strength in turn, each from the previous solution.
+    """Return the solution for each strength; each solve starts from the previous one.
 
-    Parameters
-    ----------
-    problem : Problem
-        The problem; the strength of its regularizer is not used.
-    solver : Solver
-        The algorithm.
-    alphas : sequence of float
-        Strengths for the summed loss of `Problem`; descending order is fastest.
-    callback : callable, optional
-        Passed to each solve; stopping a solve ends the path.
-
-    Returns
-    -------
-    solutions : list of Solution
-        One solution for each solved strength.
+    `alphas` are strengths for the summed loss of `Problem`, fastest in descending
+    order; the strength of the problem's regularizer is not used. If `callback` stops a
+    solve, the path ends.
     """
     regularizer = problem.regularizer
     penalties = [[regularizer.with_alpha(float(alpha))] for alpha in alphas]

@@ -1,7 +1,7 @@
 """Solver whose kernel weights come from a rule, and problems over scaled kernels.
 
 `FixedWeights`, `TailConv` and `TailDC` solve problems with kernels K_m / v_m. The
-returned weights theta_m / v_m belong to the kernels K_m themselves.
+returned weights theta_m / v_m belong to the kernels K_m.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -29,16 +29,9 @@ WeightRule = Callable[[GramStack, Array, Array], Array]
 class FixedWeights(PathSolver):
     """Solver that chooses kernel weights by a rule and then solves for the functions.
 
-    The duality gap is for these weights; it does not certify the weights.
-
-    Parameters
-    ----------
-    rule : callable
-        Maps a stack, targets, (n_samples,), and sample weights, (n_samples,), to
-        nonnegative kernel weights, (n_kernels,).
-    solver : Solver
-        Any solver for `SquaredBlockNorm` with p = inf, for which all weights of the
-        scaled kernels are one.
+    `rule` maps a stack, targets, (n_samples,), and sample weights, (n_samples,), to
+    nonnegative kernel weights, (n_kernels,). `solver` supports `SquaredBlockNorm` with
+    p = inf. The duality gap is for these weights; it does not certify the weights.
     """
 
     rule: WeightRule
@@ -77,7 +70,7 @@ class FixedWeights(PathSolver):
 
 
 def checked_weights(weights: object, problem: Problem) -> Array:
-    """Validate and return the weights of a rule."""
+    """Return the weights of a rule as floats; raise ValueError if they are invalid."""
     n_kernels = problem.gram.shape[0]
     array = np.asarray(weights)
     are_numbers = array.shape == (n_kernels,) and array.dtype.kind in "biuf"
@@ -117,13 +110,13 @@ def _extend(solution: Solution, kernels: Indices, n_kernels: int) -> Solution:
 def _refinement(
     solution: Solution, kernels: Indices, scales: Array
 ) -> Refinement | None:
-    """Return the refinement of a solution for the full stack, or None."""
+    """Return the refinement of a solution, mapped to all kernels, or None."""
     refinement = solution.refinement
     return None if refinement is None else refinement.for_full_stack(kernels, scales)
 
 
 def inverse_sizes(sizes: Array) -> Array:
-    """Return the inverse sizes of kernels, zero for kernels of size zero."""
+    """Return 1 / sizes, and zero where a size is zero."""
     is_positive = sizes > 0.0
     return np.where(is_positive, 1.0 / np.where(is_positive, sizes, 1.0), 0.0)
 

@@ -1,9 +1,8 @@
-r"""Unpenalized columns with any smooth loss: Newton steps of weighted least squares.
+"""Unpenalized columns with any smooth loss: Newton steps of weighted least squares.
 
-At decision values F the loss is approximated by squares with weights :math:`w_i =
-\ell''` and targets :math:`F_i - \ell'_i / w_i`. Columns are projected out of the least
-squares problem; `multikernel.solvers.squares` implements the steps. The gap is for the
-true loss, at a dual point orthogonal to the columns.
+With the weights w_i = l'', the loss at decision values F is approximated by squares
+around the targets F_i - l'_i / w_i. The columns are projected out of the least-squares
+problem. `multikernel.solvers.squares` has the Newton steps.
 """
 
 from collections.abc import Iterator
@@ -36,33 +35,14 @@ from multikernel.solvers.squares import BySquares, Point, Squares, SquaresSearch
 
 @dataclass(frozen=True)
 class FreeColumns(BySquares):
-    """Solver for problems with unpenalized columns, around one for problems without.
+    r"""Solver for problems with unpenalized columns, around one for problems without.
 
-    Parameters
-    ----------
-    solver : Solver
-        A dataclass with a field ``tol`` that supports the squared loss.
-    tol : float, default=1e-3
-        Relative duality gap at which to stop.
-    max_iter : int, default=100
-        Maximum number of Newton steps.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from multikernel.gram import DenseStack
-    >>> from multikernel.losses import LogisticLoss
-    >>> from multikernel.problem import Problem
-    >>> from multikernel.regularizers import BlockL1
-    >>> from multikernel.solvers import FreeColumns, SpicyMKL
-    >>> x = np.linspace(-1, 1, 20)
-    >>> y = np.where(np.sin(7 * x) > 0.2, 1.0, -1.0)
-    >>> problem = Problem(
-    ...     DenseStack(np.outer(x, x)[None]), y, LogisticLoss(), BlockL1(0.1),
-    ...     columns=x[:, None] ** 2,
-    ... )
-    >>> FreeColumns(SpicyMKL(), tol=1e-6).solve(problem).duality_gap < 1e-6
-    True
+    Minimizes :math:`\sum_i \ell(y_i, f(x_i) + z_i^\top \beta + b)` plus the penalty on
+    f, for a smooth loss and columns z, by a proximal Newton method (Lee, Sun and
+    Saunders, SIAM Journal on Optimization 24, 2014). `solver`, a dataclass with a field
+    ``tol`` that supports the squared loss, solves the weighted least-squares problem of
+    each step. The duality gap is for the true loss, at a dual point orthogonal to the
+    columns.
     """
 
     def unsupported(self, problem: Problem) -> str | None:
@@ -137,11 +117,11 @@ class _Columns:
         return np.concatenate([[b], init.effects])
 
     def problem_at(self, parameters: Array) -> Problem:
-        """Return the problem; its loss does not depend on the parameters."""
+        """Return the problem; its loss is the same for all parameters."""
         return self.problem
 
     def linear(self, parameters: Array) -> Array:
-        """Return the part of the decision values that the parameters determine."""
+        """Return the intercept plus the columns times their coefficients."""
         return np.asarray(parameters[0] + self._columns @ parameters[1:])
 
     def sizes(self, parameters: Array) -> Array:
@@ -159,7 +139,7 @@ class _Columns:
         return Squares(projection, targets, weights, slopes)
 
     def _fit(self, weights: Array) -> LeastSquares:
-        """Return the weighted least squares fit of the columns."""
+        """Return the weighted least-squares fit of targets by the columns."""
         return LeastSquares(self._columns, weights, self.problem.fit_intercept)
 
     def after_full_step(self, squares: Squares, f: Array, parameters: Array) -> Array:

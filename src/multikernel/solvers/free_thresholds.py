@@ -1,25 +1,14 @@
-r"""Solver for ordered classes: one function, with unpenalized thresholds.
+"""Solver for ordered classes: one function, with unpenalized thresholds.
 
-.. math:: \min_{f, \theta} \sum_i \ell(y_i, f(x_i); \theta) + \Omega(\|f_1\|, \dots)
+At the best thresholds for f, the loss of `CumulativeLogitLoss` is a smooth convex
+function of f with the curvature P^T W P = W - W B T^-1 B^T W. Here W is the curvature
+in f, T that in the thresholds, and -W B the mixed one. `multikernel.solvers.squares`
+has the Newton steps.
 
-with the loss of `CumulativeLogitLoss`, which is jointly convex in f and the thresholds.
-Its minimum over the thresholds is a smooth convex function of f. This function has the
-slopes of the loss at the best thresholds, and its curvature is
-
-.. math:: W - W B T^{-1} B^\top W = P^\top W P
-
-where W is the curvature in f, T the curvature in the thresholds, and - W B the mixed
-one (a Schur complement). `multikernel.solvers.squares` makes Newton's steps on it.
-
-The gap is for the whole problem. At the best thresholds for f, the slopes of the loss
-in every threshold sum to zero. So the slopes in f and thresholds are a dual point that
-satisfies all constraints except the limits of the dual norms. A multiple s in [0, 1] of
-it satisfies these as well. The conjugate of the loss in f and thresholds is convex and
-zero at zero. So its value at s times a point is at most s times its value at the point,
-which follows from Fenchel's equality. With :math:`\rho = -\ell'` the dual value is at
-least
-
-.. math:: s \sum_i (\ell_i + \rho_i f_i) - \Omega^*(s \|\rho\|_{K_1}, \dots).
+At the best thresholds the slopes of the loss in f and thresholds satisfy all dual
+constraints but the limits on dual norms; a multiple s in [0, 1] satisfies these too.
+The conjugate is convex and zero at zero. So with rho = -l' the dual value at the
+multiple is at least s sum_i (l_i + rho_i f_i) - Omega*(s |rho|_K1, ...).
 """
 
 from collections.abc import Iterator
@@ -57,36 +46,14 @@ def has_free_thresholds(loss: Loss) -> bool:
 
 @dataclass(frozen=True)
 class FreeThresholds(BySquares):
-    """Solver for problems of ordered classes, around a solver for the squared loss.
+    r"""Solver for problems of ordered classes, around a solver for the squared loss.
 
-    The search starts at the thresholds of the problem's loss. Solutions have no
-    intercept; `CumulativeLogitLoss.fitted` returns the best thresholds.
-
-    Parameters
-    ----------
-    solver : Solver
-        A dataclass with a field ``tol`` that supports the squared loss.
-    tol : float, default=1e-3
-        Relative duality gap at which to stop.
-    max_iter : int, default=100
-        Maximum number of Newton steps.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from multikernel.gram import DenseStack
-    >>> from multikernel.losses import CumulativeLogitLoss
-    >>> from multikernel.problem import Problem
-    >>> from multikernel.regularizers import BlockL1
-    >>> from multikernel.solvers import FreeThresholds, SpicyMKL
-    >>> x = np.linspace(-1, 1, 30)
-    >>> grades = np.floor(1.5 * (x + 1 + 0.2 * np.sin(40 * x))).clip(0.0, 2.0)
-    >>> problem = Problem(
-    ...     DenseStack(np.outer(x, x)[None]), grades,
-    ...     CumulativeLogitLoss(np.array([-1.0, 1.0])), BlockL1(1.0),
-    ... )
-    >>> FreeThresholds(SpicyMKL(), tol=1e-6).solve(problem).duality_gap < 1e-6
-    True
+    Minimizes :math:`\sum_i \ell(y_i, f(x_i); \theta) + \Omega(\|f_1\|, \dots)` over
+    functions and thresholds :math:`\theta` of `CumulativeLogitLoss`, by a proximal
+    Newton method (Lee, Sun and Saunders, SIAM Journal on Optimization 24, 2014) whose
+    least-squares problems `solver`, a dataclass with a field ``tol``, solves. The
+    duality gap is for functions and thresholds jointly. Solutions have no intercept;
+    `CumulativeLogitLoss.fitted` returns the best thresholds.
     """
 
     def unsupported(self, problem: Problem) -> str | None:
@@ -152,12 +119,12 @@ class _Thresholds:
         return self.after_short_step(f, parameters)
 
     def problem_at(self, parameters: Array) -> Problem:
-        """Return the problem with the loss for these thresholds."""
+        """Return the problem whose loss has these thresholds."""
         loss = weighted(CumulativeLogitLoss(parameters), self._weights)
         return replace(self.problem, loss=loss)
 
     def linear(self, parameters: Array) -> Array:
-        """Return zero, because thresholds are part of the loss."""
+        """Return zero: thresholds belong to the loss, not to the decision values."""
         return np.zeros(1)
 
     def sizes(self, parameters: Array) -> Array:

@@ -33,30 +33,17 @@ from multikernel.solvers.fixed_weights import (
 
 @dataclass(frozen=True, eq=False)
 class TailConv(PathSolver):
-    r"""Solver for weights with :math:`\|(\mu_m t_m)_m\|_p \le 1`, for tail sums t.
+    r"""Solver "conv": lp-norm learning with every kernel divided by its tail sum.
 
-    This is lp-norm learning with the kernels :math:`K_m / t_m`, where :math:`t_m =
-    \frac1n \sum_{j > \theta} \lambda_j(K_m)`: "conv" of [1]_. It is convex, and the
-    duality gap is for the whole problem. Kernel weights belong to the K_m themselves.
-    With ``theta=0`` and kernels of trace n it is plain lp-norm learning.
-
-    Parameters
-    ----------
-    solver : Solver
-        Any solver for `SquaredBlockNorm`.
-    theta : int, default=1
-        Number of leading eigenvalues that the tail sums exclude.
-    tails : ndarray of shape (n_kernels,), optional
-        The tail sums t, if they are known.
-
-    References
-    ----------
-    .. [1] Cortes, Kloft, Mohri (2013). Learning kernels using local Rademacher
-       complexity. NIPS 26.
+    Minimizes the lp-norm objective over weights :math:`\|(\mu_m t_m)_m\|_p \le 1` for
+    tail sums :math:`t_m = \frac1n \sum_{j > \theta} \lambda_j(K_m)` of eigenvalues, by
+    `solver` on the kernels :math:`K_m / t_m` (Cortes, Kloft and Mohri, NIPS 26, 2013).
+    The problem is convex, and the duality gap is for the whole problem. Solutions have
+    weights of the kernels :math:`K_m`. `tails`, (n_kernels,), are the sums t if known.
     """
 
     solver: Solver
-    theta: int = 1
+    theta: int = 1  # number of leading eigenvalues that tail sums exclude
     tails: Array | None = None
 
     def unsupported(self, problem: Problem) -> str | None:
@@ -80,7 +67,7 @@ class TailConv(PathSolver):
             yield from_scaled(inner_solution, scales)
 
     def _scales(self, problem: Problem) -> Array:
-        """Return the inverse tail sum of every kernel."""
+        """Return the inverse tail sums of the kernels, shape (n_kernels,)."""
         if self.tails is not None:
             return inverse_sizes(self.tails)
         sums = tail_sums(problem.gram, self.theta, shares_of(problem))
@@ -89,19 +76,12 @@ class TailConv(PathSolver):
 
 @dataclass(frozen=True, eq=False)
 class DCSolution(Solution):
-    """Stationary point of the problem of `TailDC`.
+    """Stationary point of the problem of `TailDC`; its ``duality_gap`` is nan.
 
-    The problem is not convex, so ``duality_gap`` is nan.
-
-    Parameters
-    ----------
-    subproblem_gap : float
-        Relative duality gap of the last convex problem.
-    start_objectives : ndarray of shape (n_starts,)
-        Objective reached from each of the starting weights, the best first.
-    derivatives : ndarray of shape (n_kernels,)
-        The numbers v_m of `TailDC` at the kernel weights mu: the mean diagonals of K_m
-        without its excluded eigenvectors. The vector of all mu_m v_m has p-norm one.
+    `subproblem_gap` is the relative gap of the last convex problem, `start_objectives`,
+    (n_starts,), are the objectives reached from all starts, best first, and
+    `derivatives`, (n_kernels,), are the numbers v_m of `TailDC`. The vector of all mu_m
+    v_m has p-norm one.
     """
 
     subproblem_gap: float = np.nan
@@ -111,58 +91,25 @@ class DCSolution(Solution):
 
 @dataclass(frozen=True, eq=False)
 class TailDC:
-    r"""Solver "dc" of [1]_, for weights whose combined kernel has a bounded tail sum.
+    r"""Solver "dc" for kernel weights whose combined kernel has a bounded tail sum.
 
-    .. math::
-        \min_{f, b, \mu \ge 0} \sum_i \ell(y_i, z_i) + \frac{\alpha}{2}
-        \sum_m \frac{\|f_m\|^2}{\mu_m} \quad \text{subject to} \quad
-        \frac1n \sum_{j > \theta} \lambda_j\Bigl(\sum_m \mu_m K_m\Bigr) \le 1
-
-    The tail sum is concave in the weights. If :math:`u_j` are the leading eigenvectors
-    of the combined kernel at some weights, it lies below :math:`\langle v, \mu \rangle`
-    with :math:`v_m = \frac1n (\operatorname{tr} K_m - \sum_j u_j^\top K_m u_j)`, and is
-    equal to it at these weights. So each iteration solves the convex problem with
-    :math:`\langle v, \mu \rangle \le 1`, which is lp-norm learning with the kernels
-    :math:`K_m / v_m`, scales the weights up to the true constraint, and linearizes
-    again. The true objective decreases in every iteration.
-
-    For p above 1 the constraint is :math:`\min_v \|(\mu_m v_m)_m\|_p \le 1`. Every set
-    of theta orthonormal directions :math:`u_j` defines a vector v as above, and the
-    minimum is over these vectors and their averages. For p = 1 the minimum is the tail
-    sum. The directions that decrease the norm most are leading eigenvectors of
-    :math:`\sum_m \mu_m^p v_m^{p-1} K_m`, and v moves toward the vector that they define
-    while the norm decreases. With eigenvectors of :math:`\sum_m \mu_m K_m` the norm may
-    increase.
-
-    Parameters
-    ----------
-    solver : Solver
-        Any solver for `SquaredBlockNorm`; it solves the convex problems.
-    theta : int, default=1
-        Number of leading eigenvalues that the tail sum excludes.
-    tol : float, default=1e-3
-        Stop when an iteration decreases the true objective by at most this share.
-    max_iter : int, default=50
-        Maximum number of convex problems for each start.
-    n_starts : int, default=3
-        Number of starting weights: the result of "conv", equal weights, then random
-        weights. A descent stops early if it comes close to the end of an earlier one.
-    seed : int, default=0
-        Seed of the random starting weights.
-    tails : ndarray of shape (n_kernels,), optional
-        Tail sums of the kernels divided by n; computed if omitted.
-
-    References
-    ----------
-    .. [1] Cortes, Kloft, Mohri (2013). Learning kernels using local Rademacher
-       complexity. NIPS 26.
+    Minimizes :math:`\sum_i \ell(y_i, f(x_i) + b) + \frac{\alpha}{2} \sum_m \|f_m\|^2 /
+    \mu_m` subject to :math:`\frac1n \sum_{j > \theta} \lambda_j(\sum_m \mu_m K_m) \le
+    1` (Cortes, Kloft and Mohri, NIPS 26, 2013). The tail sum is concave in the weights:
+    it is at most :math:`\langle v, \mu \rangle`, :math:`v_m = \frac1n
+    (\operatorname{tr} K_m - \sum_j u_j^\top K_m u_j)`, for theta orthonormal u_j, and
+    equal for the leading eigenvectors. Each step solves the lp-norm problem with
+    :math:`\|(\mu_m v_m)_m\|_p \le 1` by `solver`, scales the weights up to the true
+    constraint and linearizes again, until the objective decreases by at most the share
+    `tol`. The objective never rises; the result is the best stationary point of
+    `n_starts` starts, without a gap for the whole problem.
     """
 
     solver: Solver
-    theta: int = 1
+    theta: int = 1  # number of leading eigenvalues that tail sums exclude
     tol: float = 1e-3
-    max_iter: int = 50
-    n_starts: int = 3
+    max_iter: int = 50  # convex problems for each start
+    n_starts: int = 3  # the solution of `TailConv`, equal traces, then random weights
     seed: int = 0
     tails: Array | None = None
 
@@ -179,11 +126,9 @@ class TailDC:
         init: Solution | None = None,
         callback: Callback | None = None,
     ) -> DCSolution:
-        """Solve from every start, and return the best stationary point.
+        """Return the best stationary point of all starts; `init` is the first start.
 
-        An initial solution replaces the first start. The callback is called with a
-        `Progress` after each convex problem: the true objective, and the duality gap of
-        the convex problem. True stops.
+        `callback` is called with the true objective and the gap of each convex problem.
         """
         check_supported(self, problem)
         problem, recorder = metered(center_targets(problem), callback)
@@ -206,7 +151,7 @@ class TailDC:
         )
 
     def _starts(self, totals: Array, first: Array) -> list[Array]:
-        """Return the starting weights of all descents."""
+        """Return starting weights: `first`, equal traces, then random weights."""
         scales = inverse_sizes(totals)
         rng = np.random.default_rng(self.seed)
         starts = [first, scales]
@@ -216,15 +161,14 @@ class TailDC:
 
 
 NEAR = 0.01
-"""Relative difference of kernel weights below which two iterates are assumed to lead to
-the same point. On five Gaussian kernels, n = 1000 and theta = 4, three starts take 3.5
-plain fits with p = 1 and 6.9 with p = 2, and 4.4 and 7.8 if all descents are completed.
-"""
+"""Relative difference of kernel weights below which two iterates lead to the same
+point. Five Gaussian kernels, n = 1000, theta = 4: three starts take 3.5 (p = 1) and 6.9
+(p = 2) plain fits with this rule, 4.4 and 7.8 without it."""
 
 
 @dataclass(frozen=True, eq=False)
 class _Descent:
-    """A descent: convex problems, each linearized at the solution of the last."""
+    """A descent of `TailDC`: each convex problem is linearized at the last solution."""
 
     settings: TailDC
     problem: Problem
@@ -297,6 +241,9 @@ class _Descent:
         theta, gram = self.settings.theta, self.problem.gram
         if theta == 0 or not weights.any():
             return v
+        # Every set of theta orthonormal directions defines a v; the constraint is the
+        # least norm over these vectors and their averages. These directions decrease
+        # the norm most; with eigenvectors of sum_m mu_m K_m it may increase for p > 1.
         slopes = (weights * v) ** (p - 1.0) * weights
         pairs = leading_spectrum(gram.combine(slopes), theta, self.shares)
         tails = frame_tails(gram, pairs.vectors, self.shares)
@@ -312,7 +259,7 @@ class _Descent:
         return np.asarray(v + min(steps, key=norm) * (towards - v))
 
     def _record(self, best: DCSolution) -> Status | None:
-        """Add a line to the history; return a status if the callback stops."""
+        """Add a line to the history; return `Status.STOPPED` if the callback stops."""
         self.recorder.inner_steps += best.n_iter
         figures = best.objective, best.subproblem_gap, int(best.active.size)
         return Status.STOPPED if self.recorder.add(*figures) else None

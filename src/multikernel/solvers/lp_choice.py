@@ -33,14 +33,13 @@ SPARSE_ONLY = ("squared_form", "silp", "simple", "hessian")
 """Solvers for p = 1 only."""
 
 PER_SAMPLE = 6
-"""Number of kernels per sample above which `SquaredForm` solves for p = 1; see
-benchmarks/ablation (squared form)."""
+"""Kernels per sample above which `SquaredForm` solves p = 1 (benchmarks/ablation)."""
 
 
 def choose_lp_solver(
     p: float, n_samples: int, n_kernels: int, n_outputs: int = 1
 ) -> str:
-    """Return the name of the solver that ``solver="auto"`` selects."""
+    """Return the name of the lp-norm solver that ``solver="auto"`` selects."""
     # The interleaved Newton solver needs the fewest passes for every p above 1 and
     # every loss: some 3 to 5 steps to a relative gap of 1e-4, and 8 or so for p near 1,
     # while other solvers need 6 (p = 4) to several dozen. It supports one output.

@@ -1,8 +1,4 @@
-"""Short runs of machines on weighted sums of kernels.
-
-Functions of solvers that interleave a machine with kernel weights: the precision of a
-run, the samples that it reads, and the curvature of its optimum in the weights.
-"""
+"""Short runs of machines on weighted sums of kernels, for solvers of weights."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -45,13 +41,13 @@ CACHE_BYTES = 1_000_000_000
 
 
 LEFT = 1e-3
-"""An iteration preserves at least this share of a weight, because zero weights never
-return. In a rough run, the form of a kernel with a large scale may round to zero: with
-twelve kernels of scales 1e8 to 6e13 this caused a gap of 0.18."""
+"""An iteration preserves at least this share of a weight: zero weights never return. In
+rough runs, forms of large kernels may round to zero: twelve kernels of scales 1e8 to
+6e13 had a gap of 0.18."""
 
 
 def reason_against(problem: Problem, name: str) -> str | None:
-    """Return why the solver of this name does not support a problem, or None."""
+    """Return why the solver `name` does not support a problem, or None if it does."""
     if problem.y.ndim != 1:
         return (
             f"{name} supports one output, got targets with {problem.y.shape[1]} "
@@ -76,7 +72,7 @@ def machine_for_gap(
     cache_bytes: int = CACHE_BYTES,
     max_steps: int | None = None,
 ) -> KernelMachine:
-    """Return a machine for the problem's loss, with a tolerance that suits a gap."""
+    """Return a machine for the problem's loss whose tolerance suits a relative gap."""
     machine = machine_for(problem.loss)
     if isinstance(machine, SMO):
         # A violation v of SMO costs at most v times the distance that the dual
@@ -116,7 +112,7 @@ def fit_machine(
 def feasible(
     problem: Problem, gram: GramMatrix, fit: MachineFit
 ) -> tuple[Array, Array]:
-    """Return a dual feasible point of a fit, and its image under the Gram matrix."""
+    """Return a dual feasible point of a fit, and its product with the Gram matrix."""
     rho = project_dual(problem, fit.dual)
     moved = float(np.abs(rho - fit.dual).max())
     if moved <= 1e-13 * float(np.abs(rho).max()):
@@ -146,7 +142,7 @@ def changing_samples(problem: Problem, rho: Array, f: Array) -> Indices:
 
 
 def problem_on(problem: Problem, samples: Indices) -> Problem:
-    """Return the problem on some samples, which reads only their rows and columns."""
+    """Return the problem restricted to some samples; only their entries are read."""
     if samples.size == problem.y.size:
         return problem
     all_kernels = np.arange(problem.gram.shape[0])

@@ -1,27 +1,11 @@
-r"""One-class learning with lp-norm weights: problem, certificate and solver.
+"""One-class learning with lp-norm weights: problem, certificate and solver.
 
-The primal problem is over weights of p-norm at most one, functions and an offset b
-[1]_:
-
-.. math::
-    \min \tfrac12 \sum_m \frac{\|f_m\|^2}{\theta_m} - b + \frac{1}{\nu} \sum_i s_i
-    \max\bigl(0, b - \textstyle\sum_m f_m(x_i)\bigr)
-
-with shares s of the samples that sum to one. The dual is over
-:math:`0 \le a_i \le s_i / \nu, \sum_i a_i = 1`:
-
-.. math:: \max_a - \tfrac12 \bigl\| (a^\top K_m a)_m \bigr\|_{p/(p-1)}
-
-For fixed weights, this is the one-class machine of Schölkopf et al. on the weighted sum
-of the kernels. Every dual point gives a plane below the optimal value, as a function of
-the weights. As in [1]_, the solver uses cutting planes: the next weights minimize the
-highest plane. They stay in the middle of the weights that may be optimal
-(`central_master`).
-
-References
-----------
-.. [1] Sonnenburg, Rätsch, Schäfer, Schölkopf (2006). Large scale multiple kernel
-   learning. JMLR 7, 1531-1565.
+The problem is min sum_m |f_m|^2 / (2 theta_m) - b + sum_i s_i max(0, b - f(x_i)) / nu,
+over kernel weights theta of p-norm at most one, functions f_m with sum f, and an offset
+b. The sample weights s sum to one. The dual is max -|(a^T K_m a)_m|_{p/(p-1)} / 2 over
+0 <= a_i <= s_i / nu with sum one. Each dual point gives a plane below the optimum as a
+function of theta, and the next weights minimize the highest plane (`central_master`),
+as in Sonnenburg et al. (2006, JMLR 7, 1531-1565).
 """
 
 import math
@@ -67,7 +51,7 @@ class OneClass:
 
 @dataclass(frozen=True, eq=False)
 class OneClassPoint:
-    """Primal and dual point, with the primal objective."""
+    """A primal and a dual point, with the primal objective."""
 
     theta: Array  # kernel weights
     a: Array  # dual feasible; f_m = theta_m K_m a
@@ -76,7 +60,7 @@ class OneClassPoint:
     objective: float
 
     def norms(self) -> Array:
-        """Return the norms of the functions."""
+        """Return the norms of the kernels' functions, shape (n_kernels,)."""
         return np.asarray(self.theta * np.sqrt(self.forms))
 
 
@@ -143,7 +127,7 @@ class _OneClassSearch:
         return self._solution(status)
 
     def _add_plane(self, theta: Array) -> float:
-        """Run the machine; return how far its plane is above all previous planes."""
+        """Add the plane of a machine run; return its height above previous planes."""
         point = self._evaluate(theta)
         # Objectives above -floor count as zero, which the zero model attains.
         if point.objective < min(self.best.objective, -self.floor):
@@ -155,7 +139,7 @@ class _OneClassSearch:
         return error
 
     def _evaluate(self, theta: Array) -> OneClassPoint:
-        """Run the machine for these kernel weights, and evaluate its solution."""
+        """Run the machine at kernel weights `theta`, and evaluate its solution."""
         gram, shares, nu = self.gram, self.shares, self.settings.nu
         K = gram.combine(theta).columns(np.arange(shares.size))
         K = np.asarray(K, dtype=np.float64)
@@ -173,7 +157,7 @@ class _OneClassSearch:
         return OneClassPoint(theta, a, forms, b, objective)
 
     def _run_machine(self, K: Array) -> Array:
-        """Return the dual point of the machine, as precise as the gap requires."""
+        """Return the machine's dual point for K, as exact as the gap requires."""
         # SMO optimizes the change from the last point, within bounds and with sum zero.
         start, tol = self.last, self.settings.tol
         gap = tol if np.isinf(self.settings.p) else np.clip(self.gap, tol, FIRST_GAP)
@@ -188,7 +172,7 @@ class _OneClassSearch:
         return self.last
 
     def _offer_dual(self, a: Array, forms: Array) -> None:
-        """Store a dual point if it is the best."""
+        """Store the dual point `a` if its lower bound is the best so far."""
         # The bound must include the residuals of factors.
         bounds = forms + self.gram.residual_bounds(a)
         value = -0.5 * p_norm(bounds, self.regularizer.conjugate_p)

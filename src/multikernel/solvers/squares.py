@@ -1,19 +1,11 @@
-r"""Newton's method for smooth losses with unpenalized parameters.
+"""Newton's method for smooth losses with unpenalized parameters.
 
-At a model the loss is approximated by squares in f, with the parameters projected out
-(`multikernel.gram.projected`): with a curvature :math:`P^\top W P` and slopes s
-
-.. math:: \tfrac12 \sum_i w_i ((P f - P t)_i)^2, \qquad P^\top W P (F - t) = s .
-
-A solver for the squared loss solves the problem of these squares. Its model is the end
-of a step, which a line search on the true objective may shorten. This is a proximal
-Newton method [1]_, which converges quadratically near the solution. The gap is for the
-true loss, at dual points that are feasible for the parameters.
-
-References
-----------
-.. [1] Lee, Sun, Saunders (2014). Proximal Newton-type methods for minimizing composite
-   functions. SIAM Journal on Optimization 24, 1420-1443. doi:10.1137/130921428
+A proximal Newton method (Lee, Sun, Saunders 2014, SIAM Journal on Optimization 24,
+1420-1443). At a model with slopes s and projected curvature P^T W P, W = diag(w), a
+solver for the squared loss minimizes sum_i w_i (P F - P t)_i^2 / 2 plus the penalty
+over decision values F, where P^T W P (F - t) = s and P projects the parameters out
+(`multikernel.gram.projected`). A line search on the true objective may shorten the
+step. The gap is for the true loss.
 """
 
 from collections.abc import Iterable
@@ -48,13 +40,12 @@ from multikernel.regularizers.base import kernel_weights
 from multikernel.solvers.base import Solver
 
 INNER_SHARE = 0.05
-"""The least squares problem is solved to this share of the gap of the true problem."""
+"""Share of the true problem's gap to which a least-squares problem is solved."""
 
 STALL_STEPS, STALL_SHARE = 3, 0.1
-"""Number of steps n and share s: if rounding stalls the least-squares problems, a fit
-stops after n steps that together reduce the gap by less than the share s. Of 120 badly
-scaled ordinal problems, 102 converge (103 without this rule), and the longest time
-falls from 10 s to 5 s."""
+"""If rounding stalls the least-squares problems, a fit stops after STALL_STEPS steps
+that together reduce the gap by less than STALL_SHARE. Of 120 badly scaled ordinal
+problems 102 converge (103 without this rule), in at most 5 s instead of 10 s."""
 
 LOOSEST, TIGHTEST = 1e-2, 1e-13
 """Bounds of the relative tolerance of a least-squares problem."""
@@ -62,26 +53,16 @@ LOOSEST, TIGHTEST = 1e-2, 1e-13
 
 @dataclass(frozen=True)
 class BySquares:
-    """Base of solvers for unpenalized parameters, around one for the squared loss.
+    """Base of solvers for unpenalized parameters, around a least-squares solver."""
 
-    Parameters
-    ----------
-    solver : Solver
-        A dataclass with a field ``tol`` that supports the squared loss.
-    tol : float, default=1e-3
-        Relative duality gap at which to stop.
-    max_iter : int, default=100
-        Maximum number of Newton steps.
-    """
-
-    solver: Solver
+    solver: Solver  # a dataclass with a field `tol`
     tol: float = 1e-3
-    max_iter: int = 100
+    max_iter: int = 100  # Newton steps
 
 
 @dataclass(frozen=True, eq=False)
 class Squares:
-    """Least-squares problem that approximates a loss at a model."""
+    """Weighted least-squares problem that approximates a loss at a model."""
 
     projection: Projection  # P, which removes the unpenalized parameters
     targets: Array  # t in the module's formulas
@@ -114,10 +95,10 @@ class FreeParameters(Protocol):
         """Return the parameters of a warm start with decision values f, or None."""
 
     def problem_at(self, parameters: Array) -> Problem:
-        """Return the problem with the loss for these parameters."""
+        """Return the problem with the loss for given unpenalized parameters."""
 
     def linear(self, parameters: Array) -> Array:
-        """Return the part of the decision values that the parameters determine."""
+        """Return the summand of the decision values that the parameters determine."""
 
     def sizes(self, parameters: Array) -> Array:
         """Return the sums of the absolute terms of `linear`, to bound its rounding."""
@@ -132,7 +113,7 @@ class FreeParameters(Protocol):
         """Return the parameters after a shortened step to decision values f."""
 
     def proofs(self, point: Point, inner: Array | None) -> Iterable[DualCertificate]:
-        """Yield feasible dual points, one near `inner` unless that is None."""
+        """Yield feasible dual points, one near `inner` unless `inner` is None."""
 
     def safe_dual(self, certificate: DualCertificate, point: Point) -> Array:
         """Return a dual point that is feasible despite rounding of norms."""

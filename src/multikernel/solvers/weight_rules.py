@@ -1,17 +1,8 @@
-r"""Rules for kernel weights: centered alignment, and the margin of EasyMKL.
+"""Rules for kernel weights: centered alignment, and the margin of EasyMKL.
 
-Sample weights s count as copies. Let :math:`K^c` be the kernel centered in feature
-space, :math:`\langle K, L \rangle = \sum_{ij} s_i s_j K_{ij} L_{ij}`, and
-:math:`\tilde y_i = s_i (y_i - \bar y)`. Then the alignment with the targets is
-:math:`\langle K^c, y y^\top \rangle = \tilde y^\top K \tilde y`, which requires one
-pass over the kernels without centering them.
-
-References
-----------
-.. [1] Cortes, Mohri, Rostamizadeh (2012). Algorithms for learning kernels based on
-   centered alignment. JMLR 13, 795-828.
-.. [2] Aiolli, Donini (2015). EasyMKL: a scalable multiple kernel learning algorithm.
-   Neurocomputing 169, 215-224.
+Sample weights s count as copies: <K, L> = sum_ij s_i s_j K_ij L_ij. With the centered
+kernel K^c and t_i = s_i (y_i - mean(y)), the alignment <K^c, y y^T> = t^T K t needs one
+pass over the kernels, without centering them.
 """
 
 from typing import Literal
@@ -53,45 +44,16 @@ def alignment_weights(
     method: AlignmentMethod = "joint",
     max_kernels: int | None = None,
 ) -> Array:
-    r"""Return kernel weights by centered alignment with the targets.
+    r"""Return kernel weights by centered alignment with the targets, (n_kernels,).
 
-    Parameters
-    ----------
-    gram : GramStack
-        The kernels.
-    y : ndarray of shape (n_samples,)
-        Targets.
-    sample_weight : ndarray of shape (n_samples,)
-        Sample weights.
-    method : {"independent", "joint", "greedy"}, default="joint"
-        Let :math:`K_m^c` be the centered kernels, M their inner products and
-        :math:`a_m = \langle K_m^c, y y^\top \rangle`. "independent":
-        :math:`a_m / \|K_m^c\|`, proportional to the cosine between kernel and targets.
-        "joint": v >= 0 minimizing :math:`v^\top M v - 2 v^\top a`, which maximizes the
-        alignment of the sum (Cortes, Mohri and Rostamizadeh, JMLR 13, 2012, proposition
-        9). "greedy": "joint" on a subset of kernels, which grows by the kernel that
-        increases the alignment most.
-    max_kernels : int or None, default=None
-        Maximum number of kernels for "greedy".
-
-    Returns
-    -------
-    weights : ndarray of shape (n_kernels,)
-        Weights with sum one; zeros if no kernel is aligned with the targets.
-
-    Raises
-    ------
-    ValueError
-        If `method` or `max_kernels` is invalid.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from multikernel.gram import DenseStack
-    >>> y = np.array([1.0, 1.0, -1.0, -1.0])
-    >>> gram = DenseStack(np.stack([np.outer(y, y), np.eye(4)]))
-    >>> alignment_weights(gram, y, np.ones(4), method="independent").round(2)
-    array([0.63, 0.37])
+    Let :math:`K_m^c` be the centered kernels, M their inner products and :math:`a_m =
+    \langle K_m^c, y y^\top \rangle`, where `sample_weight` counts as copies.
+    "independent" gives :math:`a_m / \|K_m^c\|`, proportional to the cosine between
+    kernel and targets. "joint" gives the v >= 0 that minimizes :math:`v^\top M v - 2
+    v^\top a`, which maximizes the alignment of the sum (Cortes, Mohri and Rostamizadeh,
+    JMLR 13, 2012, proposition 9). "greedy" is "joint" on a subset that grows by the
+    kernel that increases the alignment most, to at most `max_kernels`. Weights have sum
+    one, or are zero if no kernel is aligned.
     """
     check_parameter("alignment", "method", method, METHODS)
     check_parameter("alignment", "max_kernels", max_kernels, AnyOf((NOTHING, COUNT)))
@@ -202,44 +164,15 @@ def _greedy(M: Array, a: Array, max_kernels: int) -> Indices:
 def easy_weights(
     gram: GramStack, y: Array, sample_weight: Array, *, regularization: float = 0.2
 ) -> Array:
-    r"""Return the kernel weights of EasyMKL.
+    r"""Return the kernel weights of EasyMKL, (n_kernels,), for targets y of -1 and +1.
 
-    .. math:: \theta_m \propto \gamma^\top Y K_m Y \gamma
-
-    where :math:`\gamma \ge 0` minimizes :math:`(1 - \lambda) \gamma^\top Y (\sum_m
-    K_m) Y \gamma + \lambda \sum_i \gamma_i^2 / s_i` and sums to one over each class. So
-    :math:`Y \gamma` is the difference of two points in the convex hulls of the classes.
-
-    Parameters
-    ----------
-    gram : GramStack
-        The kernels; each is scaled to a trace of one.
-    y : ndarray of shape (n_samples,)
-        Targets -1 and +1.
-    sample_weight : ndarray of shape (n_samples,)
-        Sample weights s.
-    regularization : float, default=0.2
-        The lambda of Aiolli and Donini, in (0, 1]. Near 0 the two points are the
-        nearest points of the hulls of the classes; at 1 they are the class means.
-
-    Returns
-    -------
-    weights : ndarray of shape (n_kernels,)
-        Weights of the given kernels; the weighted sum has a mean diagonal of one.
-
-    Raises
-    ------
-    ValueError
-        If `regularization` is invalid.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from multikernel.gram import DenseStack
-    >>> y = np.array([1.0, 1.0, -1.0, -1.0])
-    >>> gram = DenseStack(np.stack([np.outer(y, y), np.eye(4)]))
-    >>> easy_weights(gram, y, np.ones(4)).round(2)
-    array([0.8, 0.2])
+    Weights are proportional to :math:`\gamma^\top Y K_m Y \gamma` for kernels of trace
+    one, where :math:`\gamma \ge 0` minimizes :math:`(1 - \lambda) \gamma^\top Y (\sum_m
+    K_m) Y \gamma + \lambda \sum_i \gamma_i^2 / s_i` with a sum of one over each class,
+    for sample weights s (Aiolli and Donini, Neurocomputing 169, 2015). Near
+    :math:`\lambda = 0` (`regularization`, at most 1), :math:`Y \gamma` joins the
+    nearest points of the classes' convex hulls, at 1 the class means. The weighted sum
+    of the given kernels has a mean diagonal of one.
     """
     check_parameter("EasyMKL", "regularization", regularization, SHARE)
     total = sample_weight.sum()
@@ -258,7 +191,7 @@ def easy_weights(
 def hull_points(
     K: Array, y: Array, sample_weight: Array, regularization: float
 ) -> Array:
-    """Return the gamma of EasyMKL for one kernel matrix, shape (n_samples,)."""
+    """Return EasyMKL's vector gamma for one kernel matrix K, shape (n_samples,)."""
     # gamma is nonnegative with a sum of one over each class. Up to its scale, it is the
     # dual point of a hard-margin machine whose kernel has the penalty on its diagonal.
     # Scaling the weights scales K and the ridge alike.

@@ -23,26 +23,12 @@ from multikernel.solvers.lp.weight_solver import (
 
 @dataclass(frozen=True)
 class HessianMKL(WeightSolver):
-    r"""Sparse multiple kernel learning by Newton steps on the kernel weights.
+    """Sparse multiple kernel learning by Newton steps on the weights, for comparison.
 
-    The algorithm of [1]_ with p = 1. At the solution of a machine, the optimal value J
-    has a Hessian with respect to the kernel weights. A quadratic program over the
-    simplex gives the Newton step, which is halved until J decreases enough. The
-    quadratic program has a box and one equation, so SMO solves it too.
-
-    Parameters
-    ----------
-    tol : float, default=1e-3
-        Relative duality gap at which to stop.
-    max_iter : int, default=100
-        Maximum number of Newton steps.
-    cache_bytes : int, default=1_000_000_000
-        Memory for entries of a combined kernel that is not stored as an array.
-
-    References
-    ----------
-    .. [1] Chapelle, Rakotomamonjy (2008). Second order optimization of kernel
-       parameters. NIPS workshop on kernel learning.
+    Minimizes the optimal value J of a machine over the simplex of kernel weights (p =
+    1). J has a Hessian at the solution of the machine (Chapelle and Rakotomamonjy, NIPS
+    workshop on kernel learning, 2008). A quadratic program over the simplex, solved by
+    SMO, gives a Newton step, halved until J decreases enough. Each J certifies the gap.
     """
 
     max_iter: int = 100
@@ -52,11 +38,11 @@ class HessianMKL(WeightSolver):
     def _make_step(
         self, oracle: WeightOracle, init: Solution | None, expansion: Expansion | None
     ) -> Step:
-        """Return the step function, starting at weights of `init` or equal ones."""
+        """Return the step function, started at weights of `init` or equal weights."""
         weights, point = first_weights(oracle, init), None
 
         def step() -> Status | None:
-            """Evaluate J at the first weights; in later calls, take a Newton step."""
+            """Evaluate the optimum J first; in later calls, take a Newton step."""
             nonlocal point
             if point is None:
                 point = oracle.evaluate(weights, self.tol)

@@ -25,58 +25,18 @@ SMOOTH = (SmoothConjugateLoss, SmoothCoupledLoss)
 
 @dataclass(frozen=True)
 class IterativeShrinkage:
-    r"""Sparse multiple kernel learning by iterative shrinkage and thresholding.
+    r"""Sparse multiple kernel learning by iterative shrinkage, for comparison.
 
-    The algorithm of section 4.1 of [1]_. SpicyMKL minimizes the loss plus a proximal
-    term around the last model. Here the loss is replaced by its tangent at that model,
-    so the step has a closed form,
-
-    .. math:: \alpha_m \leftarrow \mathrm{ST}_{\gamma}(\alpha_m + \gamma \rho),
-        \quad \rho = -\nabla \ell(y, f + b) ,
-
-    with the soft threshold in the norm of each kernel. The intercept is the best one
-    for f in every step, where the paper moves it along the slope, so that rho is
-    centered. With momentum, the tangent is at a point beyond the last model [2]_;
-    momentum restarts when the objective increases [3]_. The step gamma is initialized
-    from the curvature along the first slope, and halved whenever the loss exceeds the
-    parabola that the step minimizes.
-
-    This solver is for comparison: every step is a pass over all Gram matrices, and the
-    gap decreases at best as the inverse square of the number of steps. `SpicyMKL` needs
-    a few passes in total.
-
-    Parameters
-    ----------
-    tol : float, default=1e-3
-        Relative duality gap at which to stop.
-    max_iter : int, default=10000
-        Maximum number of steps.
-    momentum : bool, default=True
-        Whether steps have momentum; without it, steps are as in the paper.
-
-    References
-    ----------
-    .. [1] Suzuki, Tomioka (2009). SpicyMKL. METR 2009-45, University of Tokyo.
-    .. [2] Beck, Teboulle (2009). A fast iterative shrinkage-thresholding algorithm
-       for linear inverse problems. SIAM J. Imaging Sciences 2, 183-202.
-    .. [3] O'Donoghue, Candes (2015). Adaptive restart for accelerated gradient
-       schemes. Foundations of Computational Mathematics 15, 715-732.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from multikernel.gram import DenseStack
-    >>> from multikernel.losses import SquaredLoss
-    >>> from multikernel.problem import Problem
-    >>> from multikernel.regularizers import BlockL1
-    >>> from multikernel.solvers import IterativeShrinkage
-    >>> x = np.linspace(-1, 1, 20)
-    >>> grams = DenseStack(np.stack([np.outer(x, x), np.outer(x**2, x**2)]))
-    >>> solution = IterativeShrinkage().solve(
-    ...     Problem(grams, 2 * x, SquaredLoss(), BlockL1(1.0))
-    ... )
-    >>> solution.active, bool(solution.duality_gap <= 1e-3)
-    (array([0]), True)
+    Minimizes the objective of SpicyMKL for differentiable losses, by steps
+    :math:`\alpha_m \leftarrow \mathrm{ST}_{\gamma}(\alpha_m + \gamma \rho)`,
+    :math:`\rho = -\nabla \ell(y, f + b)`, with the soft threshold ST in the norm of
+    each kernel (Suzuki and Tomioka, METR 2009-45, section 4.1, where SpicyMKL's loss is
+    replaced by its tangent). The intercept b is the best one for f, where the paper
+    moves it along the slope. With `momentum` the tangent is at a point beyond the last
+    model (Beck and Teboulle, SIAM J. Imaging Sciences 2, 2009), with restarts when the
+    objective increases (O'Donoghue and Candes, Found. Comput. Math. 15, 2015). Every
+    step is a pass over all Gram matrices and certifies the relative gap, which
+    decreases at best as the inverse square of the number of steps.
     """
 
     tol: float = 1e-3
@@ -116,7 +76,7 @@ class IterativeShrinkage:
 
 
 def _forms(functions: Array) -> Array:
-    """Return the squared norms of functions, given as a pair (coefs, values)."""
+    """Return the squared norm of each kernel's function, given as (coefs, values)."""
     squares: Array = np.einsum("mi,mi->m", *functions)
     return np.maximum(squares, 0.0)
 
@@ -143,8 +103,8 @@ class _Tangents:
     step_size: float = 0.0
 
     first: ClassVar[float] = 8.0
-    """The first step as a multiple of the inverse curvature of a squared loss along the
-    slope: twice the safe step of the logistic loss if no direction is steeper."""
+    """First step times the curvature of a squared loss along the slope: twice the safe
+    step of the logistic loss if no direction is steeper."""
 
     rounding: ClassVar[float] = 1e-14
     """Share of the loss by which rounding may raise it above its parabola."""
@@ -230,7 +190,7 @@ class _Tangents:
     def _offer(
         self, functions: Array, norms: Array, b: Array, objective: float
     ) -> None:
-        """Offer the model with these functions to the incumbent."""
+        """Offer a model to the incumbent, which stores the best model."""
         kernels = np.flatnonzero(norms)
         coefs = functions[0, kernels].reshape(-1, *self.problem.y.shape)
         ones = np.ones(kernels.size)

@@ -22,31 +22,17 @@ from multikernel.solvers.machine_runs import FIRST_GAP, SMALLEST_GAP
 
 @dataclass(frozen=True)
 class SimpleMKL(WeightSolver):
-    r"""Sparse multiple kernel learning by descent on the kernel weights.
+    """Sparse multiple kernel learning by descent on the kernel weights, for comparison.
 
-    The algorithm of [1]_ with p = 1. The reduced gradient of the optimal value on the
-    simplex gives a descent direction. Each step goes as far as the first weight that
-    becomes zero, and continues without that kernel while the value falls. A line search
-    follows, by secants of the slope; the paper uses golden sections. Each value
-    requires a run of the machine. This solver is for comparison: `InterleavedNewton`
-    needs far fewer runs.
-
-    Parameters
-    ----------
-    tol : float, default=1e-3
-        Relative duality gap at which to stop.
-    max_iter : int, default=5000
-        Maximum number of gradient steps. Each step requires a run of the machine for
-        every kernel whose weight becomes zero, and a few for the line search.
-    cache_bytes : int, default=1_000_000_000
-        Cache size for entries of a combined kernel that is not stored as an array.
-
-    References
-    ----------
-    .. [1] Rakotomamonjy, Bach, Canu, Grandvalet (2008). SimpleMKL. JMLR 9, 2491-2521.
+    Minimizes the optimal value J of a machine over the simplex of kernel weights (p =
+    1) along reduced gradients (Rakotomamonjy et al., JMLR 9, 2008, eq. 12). Each step
+    goes to the first weight that becomes zero, and on without that kernel while J
+    falls; then a line search by secants (golden sections in the paper). Every J
+    requires a run of the machine and certifies the relative duality gap;
+    `InterleavedNewton` needs far fewer.
     """
 
-    max_iter: int = 5000
+    max_iter: int = 5000  # gradient steps, each with several runs of the machine
 
     sparse_only: ClassVar[bool] = True
     # The optimal value may decrease long before the gap does, so `step` itself detects
@@ -56,7 +42,7 @@ class SimpleMKL(WeightSolver):
     def _make_step(
         self, oracle: WeightOracle, init: Solution | None, expansion: Expansion | None
     ) -> Step:
-        """Return the step function, starting at weights of `init` or equal ones."""
+        """Return the step function, started at weights of `init` or equal weights."""
         return _ReducedGradient(oracle, self.tol, first_weights(oracle, init)).step
 
 
@@ -71,7 +57,7 @@ class _ReducedGradient:
     point: OraclePoint | None = None
 
     def step(self) -> Status | None:
-        """Evaluate J at the first weights; in later calls, take a gradient step."""
+        """Evaluate the optimum J first; in later calls, take a gradient step."""
         if self.point is None:
             self.point = self.oracle.evaluate(self.first, self.precision)
             return None
@@ -95,7 +81,7 @@ class _ReducedGradient:
         return Status.STALLED if self.precision < SMALLEST_GAP else None
 
     def _look_closer(self, point: OraclePoint) -> OraclePoint:
-        """Evaluate J at the same weights again, with a tenth of the tolerance."""
+        """Evaluate the optimum J again at a point, with a tenth of the tolerance."""
         self.share *= 0.1
         return self.oracle.evaluate(point.weights, self.precision)
 
@@ -105,7 +91,7 @@ class _ReducedGradient:
         return self.share * max(self.tol, min(self.oracle.incumbent.gap, FIRST_GAP))
 
     def _evaluate(self, start: OraclePoint, move: Array, step: float) -> OraclePoint:
-        """Evaluate J at the weights of `start` plus `step` times `move`."""
+        """Evaluate the optimum J at the weights of `start` plus `step` * `move`."""
         weights = moved_weights(start.weights, step * move)
         return self.oracle.evaluate(weights, self.precision)
 
@@ -139,7 +125,7 @@ class _ReducedGradient:
 
 
 def _descent_direction(weights: Array, gradient: Array) -> Array:
-    """Return minus the reduced gradient, feasible at zero weights (eq. 12 of [1])."""
+    """Return minus the reduced gradient, feasible at zero weights (paper's eq. 12)."""
     largest = int(np.argmax(weights))
     reduced = gradient - gradient[largest]
     direction = np.where((weights > 0.0) | (reduced < 0.0), -reduced, 0.0)

@@ -30,7 +30,7 @@ LOOPS = "multikernel.solvers.comparison.ufo_loops"
 
 
 def ufo_exponent(n_kernels: int) -> float:
-    """Return the exponent p of `SparseBlockNorm` that the paper of UFO-MKL uses."""
+    """Return the exponent p of `SparseBlockNorm` that UFO-MKL's paper uses."""
     # The norm of the block norms has the exponent 2 log M / (2 log M - 1) in the paper.
     # Written as 2 p / (p + 1), this gives p = log M / (log M - 1); no p for M <= 2.
     if n_kernels <= 2:
@@ -41,67 +41,24 @@ def ufo_exponent(n_kernels: int) -> float:
 
 @dataclass(frozen=True)
 class UFOMKL:
-    r"""Multiple kernel learning by stochastic dual averaging.
+    r"""Multiple kernel learning by stochastic dual averaging, for comparison.
 
-    The algorithm of [1]_ for the hinge loss of two classes, or that of all classes
-    jointly [2]_. With the slopes :math:`z_s` of the losses of the first t samples, the
-    next model is
-
-    .. math:: w_{t+1} = \arg\min_w \; \langle \tfrac1t \textstyle\sum_{s \le t} z_s, w
-        \rangle + \Omega(w) ,
-
-    in closed form. This solver is for comparison, because its gap decreases at best
-    with the inverse number of epochs: `SpicyMKL` and the solvers of lp-norm learning
-    need far fewer passes for anything but a rough solution.
-
-    The paper's penalty :math:`\frac{\lambda}{2} \|w\|_{2,q}^2 + a \|w\|_{2,1}` is
-    `SparseBlockNorm` with the exponent `ufo_exponent`. For q = 2 it is the elastic net;
-    without the second term it is `SquaredBlockNorm`. Other solvers support both, too.
-
-    Every epoch visits each sample once, in random order. The mean of the slopes at its
-    end, times the number of samples, is therefore a feasible dual point, whose best
-    model is the current one: both are returned with a duality gap, as by all solvers.
-
-    Parameters
-    ----------
-    tol : float, default=1e-2
-        Relative duality gap at which to stop.
-    max_iter : int, default=300
-        Maximum number of epochs.
-    random_state : int, default=0
-        Seed of the random orders.
-    cache_bytes : int, default=1_000_000_000
-        Memory for columns of the Gram matrices; columns that do not fit are read again
-        in every epoch.
-
-    References
-    ----------
-    .. [1] Orabona, Jie (2011). Ultra-fast optimization algorithm for sparse multi
-       kernel learning. ICML, 249-256.
-    .. [2] Crammer, Singer (2001). On the algorithmic implementation of multiclass
-       kernel-based vector machines. JMLR 2, 265-292.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from multikernel.gram import DenseStack
-    >>> from multikernel.losses import HingeLoss
-    >>> from multikernel.problem import Problem
-    >>> from multikernel.regularizers import SparseBlockNorm
-    >>> from multikernel.solvers import UFOMKL
-    >>> x = np.linspace(-1, 1, 20)
-    >>> grams = DenseStack(np.stack([np.outer(x, x), np.outer(x**2, x**2)]))
-    >>> penalty = SparseBlockNorm(alpha=1.0, l1_ratio=0.5)
-    >>> problem = Problem(grams, np.sign(x), HingeLoss(), penalty, fit_intercept=False)
-    >>> solution = UFOMKL(tol=1e-2).solve(problem)
-    >>> solution.active, bool(solution.duality_gap <= 1e-2)
-    (array([0]), True)
+    The algorithm of Orabona and Jie (ICML 2011) for the hinge loss of two classes, or
+    that of Crammer and Singer (JMLR 2, 2001) for several, without an intercept. With
+    the slopes z_s of the losses of the first t samples, the next model is
+    :math:`\arg\min_w \langle \frac1t \sum_{s \le t} z_s, w \rangle + \Omega(w)`, in
+    closed form. The paper's penalty is `SparseBlockNorm` with the exponent
+    `ufo_exponent`; `SquaredBlockNorm` and `BlockElasticNet` are special cases. Every
+    epoch visits each sample once, in random order, so its mean slope gives a feasible
+    dual point and a relative gap, which decreases at best with the inverse number of
+    epochs: other solvers need far fewer passes. `cache_bytes` limits the memory for
+    columns of Gram matrices.
     """
 
     tol: float = 1e-2
-    max_iter: int = 300
-    random_state: int = 0
-    cache_bytes: int = 1_000_000_000
+    max_iter: int = 300  # epochs
+    random_state: int = 0  # seed of the random orders
+    cache_bytes: int = 1_000_000_000  # columns that do not fit are read in every epoch
 
     def unsupported(self, problem: Problem) -> str | None:
         """Return why this solver does not support the problem, or None if it does."""
@@ -134,12 +91,7 @@ class UFOMKL:
         init: Solution | None = None,
         callback: Callback | None = None,
     ) -> Solution:
-        """Solve the problem; see `Solver.solve`.
-
-        A warm start's dual point counts as its number of epochs. The callback is called
-        after each epoch. The solution is the best model and the best dual point at the
-        end of any epoch.
-        """
+        """Solve the problem; see `Solver.solve`. An iteration is one epoch."""
         # Gaps of a stochastic method fluctuate, so only the tolerance or the limit ends
         # it.
         patience = self.max_iter + 1
@@ -238,7 +190,7 @@ class _SlopeSum:
             )
 
     def _publish(self) -> None:
-        """Offer minus the mean slope as a dual point, and the model it determines."""
+        """Offer minus the mean slope, a dual point, and its model to the incumbent."""
         problem, share = self.problem, 1.0 / self.epochs
         rho = project_dual(problem, share * self.coefs.T.reshape(problem.y.shape))
         # Sums of changes accumulate rounding errors, so they are recomputed once per

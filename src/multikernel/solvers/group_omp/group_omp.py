@@ -36,86 +36,26 @@ from multikernel.solvers.group_omp.selection import (
 
 @dataclass(frozen=True)
 class GroupOMP:
-    r"""Group orthogonal matching pursuit over kernels [1]_.
+    r"""Group orthogonal matching pursuit over kernels: greedy selection with refits.
 
-    The selection starts without kernels. Each step adds the kernel that best fits the
-    residual r under the ridge penalty, and fits again on the sum of the selected
-    kernels G:
-
-    .. math::
-        j = \arg\max_{j \notin G} I_j, \quad
-        I_j = \tfrac12 \sum_k r_k^\top K_j (K_j + \alpha I)^{-1} r_k, \qquad
-        \min_{f, b} \sum_i \ell(y_i, f(x_i) + b)
-        + \frac{\alpha}{2} \sum_{m \in G} \|f_m\|^2
-
-    The sum is over the outputs k, so all outputs share one selection. For the squared
-    loss with alpha = n lambda this is the algorithm of the paper on
-    :math:`\frac1n \|y - f\|^2 + \lambda \|f\|^2`, and :math:`2 I_j / n` is its
-    improvement. If the problem has an intercept, fits of the residual have one too, so
-    kernels are centered for the selection; sample weights enter both. For other losses,
-    r is the dual point of the refit, minus the functional gradient of the loss, and the
-    refit uses the machine for the loss. For a piecewise linear loss, whose slopes have
-    no unit, alpha in I is multiplied by half the range of the targets, unless rounding
-    would then make kernels indistinguishable.
-
-    Improvements that agree to a relative 1e-10 count as equal, and the first of these
-    kernels in the dictionary is selected. The limit is larger if alpha is below 1e-5 of
-    a trace, because rounding errors then are larger.
-
-    Parameters
-    ----------
-    max_kernels : int, optional
-        Maximum number of selected kernels; all kernels by default.
-    tol : float, default=1e-3
-        The precision. The selection stops when the best improvement is at most `tol`
-        times the largest possible first improvement, half the squared length of the
-        first residual. For centered or +-1 targets this is the precision of the paper
-        relative to the mean square of the target.
-    subsample : float or int, default=1.0
-        Size of the random subset of kernels that each step examines: a fraction of the
-        dictionary if a float in (0, 1], or a number of kernels.
-    random_state : int, default=0
-        Seed of the subsets. Step k of a path draws the same subset for any alpha and
-        any previous steps.
-    machine : KernelMachine, optional
-        The machine of the refits; the default is that of `machine_for`. Ridge fits on
-        factors do not use a machine.
-
-    Notes
-    -----
-    One selection costs about two products with every Gram matrix. Lanczos bounds on I_j
-    require one product for most kernels, and only kernels that can still be best get
-    more. If the stack contains factors, a kernel of rank r costs O(n r).
-
-    References
-    ----------
-    .. [1] Sindhwani, Lozano (2011). Non-parametric group orthogonal matching pursuit
-       for sparse learning with multiple kernels. NIPS 24, section 3.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from multikernel.gram import DenseStack
-    >>> from multikernel.losses import SquaredLoss
-    >>> from multikernel.problem import Problem
-    >>> from multikernel.regularizers import BlockElasticNet
-    >>> from multikernel.solvers import GroupOMP
-    >>> X = np.random.default_rng(0).standard_normal((30, 5))
-    >>> y = 3.0 * X[:, 3] - 2.0 * X[:, 1]
-    >>> gram = DenseStack(np.stack([np.outer(x, x) for x in X.T]))
-    >>> ridge = BlockElasticNet(alpha=1e-3, l1_ratio=0.0)
-    >>> path = GroupOMP().path(Problem(gram, y, SquaredLoss(), ridge))
-    >>> path.order
-    array([3, 1])
-    >>> path.status.value
-    'No remaining kernel improves the fit by more than the tolerance.'
+    Each step selects the kernel with the largest improvement :math:`I_j = \tfrac12
+    r^\top K_j (K_j + \alpha I)^{-1} r` of the residual r, summed over outputs, and
+    refits :math:`\min_{f, b} \sum_i \ell(y_i, f(x_i) + b) + \frac{\alpha}{2} \sum_m
+    \|f_m\|^2` on the selected kernels (Sindhwani and Lozano, NIPS 24, 2011, section 3;
+    for the squared loss alpha is their n lambda, :math:`2 I_j / n` their improvement).
+    For other losses r is minus the slope of the loss. Kernels are centered if there is
+    an intercept. The selection ends at `max_kernels` kernels (None: all), or when the
+    best improvement is at most `tol` times half the squared length of the first
+    residual. A step examines a random subset of kernels: `subsample` is its share of
+    all kernels (float in (0, 1]) or its size (int). Refits are exact, but no gap
+    certifies the selection.
     """
 
     max_kernels: int | None = None
     tol: float = 1e-3
     subsample: float | int = 1.0
-    random_state: int = 0
-    machine: KernelMachine | None = None
+    random_state: int = 0  # of the subsets; step k draws the same one for any alpha
+    machine: KernelMachine | None = None  # None: `machine_for` the loss
 
     def __post_init__(self) -> None:
         if self.max_kernels is not None and self.max_kernels < 1:
@@ -152,39 +92,14 @@ class GroupOMP:
         init: Solution | None = None,
         callback: Callback | None = None,
     ) -> Solution:
-        """Select kernels and return the last model of the path.
+        """Select kernels and return the last model of the path; `init` is not used.
 
-        Parameters
-        ----------
-        problem : Problem
-            The problem; its regularizer must be the ridge penalty.
-        init : Solution, optional
-            Not used, because a greedy selection starts without kernels.
-        callback : callable, optional
-            Called after every selection; returning True stops.
-
-        Raises
-        ------
-        UnsupportedProblemError
-            If `unsupported` returns a reason, or alpha is below rounding errors.
+        `callback` is called after every selection; returning True stops.
         """
         return self.path(problem, callback).solution()
 
     def path(self, problem: Problem, callback: Callback | None = None) -> GreedyPath:
-        """Select kernels and return the model after every selection.
-
-        Parameters
-        ----------
-        problem : Problem
-            The problem; its regularizer must be the ridge penalty.
-        callback : callable, optional
-            Called after every selection; returning True stops.
-
-        Raises
-        ------
-        UnsupportedProblemError
-            If `unsupported` returns a reason, or alpha is below rounding errors.
-        """
+        """Select kernels and return the model after every selection; see `solve`."""
         return self.paths(problem, [problem.regularizer.alpha], callback)[0]
 
     def paths(
@@ -193,29 +108,12 @@ class GroupOMP:
         alphas: Sequence[float] | Array,
         callback: Callback | None = None,
     ) -> list[GreedyPath]:
-        """Select kernels for several strengths together.
+        """Select kernels for several strengths together; return one path for each.
 
-        The paths grow together, so one product with a Gram matrix serves the residuals
-        of all strengths. Each path equals the path computed alone.
-
-        Parameters
-        ----------
-        problem : Problem
-            The problem; its regularizer must be the ridge penalty, of any strength.
-        alphas : sequence of float
-            Strengths, for the summed loss of `Problem`.
-        callback : callable, optional
-            Called after every selection of every path; True stops that path.
-
-        Returns
-        -------
-        paths : list of GreedyPath
-            One path for each strength.
-
-        Raises
-        ------
-        UnsupportedProblemError
-            If `unsupported` returns a reason, or a strength is below rounding errors.
+        One product with a Gram matrix serves the residuals of all strengths, and each
+        path equals the path computed alone. `alphas` are strengths for the summed loss
+        of `Problem`. Raises an UnsupportedProblemError if `unsupported` returns a
+        reason, or a strength is below rounding errors.
         """
         reason = self.unsupported(problem)
         if reason is not None:
@@ -252,7 +150,7 @@ class GroupOMP:
 
 
 class _Growth:
-    """State of the selection for one strength."""
+    """State of the selection for one strength: the models so far, and the residual."""
 
     def __init__(
         self,
@@ -359,7 +257,7 @@ def _query(growing: list[_Growth], candidates: list[Mask]) -> Query:
 
 
 def _is_ridge(regularizer: BlockRegularizer, n_kernels: int) -> bool:
-    """Return whether a penalty equals alpha / 2 sum_m ||f_m||^2."""
+    """Return whether a penalty equals alpha / 2 sum_m ||f_m||^2 at two probes."""
     norms = np.linspace(1.0, 2.0, n_kernels)
     probes = (norms, 3.0 * norms)
     expected = [0.5 * regularizer.alpha * float(t @ t) for t in probes]

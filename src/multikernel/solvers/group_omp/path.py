@@ -16,28 +16,12 @@ from multikernel.solvers.group_omp.refit import REFIT_GAP
 class GreedyPath:
     """Path of MKL-GOMP, which has a model for each prefix of the selection.
 
-    Parameters
-    ----------
-    problem : Problem
-        The solved problem.
-    order : ndarray of shape (n_selected,)
-        Kernels in the order of selection.
-    improvements : ndarray of shape (n_selected,)
-        The improvement of each kernel when it was selected,
-        r^T K (K + alpha I)^{-1} r / 2, for the summed loss of `Problem`; the
-        improvement of the paper is this times 2 / n_samples. With the squared loss the
-        objective decreases by at least as much.
-    objectives : ndarray of shape (n_selected + 1,)
-        Primal objective without kernels, with the first kernel, with the first two, ...
-    coefs : ndarray of shape (n_selected + 1, n_samples[, n_outputs])
-        Row k is the expansion a of the model with k kernels: f_m = K_m a for each
-        kernel, and alpha a is the dual point.
-    intercepts : ndarray of shape (n_selected + 1, n_outputs)
-        Intercepts of the models.
-    status : Status
-        Reason why the selection stopped.
-    history : tuple of Progress
-        One line for each model.
+    `order`, (n_selected,), has the kernels in the order of selection, and
+    `improvements` the I_j of `GroupOMP` at that time; for the squared loss the
+    objective decreases by at least as much. Row k of `objectives`, (n_selected + 1,),
+    `intercepts`, (n_selected + 1, n_outputs), and `coefs`, (n_selected + 1, n_samples[,
+    n_outputs]), belongs to the model with k kernels: f_m = K_m coefs[k] for each, and
+    alpha coefs[k] is the dual point.
     """
 
     problem: Problem
@@ -54,18 +38,7 @@ class GreedyPath:
         return self.order.size
 
     def prefix(self, n_kernels: int) -> "GreedyPath":
-        """Return the path up to the model with `n_kernels` kernels.
-
-        Parameters
-        ----------
-        n_kernels : int
-            Between zero and the number of selected kernels.
-
-        Raises
-        ------
-        ValueError
-            If fewer kernels were selected.
-        """
+        """Return the path up to the model with `n_kernels` of its kernels."""
         k = self._checked(n_kernels)
         return replace(
             self,
@@ -88,29 +61,11 @@ class GreedyPath:
         return n_kernels
 
     def solution(self, n_kernels: int | None = None) -> Solution:
-        """Return the model with the first `n_kernels` selected kernels.
+        """Return the model with the first `n_kernels` selected kernels, by default all.
 
-        Parameters
-        ----------
-        n_kernels : int, optional
-            All selected kernels by default.
-
-        Returns
-        -------
-        solution : Solution
-            The objective is evaluated from the terms. Every selected kernel has weight
-            one. `duality_gap` is nan: the fit on the selected kernels is exact, but
-            their choice is greedy.
-
-        Raises
-        ------
-        ValueError
-            If fewer kernels were selected.
-
-        Warns
-        -----
-        ConvergenceWarning
-            If the objective differs from that of the refit.
+        Every selected kernel has weight one, and the objective is evaluated from the
+        terms, with a warning if it differs from that of the refit. `duality_gap` is
+        nan, because the choice of kernels is greedy.
         """
         k = len(self) if n_kernels is None else self._checked(n_kernels)
         gram, active = self.problem.gram, np.sort(self.order[:k])
@@ -145,16 +100,9 @@ class GreedyPath:
     def decision_values(self, gram: GramStack) -> Array:
         """Return the decision values of every model on other samples.
 
-        Parameters
-        ----------
-        gram : GramStack
-            The kernels between the new samples (rows) and the training samples
-            (columns); only the selected kernels are read, each once.
-
-        Returns
-        -------
-        f : ndarray of shape (n_selected + 1, n_rows[, n_outputs])
-            Row k contains the values of the model with k kernels.
+        `gram` has the kernels between new samples (rows) and training samples
+        (columns); only the selected kernels are read, each once. Row k of the result,
+        (n_selected + 1, n_rows[, n_outputs]), is for the model with k kernels.
         """
         n_rows, n_outputs = gram.shape[1], self.coefs.shape[2:]
         shape = (len(self) + 1, n_rows, *n_outputs)

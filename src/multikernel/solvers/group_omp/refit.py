@@ -37,17 +37,17 @@ class Whitening:
     direction: Array | None  # the unit vector u; None without an intercept
 
     def project(self, rows: Array) -> Array:
-        """Apply P to the rows, shape (..., n_samples), in place."""
+        """Project rows, (..., n_samples), orthogonally to `direction`, in place."""
         if self.direction is not None:
             rows -= (rows @ self.direction)[..., None] * self.direction
         return rows
 
     def scaled(self, rows: Array) -> Array:
-        """Return the rows times S; the rows themselves if S = I."""
+        """Return the rows times the square roots of the sample weights."""
         return rows if self.scale is None else rows * self.scale
 
     def residual_rows(self, rho: Array) -> Array:
-        """Return P S r, with one row for each output, from the dual point `rho`."""
+        """Return the whitened residual, one row for each output, from a dual point."""
         # With weights the dual point is W r = S (S r); r is y - f for the squared loss.
         rows = np.array(rho.T if rho.ndim == 2 else rho[None], order="C")
         if self.scale is not None:
@@ -68,11 +68,8 @@ def whitening(problem: Problem) -> Whitening:
 
 
 REFIT_GAP = 1e-4
-"""Largest relative duality gap of a refit.
-
-With the default tolerance of SMO, 23 of the first 800 problems of `make attack` (of
-which SMO refits about 60) had refits with gaps above 2e-3, up to 1.
-"""
+"""Largest relative gap of a refit. With SMO's default tolerance, 23 of the first 800
+problems of `make attack` (SMO refits about 60) had gaps above 2e-3, up to 1."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,7 +82,7 @@ class Fit:
 
 
 class Refit(Protocol):
-    """Protocol of a model on a sum of kernels that grows kernel by kernel."""
+    """Protocol of a model on a sum of kernels, refitted after each new kernel."""
 
     def add(self, kernel: int) -> Fit:
         """Add a kernel to the sum, and return the new fit."""
@@ -218,7 +215,7 @@ class FactorRefit:
         return Fit(coefs.reshape(shape).T.copy(), self._intercept(inner), objective)
 
     def _border(self, kernel: int) -> None:
-        """Append a kernel to V^T and to the Cholesky factor of V^T V + alpha I."""
+        """Append a kernel to the stored factors and to their Cholesky factor."""
         part = slice(self.stack.offsets[kernel], self.stack.offsets[kernel + 1])
         raw = np.array(self.geometry.scaled(self.stack.factors[:, part].T))
         new = self.geometry.project(raw.copy())
@@ -252,7 +249,7 @@ class FactorRefit:
         self.factors, self.cholesky = factors, cholesky
 
     def _intercept(self, inner: Array) -> Array:
-        """Return the intercept, the weighted mean of y - K a."""
+        """Return the intercept: the weighted mean of targets minus kernel terms."""
         direction = self.geometry.direction
         if direction is None:
             return np.zeros(self.raw.shape[0])
@@ -269,5 +266,5 @@ def _scaled(loss: Loss, factor: float, y: Array) -> Loss:
 
 
 def _like(intercept: Array, y: Array) -> Array | float:
-    """Return the intercept in a shape that broadcasts against y."""
+    """Return the intercept as a float or an array that broadcasts against y."""
     return float(intercept[0]) if y.ndim == 1 else intercept

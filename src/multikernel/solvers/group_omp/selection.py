@@ -1,13 +1,9 @@
-r"""Selection of the kernel that improves the fit of a residual most.
+"""Selection of the kernel that improves the fit of a residual most.
 
-The improvement of kernel m is
-
-.. math:: I_m = \tfrac12 \sum_k r_k^\top K_m (K_m + c I)^{-1} r_k ,
-
-a sum over the outputs k, for whitened residuals and kernels (`whitening`). For kernels
-of low rank it is computed from their factors. For other kernels, bounds are refined
-until it is clear which kernel is the best. Gaussian kernels of one column have a low
-rank in any storage, so in most dictionaries few kernels require bounds.
+The improvement I_m = sum_k r_k^T K_m (K_m + c I)^-1 r_k / 2 is a sum over outputs k,
+for whitened residuals and kernels (`whitening`). It is computed from the factors of
+kernels of low rank, such as Gaussian kernels of one column in any storage. For other
+kernels, bounds are refined until the best kernel is certain.
 """
 
 from dataclasses import dataclass, field
@@ -229,16 +225,16 @@ class BoundSelector:
 
 
 Selector = FactorSelector | BoundSelector
-"""A selector for the kernels of one stack. `prepared` counts the passes before the
-first query; `least_shift` is the smallest ridge above rounding errors."""
+"""Selector for the kernels of a stack, with passes before the first query in `prepared`
+and the smallest ridge above rounding errors in `least_shift`."""
 
 
 @dataclass(frozen=True, eq=False)
 class _Traces:
-    """Sums of the absolute diagonals of all S K S, and traces of all P S K S P."""
+    """Sums of absolute diagonals of the weighted kernels, and traces if whitened."""
 
-    raw: Array
-    whitened: Array
+    raw: Array  # sums of |diag(S K S)|
+    whitened: Array  # traces of P S K S P
 
 
 def _traces(stack: GramStack, whitening: Whitening) -> _Traces:
@@ -263,7 +259,7 @@ def _traces(stack: GramStack, whitening: Whitening) -> _Traces:
 
 @dataclass
 class _Race:
-    """Bounds on the improvements for one query, and their leader in each group."""
+    """Bounds on each kernel's improvement for one query, and the best of each group."""
 
     stack: GramStack
     whitening: Whitening
@@ -334,7 +330,7 @@ class _Race:
             self.products += kernels.size
 
     def settle(self, kernels: Indices, below: Array, above: Array) -> None:
-        """Store new bounds of shape (n_chosen, n_groups), and update the leaders."""
+        """Store new bounds, (n_chosen, n_groups), of kernels; update the leaders."""
         lower, upper = below.T, above.T
         candidates = self.query.candidates[:, kernels]
         with self.lock:
@@ -344,7 +340,7 @@ class _Race:
             np.maximum(self.leader, best, out=self.leader)
 
     def _check(self, kernels: Indices, forms: Array) -> None:
-        """Raise an error if a quadratic form is negative or not finite."""
+        """Raise an error if a kernel's quadratic form is negative or not finite."""
         sound = forms >= -ROUNDING * self.traces.raw[kernels]
         if sound.all():
             return

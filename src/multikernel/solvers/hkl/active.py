@@ -1,7 +1,4 @@
-"""The active set of a search, and the features of nodes inside and outside it.
-
-Features are centered on the samples, and also stored for nodes outside the hull.
-"""
+"""The active set of a search, and centered features of nodes inside and outside it."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -79,7 +76,7 @@ def _sizes(rows: Array) -> Array:
 
 
 def _mixer(rows: Array) -> Array | None:
-    """Return M such that the rows of M^T rows are independent; None if rows are."""
+    """Return M such that the rows of M^T `rows` are independent; None if `rows` are."""
     directions, sizes, _ = np.linalg.svd(rows, full_matrices=False)
     # Smaller singular values are rounding errors.
     positive = sizes > 1e-7 * sizes.max(initial=0.0)
@@ -89,8 +86,8 @@ def _mixer(rows: Array) -> Array | None:
 
 
 MANY = 64
-"""Maximum number of features of a node outside J whose quadratic form is computed from
-its features. Nodes with more features compute them only if they join."""
+"""Maximum number of features of a node outside J whose form is computed from features;
+nodes with more features compute them only if they join."""
 
 
 class StoredNodes:
@@ -132,7 +129,7 @@ class StoredNodes:
         ]
 
     def _split(self, nodes: Indices) -> tuple[Indices, Indices]:
-        """Split nodes into stored ones and missing ones."""
+        """Split nodes into those with stored features and those without."""
         self._places = of_more(self._places, len(self.known), -1)
         held = self._places[nodes] >= 0
         return nodes[held], nodes[~held]
@@ -173,7 +170,7 @@ class StoredNodes:
 
 
 class ActiveSet:
-    """Nodes J that a search has visited, closed under ancestors."""
+    """Nodes that a search has visited (the set J), closed under ancestors."""
 
     # Nodes whose own kernel violates the necessary condition, and all their ancestors,
     # take part in the reduced problem; arrays of nodes and features refer to these. The
@@ -204,7 +201,7 @@ class ActiveSet:
         roots = self.known.numbers(dict.fromkeys(graph.roots()))
         self.frontier = self.known.ask(roots)
         self._met: Indices = np.zeros(0, dtype=np.intp)
-        """Number of parents of each node that are in J."""
+        """Number of visited parents of each node."""
         shares = self._shares if problem.fit_intercept else None
         self._held = StoredNodes(self.samples, self.known, shares)
         self._vector: Array | None = None
@@ -226,7 +223,7 @@ class ActiveSet:
         return [each.rows for each in self._held.of(nodes)]
 
     def forms(self, nodes: Indices, vector: Array) -> Array:
-        """Return a^T K_v a of nodes, for a = `vector` and centered features."""
+        """Return a^T K_v a of each node v, for a = `vector` and centered features."""
         # Forms already computed for the same array are reused.
         if vector is not self._vector:
             n_asked = int(np.count_nonzero(~np.isnan(self._forms)))
@@ -249,7 +246,7 @@ class ActiveSet:
         return of_node if mixer is None else np.asarray(mixer @ of_node)
 
     def visit(self, nodes: Indices) -> None:
-        """Add frontier nodes to J; many-feature nodes enter the reduced problem."""
+        """Visit frontier nodes; nodes of many features join the reduced problem."""
         self.idle = np.append(self.idle, nodes)
         children = self._count(nodes, 1)
         remaining = self.frontier[~self.known.among(self.frontier, nodes)]
@@ -259,14 +256,14 @@ class ActiveSet:
             self.add(wide)
 
     def _count(self, nodes: Indices, change: int) -> Indices:
-        """Add `change` to each child's number of parents in J; return the children."""
+        """Add `change` to the children's counts of visited parents; return children."""
         children = self.known.children(nodes)
         self._met = of_more(self._met, len(self.known), 0)
         np.add.at(self._met, children, change)
         return children
 
     def _ready(self, nodes: Indices) -> Indices:
-        """Return the distinct nodes among `nodes` whose parents are all in J."""
+        """Return the distinct nodes among `nodes` whose parents are all visited."""
         ready = nodes[self._met[nodes] == self.known.n_parents[nodes]]
         firsts = np.sort(np.unique(ready, return_index=True)[1])
         return self.known.ask(ready[firsts])

@@ -1,27 +1,17 @@
-r"""The duality gap over the whole graph, at the best multiple of one dual point.
+"""The duality gap over the whole graph, at the best multiple of one dual point.
 
-.. math::
-    \text{gap} = \text{primal} + \frac{1}{W} \sum_i \ell^*(y_i, -s \rho_i)
-    + \frac{\alpha s^2}{2} \max\bigl(\bar\Omega^*_J(a)^2, B(a)\bigr),
-    \qquad a = \frac{\rho}{W \alpha}
+The absolute gap at the best multiple s in [0, 1] is primal + sum_i l*(y_i, -s rho_i) /
+W + alpha s^2 / 2 max(Omega*_J(a)^2, B(a)), a = rho / (W alpha), with the dual norm
+Omega*_J on the active set J. B bounds sources t of the complement (nodes outside J
+whose parents are in J) and idle nodes v of J (Bach 2008, Prop. 3), with D descendants
+and A ancestors, including the node:
 
-for the best multiple s in [0, 1]; the relative gap is this divided by the primal value.
-J is the active set. B is the bound for sources t of the complement (nodes outside J
-whose parents are all in J) and idle nodes v of J:
+    B(a) = max(max_t sum_{w in D(t)} a^T K_w a / (sum_{u in A(w) and D(t)} d_u)^2,
+               max_v a^T K_v a / d_v^2)
 
-.. math::
-    B(a) = \max\Bigl( \max_t \sum_{w \in D(t)} \frac{a^\top K_w a}
-    {(\sum_{u \in A(w) \cap D(t)} d_u)^2}, \;
-    \max_v \frac{a^\top K_v a}{d_v^2} \Bigr)
-
-(Bach 2008, Prop. 3), where D are descendants and A ancestors, including the node. D(t)
-has exponentially many nodes, but on a grid the sum is a product over inputs
-(`descendant_forms` of `kernels/graph`). The bound on the active set follows from the
-split of the correlations in Newton's method, which uses the smoothed norm
-
-.. math::
-    \Omega_\epsilon(\beta) = \sum_v d_v s_v, \qquad
-    s_v = \sqrt{\|\beta_{D(v)}\|^2 + \epsilon_v^2}
+D(t) has exponentially many nodes, but on a grid the sum is a product over inputs
+(`descendant_forms`). A bound on Omega*_J follows from Newton's method, with the norm
+sum_v d_v s_v smoothed by s_v = sqrt(|beta_D(v)|^2 + epsilon_v^2).
 """
 
 from collections.abc import Callable
@@ -58,12 +48,12 @@ class SmoothedNorm:
 
     @cached_property
     def value(self) -> float:
-        """The smoothed norm at the point, the sum of d_v s_v for node weights d_v."""
+        """The smoothed norm: the sum of node weights times smooth norms `smooth`."""
         return float(self.active.weights @ self.smooth)
 
     @cached_property
     def rates(self) -> Array:
-        """The sums of d_v / s_v over the ancestors of every node."""
+        """The sums of node weights / `smooth` over the ancestors of every node."""
         return self.active.relation.T @ (self.active.weights / self.smooth)
 
     def curvature(self, *, above: bool = False) -> Array:
@@ -100,7 +90,7 @@ class SmoothedNorm:
 
 
 def smoothed_norm(active: ActiveSet, beta: Array, smoothing: Array) -> SmoothedNorm:
-    """Return the smoothed norm at a point; `smoothing` are the numbers epsilon_v."""
+    """Return the smoothed norm at `beta`; `smoothing` has one number for each node."""
     squares = squared_norms(active, beta)
     return SmoothedNorm(
         active, smoothing, beta, squares, np.sqrt(squares + smoothing**2)
@@ -119,13 +109,12 @@ def squared_norms(active: ActiveSet, beta: Array) -> Array:
 
 
 STEP, NEAR = 1e-3, 0.05
-"""Distance between three multiples near one that define a parabola, and the largest
-distance of its vertex from one. Searches evaluate hundreds of points: with exact
-multiples a search on classes took 1.2 times as long."""
+"""Distance of three multiples near one that define a parabola, and the largest distance
+of its vertex from one; exact multiples made a search on classes 1.2 times as long."""
 
 
 def near_minimum(loss: Callable[[float], float]) -> tuple[float, float]:
-    """Return a point near the minimum of a convex function on [0, 1], and its value."""
+    """Return a point near the minimum of a convex loss on [0, 1], and its value."""
     tried = {1.0 - k * STEP: loss(1.0 - k * STEP) for k in range(3)}
     at_end, near, far = tried.values()
     # The vertex of a parabola through values near one or, if its vertex is far from
@@ -153,11 +142,10 @@ class DualPoint:
     vector: Array  # a = rho / (W alpha)
     bound: float  # on the squared dual norm of a on the active set
     _known: dict[float, float] = field(default_factory=dict, init=False)
-    """Mean conjugates by multiple, cached because many bounds are computed for one
-    point."""
+    """Mean conjugates by multiple, cached because many bounds use the same point."""
 
     def value(self, problem: HullProblem, outside_bound: float) -> float:
-        """Return the dual value at a nearly best multiple; `outside_bound` is B(a)."""
+        """Return the dual value at the multiple that makes it nearly largest."""
         return self.scaled(problem, outside_bound)[1]
 
     def scaled(self, problem: HullProblem, outside_bound: float) -> tuple[float, float]:
@@ -173,7 +161,7 @@ class DualPoint:
         return scale, -lowest
 
     def _loss(self, problem: HullProblem, scale: float) -> float:
-        """Return the mean conjugate at a multiple of the point."""
+        """Return the mean conjugate of the loss at a multiple of the point."""
         if scale not in self._known:
             conjugate = problem.loss.conjugate(problem.y, -scale * self.rho).sum()
             self._known[scale] = float(conjugate) / problem.total_weight

@@ -13,35 +13,16 @@ from multikernel.problem import Progress, Status
 class HullProblem:
     r"""Learning problem over a graph of kernels.
 
-    .. math::
-        \min_{f, b} \frac{1}{W} \sum_i \ell\Bigl(y_i, \sum_{v} f_v(x_i) + b\Bigr)
+    .. math:: \min_{f, b} \frac1W \sum_i \ell\Bigl(y_i, \sum_v f_v(x_i) + b\Bigr)
         + \frac{\alpha}{2} \Bigl(\sum_v d_v \|f_{D(v)}\|\Bigr)^2
 
-    The sums are over the nodes v; :math:`d_v > 0` is the weight of a node, and D(v)
-    contains the node and its descendants.
-
-    Parameters
-    ----------
-    samples : GraphSamples
-        The graph on the training samples.
-    y : ndarray of shape (n_samples,)
-        Targets; -1.0 and +1.0 for classification losses.
-    loss : Loss
-        Loss, summed over samples and including sample weights.
-    alpha : float
-        Regularization strength, lambda in the paper.
-    total_weight : float
-        W, the sum of the sample weights.
-    weights : ndarray of shape (n_samples,) or None, default=None
-        Sample weights, used to center features; None means equal weights.
-    fit_intercept : bool, default=True
-        Whether b is free; otherwise it is zero.
-    offset : ndarray of shape (1,) or 0.0, default=0.0
-        The offset that was subtracted from the targets and is added to the intercepts
-        of solutions (`centered_targets`).
-    known : KnownNodes or None, default=None
-        Cached numbers of the graph's nodes, shared with other problems on it; None
-        starts an empty cache.
+    The sums are over nodes v of weight :math:`d_v > 0` with descendants D(v), including
+    v; alpha is the paper's lambda (Bach, NIPS 21, 2008) and W, `total_weight`, the sum
+    of the sample weights. `samples` is the graph on the training samples. `y`,
+    (n_samples,), has -1.0 and +1.0 for classification losses; `loss` includes sample
+    weights. `weights`, (n_samples,) or None for equal ones, center the features.
+    `offset` was subtracted from the targets and is added to intercepts
+    (`centered_targets`). `known` caches data of nodes.
     """
 
     samples: GraphSamples
@@ -59,34 +40,13 @@ class HullProblem:
 class HullSolution:
     """Model over a hull, with its certificate.
 
-    Parameters
-    ----------
-    nodes : tuple of nodes
-        The hull, parents before children.
-    coefs : tuple of ndarray of shape (n_columns,)
-        Coefficients of the centered features of each node.
-    means : tuple of ndarray of shape (n_columns,)
-        Means that were subtracted from the features.
-    bases : tuple
-        Data besides the graph that define the features, None for most nodes.
-    intercept : float
-        The intercept, including the `offset` of the problem.
-    dual : ndarray of shape (n_samples,)
-        A dual feasible point of the summed loss, at its best scale.
-    objective : float
-        Primal objective.
-    duality_gap : float
-        Relative gap over all nodes of the graph.
-    reduced_gap : float
-        Relative gap of the problem on the active set.
-    n_searched : int
-        Number of nodes of the active set, including those without a function.
-    n_iter : int
-        Number of rounds of the search.
-    status : Status
-        Reason why the search stopped.
-    history : tuple of Progress
-        One line for each round.
+    `nodes` is the hull, parents before children. For each node, `coefs`, (n_columns,),
+    are coefficients of the features after subtracting `means`, and `bases` data that
+    define the features besides the graph, often None. `intercept` includes the
+    problem's `offset`. `dual`, (n_samples,), is a dual feasible point of the summed
+    loss. The relative gap `duality_gap` is over all nodes of the graph, `reduced_gap`
+    over the active set of `n_searched` nodes. `history` has a line for each of `n_iter`
+    rounds.
     """
 
     nodes: tuple[Any, ...]

@@ -1,8 +1,7 @@
-r"""Solver of the problem on the active set: Newton's method with smoothing.
+"""Solver of the problem on the active set: Newton's method with decreasing smoothing.
 
-The smoothing decreases: `certificate.SmoothedNorm` smooths the norm, and a barrier
-smooths the kinks of piecewise linear losses. The certificate is for the problem
-itself, without any smoothing.
+`certificate.SmoothedNorm` smooths the norm, and a barrier the kinks of piecewise linear
+losses. The certificate is for the problem without any smoothing.
 """
 
 from dataclasses import dataclass, replace
@@ -36,16 +35,13 @@ class Settings:
     """Tuning constants of Newton's method on the active set."""
 
     smoothing: float = 0.02
-    """First level of smoothing, as a share of the norm: 0.1 takes 1.3 times as long
-    along a path, whose points are good starts."""
+    """First level of smoothing, as a share of the norm; 0.1 takes 1.3 times as long."""
 
     sharper: float = 0.2
-    """Factor between levels of smoothing: smaller factors cost more Newton steps than
-    they save levels."""
+    """Factor between smoothing levels; smaller ones cost more steps than they save."""
 
     max_steps: int = 400
-    """Maximum number of Newton steps of one problem; about 15 are usual, and 60 for a
-    hinge loss."""
+    """Maximum number of Newton steps; 15 are usual, 60 for a hinge loss."""
 
 
 SETTINGS = Settings()
@@ -63,7 +59,7 @@ class SmoothRisk:
         return float(self.loss.value(self.y, f).sum())
 
     def derivatives(self, f: Array) -> tuple[Array, Array]:
-        """Return slopes and second derivatives, the inverses of the conjugate's."""
+        """Return the slopes, and the second derivatives, of the losses."""
         slopes = self.loss.gradient(self.y, f)
         with np.errstate(divide="ignore", over="ignore"):
             return slopes, 1.0 / self.loss.conjugate_hessian(self.y, slopes)
@@ -85,7 +81,7 @@ class RoundedRisk:
     mu: float  # positive weight of the barrier
 
     def _parts(self, f: Array) -> tuple[Array, Array, Array, Array]:
-        """Return signs, excesses s f - c, and the distances of p to 0 and u."""
+        """Return signs and excesses of pieces, and distances of slopes to bounds."""
         signs, costs, sizes = self.loss.dual_pieces(self.y)
         excess = signs * f - costs
         # The roots of a quadratic equation, computed without cancellation.
@@ -120,7 +116,7 @@ Risk = SmoothRisk | RoundedRisk
 
 
 def rounded(loss: Loss, y: Array, mu: float) -> Risk:
-    """Return the loss for Newton's method; `mu` is the weight of its barrier."""
+    """Return a smooth risk for Newton's method; `mu` is the weight of its barrier."""
     if is_polyhedral(loss):
         return RoundedRisk(loss, y, mu)
     return SmoothRisk(cast(SmoothConjugateLoss, loss), y)

@@ -34,38 +34,34 @@ class Settings:
     """Tuning constants of the search over the graph."""
 
     necessary: int = 10
-    """Maximum number of nodes that join per round because their own kernel violates the
-    necessary condition. This number and the next two are from the published code of the
-    paper's author."""
+    """Maximum number of nodes that join per round by the necessary condition. This
+    number and the next two are from the published code of the paper's author."""
 
     sufficient: int = 40
-    """Maximum number of nodes that join per round because their sum over descendants
-    violates the sufficient condition."""
+    """Maximum number of nodes that join per round by the sufficient condition."""
 
     inactive: int = 80
     """Number of visited nodes outside the pruned model, plus nodes about to join, above
-    which only nodes that stand out join. Counting all violators instead saves a fifth
-    of the time, but a path to alpha = 1e-4 on 1024 samples of pumadyn-32nm ended at a
-    test error of 8.4 instead of 6.1."""
+    which only nodes that stand out join. Counting all violators instead takes four
+    fifths of the time, but gave a test error of 8.4 instead of 6.1 (alpha = 1e-4,
+    pumadyn-32nm)."""
 
     exhaustive: int = 600
     """Maximum number of nodes that join per round with `certify`."""
 
     outstanding: float = 5.0
-    """Number of deviations above which a node is clearly above the noise; true
-    interactions had 8 to 74. The values of `Evidence` use the same threshold: noise
-    reaches 5 in one of 150 evaluations, and x5^2 x16 on 300 samples of pumadyn-32nm has
-    28 to 37 at alpha = 0.03. Sums alone missed this node on 2 of 50 draws, with R^2 of
-    -0.7 and -0.2 instead of 0.92."""
+    """Number of deviations from noise above which a node stands out, also in
+    `Evidence`. True interactions had 8 to 74; noise reaches 5 in one of 150
+    evaluations. Sums alone missed x5^2 x16 (pumadyn-32nm, n = 300) on 2 of 50 draws,
+    with R^2 of -0.7 and -0.2 instead of 0.92."""
 
     step: float = 10.0**0.5
-    """Ratio of successive strengths before the first one of a path. Searches that start
-    at a small strength select noise: at alpha = 1e-4 on 1024 samples of pumadyn-32nm
-    the test error was 96 instead of 6, and 101 instead of 39 on -32nh."""
+    """Ratio of successive strengths before the first one of a path: small strengths
+    select noise. At alpha = 1e-4 and n = 1024 test errors were 96 instead of 6
+    (pumadyn-32nm) and 101 instead of 39 (-32nh)."""
 
     share: float = 0.125
-    """Share of the tolerance for the gap on the active set, and the same share for
-    pruning."""
+    """Share of the tolerance for the gap on the active set, and again for pruning."""
 
 
 SETTINGS = Settings()
@@ -73,36 +69,21 @@ SETTINGS = Settings()
 
 @dataclass(frozen=True)
 class HullSearch:
-    """Active-set solver for a graph of kernels, with a gap over all its nodes [1]_.
+    """Active-set solver for a graph of kernels, with a gap over all its nodes.
 
-    Nodes that violate the necessary condition join the active set. If there are none,
-    nodes whose sum over descendants violates the sufficient condition join. The gap
-    includes all nodes of the graph, visited or not.
-
-    Parameters
-    ----------
-    tol : float, default=1e-3
-        Relative duality gap to reach: on the active set, and with `certify` over the
-        whole graph. A search always ends when the latter is reached.
-    max_kernels : int or None, default=None
-        Maximum number of nodes of the active set; None means 300, or 1000 with
-        `certify`.
-    certify : bool, default=False
-        Whether to add nodes until the gap is proven, or `max_kernels` is reached. It
-        affects the effort, not the meaning of the gap.
-    max_iter : int, default=1000
-        Maximum number of rounds of the search.
-
-    References
-    ----------
-    .. [1] Bach (2008). Exploring large feature spaces with hierarchical multiple
-       kernel learning. NeurIPS.
+    Solves `HullProblem` (Bach, NIPS 21, 2008). Nodes that violate the necessary
+    condition (Prop. 2) join the active set; if there are none, nodes whose sum over
+    descendants violates the sufficient condition (Prop. 3). The search stops at a
+    relative gap of `tol` over all nodes of the graph, visited or not; or, without
+    `certify`, when the gap on the active set is `tol` and no node stands out from
+    noise; or at `max_kernels` nodes (None: 300, or 1000 with `certify`). `certify`
+    affects the effort, not the meaning of the gap.
     """
 
     tol: float = 1e-3
     max_kernels: int | None = None
     certify: bool = False
-    max_iter: int = 1000
+    max_iter: int = 1000  # rounds
 
     def unsupported(self, problem: HullProblem) -> str | None:
         """Return why this solver does not support the problem, or None if it does."""
@@ -121,11 +102,7 @@ class HullSearch:
     def solve(
         self, problem: HullProblem, callback: Callback | None = None
     ) -> HullSolution:
-        """Solve one problem by a path that starts at larger strengths, with few nodes.
-
-        The callback is called with a `Progress` after each round; returning True stops
-        the search.
-        """
+        """Return the solution for one strength, by a path from larger strengths."""
         return next(self.path(problem, [problem.alpha], callback))
 
     def path(
@@ -137,15 +114,10 @@ class HullSearch:
     ) -> Iterator[HullSolution]:
         """Yield the solution for each strength of a decreasing sequence.
 
-        Each starts from the previous one; if the first strength is small, searches at
-        larger strengths lead to it. The ``alpha`` of the problem is not used. The
-        callback is called with a `Progress` once per round; True ends the path. With
-        `tols` every strength has its own tolerance in place of `tol`.
-
-        Raises
-        ------
-        UnsupportedProblemError
-            If the loss is neither smooth nor piecewise linear.
+        Each search starts from the previous solution; if the first strength is small,
+        searches at larger strengths lead to it. The ``alpha`` of the problem is not
+        used. `callback` is called once per round; True ends the path. `tols` has a
+        tolerance for each strength in place of `tol`.
         """
         reason = self.unsupported(problem)
         if reason is not None:
@@ -165,7 +137,7 @@ class HullSearch:
 
 
 class _HullRun:
-    """State of the search along a path."""
+    """State of the search along a path of strengths."""
 
     def __init__(
         self, settings: HullSearch, problem: HullProblem, callback: Callback | None
@@ -186,7 +158,7 @@ class _HullRun:
         self.limit = settings.max_kernels or (1000 if settings.certify else 300)
 
     def first_strength(self) -> float:
-        """Return a strength at which functions of nodes outside J are small."""
+        """Return a strength at which functions outside the active set are small."""
         # The function of node v shrinks by half if alpha d_v^2 is the mean diagonal.
         sources = self.active.frontier
         scales = [
@@ -250,7 +222,7 @@ class _HullRun:
         return point
 
     def _necessary(self, point: ReducedPoint, ceiling: float) -> tuple[float, Indices]:
-        """Return the largest a^T K_v a / d_v^2 of idle nodes, and the nodes to add."""
+        """Return the largest scaled quadratic form of idle nodes, and nodes to add."""
         # Prop. 2 of the paper: nodes with a^T K_v a / d_v^2 above the ceiling join;
         # sources too, up to the limit on nodes.
         active, room = self.active, self._n_nodes_allowed
@@ -269,7 +241,7 @@ class _HullRun:
     def _sufficient(
         self, problem: HullProblem, point: ReducedPoint, ceiling: float
     ) -> tuple[float, Indices]:
-        """Return the bound for all nodes outside J (Prop. 3), and sources to visit."""
+        """Return the bound for all unvisited nodes (Prop. 3), and sources to visit."""
         # Visit sources whose sum over descendants is above the ceiling, first those
         # that stand out most, by deviations from noise or by `Evidence`.
         active, sources = self.active, self.active.frontier

@@ -15,45 +15,13 @@ from multikernel.solvers.machine_runs import FIRST_GAP, LEFT, reason_against_los
 class Alternating(WeightSolver):
     r"""Solver that alternates between a machine and closed-form kernel weights.
 
-    For any regularizer of the form :math:`\frac{\alpha}{2} \min_{\theta \in D} \sum_m
-    \|f_m\|^2 / \theta_m`: given the weights, the problem has one kernel, :math:`\sum_m
-    \theta_m K_m`; given the model, the weights follow in closed form (section 2 of
-    [1]_). The objective never rises. The machine starts from its last solution, and its
-    precision follows the gap.
-
-    The solver supports several outputs, whose blocks share one norm.
-
-    Parameters
-    ----------
-    tol : float, default=1e-3
-        Relative duality gap at which to stop.
-    max_iter : int, default=1000
-        Maximum number of machine runs.
-    cache_bytes : int, default=1_000_000_000
-        Memory for entries of a combined kernel that is not stored as an array.
-
-    Notes
-    -----
-    An iteration costs one weighted sum of the kernels and one pass. Convergence is
-    linear. For lp-norms it becomes sublinear as p goes to 1, because weights that are
-    zero at the optimum decrease slowly; use `InterleavedNewton` there.
-
-    References
-    ----------
-    .. [1] Kloft, Brefeld, Sonnenburg, Zien (2011). lp-norm multiple kernel learning.
-       JMLR 12, 953-997.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from multikernel.gram import DenseStack
-    >>> from multikernel.losses import SquaredLoss
-    >>> from multikernel.regularizers import SquaredBlockNorm
-    >>> x = np.linspace(-1, 1, 20)
-    >>> grams = DenseStack(np.stack([np.outer(x, x), np.outer(x**2, x**2)]))
-    >>> problem = Problem(grams, x, SquaredLoss(), SquaredBlockNorm(1.0, p=2.0))
-    >>> Alternating(tol=1e-6).solve(problem).kernel_weights.round(3)
-    array([1., 0.])
+    For any regularizer :math:`\frac{\alpha}{2} \min_{\theta \in D} \sum_m \|f_m\|^2 /
+    \theta_m`: given the weights, a machine with the kernel :math:`\sum_m \theta_m K_m`
+    gives the model; given the model, the weights follow in closed form (Kloft et al.,
+    JMLR 12, 2011, section 2). The objective never rises, and each run certifies the
+    relative duality gap. Convergence is linear, but sublinear for lp-norms as p goes to
+    1: use `InterleavedNewton` there. Several outputs, whose blocks share one norm, are
+    supported.
     """
 
     max_iter: int = 1000
@@ -71,7 +39,7 @@ class Alternating(WeightSolver):
     def _make_step(
         self, oracle: WeightOracle, init: Solution | None, expansion: Expansion | None
     ) -> Step:
-        """Return the step function, starting at norms of `init` or equal ones."""
+        """Return the step function, started at norms of `init` or equal norms."""
         incumbent = oracle.incumbent
         regularizer = oracle.problem.regularizer
         assert is_variational(regularizer)

@@ -28,9 +28,8 @@ class Settings:
     """Smallest gap of a master problem, as a share of the gap of the whole problem."""
 
     corners: int = 10
-    """Maximum number of linear programs that search for an equally good sparse model.
-    `thin` alone keeps 400 of 400 kernels where they keep 15, because models on the
-    central path have no gap to spare (150 rows of breast cancer, C = 100)."""
+    """Maximum number of linear programs for an equally good sparse model. `thin` alone
+    keeps 400 of 400 kernels where they keep 15 (150 rows of breast cancer, C = 100)."""
 
     doubt: float = 3.0
     """Slack of a master, in units of the error of the planes at its weights."""
@@ -41,59 +40,21 @@ SETTINGS = Settings()
 
 @dataclass(frozen=True)
 class CuttingPlane(WeightSolver):
-    r"""lp-norm multiple kernel learning by cutting planes, interleaved with a machine.
+    """lp-norm multiple kernel learning by cutting planes, interleaved with a machine.
 
-    The optimal value as a function of the kernel weights is the maximum of one plane
-    per dual point. Each short run of the machine adds a plane; a master problem then
-    gives weights at which the highest plane is low, in the p-ball [1]_, or in the
-    simplex for p = 1 [2]_. The master is solved only as exactly as the planes are, by
-    an interior point method that stays in the middle of the weights that may be optimal
-    [3]_: exact minimizers jump from vertex to vertex. A convex combination of the dual
-    points, by the master's multipliers, proves the optimum. For p = 1 the model on all
-    kernels is then replaced by an equally good model on few kernels, by linear programs
-    (HiGHS).
-
-    Parameters
-    ----------
-    tol : float, default=1e-3
-        Relative duality gap at which to stop.
-    max_iter : int, default=500
-        Maximum number of planes.
-    cache_bytes : int, default=1_000_000_000
-        Cache size for entries of a combined kernel that is not stored as an array.
-    precision : float, default=0.1
-        Largest relative gap of machines, or `tol` if that is larger. Machines are
-        solved to the current gap if that is smaller.
-
-    Notes
-    -----
-    An iteration costs one weighted sum of the kernels and one pass, and a second pass
-    if the combination of dual points halves the gap.
-
-    References
-    ----------
-    .. [1] Kloft, Brefeld, Sonnenburg, Laskov, Müller, Zien (2009). Efficient and
-       accurate lp-norm multiple kernel learning. NIPS 22, 997-1005, section 2.4.2.
-    .. [2] Sonnenburg, Rätsch, Schäfer, Schölkopf (2006). Large scale multiple kernel
-       learning. JMLR 7, 1531-1565.
-    .. [3] Gondzio, González-Brevis, Munari (2013). New developments in the primal-dual
-       column generation technique. EJOR 224, 41-51.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from multikernel.gram import DenseStack
-    >>> from multikernel.losses import HingeLoss
-    >>> from multikernel.problem import Problem
-    >>> from multikernel.regularizers import SquaredBlockNorm
-    >>> x = np.linspace(-1, 1, 20)
-    >>> grams = DenseStack(np.stack([np.outer(x, x), np.outer(x**2, x**2)]))
-    >>> problem = Problem(grams, np.sign(x), HingeLoss(), SquaredBlockNorm(0.1, 1.0))
-    >>> CuttingPlane(tol=1e-6).solve(problem).kernel_weights
-    array([1., 0.])
+    Minimizes the optimal value J of a machine over kernel weights of p-norm at most
+    one. Each short run gives a dual point, and so a plane below J; a master problem
+    gives weights at which the highest plane is low (Kloft et al., NIPS 22, 2009,
+    section 2.4.2; p = 1: Sonnenburg et al., JMLR 7, 2006). An interior point method
+    solves the master only as exactly as the planes are, in the middle of the weights
+    that may be optimal (Gondzio et al., EJOR 224, 2013). A combination of the dual
+    points proves the relative gap `tol`. For p = 1 linear programs (HiGHS) then look
+    for an equally good model of few kernels. Machines are solved to the current gap or
+    to `precision`, whichever is smaller. An iteration costs one or two passes and one
+    weighted sum of the kernels.
     """
 
-    precision: float = FIRST_GAP
+    precision: float = FIRST_GAP  # or `tol` if larger: largest gap of machines
 
     # Many planes may be necessary before the gap decreases again.
     patience: ClassVar[int] = 40
@@ -104,7 +65,7 @@ class CuttingPlane(WeightSolver):
     def _make_step(
         self, oracle: WeightOracle, init: Solution | None, expansion: Expansion | None
     ) -> Step:
-        """Return the step function, starting at weights of `init` or equal ones."""
+        """Return the step function, started at weights of `init` or equal weights."""
         search = _PlaneSearch(oracle, self.tol, max(self.tol, self.precision))
         search.start(init, expansion)
         return search.step
@@ -112,28 +73,12 @@ class CuttingPlane(WeightSolver):
 
 @dataclass(frozen=True)
 class SILP(CuttingPlane):
-    """Sparse multiple kernel learning as a semi-infinite linear program.
+    """Sparse MKL as a semi-infinite linear program, for comparison.
 
-    The wrapper of [1]_ is `CuttingPlane` for p = 1 with every machine run to full
-    precision before the next linear program. This solver is for comparison: short runs
-    reach the same optimum sooner. Linear programs are solved to a share of the gap,
-    because exact solutions often make no progress for hundreds of iterations.
-
-    Parameters
-    ----------
-    tol : float, default=1e-3
-        Relative duality gap at which to stop.
-    max_iter : int, default=500
-        Maximum number of linear programs.
-    cache_bytes : int, default=1_000_000_000
-        Cache size for entries of a combined kernel that is not stored as an array.
-    precision : float, default=0.0
-        As in `CuttingPlane`; zero means the tolerance.
-
-    References
-    ----------
-    .. [1] Sonnenburg, Rätsch, Schäfer, Schölkopf (2006). Large scale multiple kernel
-       learning. JMLR 7, 1531-1565.
+    The wrapper of Sonnenburg et al. (JMLR 7, 2006): `CuttingPlane` for p = 1, with
+    every machine run to `tol` before the next linear program, which is solved to a
+    share of the gap. The relative gap is certified as in `CuttingPlane`, whose short
+    runs of machines reach the same optimum sooner.
     """
 
     precision: float = 0.0
@@ -146,7 +91,7 @@ class SILP(CuttingPlane):
 
 @dataclass
 class Planes:
-    """Planes below the optimal value as a function of the kernel weights."""
+    """Planes below the optimal value of a machine, as functions of kernel weights."""
 
     # Plane j is heights[j] - slopes[j] @ weights, and results from the dual point
     # points[j].

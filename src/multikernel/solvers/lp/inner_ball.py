@@ -1,15 +1,10 @@
-r"""Smoother balls of kernel weights inside the unit p-ball.
+"""Smoother balls of kernel weights inside the unit p-ball.
 
-Around weights c of p-norm one, and for P >= p, the weighted ball
-
-.. math:: \Bigl\{ \theta \ge 0 : \sum_m c_m^{p-P} \theta_m^P \le 1 \Bigr\}
-
-touches the p-ball at c, and lies inside it by Jensen's inequality (the mean of
-:math:`(\theta_m / c_m)^P` under the probabilities :math:`c_m^p` bounds the mean of
-p-th powers). So the problem over this ball is a restriction of the problem over the
-p-ball, with the same optimality conditions at c. It is smooth even for p = 1. A line
-search between two dual points uses this ball; it only requires their images under all
-kernels.
+Around weights c of p-norm one, and for P >= p, the ball sum_m c_m^(p - P) theta_m^P <=
+1 touches the p-ball at c and lies inside it, by Jensen's inequality: the mean of
+(theta_m / c_m)^P under the probabilities c_m^p bounds that of p-th powers. So the
+problem over this ball is a restriction, with the same optimality conditions at c, and
+smooth even for p = 1. Line searches between dual points use their images only.
 """
 
 from collections.abc import Callable
@@ -80,7 +75,7 @@ class InnerBall:
         return followed
 
     def curvature_factor(self, images: Array, forms: Array, weights: Array) -> Array:
-        """Return U; the ball adds the term U U^T to the combined kernel."""
+        """Return the U of the term U U^T that the ball adds to the combined kernel."""
         # Let N be the support function of the ball, and theta = `weights` the response
         # to the forms q_m = rho^T K_m rho. Half the Hessian of N in rho is
         # sum_m theta_m K_m + U U^T, where U U^T is 2 N / (P - 1) times the covariance
@@ -134,7 +129,7 @@ def _forms_between(old: Expansion, new: Expansion, cross: Array, share: float) -
 def best_share(
     problem: Problem, ball: InnerBall, old: Expansion, new: Expansion
 ) -> float:
-    """Return the best step length from `old` to `new` in [0, 1], by dual value."""
+    """Return the step length from `old` to `new` in [0, 1] with the best dual value."""
     # The dual value is that of the problem with kernel weights in the ball. Quadratic
     # forms are known for any step length, so no matrix is read.
     alpha = problem.regularizer.alpha

@@ -1,38 +1,17 @@
-r"""Master problems of cutting planes over kernel weights.
+"""Master problems of cutting planes over kernel weights.
 
-Every dual point rho gives a plane below the optimal value as a function of the kernel
-weights, :math:`J(\theta) \ge h - \theta^\top s`. The master minimizes the highest plane
-over the unit p-ball; its dual, with a multiplier per plane, is
+Dual points give planes h_j - theta^T s_j below J(theta). The master minimizes the
+highest plane over the unit p-ball. Its dual maximizes lambda^T h - |u|_{p/(p-1)}, u =
+sum_j lambda_j s_j, over multipliers lambda >= 0 with sum one. The norm is the support
+function of the ball; a barrier of size mu, sigma_mu(u) = max theta^T u + mu sum_m
+log(theta_m) over |theta|_p <= 1, makes it smooth for every p.
 
-.. math:: \max_{\lambda \ge 0, \, 1^\top \lambda = 1} \; \lambda^\top h
-    - \bigl\| \textstyle\sum_j \lambda_j s_j \bigr\|_{p/(p-1)} .
-
-The norm is the support function of the p-ball. It has kinks for p = 1 and is nearly
-nonsmooth for p near 1. With a barrier of size mu > 0 that keeps weights positive,
-
-.. math:: \sigma_\mu(u) = \max_{\|\theta\|_p \le 1} \; \theta^\top u
-    + \mu \sum_m \log \theta_m ,
-
-it is smooth for every p, and the change is bounded by the value of the barrier. For
-p = 1 this is an interior point method for linear programs.
-
-The exact minimizer is an extreme point of the model, often far from all previous
-weights and no better: planes then accumulate without progress. Points on the central
-path are in the middle of the weights that may still be optimal [1]_. They solve
-
-.. math:: \min_\lambda \; \sigma_\mu\bigl(\textstyle\sum_j \lambda_j s_j\bigr)
-    - \lambda^\top h - \mu \sum_j \log \lambda_j ,
-
-by damped Newton steps for decreasing mu. In section 2.4.2 of [2]_ a master replaces the
-norm by its second-order expansion around the last weights; here each Newton step does
-so, around its own weights.
-
-References
-----------
-.. [1] Gondzio, González-Brevis, Munari (2013). New developments in the primal-dual
-   column generation technique. EJOR 224, 41-51.
-.. [2] Kloft, Brefeld, Sonnenburg, Laskov, Müller, Zien (2009). Efficient and accurate
-   lp-norm multiple kernel learning. NIPS 22, 997-1005.
+Exact minimizers are extreme points, often far from all previous weights and no better.
+Points on the central path are in the middle of the weights that may be optimal (Gondzio
+et al. 2013, EJOR 224, 41-51). They minimize sigma_mu(u) - lambda^T h - mu sum_j
+log(lambda_j), by damped Newton steps for decreasing mu. The master of Kloft et al.
+(2009, section 2.4.2) expands the norm to second order around the last weights; here
+each Newton step does so, around its own weights.
 """
 
 from dataclasses import dataclass
@@ -58,7 +37,7 @@ class Settings:
 
     most_steps: int = 100
     """Maximum number of Newton steps of a stage, and for one equation, which needs
-    about four. A stage may end early, since any multipliers give a lower bound."""
+    about four. Stages may end early, since any multipliers give a lower bound."""
 
     accuracy: float = 1e-12
     """Accuracy of the logarithms of weights and of their norm."""
@@ -67,12 +46,10 @@ class Settings:
     """Number of kernels at a time, which limits the memory for millions of them."""
 
     tolerance: float = 1e-10
-    """Absolute tolerance of HiGHS in units of the largest slope, the smallest value
-    that it accepts."""
+    """Absolute tolerance of HiGHS over the largest slope, the smallest it accepts."""
 
     pivots: int = 20
-    """Maximum number of steps of HiGHS for each plane and kernel: from 10 planes and 50
-    kernels to 300 and 1000 it took 0.5 to 1.5."""
+    """Maximum number of steps of HiGHS per plane and kernel; 0.5 to 1.5 are usual."""
 
 
 SETTINGS = Settings()

@@ -39,8 +39,8 @@ class Settings:
 
     sharpening: float = 0.5
     softening: float = 5.0
-    """Factors of P - 1 after a long step and after a short step. After a long step,
-    P - 1 does not fall below `sharpening` times the gap."""
+    """Factors of P - 1 after a long and a short step. After a long step, P - 1 is at
+    least `sharpening` times the gap."""
 
     short: float = 0.5
     """Steps shorter than this show that the quadratic model fails."""
@@ -54,8 +54,8 @@ class Settings:
 
     failures: int = 2
     in_vain: float = 0.99
-    """A step is progress if it multiplies the gap by at most this factor. Several short
-    steps without progress end the use of the quadratic model."""
+    """A step is progress if it multiplies the gap by at most `in_vain`. After
+    `failures` short steps in a row without progress, steps use no quadratic model."""
 
     quick: float = 0.5
     """Steps without the model continue while each reduces the gap to this share."""
@@ -63,7 +63,7 @@ class Settings:
     patience: int = 20
     progress: float = 0.01
     """The solver stops after `patience` steps that reduce the gap by less than the
-    share `progress`. The ball may have to change several times before the gap falls."""
+    share `progress`: the ball may have to change several times before the gap falls."""
 
 
 SETTINGS = Settings()
@@ -73,75 +73,22 @@ SETTINGS = Settings()
 class InterleavedNewton(PathSolver):
     r"""lp-norm multiple kernel learning: Newton steps interleaved with a machine.
 
-    With the unit p-ball B of kernel weights theta, the dual is
-
-    .. math:: \max_\rho \; -\sum_i \ell^*(y_i, -\rho_i)
-        - \frac{1}{2 \alpha} \max_{\theta \in B} \sum_m \theta_m \rho^\top K_m \rho .
-
-    The second term G is homogeneous of degree two, so its gradient at rho is its
-    Hessian times rho, and its quadratic model around rho has no linear part. So the
-    Newton subproblem, with its bounds, is a *single-kernel machine*. Its kernel is the
-    combined kernel plus a term of low rank for the response of theta. SMO (or ridge, or
-    Newton's method for the logistic loss) makes a short run from the last point, with a
-    tolerance that suits the gap. Then log(theta) takes the corresponding Newton step,
-
-    .. math:: \log \theta_m \leftarrow \log \theta_m + \frac{1}{p - 1} \Bigl(
-        \frac{2 \rho^\top K_m \, \delta\rho}{\rho^\top K_m \rho} - c \Bigr),
-
-    where c normalizes theta, after an exact line search along :math:`\delta\rho`. The
-    line search is cheap, because all quadratic forms along the step follow from those
-    at its ends.
-
-    In section 2.4.1 of [1]_ the Newton step on log(theta) is at fixed block norms. Its
-    Hessian is diagonal, because it ignores the response of the dual variables to theta,
-    and convergence is linear. Here it is quadratic.
-
-    This suffices for p >= 2. As p goes to 1, the ball B has too much curvature for such
-    steps, and at p = 1 it has corners. So each step is over a smooth ball of exponent
-    P = max(p, 1 + excess) inside B (`inner_ball`), which touches B at the current
-    weights. Steps remain feasible, with the same optimality conditions, and P replaces
-    p in the formula. The excess decreases after long steps and increases after short
-    ones.
-
-    Parameters
-    ----------
-    tol : float, default=1e-3
-        Relative duality gap at which to stop.
-    max_iter : int, default=100
-        Maximum number of Newton steps.
-    cache_bytes : int, default=1_000_000_000
-        Cache size for entries of a combined kernel that is not stored as an array.
-
-    Notes
-    -----
-    A step costs one product with every kernel matrix, and one weighted sum of the
-    kernels with a positive weight: at most two passes. If most dual variables are zero,
-    both only read the entries of the samples that are likely to change. The low-rank
-    term costs n_samples^2 n_kernels flops.
-
-    References
-    ----------
-    .. [1] Kloft, Brefeld, Sonnenburg, Laskov, Müller, Zien (2009). Efficient and
-       accurate lp-norm multiple kernel learning. NIPS 22, 997-1005.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from multikernel.gram import DenseStack
-    >>> from multikernel.losses import HingeLoss
-    >>> from multikernel.problem import Problem
-    >>> from multikernel.regularizers import SquaredBlockNorm
-    >>> x = np.linspace(-1, 1, 20)
-    >>> grams = DenseStack(np.stack([np.outer(x, x), np.outer(x**2, x**2)]))
-    >>> problem = Problem(grams, np.sign(x), HingeLoss(), SquaredBlockNorm(0.1, 1.0))
-    >>> solution = InterleavedNewton(tol=1e-6).solve(problem)
-    >>> solution.kernel_weights
-    array([1., 0.])
+    Maximizes :math:`-\sum_i \ell^*(y_i, -\rho_i) - \frac{1}{2 \alpha} \max_{\theta \ge
+    0, \|\theta\|_p \le 1} \sum_m \theta_m \rho^\top K_m \rho`. The second term is
+    homogeneous of degree two, so its quadratic model at rho is that of a machine with
+    one kernel: the combined kernel plus a low-rank term for the response of theta.
+    After a short run of the machine and an exact line search along :math:`\delta\rho`,
+    :math:`\log \theta_m` grows by :math:`\frac{1}{p - 1} (2 \rho^\top K_m \delta\rho /
+    \rho^\top K_m \rho - c)`, where c normalizes theta. Kloft et al. (NIPS 22, 2009,
+    section 2.4.1) take this step at fixed block norms, with linear convergence; here it
+    is quadratic. For p near 1, smooth balls inside the p-ball replace it
+    (`inner_ball`). A step costs at most two passes and certifies the relative duality
+    gap.
     """
 
     tol: float = 1e-3
     max_iter: int = 100
-    cache_bytes: int = CACHE_BYTES
+    cache_bytes: int = CACHE_BYTES  # for entries of a combined kernel that is no array
 
     def unsupported(self, problem: Problem) -> str | None:
         """Return why this solver does not support the problem, or None if it does."""
@@ -156,10 +103,8 @@ class InterleavedNewton(PathSolver):
     ) -> Iterator[Solution]:
         """Yield the solution for each penalty; see `PathSolver.follow`.
 
-        Each search starts at the result of the previous one. The first search with
-        another p starts at the result of the first search with the previous p. Dual
-        point, model and their images under all kernels are stored, so a start reads no
-        matrix. Penalties of equal p should be in a row, by falling alpha.
+        A search starts at the previous result or, with another p, at the first result
+        with the previous p. Penalties of equal p should be in a row, by falling alpha.
         """
         first: _NewtonState | None = None
         last: _NewtonState | None = None
@@ -184,7 +129,7 @@ class InterleavedNewton(PathSolver):
 
 @dataclass
 class _NewtonState:
-    """State of the solver for one penalty."""
+    """State of the solver for one penalty: the dual point, and the ball's center."""
 
     incumbent: Incumbent
     settings: InterleavedNewton
@@ -197,12 +142,12 @@ class _NewtonState:
 
     @property
     def problem(self) -> Problem:
-        """The problem."""
+        """The problem, with the penalty of this state."""
         return self.incumbent.problem
 
     @property
     def regularizer(self) -> SquaredBlockNorm:
-        """The penalty."""
+        """The penalty of the problem."""
         regularizer = self.problem.regularizer
         assert isinstance(regularizer, SquaredBlockNorm)
         return regularizer
@@ -364,7 +309,7 @@ class _NewtonState:
         return best
 
     def _offer_multiples(self, weights: Array) -> float:
-        """Offer the model weights[m] K_m rho at the point; return its objective."""
+        """Offer the model weights[m] K_m rho to the incumbent; return its objective."""
         point, f = self.point, self.point.decision_values(weights)
         model = model_of_multiples(self.problem, point.rho, weights, point.forms, f)
         return self.incumbent.offer(model)

@@ -1,23 +1,11 @@
-r"""Sparse multiple kernel learning (p = 1) by a solver for the block 1-norm.
+"""Sparse multiple kernel learning (p = 1) by a solver for the block 1-norm.
 
-With :math:`S = \sum_m \|f_m\|`, half the squared sum is the maximum of its tangents,
-
-.. math:: \frac{\alpha}{2} S^2 = \max_{\lambda \ge 0} \; \lambda S
-    - \frac{\lambda^2}{2 \alpha},
-
-so the problem has the same minimizers as the block 1-norm with strength :math:`\lambda
-= \alpha S`, where S is the sum at the optimum [1]_. S decreases as lambda increases, so
-there is exactly one such strength. Consider a model and a dual point whose duality gap
-is g at a strength lambda. For this problem, their gap is
-
-.. math:: g + \frac{(\alpha S - \lambda)^2}{2 \alpha} .
-
-The error of the strength enters squared, so the square root of the tolerance suffices
-for it.
-
-References
-----------
-.. [1] Suzuki, Tomioka (2009). SpicyMKL. METR 2009-45, University of Tokyo, section 5.
+With S = sum_m |f_m|, alpha S^2 / 2 is the maximum of lambda S - lambda^2 / (2 alpha)
+over lambda >= 0. So the problem has the minimizers of the block 1-norm of strength
+lambda = alpha S, S at the optimum (Suzuki, Tomioka 2009, METR 2009-45, section 5). S
+decreases in lambda, so there is one such strength. A model and a dual point of gap g at
+a strength lambda have the gap g + (alpha S - lambda)^2 / (2 alpha) for this problem:
+the error of the strength enters squared.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -46,42 +34,18 @@ from multikernel.solvers.lp.weight_solver import reason_against_p
 class SquaredForm(PathSolver):
     r"""Solver for p = 1 that searches for the strength of an equivalent block 1-norm.
 
-    A solver for the block 1-norm is run at a sequence of strengths until the model's
-    sum of norms matches the strength; see the module. It makes one outer step at a
-    time, and the strength changes as soon as it causes most of the duality gap. The
-    search therefore costs as much as a few solves with that solver. SpicyMKL, for
-    example, reads most kernels a few times and ends with exact zeros.
-
-    In the final model, redundant kernels are merged, and kernels that the tolerance
-    does not need are removed.
-
-    Parameters
-    ----------
-    solver : callable
-        Returns a `PathSolver` for `BlockL1` given keywords ``tol`` and ``max_iter``,
-        such as ``SpicyMKL``.
-    tol : float, default=1e-3
-        Relative duality gap at which to stop.
-    max_iter : int, default=200
-        Maximum number of outer steps of that solver, for all strengths together.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from multikernel.gram import DenseStack
-    >>> from multikernel.losses import HingeLoss
-    >>> from multikernel.regularizers import SquaredBlockNorm
-    >>> from multikernel.solvers import SpicyMKL
-    >>> x = np.linspace(-1, 1, 20)
-    >>> grams = DenseStack(np.stack([np.outer(x, x), np.outer(x**2, x**2)]))
-    >>> problem = Problem(grams, np.sign(x), HingeLoss(), SquaredBlockNorm(0.1, 1.0))
-    >>> SquaredForm(SpicyMKL, tol=1e-6).solve(problem).kernel_weights
-    array([1., 0.])
+    The problem with the penalty :math:`\frac{\alpha}{2} S^2`, :math:`S = \sum_m
+    \|f_m\|`, has the solutions of the block 1-norm :math:`\lambda S` at :math:`\lambda
+    = \alpha S` (Suzuki and Tomioka, METR 2009-45, section 5). `solver`, such as
+    ``SpicyMKL``, returns a `PathSolver` for `BlockL1` given keywords ``tol`` and
+    ``max_iter``. It makes one outer step at a time, and the strength changes once it
+    causes most of the certified duality gap, so the search costs a few solves. The
+    final model lacks redundant kernels.
     """
 
     solver: Callable[..., PathSolver]
     tol: float = 1e-3
-    max_iter: int = 200
+    max_iter: int = 200  # outer steps, for all strengths together
 
     def unsupported(self, problem: Problem) -> str | None:
         """Return why this solver does not support the problem, or None if it does."""
@@ -106,8 +70,8 @@ class SquaredForm(PathSolver):
     ) -> Iterator[Solution]:
         """Yield the solution for each penalty; see `PathSolver.follow`.
 
-        The sum of norms at a strength does not depend on alpha, so each solve starts
-        close to its final strength.
+        Sums of norms by strength are stored, so each solve starts near its final
+        strength.
         """
         search: _StrengthSearch | None = None
         for incumbent in incumbents(
@@ -127,18 +91,17 @@ class Settings:
     """Tuning constants of the search for a strength."""
 
     first: float = 0.5
-    """First strength of a cold start, as a share of the largest possible strength. With
-    0.5 the first sum of norms was closest to the final one on six data sets."""
+    """First strength of a cold start, as a share of the largest possible strength; 0.5
+    came closest to the final sum of norms on six data sets."""
 
     patience: int = 20
     progress: float = 0.01
     """The solver stops after `patience` steps that reduce the gap by less than the
-    share `progress`. With equal kernels, 17 steps without a gain have occurred
-    (tests/solvers/lp/test_sparse.py)."""
+    share `progress`; equal kernels have needed 17 (tests/solvers/lp/test_sparse.py)."""
 
     inner: float = 0.3
-    """Share of the tolerance for the solver at one strength; the rest is for the error
-    of the strength itself."""
+    """Share of the tolerance for a solve at one strength; the rest is for the strength.
+    """
 
 
 SETTINGS = Settings()

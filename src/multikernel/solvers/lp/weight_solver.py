@@ -1,12 +1,7 @@
-r"""Solvers that run a machine at a sequence of kernel weights.
+"""Solvers that run a machine at a sequence of kernel weights.
 
-The optimal value as a function of the kernel weights,
-
-.. math:: J(\theta) = \max_\rho \; -\sum_i \ell^*(y_i, -\rho_i)
-    - \frac{1}{2 \alpha} \sum_m \theta_m \rho^\top K_m \rho
-
-is convex. By the envelope theorem, its gradient is that of the bracket at the
-maximizing rho.
+The optimal value J(theta) = max_rho -sum_i l*(y_i, -rho_i) - sum_m theta_m rho^T K_m
+rho / (2 alpha) is convex. Its gradient is that of the bracket at the best rho.
 """
 
 from abc import ABC, abstractmethod
@@ -38,7 +33,7 @@ Step = Callable[[], Status | None]
 
 @dataclass(frozen=True, eq=False)
 class OraclePoint:
-    """Evaluation of J at some kernel weights: value, dual point and derivatives."""
+    """Value of a machine's optimum J at kernel weights, its dual point and gradient."""
 
     weights: Array  # theta
     matrix: GramMatrix  # sum_m theta_m K_m / alpha
@@ -49,18 +44,18 @@ class OraclePoint:
 
     @property
     def value(self) -> float:
-        """A lower bound on J: the dual objective at rho."""
+        """A lower bound on the machine's optimum: the dual objective at rho."""
         return self.conjugate + float(self.weights @ self.gradient)
 
     @property
     def gradient(self) -> Array:
-        """The derivatives of J, shape (n_kernels,)."""
+        """The derivatives of the machine's optimum by weights, shape (n_kernels,)."""
         return self.forms / (-2.0 * self.alpha)
 
 
 @dataclass
 class WeightOracle:
-    """The function J, evaluated by a machine; results are offered to the incumbent."""
+    """The optimum J of a machine, evaluated at kernel weights for an incumbent."""
 
     incumbent: Incumbent
     cache_bytes: int
@@ -68,11 +63,11 @@ class WeightOracle:
 
     @property
     def problem(self) -> Problem:
-        """The problem."""
+        """The problem of the incumbent."""
         return self.incumbent.problem
 
     def evaluate(self, weights: Array, gap: float) -> OraclePoint:
-        """Evaluate J at weights, with an error far below the relative gap `gap`."""
+        """Evaluate the optimum at weights; its relative error is far below `gap`."""
         problem, incumbent = self.problem, self.incumbent
         alpha, recorder = problem.regularizer.alpha, incumbent.recorder
         # This costs one weighted sum of the kernels, and one pass for the forms.
@@ -97,7 +92,7 @@ class WeightOracle:
         return OraclePoint(weights, matrix, rho, forms, conjugate, alpha)
 
     def hessian(self, point: OraclePoint) -> Array:
-        """Return the Hessian of J at a point, for one output."""
+        """Return the Hessian of the optimum by the weights, for one output."""
         # This costs one pass and one factorization.
         images = self.problem.gram.matvec(point.rho)
         hessian = weight_hessian(self.problem, point.matrix, point.rho, images)
@@ -106,21 +101,11 @@ class WeightOracle:
 
 @dataclass(frozen=True)
 class WeightSolver(ABC):
-    """A solver that searches for kernel weights, and runs a machine at each of them.
+    """A solver that searches for kernel weights, and runs a machine at each of them."""
 
-    Parameters
-    ----------
-    tol : float, default=1e-3
-        Relative duality gap at which to stop.
-    max_iter : int, default=500
-        Maximum number of iterations; each solver has its own default.
-    cache_bytes : int, default=1_000_000_000
-        Cache size for entries of a combined kernel that is not stored as an array.
-    """
-
-    tol: float = 1e-3
+    tol: float = 1e-3  # relative duality gap at which to stop
     max_iter: int = 500
-    cache_bytes: int = CACHE_BYTES
+    cache_bytes: int = CACHE_BYTES  # for entries of a combined kernel that is no array
 
     sparse_only: ClassVar[bool] = False
     """Whether the method only supports p = 1."""

@@ -1,36 +1,19 @@
-r"""SpicyMKL's algorithm on one page: Table 1 of [1]_, on the kernels of a working set.
+"""SpicyMKL's algorithm: Table 1 of the paper, on the kernels of a working set.
 
-In the paper's symbols, :math:`\alpha_m` is the expansion of kernel m, b the intercept,
-:math:`\rho` the dual point, :math:`\gamma` the penalty parameter,
-:math:`v_m = \alpha_m + \gamma \rho`, and
+The paper is Suzuki, Tomioka (2009), METR 2009-45. In its symbols alpha_m is the
+expansion of kernel m, b the intercept, rho the dual point, gamma the penalty parameter,
+v_m = alpha_m + gamma rho, and ST(v_m) = v_m t_m / |v_m| with t_m = prox_{gamma
+Omega}(|v_m|), in the norm of K_m (soft threshold for the block 1-norm). Then
 
-.. math:: \mathrm{ST}(v_m) = v_m \frac{t_m}{\|v_m\|_{K_m}}, \qquad
-    t_m = \mathrm{prox}_{\gamma \Omega}(\|v_m\|_{K_m}),
-
-the soft threshold where :math:`\Omega` is the block 1-norm; kernels with
-:math:`t_m > 0` are the active ones, :math:`M_+`. Then
-
-1. choose a :math:`\gamma`, and let it grow, which makes convergence super-linear;
-2. minimize over :math:`\rho`, by Newton's method (eqs. 7 to 9),
-
-   .. math:: \varphi_\gamma(\rho) = \sum_i \ell^*(y_i, -\rho_i) + \sum_m \Bigl(
-       \frac{\|v_m\| t_m - t_m^2 / 2}{\gamma} - \Omega(t_m) \Bigr)
-       \quad \text{over} \quad \sum_i \rho_i = 0
-
-   (eq. 7 for any separable prox; for the block 1-norm a term is
-   :math:`\|\mathrm{ST}(v_m)\|^2 / 2 \gamma`);
-3. update :math:`\alpha_m \leftarrow \mathrm{ST}(v_m)` (eq. 5), and b;
+1. choose a gamma, and let it grow, which makes convergence super-linear;
+2. minimize over rho with sum zero, by Newton's method (eqs. 7 to 9),
+   phi(rho) = sum_i l*(y_i, -rho_i)
+   + sum_m ((|v_m| t_m - t_m^2 / 2) / gamma - Omega(t_m)), eq. 7 for any separable prox;
+3. update alpha_m to ST(v_m) (eq. 5), and b, the multiplier of the sum of rho, which
+   every Newton step eliminates (the limit gamma_b -> infinity of eq. 6);
 4. repeat 2 and 3 until the duality gap is small enough.
 
-With an intercept, b is the multiplier of the sum of :math:`\rho` and is eliminated
-exactly in every Newton step, the limit :math:`\gamma_b \to \infty` of eq. 6. Module
-`sides` computes the terms that the loss (the first sum of :math:`\varphi`) adds to
-Newton's system, with section 3.3 for losses whose conjugate has a boundary. Module
-`kernels` computes the terms of the second sum.
-
-References
-----------
-.. [1] Suzuki, Tomioka (2009). SpicyMKL. METR 2009-45, University of Tokyo.
+`sides` has the first sum of phi in Newton's system, `kernels` the second.
 """
 
 from collections.abc import Callable
@@ -140,12 +123,12 @@ class AugmentedLagrangian:
         return None
 
     def _update(self) -> None:
-        """Set alpha to ST(v) (eq. 5), and update its images."""
+        """Set the expansions alpha to the soft threshold of v (eq. 5)."""
         self.alpha = per_kernel(self._shares, self._v)
         self._alpha_images = self._spaces.scaled(self._v_images, self._shares)
 
     def _newton_step(self) -> None:
-        """Take a Newton step with eqs. 8 and 9, with a line search along it."""
+        """Take a Newton step in rho (eqs. 8 and 9), with a line search along it."""
         self.newton_steps += 1
         hessian = self._spaces.hessian(
             self.gamma * self._shares, self._bends(), self._v_images
@@ -162,7 +145,7 @@ class AugmentedLagrangian:
         self._threshold()
 
     def _bends(self) -> Array:
-        r"""Return the b_m of the terms :math:`b_m^2 K_m v_m v_m^\top K_m` of eq. 9."""
+        """Return the factors b_m of the rank-one terms of the Hessian (eq. 9)."""
         bends, active = np.zeros_like(self._shares), self._shares > 0.0
         sizes, shares = self._sizes[active], self._shares[active]
         slopes = self._regularizer.prox_derivative(sizes, self.gamma)
@@ -170,7 +153,7 @@ class AugmentedLagrangian:
         return bends
 
     def _search(self, step: Array, step_images: Array, forms: Array) -> None:
-        """Move rho along a step to a point at which the slope of phi is small."""
+        """Move rho along a step to a point where the objective has a small slope."""
         # Norms along the line are roots of quadratics, so a trial costs O(n_samples +
         # n_kernels). Slopes are compared because differences of values are only
         # rounding near the solution.
@@ -183,7 +166,7 @@ class AugmentedLagrangian:
         offset = float(np.sum(self.b * step.sum(axis=0)))
 
         def slope(length: float) -> float:
-            """Return the derivative of phi along the step."""
+            """Return the derivative of the objective after a step of this length."""
             forms = constant + gamma * length * (2.0 * linear + length * square)
             sizes = np.sqrt(np.maximum(forms, TINY))
             shrunk = self._regularizer.prox(sizes, gamma)
@@ -195,7 +178,7 @@ class AugmentedLagrangian:
         self._rho_images = self._rho_images + length * step_images
 
     def _threshold(self) -> None:
-        """Compute v, its norms and images, and ST(v) with its decision values."""
+        """Compute v = alpha + gamma rho, its soft threshold, and decision values."""
         step = self.gamma * self.side.rho
         self._v_images = self._alpha_images + self.gamma * self._rho_images
         self._v = self._spaces.expansions(self.alpha, step, self._v_images)
@@ -208,7 +191,7 @@ class AugmentedLagrangian:
         self._values = self._spaces.values(self._v_images, self._shares)
 
     def _check(self, worst: int) -> None:
-        """Raise an error that names kernel `worst` if its form at v_m is negative."""
+        """Raise an error about kernel `worst` if its quadratic form is negative."""
         # Recompute the form: images that were updated many times drift from K_m v_m if
         # the penalty is negligible relative to the targets.
         suspect = self.problem.gram.take(np.array([worst]))
@@ -216,7 +199,7 @@ class AugmentedLagrangian:
         check_forms(suspect, forms, self._v[worst], self.kernels[[worst]])
 
     def _penalty_vanishes(self) -> bool:
-        """Return whether v equals alpha to the last digit for any rho."""
+        """Return whether gamma is too small for rho to change alpha + gamma rho."""
         step = self.gamma * np.abs(self._rho_images).max(initial=0.0)
         return bool(step <= EPS * np.abs(self._alpha_images).max(initial=0.0))
 
@@ -233,7 +216,7 @@ class AugmentedLagrangian:
         self._threshold()
 
     def decision_values(self) -> Array:
-        """Return the decision values of the model ST(v), intercept included."""
+        """Return the decision values of the model, intercept included."""
         return self._values + self.b
 
     def measure(self) -> Measure:

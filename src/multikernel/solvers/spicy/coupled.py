@@ -1,20 +1,15 @@
-r"""Losses that couple all classes, in Newton's method: dual points lie on simplices.
+"""Losses that couple all classes, in Newton's method: dual points lie on simplices.
 
-A point is :math:`p_i = w_i e_{y_i} - \rho_i`, not negative and of sum :math:`w_i`. The
-conjugate of the softmax keeps off the boundary by itself. The conjugate of Crammer and
-Singer's hinge is linear, so multipliers keep points off the boundary, see `Walls`.
+A point is p_i = w_i e_{y_i} - rho_i >= 0 with sum w_i. Newton's step d minimizes
 
-Newton's step d minimizes
+    d^T H d / 2 + sum_ic d_ic^2 / (2 s_ic) + g^T d
 
-.. math:: \tfrac12 d^\top H d + \tfrac12 \sum_{ic} \frac{d_{ic}^2}{s_{ic}} + g^\top d
-
-over the d whose rows sum to zero and whose columns have the sums that an intercept
-requires. The softness s is p for the softmax; where it is tiny, d is tiny too, for any
-H. For entries of large softness, as off the bounds with a hinge, H dominates and the
-matrix is badly conditioned. So conjugate gradients are preconditioned by the same
-problem with H restricted to the softest entries, which `SimplexSystem` solves. The
-other entries only require products of H with a matrix of one column per class, and no
-system over all samples and classes is allocated.
+over d whose rows sum to zero and whose columns have the sums that an intercept
+requires. The softness s is p for the softmax. For Crammer and Singer's hinge,
+multipliers keep points off the boundary (`Walls`). H dominates for entries of large
+softness, so conjugate gradients are preconditioned by the same problem with H
+restricted to the softest entries (`SimplexSystem`). The other entries only require
+products with H.
 """
 
 from dataclasses import dataclass
@@ -57,7 +52,7 @@ class SimplexSide(Side):
         self._go_to(self.moved(length))
 
     def moved(self, length: float) -> Array:
-        """Return p after rho has moved by `length` times the direction."""
+        """Return the point p after a step of `length` times the direction."""
         return self.kept(self.p - length * self.step)
 
     def kept(self, p: Array) -> Array:
@@ -80,7 +75,7 @@ class SmoothSimplexSide(SimplexSide):
         return self._away_from_bounds(step), shift
 
     def slope(self, length: float) -> float:
-        """Return the derivative of the conjugate along the direction."""
+        """Return the derivative of the conjugate after a step of this length."""
         u = self.moved(length) - self.masses * self.y
         return -float(np.vdot(self.loss.conjugate_gradient(self.y, u), self.step))
 
@@ -124,7 +119,7 @@ class BarrierSimplexSide(SimplexSide):
         return super().aim(step)
 
     def slope(self, length: float) -> float:
-        """Return the derivative of the barrier function along the direction."""
+        """Return the derivative of the barrier function after a step of this length."""
         slopes = self.walls.mu / self.moved(length) - self.costs
         return float(np.vdot(slopes, self.step))
 
@@ -194,7 +189,7 @@ class _Nearby:
 
     @cached_property
     def _woodbury_terms(self) -> tuple[Array, Array, Array]:
-        """The solutions z_k and multipliers for all u_k, and (I + u^T z)^-1."""
+        """Solutions and multipliers for `low_rank`, and Woodbury's inverse matrix."""
         solved, shifts = self.system.solve(self.low_rank)
         inner = np.tensordot(self.low_rank, solved, axes=([1, 2], [1, 2]))
         inverse = np.linalg.inv(inner + np.eye(len(inner)))
@@ -202,7 +197,7 @@ class _Nearby:
 
 
 def _soft_entries(softness: Array, hessian: JointHessian) -> Mask:
-    """Return a mask of the entries whose softness exceeds 1 / mean(diag(H))."""
+    """Return a mask of entries whose softness times the mean of diag(H) exceeds one."""
     # For random signs s the mean of s^T H s is the trace of H.
     signs = np.random.default_rng(0).choice([-1.0, 1.0], size=(len(softness), 1))
     mean = float(np.vdot(signs, hessian.each.times(signs))) / len(softness)

@@ -1,27 +1,13 @@
-r"""Block coordinate descent on factored kernels, for very many samples.
+"""Block coordinate descent on factored kernels, for very many samples.
 
-A Newton step of the augmented Lagrangian multiplies all columns of the active factors
-with each other, n R^2 flops for R columns. With :math:`K_m = Z_m Z_m^\top` and
-:math:`f_m = Z_m u_m` the primal problem is a group lasso. The loss is replaced by its
-second-order model at the current decision values, whose curvatures are
-:math:`h_i = 1 / {\ell^*}''(y_i, -\rho_i)`. The model is minimized over one block at a
-time, as in [1]_. With q the slope of the model of the loss in block m,
-
-.. math:: u_m = t q / (t H_m + \alpha), \qquad
-    H_m = Z_m^\top \operatorname{diag}(h) Z_m,
-
-where :math:`t = \|u_m\|` is the root of an equation in one variable, see [2]_. So
-products are only required between columns of the same kernel, and a round over all
-kernels reads their factors twice. The new block is :math:`Z_m^\top (t / \alpha)
-\rho_m`, where :math:`\rho_m` is the slope of the model after the step, so :math:`(t /
-\alpha) \rho_m` is the expansion.
-
-References
-----------
-.. [1] Yang, Zou (2015). A fast unified algorithm for solving group-lasso penalized
-   learning problems. Statistics and Computing 25, 1129-1141.
-.. [2] Qin, Scheinberg, Goldfarb (2013). Efficient block-coordinate descent algorithms
-   for the group lasso. Mathematical Programming Computation 5, 143-169, section 3.
+With K_m = Z_m Z_m^T and f_m = Z_m u_m, the primal problem is a group lasso. The loss is
+replaced by its second-order model with the curvatures h_i = 1 / l*''(y_i, -rho_i),
+which is minimized by blocks (Yang, Zou 2015, Statistics and Computing 25, 1129-1141).
+With the slope q of the model in block m and H_m = Z_m^T diag(h) Z_m, the best block is
+u_m = t q / (t H_m + alpha). Its norm t is the root of an equation in one variable (Qin,
+Scheinberg, Goldfarb 2013, Mathematical Programming Computation 5, section 3). The
+expansion of f_m is t / alpha times the model's slope after the step. A round reads all
+factors twice; a Newton step on R columns costs n R^2 flops.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -226,7 +212,7 @@ class BlockDescent:
 
 
 def block_minimum(q: Array, values: Array, strength: float) -> tuple[float, Array]:
-    """Return the norm of the best block, and the block."""
+    """Return the norm and the entries of the block that minimizes the model."""
     # The block minimizes u^T H u / 2 - q^T u + s |u|, with H = diag(values) > 0 and s
     # the strength. Its norm t solves |q / (t H + s)| = 1. The inverse of the left side
     # is nearly linear in t, so Newton's method on it increases monotonically to the

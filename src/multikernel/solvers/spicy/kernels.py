@@ -1,13 +1,7 @@
-r"""The kernel side of SpicyMKL's inner problem: images of vectors, and the Hessian.
+"""The kernels in SpicyMKL's inner problem: images of vectors, and the Hessian.
 
-The image of a vector v under a kernel in memory is K v, n_samples numbers. For a kernel
-stored as a factor, :math:`K = Z Z^\top`, it is :math:`Z^\top v`, as many numbers as the
-rank, from which norms are computed. The Hessian of the kernels (eq. 9 of [1]_) is
-:math:`\sum_m w_m K_m + b_m^2 (K_m v_m) (K_m v_m)^\top`.
-
-References
-----------
-.. [1] Suzuki, Tomioka (2009). SpicyMKL. METR 2009-45, University of Tokyo.
+The image of v is K v for a kernel in memory, and Z^T v for a factored K = Z Z^T. The
+Hessian (eq. 9 of METR 2009-45) is sum_m w_m K_m + b_m^2 (K_m v_m) (K_m v_m)^T.
 """
 
 from dataclasses import dataclass, field
@@ -173,12 +167,12 @@ class FactorSpaces:
         return [slice(a, b) for a, b in pairwise(self.offsets.tolist())]
 
     def images(self, v: Array) -> Array:
-        """Return Z^T v, shape (rank[, n_outputs])."""
+        """Return Z^T v for all factors, shape (total rank[, n_outputs])."""
         self._count(vectors=v.size // len(v))
         return self.Z.inner(v)
 
     def images_of_each(self, coefs: Array) -> Array:
-        """Return Z_m^T coefs[m], one kernel after another."""
+        """Return the images Z_m^T coefs[m], one kernel after another."""
         if coefs.shape[1] != self.Z.shape[0]:
             return unpadded(coefs, self._ranks)
         self._count(vectors=coefs.shape[2] if coefs.ndim == 3 else 1)
@@ -264,7 +258,7 @@ class QuadraticModel:
         self._places = np.full(len(self.gradient), -1)
 
     def rows(self, indices: Indices) -> Array:
-        """Return rows of H; each is computed once."""
+        """Return rows of the Hessian; each row is computed once."""
         assert not isinstance(self.hessian, JointHessian)
         new = indices[self._places[indices] < 0]
         if new.size:
@@ -296,7 +290,7 @@ def newton_step(
 def _joint_step(
     hessian: JointHessian, residual: Array, curvature: Array, excess: Array | None
 ) -> tuple[Array, Array]:
-    """Return the step of all outputs, coupled by the matrices u_k."""
+    """Return Newton's step of all outputs and the changes of their intercepts."""
     # Woodbury: x = P r - P U (I + U^T P U)^-1 U^T P r, where P solves for each output
     # separately, with a prescribed sum if there is an intercept.
     low_rank = np.moveaxis(hessian.low_rank, 0, 2)

@@ -1,19 +1,14 @@
-r"""Start for piecewise linear losses: Newton's method in the weights, with a machine.
+"""Start for piecewise linear losses: Newton's method in the weights, with a machine.
 
-A norm is a minimum over weights, :math:`\alpha \|f_m\| = \min_{\eta_m} \|f_m\|^2 / 2
-\eta_m + \alpha^2 \eta_m / 2`. For given weights, one machine on :math:`\sum_m \eta_m
-K_m` gives :math:`f_m = \eta_m K_m \rho`; and where a weight is positive at the optimum,
-the dual norm :math:`\sqrt{q_m} = \|\rho\|_{K_m}` is the slope of the penalty. As in
-`newton`, the equation is :math:`1 / \sqrt{q_m} = 1 / \alpha`, whose left side is nearly
-linear. An elastic net of threshold l and bend c has the slope :math:`l / (1 - c \eta)`
-at a weight, whose inverse is linear too. A step is the solution of
+For given weights eta, a machine with the kernel sum_m eta_m K_m gives a dual point rho
+and f_m = eta_m K_m rho. At the optimum, the dual norm sqrt(q_m) of rho is the slope of
+the penalty if eta_m > 0. An elastic net of threshold l and bend c has the slope l / (1
+- c eta), whose inverse is linear. So, as in `newton`, a step d with eta + d >= 0 solves
 
-.. math:: 0 \le \eta + d \; \perp \; (l H + \operatorname{diag}(c \, q^{3/2})) \, d
-    - q \, (\sqrt{q} \, (1 - c \eta) - l) \ge 0 .
+    (l H + diag(c q^(3/2))) d - q (sqrt(q) (1 - c eta) - l) >= 0,
 
-At the optimum of a machine, most dual variables are at bounds or kinks. Sums of
-kernels, and the factorization for H, are only required for the other samples. A barrier
-would factorize a matrix over all samples in every step.
+where a row is zero if its new weight is positive. Only samples off bounds and kinks
+enter H.
 """
 
 from collections.abc import Callable

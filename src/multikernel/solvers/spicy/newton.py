@@ -1,37 +1,22 @@
-r"""Newton's method in the weights, for one target or many with separate selections.
+"""Newton's method in the weights, for one target or many with separate selections.
 
-A block 1-norm is the minimum of weighted sums of squares,
-:math:`\alpha \sum_m \|f_m\| = \min_{\eta \ge 0} \frac{1}{2} \sum_m \bigl( \|f_m\|^2
-/ \eta_m + \alpha^2 \eta_m \bigr)`. For given weights, and the loss to second order
-around decision values F, the model of a target is kernel ridge regression,
+As alpha |f_m| is the minimum over eta_m >= 0 of (|f_m|^2 / eta_m + alpha^2 eta_m) / 2,
+the second-order model of a target around decision values F is kernel ridge regression,
 
-.. math:: \rho = A^{-1} (z - b), \qquad A = D + \sum_m \eta_m K_m, \qquad
-    f_m = \eta_m K_m \rho, \qquad q_m = \rho^\top K_m \rho,
+    rho = A^-1 (z - b),  A = D + sum_m eta_m K_m,  f_m = eta_m K_m rho,
+    q_m = rho^T K_m rho,  z = F - D l'(F),  D the inverse curvatures of the loss at F.
 
-where the diagonal D contains the inverse curvatures of the loss at F, and :math:`z = F
-- D \ell'(F)`. At the optimum :math:`\sqrt{q_m} = \alpha` if :math:`\eta_m > 0`, and
-:math:`\sqrt{q_m} \le \alpha` otherwise. For a single kernel :math:`1 / \sqrt{q}` is
-nearly linear in :math:`\eta`. So Newton's method is applied to :math:`1 / \sqrt{q_m} =
-1 / \alpha`, as to the secular equation of trust regions [1]_. Let :math:`H_{lm} =
-\rho^\top K_l A^{-1} K_m \rho`, projected if there is an intercept. A change d of the
-weights changes q by :math:`-2 H d`, and :math:`1 / \sqrt{q}` by :math:`q^{-3/2} H d`.
-After row m is multiplied by :math:`q_m^{3/2}`, a step with nonnegative weights is the
-solution of
+At the optimum sqrt(q_m) = alpha if eta_m > 0, and at most alpha otherwise. Newton's
+method is applied to 1 / sqrt(q_m) = 1 / alpha, nearly linear in eta, as in trust
+regions (Conn, Gould, Toint 2000, Trust Region Methods, section 7.3). With H_lm = rho^T
+K_l A^-1 K_m rho (projected for an intercept), a change d of the weights changes q by -2
+H d; after row m is multiplied by q_m^(3/2), a step solves the complementarity problem
 
-.. math:: 0 \le \eta + d \; \perp \; H d - q \, (\sqrt{q} / \alpha - 1) \ge 0,
+    0 <= eta + d  and  H d - q (sqrt(q) / alpha - 1) >= 0,  one being zero,
 
-and the decision values become :math:`F = z - D (\rho - A^{-1} \sum_m d_m K_m \rho)`. So
-weights and decision values move together, by Newton's method for the joint optimality
-conditions. A step from the optimum for one strength leads close to the optimum for a
-lower one, so most strengths of a path cost one factorization per target. From a model
-without kernels, steps aim at intermediate strengths, and decision values move only as
-far as the loss is nearly quadratic. All other work, products with the kernels and
-certificates, is done for all targets at once. For the squared loss, `spans` uses small
-spaces of dual points.
-
-References
-----------
-.. [1] Conn, Gould, Toint (2000). Trust Region Methods. SIAM, section 7.3.
+and F becomes z - D (rho - A^-1 sum_m d_m K_m rho): weights and decision values move
+together. Steps far from the optimum aim at intermediate strengths. `spans` uses small
+spaces of dual points for the squared loss.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -88,7 +73,7 @@ class NewtonState(CertifiedTargets):
             self.point[:, t] = np.where(np.isfinite(f), f, 0.0)
 
     def evaluate(self, targets: Indices, alphas: Array) -> None:
-        """Compute dual points, decision values, intercepts and forms of targets."""
+        """Compute dual points, decision values and quadratic forms of targets."""
         step = max(1, SETTINGS.roots_bytes // (8 * len(self.y) ** 2))
         for start in range(0, targets.size, step):
             part = targets[start : start + step]
@@ -115,7 +100,7 @@ class NewtonState(CertifiedTargets):
                     self._store_tangent(t, *root, images[:, :, number], alphas[t])
 
     def _solve(self, t: int, flexible: Array, z: Array) -> tuple[Root, Array] | None:
-        """Set the dual point; return the root R and the normalized R^-1 1, or None."""
+        """Set a target's dual point; return the root R and R^-1 1 (unit), or None."""
         # The intercept absorbs the part of half solutions along R^-1 1. A target
         # without a root in double precision is left to the working sets.
         finite = np.isfinite(flexible).all()
@@ -133,7 +118,7 @@ class NewtonState(CertifiedTargets):
         return root, one
 
     def _root(self, eta: Array, flexible: Array) -> Root | None:
-        """Return the root of D + sum_m eta_m K_m; None if rounding prevents it."""
+        """Return a root of diag(flexible) + sum_m eta_m K_m; None if it fails."""
         if not eta.any():  # A is diagonal.
             return ShiftedRoot(1.0 / np.sqrt(flexible), np.eye(len(flexible)).T)
         if self.factors is None:

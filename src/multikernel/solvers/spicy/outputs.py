@@ -1,12 +1,9 @@
-r"""More targets than samples: an equivalent problem with n_samples targets.
+"""More targets than samples: an equivalent problem with n_samples targets.
 
-Let the targets be :math:`Y = L Q^\top`, with orthonormal columns in Q. The squared loss
-and norms over all outputs are invariant under rotations of the outputs, and the best
-functions for targets orthogonal to Q are zero. So the problem with targets L has the
-same norms, kernel weights, objective and gap. Its functions and intercepts times
-:math:`Q^\top` are those of the problem with targets Y. A solve with T targets on n
-samples then costs as much as one with n targets, plus one QR factorization of order
-:math:`T n^2`.
+Let the targets be Y = L Q^T, with orthonormal columns in Q. The squared loss and norms
+over all outputs are invariant under rotations, and best functions for targets
+orthogonal to Q are zero. So targets L give the same norms, objective and gap, and
+functions and intercepts that must be multiplied by Q^T, after one QR factorization.
 """
 
 from dataclasses import dataclass, replace
@@ -29,7 +26,7 @@ def has_redundant_outputs(problem: Problem) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class RotatedOutputs:
-    """Problem with fewer outputs, and the map back from its solutions."""
+    """Equivalent problem with fewer outputs, and maps between the solutions."""
 
     problem: Problem
     turn: Array  # Q, (n_outputs, n_samples), with orthonormal columns

@@ -1,20 +1,16 @@
-r"""Piecewise linear losses in Newton's method: a barrier, or active sets.
+"""Piecewise linear losses in Newton's method: a barrier, or active sets.
 
 The domain of the conjugate is a box. Far from the solution, a barrier keeps the point
-inside, see `Walls`. In a warm start from a similar strength, most dual variables are at
-bounds or kinks and stay there. Then each Newton step minimizes its quadratic model over
-the box,
+inside (`Walls`). After a warm start, most dual variables stay at bounds or kinks. Then
+a Newton step minimizes a quadratic program over the box, with h_i(x) = l*(y_i, -x):
 
-.. math:: \min_x \sum_i h_i(x_i) + f^\top (x - \rho)
-    + \tfrac12 (x - \rho)^\top H (x - \rho),
-    \qquad \textstyle\sum_i x_i = 0 \text{ where there is an intercept,}
+    sum_i h_i(x_i) + f^T (x - rho) + (x - rho)^T H (x - rho) / 2,
 
-with :math:`h_i(x) = \ell^*(y_i, -x)`, which has a kink at zero and two bounds. These
-three points are the corners. A sample is fixed at a corner or free between two of them.
-Steps go to the optimum over the free samples, and a sample that reaches a corner on the
-way is fixed. At that optimum, fixed samples whose subgradients exclude their corner are
-freed. From a good start few samples become free, so a step costs the cube of their
-number, not of n_samples.
+where x has sum zero if there is an intercept. The corners are the two bounds of h_i and
+its kink at zero. A sample is fixed at a corner or free between two, and a step to the
+optimum over the free samples fixes those that reach a corner. At this optimum, fixed
+samples whose subgradients exclude their corner are freed. So a step costs the cube of
+the number of free samples.
 """
 
 from dataclasses import dataclass
@@ -87,7 +83,7 @@ def make_corners(loss: PolyhedralLoss, y: Array) -> Corners:
 
 
 class FaceSearch:
-    """Active-set solver of one quadratic program over a box."""
+    """Active-set solver of the quadratic program of one Newton step, over a box."""
 
     def __init__(self, model: QuadraticModel, corners: Corners, start: Array) -> None:
         self.model, self.corners = model, corners
@@ -234,7 +230,7 @@ class BarrierSide(Side):
         self.rho = (self.signs * self.pieces).sum(axis=0)
 
     def newton(self, model: QuadraticModel) -> tuple[Array, Array]:
-        """Return Newton's step after eliminating pieces and multipliers."""
+        """Return Newton's step of rho and the change of the intercepts."""
         self.gradient = self.costs + self.walls.gradient(self.pieces)
         self.curvatures = self.walls.curvature(self.pieces)
         # The pieces sum to rho, so their flexibilities (inverse curvatures) add up.
@@ -260,7 +256,7 @@ class BarrierSide(Side):
         return min(1.0, SETTINGS.interior * longest)
 
     def slope(self, length: float) -> float:
-        """Return the derivative of the barrier function along the direction."""
+        """Return the derivative of the barrier function after a step of this length."""
         moved = self._away_from_bounds(self.pieces + length * self.direction)
         gradient = self.costs + self.walls.gradient(moved)
         return float(np.vdot(gradient, self.direction))
@@ -302,7 +298,7 @@ class CornerSide(Side):
         self.allowed = gap
 
     def newton(self, model: QuadraticModel) -> tuple[Array, Array]:
-        """Return the step to the minimum of the model over the domain."""
+        """Return the step to the minimum over the box, and the intercept's change."""
         search = FaceSearch(model, self.corners, self.rho)
         search.run()
         self.end = search.x
@@ -314,7 +310,7 @@ class CornerSide(Side):
         return 1.0
 
     def slope(self, length: float) -> float:
-        """Return the derivative of the conjugate along the direction."""
+        """Return the derivative of the conjugate after a step of this length."""
         # At a bound or kink: the slope when leaving it at the start, or when reaching
         # it at the end.
         just = max(length - 1e-9, 1e-9)

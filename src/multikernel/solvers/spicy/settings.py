@@ -1,10 +1,9 @@
 """The numbers that tune SpicyMKL, with their meaning.
 
-They control how work is divided between the stages. The duality gap of the whole
-problem proves the result for any settings. A number was kept if varying it changed the
-time of a fit by a tenth; those that limit memory or guard against rounding were not
-varied.
-``benchmarks/ablation`` measures what each mechanism contributes.
+They divide work between the stages; the duality gap proves the result for any settings.
+A number was kept if varying it changed the time of a fit by a tenth; limits of memory
+and guards against rounding were not varied. ``benchmarks/ablation`` measures
+mechanisms.
 """
 
 from dataclasses import dataclass
@@ -30,8 +29,8 @@ class Settings:
 
     nearly: float = 0.5
     """Kernels whose dual norm is above this share of the threshold join a Newton step
-    in the weights. They join a working set at a new strength if the sequential strong
-    rule (Tibshirani et al. 2012) does not exclude them."""
+    in the weights, or a working set at a new strength unless the sequential strong rule
+    (Tibshirani et al. 2012) excludes them."""
 
     one_thread_bytes: int = 2**27
     """Size in bytes below which stacks use one thread of BLAS."""
@@ -43,18 +42,16 @@ class Settings:
 
     growth: float = 4.0
     """Factor of gamma after each minimization over rho. Growth makes convergence
-    super-linear, but with a large factor the next minimization starts far from its
-    minimum."""
+    super-linear, but a large factor puts the next start far from its minimum."""
 
     inner_share: float = 0.3
-    """The minimization over rho stops at this share of the gap; the barrier of a
-    bounded domain may add the same share."""
+    """Share of the gap at which the minimization over rho stops, and which the barrier
+    of a bounded domain may add."""
 
     # Block coordinate descent.
 
     descent_flops: float = 1e11
-    """Flops of a Newton step, n R^2, above which descent replaces it; about ten seconds
-    on one core."""
+    """Flops of a Newton step (n R^2) above which descent replaces it; about 10 s."""
 
     descent_rounds: int = 400
     """Maximum number of rounds over the blocks before Newton's method takes over."""
@@ -63,8 +60,7 @@ class Settings:
     """Maximum number of rounds over the blocks for one quadratic model of the loss."""
 
     descent_share: float = 0.02
-    """Rounds on one model end when a round changes at most this share of the largest
-    change."""
+    """Rounds on a model end when one changes at most this share of the largest."""
 
     first_share: float = 0.2
     """As `descent_share`, if curvatures have just changed and will change again."""
@@ -81,33 +77,29 @@ class Settings:
     """Longest step, as a share of the distance to the boundary."""
 
     to_rotated: float = 0.05
-    """A barrier starts at this share of the distance from the boundary to the middle
-    of the domain."""
+    """Start of a barrier, as a share of the way from the boundary to the middle."""
 
     mostly: float = 0.4
-    """Active sets continue after machines if at most this share of the dual variables
-    is off all bounds and kinks."""
+    """Largest share of dual variables off all bounds and kinks at which active sets,
+    not a barrier, follow machines."""
 
     budget: float = 30.0
-    """A barrier replaces active sets that need more than this times n_samples^3
-    flops."""
+    """Flops over n_samples^3 above which a barrier replaces active sets."""
 
     ridge: float = 1e-11
-    """This share of the largest curvature is added to all curvatures, because kernels
-    of low rank have directions without curvature."""
+    """Share of the largest curvature that is added to all curvatures: kernels of low
+    rank have directions without curvature."""
 
     # Newton's method in the weights.
 
     roots_bytes: int = 2**26
-    """Memory limit in bytes for roots that are stored at the same time, and for the
-    moves of decision values."""
+    """Limit in bytes for stored roots, and for the moves of decision values."""
 
     most_kernels: int = 128
     """Maximum number of kernels, because a step solves for all weights jointly."""
 
     samples_a_column: float = 8.0
-    """Maximum number of samples per column of the factors; above it, working sets cost
-    less."""
+    """Maximum number of samples per factor column; above it working sets cost less."""
 
     stride: float = 0.1
     """A step aims at least at this share of the largest dual norm: the full step to a
@@ -117,12 +109,10 @@ class Settings:
     """Largest factor by which a step changes the curvature of the loss."""
 
     most_together: int = 15
-    """Maximum number of Newton steps; then working sets solve the remaining targets one
-    by one."""
+    """Maximum number of Newton steps; working sets solve the remaining targets."""
 
     in_vain: int = 5
-    """Number of steps in a row without a smaller gap before a working set solves a
-    target."""
+    """Steps in a row without a smaller gap before a working set solves a target."""
 
     # Targets with the squared loss whose dual points are in small spaces, see `spans`.
 

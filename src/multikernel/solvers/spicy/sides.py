@@ -1,19 +1,12 @@
-r"""The loss in SpicyMKL's inner problem: its conjugate in Newton's method.
+"""The loss in SpicyMKL's inner problem: its conjugate in Newton's method.
 
-The inner problem minimizes :math:`\sum_i \ell^*(y_i, -\rho_i) + \Phi(\rho)` with a
-smooth :math:`\Phi`. A `Side` represents the first term at a point :math:`\rho` inside
-the domain of the conjugate. This module has the class for losses whose conjugate is
-twice differentiable. `polyhedral` has those for piecewise linear losses, and `coupled`
-those for losses that couple all classes.
+The inner problem minimizes sum_i l*(y_i, -rho_i) + Phi(rho) with a smooth Phi. A `Side`
+represents the first sum at a point rho inside the domain of the conjugate. `SmoothSide`
+is for twice differentiable conjugates; `polyhedral` and `coupled` have other losses.
 
-A conjugate whose slope is finite at a bound of its domain does not keep Newton's method
-off that bound. Slack multipliers do, as in section 3.3 of [1]_. Here they follow the
-central path, and :math:`\mu` decreases to zero with the duality gap. So the final
-solution is not smoothed, and every iterate is strictly feasible.
-
-References
-----------
-.. [1] Suzuki, Tomioka (2009). SpicyMKL. METR 2009-45, University of Tokyo.
+Slack multipliers keep points off bounds at which the slope of the conjugate is finite
+(METR 2009-45, section 3.3). They follow the central path, and mu decreases to zero with
+the duality gap, so the final solution is not smoothed.
 """
 
 from abc import ABC, abstractmethod
@@ -56,7 +49,7 @@ class Side(ABC):
         """Move by `length` times the direction."""
 
     def center(self, gap: float) -> None:
-        """Lower the barrier until complementarity adds at most `gap` to the gap."""
+        """Lower the barrier until it adds at most `gap` to the duality gap."""
         if self.walls is not None:
             self.walls.center(gap)
 
@@ -99,7 +92,7 @@ class Walls:
         self._reach = 1.0
 
     def center(self, gap: float) -> None:
-        """Lower mu until complementarity adds at most `gap` to the gap."""
+        """Lower the barrier until it adds at most `gap` to the duality gap."""
         self.mu = min(self.mu, gap / self.count)
 
     def slack(self) -> float:
@@ -111,7 +104,7 @@ class Walls:
         return self.mu * (1.0 / (self.high - point) - 1.0 / (point - self.low))
 
     def curvature(self, point: Array) -> Array:
-        """Return the diagonal that the multipliers add when they are eliminated."""
+        """Return the curvature that the eliminated multipliers add, entry by entry."""
         return self.xi / (self.high - point) + self.zeta / (point - self.low)
 
     def aim(self, point: Array, step: Array) -> None:
@@ -159,7 +152,7 @@ class SmoothSide(Side):
         return self if self.walls is None else None
 
     def newton(self, model: QuadraticModel) -> tuple[Array, Array]:
-        """Return Newton's step with the derivatives of the conjugate."""
+        """Return Newton's step and the change of the intercepts."""
         u, loss = -self.rho, self.loss
         pull = -loss.conjugate_gradient(self.y, u)
         curvature = loss.conjugate_hessian(self.y, u)
@@ -201,7 +194,7 @@ class SmoothSide(Side):
         return min(1.0, SETTINGS.interior * longest)
 
     def slope(self, length: float) -> float:
-        """Return the derivative of conjugate plus barrier along the direction."""
+        """Return the derivative of conjugate plus barrier after a step."""
         slopes = self.loss.conjugate_gradient(self.y, -self._moved(length))
         slope = -float(np.vdot(slopes, self.step))
         if self.walls is not None:

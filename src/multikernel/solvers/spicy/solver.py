@@ -34,8 +34,7 @@ from multikernel.solvers.spicy.working_set import WorkingSet
 ALGORITHMS = ("auto", "augmented_lagrangian")
 
 PATIENCE = 3, 0.1
-"""Number of passes n and share s: a fit stops if n passes together reduce the gap by
-less than the share s."""
+"""A fit stops if 3 passes together reduce the gap by less than the share 0.1."""
 
 
 @dataclass(frozen=True)
@@ -44,50 +43,14 @@ class SpicyMKL:
 
     Minimizes :math:`\sum_i \ell(y_i, f(x_i)) + \Omega(\|f_1\|, \dots, \|f_M\|)` for a
     regularizer with a separable prox (`BlockL1`, `BlockElasticNet`) and any loss whose
-    conjugate is twice differentiable or piecewise linear. An outer step reads all
-    kernels once, certifies the duality gap of the whole problem and adds violators to
-    the working set. On the working set, the dual augmented Lagrangian of [1]_ runs to a
-    fraction of that gap. Its penalty parameter grows, so the gap falls super-linearly.
-    With the 1-norm, a smooth loss and at most 128 kernels, Newton's method in the
-    weights runs first: it takes half as many factorizations. `solvers.spicy` describes
-    when each algorithm runs, and solutions list the algorithms that ran.
-
-    Parameters
-    ----------
-    tol : float, default=1e-3
-        Relative duality gap of the whole problem at which to stop.
-    max_iter : int, default=100
-        Maximum number of outer iterations (passes over all kernels).
-    algorithm : {"auto", "augmented_lagrangian"}, default="auto"
-        "auto" may start with other algorithms if they are faster.
-        "augmented_lagrangian" uses only the iteration of [1]_ on working sets, from the
-        constant model or a warm start.
-
-    Notes
-    -----
-    An outer step costs one pass, M matrix-vector products. A Newton step costs
-    n_samples^3 / 3 flops and reads the kernels of the working set twice. On factors it
-    costs n_samples R^2 flops, where R <= n_samples is the total rank of the active
-    kernels, and no matrix of n_samples^2 numbers is stored. For the squared loss, more
-    targets than samples cost as much as n_samples targets, see `outputs`.
-
-    References
-    ----------
-    .. [1] Suzuki, Tomioka (2009). SpicyMKL. METR 2009-45, University of Tokyo.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from multikernel.gram import DenseStack
-    >>> from multikernel.losses import SquaredLoss
-    >>> from multikernel.problem import Problem
-    >>> from multikernel.regularizers import BlockL1
-    >>> x = np.linspace(-1, 1, 20)
-    >>> grams = np.stack([np.outer(x, x), np.outer(x**2, x**2)])
-    >>> problem = Problem(DenseStack(grams), 3 * x, SquaredLoss(), BlockL1(0.1))
-    >>> solution = SpicyMKL(tol=1e-6).solve(problem)
-    >>> solution.active
-    array([0])
+    conjugate is twice differentiable or piecewise linear. An outer step (at most
+    `max_iter`) reads all kernels once, certifies the relative duality gap of the whole
+    problem (`tol`) and adds violators to the working set, on which the dual augmented
+    Lagrangian of Suzuki and Tomioka (METR 2009-45, Table 1) converges super-linearly.
+    "auto" may start with faster algorithms, such as Newton's method in the weights for
+    the 1-norm, a smooth loss and at most 128 kernels; "augmented_lagrangian" uses the
+    paper's alone. A Newton step costs n_samples^3 / 3 flops, or n_samples R^2 on
+    factors of total rank R.
     """
 
     tol: float = 1e-3
@@ -144,9 +107,9 @@ class SpicyMKL:
     ) -> Iterator[Solution]:
         """Yield the solution for each regularizer by working sets.
 
-        Each solve starts from the model, the dual point and the penalty parameter of
-        the previous one. Strengths should be in falling order. If a regularizer equals
-        the previous one, whose solve ended at `max_iter`, its steps continue.
+        Each solve starts from the model, dual point and penalty parameter of the
+        previous one, and continues it if that ended at `max_iter` for an equal
+        regularizer.
         """
         if has_redundant_outputs(problem):
             turned = RotatedOutputs.of(problem)

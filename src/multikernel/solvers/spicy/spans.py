@@ -1,23 +1,13 @@
-r"""Newton's method for many targets of the squared loss, in spaces of dual points.
+"""Newton's method for many targets of the squared loss, in spaces of dual points.
 
-The dual point of a target is searched in the span of a few vectors, V, orthonormal in
-the inner product of D:
-
-.. math:: \max_c \; c^\top V^\top y - \tfrac{1}{2} \|c\|^2 \quad
-    \text{s.t.} \quad c^\top V^\top K_m V c \le \alpha^2 .
-
-This is a problem of `newton` for any strength; its matrices have as many rows as V has
-columns. Its solution satisfies every constraint of the whole problem. As in a Galerkin
-method, the residual is :math:`r = y - b - D \rho - \sum_m \eta_m K_m \rho`, and the
-duality gap is :math:`r^\top D^{-1} r / 2`. If the gap is too large, :math:`B^{-1} r`
-joins V, where B is the matrix :math:`D + \sum_m \eta_m K_m` for the mean weights of all
-targets. This is the direction of preconditioned conjugate gradients; here the weights
-change between steps, and V is kept along the path. About twelve vectors suffice for a
-target from the largest strength to the lowest.
-
-With many targets, all products and solves have many columns, so each matrix is read
-once for all targets. A new vector costs n_kernels + 1 products; the evaluation of a
-dual point costs the same.
+A target's dual point V c is in the span of a few vectors V, orthonormal in the inner
+product of D, and maximizes c^T V^T y - |c|^2 / 2 subject to c^T V^T K_m V c <= alpha^2:
+a problem of `newton` with small matrices, whose solution satisfies all constraints of
+the whole problem. With the residual r = y - b - D rho - sum_m eta_m K_m rho (Galerkin),
+the gap is r^T D^-1 r / 2. If it is too large, B^-1 r joins V, with B = D + sum_m eta_m
+K_m for the mean weights of all targets, as in preconditioned conjugate gradients. V is
+kept along the path. Each matrix is read once for all targets; a vector costs n_kernels
++ 1 products.
 """
 
 from collections.abc import Sequence
@@ -77,7 +67,7 @@ class SpannedTargets(NewtonState):
         return np.where(rho.any(axis=0), rho, (y - b) / self.shift[:, None])
 
     def _append_tangents(self, targets: Indices) -> None:
-        """Add B^-1 r and the dual point's derivatives by weights to the spaces."""
+        """Add preconditioned residuals and dual points' derivatives to the spaces."""
         # In a space of one vector, all forms change together and determine no weights.
         self._evaluate(targets)
         images = self.gram.matvec(self.rho[:, targets])
@@ -133,7 +123,7 @@ class SpannedTargets(NewtonState):
         self.failed[targets[~settled]] = True
 
     def _evaluate(self, targets: Indices) -> None:
-        """Compute f, residual, intercept and forms at the dual points of targets."""
+        """Compute decision values, residuals and forms at targets' dual points."""
         for part in self._parts(targets):
             rows = np.matmul(self.coefs[part][:, None], self.basis[part])[:, 0]
             rho = np.ascontiguousarray(rows.T)
@@ -157,13 +147,13 @@ class SpannedTargets(NewtonState):
         return [targets[k : k + most] for k in range(0, targets.size, most)]
 
     def _append(self, targets: Indices, vectors: Array) -> None:
-        """Add vectors, (n_samples, n_chosen), to the spaces of some targets."""
+        """Add one vector, (n_samples, n_chosen), to the space of each target."""
         self._make_room(targets)
         for part in self._parts(np.arange(targets.size)):
             self._append_some(targets[part], vectors[:, part])
 
     def _append_some(self, targets: Indices, vectors: Array) -> None:
-        """Orthonormalize vectors in D and add them; dependent ones set `failed`."""
+        """Orthonormalize vectors and add them; dependent vectors set `failed`."""
         basis, rows = self.basis[targets], vectors.T.copy()
         before = np.sqrt((self.shift * rows**2).sum(axis=1))
         for _ in range(2):  # One projection leaves rounding errors.
@@ -196,7 +186,7 @@ class SpannedTargets(NewtonState):
         self.grams = np.pad(self.grams, ((0, 0), (0, 0), (0, more), (0, more)))
 
     def _solved(self, targets: Indices, sides: Array) -> Array | None:
-        """Return B^-1 times columns, centered for an intercept; None if this fails."""
+        """Return `sides` solved by the targets' mean system; None if this fails."""
         ones = np.ones((len(sides), 1))
         columns = np.hstack([ones, sides]) if self.has_intercept else sides
         eta = self.eta[:, targets].mean(axis=1)

@@ -205,7 +205,7 @@ class WorkingSet:
         self._offer(model)
 
     def _offer(self, model: Model) -> None:
-        """Offer the model and the dual point to the incumbent."""
+        """Offer a model and the dual point to the incumbent, which stores the best."""
         self.working = model
         self.incumbent.offer(model)
         self.incumbent.offer_dual(self.rho, self.sizes**2)
