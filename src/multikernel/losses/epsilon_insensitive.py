@@ -16,7 +16,7 @@ class EpsilonInsensitiveLoss:
 
     Parameters
     ----------
-    epsilon : float
+    epsilon : float, default=0.1
         Nonnegative half-width of the tube, in units of y.
 
     Raises
@@ -58,7 +58,7 @@ class EpsilonInsensitiveLoss:
         return -np.ones_like(y), np.ones_like(y)
 
     def dual_pieces(self, y: Array) -> tuple[Array, Array, Array]:
-        """Return the pieces p - q with 0 <= p, q <= 1 and costs epsilon +- y."""
+        """Return signs +-1, costs epsilon +- y and sizes 1 of two pieces."""
         ones = np.ones((2, *y.shape))
         signs = np.stack([ones[0], -ones[1]])
         return signs, self.epsilon + signs * y, ones

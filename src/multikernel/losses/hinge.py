@@ -35,6 +35,6 @@ class HingeLoss:
         return np.minimum(-y, 0.0), np.maximum(-y, 0.0)
 
     def dual_pieces(self, y: Array) -> tuple[Array, Array, Array]:
-        """Return one piece -y * p with 0 <= p <= 1 and cost -p."""
+        """Return sign -y, cost -1 and size 1 of a single piece."""
         ones = np.ones((1, *y.shape))
         return -y[None, :], -ones, ones

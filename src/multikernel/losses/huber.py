@@ -20,7 +20,7 @@ class HuberLoss:
     Parameters
     ----------
     delta : float, default=1.0
-        Error above which the loss is linear, in units of y; positive.
+        Positive error above which the loss is linear, in units of y.
 
     Raises
     ------
@@ -29,17 +29,18 @@ class HuberLoss:
 
     References
     ----------
-    .. [1] Huber, P. J. (1964). Robust estimation of a location parameter. Annals of
-       Mathematical Statistics 35, 73-101. https://doi.org/10.1214/aoms/1177703732
+    .. [1] Huber, P. J. (1964). Robust estimation of a location parameter. Ann. Math.
+       Statist. 35, 73-101. https://doi.org/10.1214/aoms/1177703732
     """
 
     tasks: ClassVar[tuple[str, ...]] = ("regression",)
     shift_equivariant: ClassVar[bool] = True
     degree: ClassVar[int] = 2
     length: ClassVar[str] = "delta"
+    # 1.345 standard deviations of the error (95 % efficiency for normal errors) if a
+    # model explains three quarters of the variance.
     standard_length: ClassVar[float] = 0.7
-    """1.345 standard deviations of the error (95 % efficiency for normal errors) if a
-    model explains three quarters of the variance."""
+    """Default delta if y has standard deviation one."""
 
     delta: float = 1.0
 

@@ -18,7 +18,7 @@ class PoissonLoss:
 
     .. math:: \ell(y, f) = e^f - y f + y \log y - y, \qquad y \ge 0
 
-    With :math:`v = y + u \ge 0` the conjugate is :math:`v \log v - v - y \log y + y`.
+    The conjugate is :math:`v \log v - v - y \log y + y` for :math:`v = y + u \ge 0`.
 
     References
     ----------
@@ -31,7 +31,7 @@ class PoissonLoss:
     deviance: ClassVar[tuple[str, float]] = ("tweedie", 1.0)
 
     def value(self, y: Array, f: Array) -> Array:
-        """Return half the deviances; beyond `FARTHEST`, a tangent."""
+        """Return half the deviances; above `FARTHEST`, the tangent."""
         clipped = np.minimum(f, FARTHEST)
         tangent_part = (f - clipped) * np.exp(clipped)
         counts = np.where(y > 0.0, y, 1.0)
@@ -42,7 +42,7 @@ class PoissonLoss:
         return np.where(y > 0.0, positive_case, np.exp(clipped)) + tangent_part
 
     def gradient(self, y: Array, f: Array) -> Array:
-        """Return the mean minus y."""
+        """Return exp(f) - y."""
         mean: Array = np.exp(np.minimum(f, FARTHEST))
         return mean - y
 
@@ -73,12 +73,13 @@ class PoissonLoss:
         return float(np.log(weights @ y) - logsumexp(f, b=weights))
 
     def absorbed(self, y: Array, offset: Array) -> tuple[Array, Array]:
-        """Return y e^-o and e^o, because l(y, f + o) = e^o l(y e^-o, f)."""
+        """Return targets y / exp(offset), and weights exp(offset)."""
+        # l(y, f + o) = e^o l(y e^-o, f).
         exposure: Array = np.exp(offset)
         return y / exposure, exposure
 
     def unsuitable(self, y: Array) -> str | None:
-        """Return why targets have no Poisson model, or None."""
+        """Return why the Poisson loss does not support the targets, or None."""
         if np.min(y) < 0.0:
             return f"the Poisson loss requires counts, but y contains {np.min(y):g}"
         if not np.all(np.any(y > 0.0, axis=0)):

@@ -10,10 +10,9 @@ from multikernel._typing import Array
 
 @dataclass(frozen=True)
 class SquaredHingeLoss:
-    r"""Half the squared margin violation, :math:`\max(0, 1 - y f)^2 / 2`.
+    r"""Half the squared margin violation, :math:`\max(0, 1 - y f)^2 / 2`, y = -1 or +1.
 
-    Targets y are -1 or +1. The conjugate is :math:`\ell^*(y, u) = u^2 / 2 + y u` on
-    :math:`y u \le 0`.
+    The conjugate is :math:`\ell^*(y, u) = u^2 / 2 + y u` on :math:`y u \le 0`.
     """
 
     tasks: ClassVar[tuple[str, ...]] = ("classification",)
@@ -23,7 +22,7 @@ class SquaredHingeLoss:
         return 0.5 * np.maximum(0.0, 1.0 - y * f) ** 2
 
     def gradient(self, y: Array, f: Array) -> Array:
-        """Return -y times the violation."""
+        """Return -y times the margin violation."""
         return -y * np.maximum(0.0, 1.0 - y * f)
 
     def conjugate(self, y: Array, u: Array) -> Array:
