@@ -1,7 +1,6 @@
 """Indices of the main-effect kernels in each kernel of a dictionary of interactions.
 
-A main-effect kernel, in short a main, is on its own columns; an interaction is the
-product of two mains.
+Main-effect kernels are on their own columns; interactions are products of two of them.
 """
 
 from abc import ABC, abstractmethod

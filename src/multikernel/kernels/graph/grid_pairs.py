@@ -11,9 +11,9 @@ if TYPE_CHECKING:
     from multikernel.kernels.graph.grid import GridNode
     from multikernel.kernels.graph.grid_samples import GridSamples
 
+# 256 inputs of a PolynomialGrid(4).
 MOST = 1024
-"""Largest number of features for which pairs are computed, 256 inputs of a
-PolynomialGrid(4)."""
+"""Largest number of features for which pairs are computed."""
 
 
 def evidence_of_pairs(samples: "GridSamples", dual: Array, ceiling: float) -> Evidence:
