@@ -1,7 +1,4 @@
-"""Indices of the main-effect kernels in each kernel of a dictionary of interactions.
-
-Main-effect kernels are on their own columns; interactions are products of two of them.
-"""
+"""Which main-effect kernels are the factors of each kernel in a dictionary."""
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass

@@ -1,8 +1,4 @@
-"""Sequences as bytes and as packed numbers, and alphabets.
-
-Samples are rows of float64 numbers in this library. A column of sequences therefore
-becomes numeric columns of six letters each, which float64 represents exactly.
-"""
+"""Sequences as bytes and as packed numbers, and alphabets."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -128,7 +124,8 @@ def from_texts(values: Iterable[Any], where: str = "") -> Sequences:
 
 def pack(sequences: Sequences) -> Array:
     """Return sequences as rows of numbers, each of six letters."""
-    # Letter t of a number is its digit t in base 256. Letters are nonzero bytes, so
+    # Samples are rows of float64 numbers. Letter t of a number is its digit t in base
+    # 256. Letters are nonzero bytes, so
     # zeros can pad the end.
     width = max(1, -(-int(sequences.lengths.max(initial=0)) // PACKED))
     digits = np.zeros((sequences.number, width, 8), dtype=np.uint8)
