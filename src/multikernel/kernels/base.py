@@ -153,8 +153,8 @@ def checked_values(
     return values
 
 
-# Below it, single Gaussian kernels are hardly more accurate than predicting the most
-# frequent class (``benchmarks/defaults``, memory).
+# Below this ratio, single Gaussian kernels are hardly more accurate than predicting the
+# most frequent class (``benchmarks/defaults``, memory).
 MEMORIZES = 0.25
 """Smallest off-diagonal ratio of a useful kernel."""
 
@@ -181,7 +181,7 @@ INNER_FIELDS = ("kernel", "kernels", "gaussian", "views")
 
 
 def with_parameter(kernels: Any, path: Sequence[str], value: Any) -> Any:
-    """Return copies of kernels with one parameter changed; raise if none has it."""
+    """Return copies of kernels with the parameter at `path` changed, or raise."""
     # `path` contains names of views, positions or fields, then the parameter's name. A
     # name alone, such as ["sigma"], changes the parameter in all kernels that have it.
     changed = _with_change(kernels, tuple(path), value)

@@ -29,7 +29,7 @@ class Features:
 
     @cached_property
     def places(self) -> dict[str, int]:
-        """Return the first position of every name."""
+        """Return the first position of every column name."""
         last_first = reversed(list(enumerate(self.names or ())))
         return {name: position for position, name in last_first}
 

@@ -146,7 +146,7 @@ def radial_form(kernel: Kernel) -> RadialForm | None:
 
 @dataclass(frozen=True, eq=False)
 class RadialTable:
-    """Radial forms of many kernels, in flat arrays."""
+    """The exponents and columns of many Gaussian kernels, in flat arrays."""
 
     exponents: Array
     column_starts: Indices

@@ -265,7 +265,7 @@ def _terms(
     allowed: ColumnPair | None,
     X: Array,
 ) -> Terms:
-    """Return the indices of factors: single kernels first, then allowed pairs."""
+    """Return the factors of each kernel: single kernels first, then allowed pairs."""
     terms = EveryPair(alone, _paired_kernels(columns, X))
     sets = [frozenset() if indices is None else indices for indices in columns]
     paired_sets = [sets[m] for m in terms.members.tolist()]

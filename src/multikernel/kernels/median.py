@@ -105,7 +105,7 @@ def kernels_with_widths(
     column_multiples: Sequence[float],
     max_kernels: int,
 ) -> ListDictionary:
-    """Return the kernels for a result of `distinct_rows`; warn if some are omitted."""
+    """Return the default kernels from `distinct_rows`; warn if some are omitted."""
     pairs = weights, _pair_shares(weights)
     joint = [LinearKernel(), *_gaussians(rows, pairs, multiples, n_rows)]
     columns = distinct_columns(rows)

@@ -131,8 +131,8 @@ class TanimotoKernel:
            [0.3333, 1.    ]])
     """
 
-    # It is positive semidefinite for any real vectors, as a power series with positive
-    # coefficients in <x, z> / (|x|^2 + |z|^2).
+    # The kernel is positive semidefinite for any real vectors, as a power series with
+    # positive coefficients in <x, z> / (|x|^2 + |z|^2).
 
     @property
     def name(self) -> str:

@@ -26,7 +26,7 @@ class CenteredKernel:
     one, (n_samples,); by default they are equal.
     """
 
-    # k(x, z) - m(x) - m(z) + sum_i w_i m(x_i), with m(x) = sum_i w_i k(x, x_i).
+    # Centered: k(x, z) - m(x) - m(z) + sum_i w_i m(x_i), m(x) = sum_i w_i k(x, x_i).
 
     kernel: Kernel
     samples: Array | None = field(default=None, repr=False, compare=False)

@@ -64,7 +64,7 @@ class NystroemKernel(FeatureKernel):
         return f"nystroem({kernel_name(self.kernel)}, {rank})"
 
     def learnt(self, X: Array) -> "NystroemKernel":
-        """Return the kernel with landmarks drawn from X; unchanged if it has some."""
+        """Return a copy with landmarks drawn from X, or itself if it has landmarks."""
         if self.landmarks is not None:
             return self
         rng = np.random.default_rng(self.random_state)

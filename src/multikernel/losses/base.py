@@ -136,7 +136,7 @@ class CoupledLoss(Loss, Protocol):
     Targets y are one-hot, (n_samples, n_classes). Gradients are u = p - y with class
     shares p >= 0 that sum to one in each row (to the sample weight if the loss is
     weighted). `value` and `conjugate` return shape (n_samples,); `dual_bounds` returns
-    a box around the domain. Constants per class have mean zero.
+    a box around the domain. Best constants have mean zero.
     """
 
     def project_rows(self, y: Array, u: Array) -> Array:

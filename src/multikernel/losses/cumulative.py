@@ -49,7 +49,7 @@ class CumulativeLogitLoss(LogLogisticLoss):
         return self.upper[:-1]
 
     def value(self, y: Array, f: Array) -> Array:
-        """Return the losses."""
+        """Return the loss of each sample."""
         return super().value(y, f) + self._threshold_terms(y)
 
     def conjugate(self, y: Array, u: Array) -> Array:
@@ -124,8 +124,8 @@ class CumulativeLogitLoss(LogLogisticLoss):
         return loss, loss.relative_imbalance(codes, f, weights) <= CLOSED
 
     def relative_imbalance(self, codes: Indices, f: Array, weights: Array) -> float:
-        """Return the largest derivative by a threshold, relative to its two parts."""
-        # These are the positive and the negative part of the derivative.
+        """Return the largest relative derivative by a threshold; 0 at the optimum."""
+        # Relative to the positive and the negative part of the derivative.
         positive, negative = self._slopes(codes, f, weights)
         total = float(weights.sum())
         # If thresholds separate all samples, both parts of the gradient vanish.

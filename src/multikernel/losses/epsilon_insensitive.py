@@ -35,7 +35,7 @@ class EpsilonInsensitiveLoss:
             )
 
     def value(self, y: Array, f: Array) -> Array:
-        """Return the losses."""
+        """Return the loss of each sample."""
         return np.maximum(0.0, np.abs(y - f) - self.epsilon)
 
     def gradient(self, y: Array, f: Array) -> Array:
@@ -44,12 +44,12 @@ class EpsilonInsensitiveLoss:
         return np.where(np.abs(residual) > self.epsilon, np.sign(residual), 0.0)
 
     def conjugate(self, y: Array, u: Array) -> Array:
-        """Return y u + epsilon abs(u) on the domain, infinity outside."""
+        """Return y u + epsilon abs(u) within `dual_bounds`, infinity outside."""
         size = np.abs(u)
         return np.where(size <= 1.0, y * u + self.epsilon * size, np.inf)
 
     def dual_bounds(self, y: Array) -> tuple[Array, Array]:
-        """Return [-1, 1]."""
+        """Return the ends of the conjugate's domain, [-1, 1]."""
         return -np.ones_like(y), np.ones_like(y)
 
     def dual_pieces(self, y: Array) -> tuple[Array, Array, Array]:

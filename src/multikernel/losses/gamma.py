@@ -52,15 +52,15 @@ class GammaLoss:
         return np.where(is_inside, (entropy + slope) + slope * np.log(y), np.inf)
 
     def conjugate_gradient(self, y: Array, u: Array) -> Array:
-        """Return log(y / (1 - u))."""
+        """Return the conjugate's derivative, log(y / (1 - u))."""
         return np.log(y) - np.log1p(-u)
 
     def conjugate_hessian(self, y: Array, u: Array) -> Array:
-        """Return 1 / (1 - u)."""
+        """Return the conjugate's second derivative, 1 / (1 - u)."""
         return 1.0 / (1.0 - u)
 
     def dual_bounds(self, y: Array) -> tuple[Array, Array]:
-        """Return (-inf, 1]."""
+        """Return the ends of the conjugate's domain, (-inf, 1]."""
         return np.full_like(y, -np.inf), np.ones_like(y)
 
     def best_constant(self, y: Array, f: Array, weights: Array) -> float:

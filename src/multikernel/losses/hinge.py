@@ -18,7 +18,7 @@ class HingeLoss:
     tasks: ClassVar[tuple[str, ...]] = ("classification",)
 
     def value(self, y: Array, f: Array) -> Array:
-        """Return the losses."""
+        """Return the loss of each sample."""
         return np.maximum(0.0, 1.0 - y * f)
 
     def gradient(self, y: Array, f: Array) -> Array:
@@ -26,7 +26,7 @@ class HingeLoss:
         return np.where(y * f < 1.0, -y, 0.0)
 
     def conjugate(self, y: Array, u: Array) -> Array:
-        """Return y u on the domain, infinity outside."""
+        """Return y u within `dual_bounds`, infinity outside."""
         yu = y * u
         return np.where((yu >= -1.0) & (yu <= 0.0), yu, np.inf)
 

@@ -44,7 +44,7 @@ class HuberLoss:
             raise ValueError(f"delta must be positive and finite, got {self.delta}.")
 
     def value(self, y: Array, f: Array) -> Array:
-        """Return the losses."""
+        """Return the loss of each sample."""
         distance = np.abs(f - y)
         clipped = np.minimum(distance, self.delta)
         return clipped * (distance - 0.5 * clipped)
@@ -54,17 +54,17 @@ class HuberLoss:
         return np.clip(f - y, -self.delta, self.delta)
 
     def conjugate(self, y: Array, u: Array) -> Array:
-        """Return u^2 / 2 + y u on the domain, infinity outside."""
+        """Return u^2 / 2 + y u within `dual_bounds`, infinity outside."""
         return np.where(np.abs(u) <= self.delta, u * (0.5 * u + y), np.inf)
 
     def conjugate_gradient(self, y: Array, u: Array) -> Array:
-        """Return u + y."""
+        """Return the conjugate's derivative, u + y."""
         return u + y
 
     def conjugate_hessian(self, y: Array, u: Array) -> Array:
-        """Return ones."""
+        """Return the conjugate's second derivative, ones."""
         return np.ones_like(u)
 
     def dual_bounds(self, y: Array) -> tuple[Array, Array]:
-        """Return [-delta, delta]."""
+        """Return the ends of the conjugate's domain, [-delta, delta]."""
         return np.full_like(y, -self.delta), np.full_like(y, self.delta)

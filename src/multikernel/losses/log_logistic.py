@@ -53,7 +53,7 @@ class LogLogisticLoss:
         return f"LogLogisticLoss({len(self.lower)} intervals, scale={self.scale:.6g})"
 
     def value(self, y: Array, f: Array) -> Array:
-        """Return the losses."""
+        """Return the loss of each sample."""
         a, b = self.intervals(y)
         early = np.logaddexp(0.0, (a - f) / self.scale)
         late = np.logaddexp(0.0, (f - b) / self.scale)

@@ -43,7 +43,7 @@ class PinballLoss:
         return "pinball", self.quantile
 
     def value(self, y: Array, f: Array) -> Array:
-        """Return the losses."""
+        """Return the loss of each sample."""
         error = y - f
         return np.maximum(self.quantile * error, (self.quantile - 1.0) * error)
 
@@ -52,12 +52,12 @@ class PinballLoss:
         return np.where(f < y, -self.quantile, 1.0 - self.quantile)
 
     def conjugate(self, y: Array, u: Array) -> Array:
-        """Return y u on the domain, infinity outside."""
+        """Return y u within `dual_bounds`, infinity outside."""
         lower, upper = self.dual_bounds(y)
         return np.where((u >= lower) & (u <= upper), y * u, np.inf)
 
     def dual_bounds(self, y: Array) -> tuple[Array, Array]:
-        """Return [-quantile, 1 - quantile]."""
+        """Return the ends of the conjugate's domain, [-quantile, 1 - quantile]."""
         return np.full_like(y, -self.quantile), np.full_like(y, 1.0 - self.quantile)
 
     def dual_pieces(self, y: Array) -> tuple[Array, Array, Array]:

@@ -57,15 +57,15 @@ class PoissonLoss:
         return np.where(is_inside, np.where(y > 0.0, positive_case, zero_case), np.inf)
 
     def conjugate_gradient(self, y: Array, u: Array) -> Array:
-        """Return log(y + u)."""
+        """Return the conjugate's derivative, log(y + u)."""
         return np.log(y + u)
 
     def conjugate_hessian(self, y: Array, u: Array) -> Array:
-        """Return 1 / (y + u)."""
+        """Return the conjugate's second derivative, 1 / (y + u)."""
         return 1.0 / (y + u)
 
     def dual_bounds(self, y: Array) -> tuple[Array, Array]:
-        """Return [-y, inf)."""
+        """Return the ends of the conjugate's domain, [-y, inf)."""
         return -y, np.full_like(y, np.inf)
 
     def best_constant(self, y: Array, f: Array, weights: Array) -> float:

@@ -43,7 +43,7 @@ class WeightedLoss:
         return self._broadcast_weights(values) * values
 
     def gradient(self, y: Array, f: Array) -> Array:
-        """Return the weighted gradient."""
+        """Return the weighted gradient of each sample's loss."""
         return self._broadcast_weights(y) * self.loss.gradient(y, f)
 
     def conjugate(self, y: Array, u: Array) -> Array:

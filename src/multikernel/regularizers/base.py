@@ -28,11 +28,11 @@ class BlockRegularizer(Protocol):
         """Return the penalty Omega(norms)."""
 
     def conjugate(self, dual_norms: Array, at: Array) -> float:
-        """Return the conjugate Omega*(dual_norms), or a bound tight at the optimum.
+        """Return the conjugate Omega*(dual_norms), or an upper bound on it.
 
-        The bound is from above. `dual_norms` are sqrt(a^T K_m a) for a dual point a;
-        `at` are the block norms of the primal point, for conjugates without a closed
-        form.
+        The bound must be tight at the optimum. `dual_norms` are sqrt(a^T K_m a) for a
+        dual point a; `at` are the block norms of the primal point, for conjugates
+        without a closed form.
         """
 
     def feasible_scale(self, dual_norms: Array) -> float:

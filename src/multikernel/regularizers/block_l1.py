@@ -25,7 +25,7 @@ class BlockL1(Strength):
         return self.alpha
 
     def value(self, norms: Array) -> float:
-        """Return the penalty."""
+        """Return the penalty at the block norms."""
         return float(self.alpha * norms.sum())
 
     def conjugate(self, dual_norms: Array, at: Array) -> float:

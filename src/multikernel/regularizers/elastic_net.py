@@ -29,7 +29,7 @@ class BlockElasticNet(SharedStrength):
         return self.alpha * l2_ratio
 
     def value(self, norms: Array) -> float:
-        """Return the penalty."""
+        """Return the penalty at the block norms."""
         quadratic = 0.5 * self._curvature * float(norms @ norms)
         return float(self.threshold * norms.sum()) + quadratic
 

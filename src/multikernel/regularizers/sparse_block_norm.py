@@ -37,7 +37,7 @@ class SparseBlockNorm(SharedStrength):
         return SquaredBlockNorm(self.alpha * (1.0 - self.l1_ratio), self.p)
 
     def value(self, norms: Array) -> float:
-        """Return the penalty."""
+        """Return the penalty at the block norms."""
         return self.threshold * float(norms.sum()) + self.squared.value(norms)
 
     def conjugate(self, dual_norms: Array, at: Array) -> float:

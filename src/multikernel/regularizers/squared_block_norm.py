@@ -43,7 +43,7 @@ class SquaredBlockNorm(Strength):
         return 1.0 / (1.0 - 1.0 / self.p) if self.p > 1.0 else np.inf
 
     def value(self, norms: Array) -> float:
-        """Return the penalty."""
+        """Return the penalty at the block norms."""
         return 0.5 * self.alpha * p_norm(norms, self.q) ** 2
 
     def conjugate(self, dual_norms: Array, at: Array) -> float:

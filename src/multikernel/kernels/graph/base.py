@@ -175,7 +175,7 @@ class KnownNodes:
         return np.array(result, dtype=np.intp)
 
     def ask(self, nodes: Indices) -> Indices:
-        """Store the weights, widths and kinds of nodes; return the same nodes."""
+        """Store weights, widths and kinds of numbered nodes; return their numbers."""
         graph, kinds = self.graph, self._kinds
         for k in nodes[self.kinds[nodes] < 0].tolist():
             node = self.keys[k]
@@ -185,7 +185,7 @@ class KnownNodes:
         return nodes
 
     def children(self, nodes: Indices) -> Indices:
-        """Return the children of numbered nodes, as numbers, concatenated."""
+        """Return the numbers of the children of numbered nodes, concatenated."""
         new = [k for k in nodes.tolist() if k not in self._children]
         if new:
             children = [dict.fromkeys(self.graph.children(self.keys[k])) for k in new]

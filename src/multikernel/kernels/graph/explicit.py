@@ -101,7 +101,7 @@ class FittedDictionary:
     n_features: int
 
     def _place(self, node: str) -> int:
-        """Return the position of a node."""
+        """Return the position of a node in `names`."""
         return self.names.index(node)
 
     @cached_property

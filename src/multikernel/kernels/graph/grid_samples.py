@@ -25,7 +25,7 @@ Single = NDArray[np.float32]
 
 LOOPS = "multikernel.kernels.graph.grid_loops"
 
-# It is the rounding error of single precision for unit diagonals.
+# This is the rounding error of single precision for unit diagonals.
 SMALLEST = np.float32(1e-6)
 """Smallest absolute sum F_{i,0}, so that it can be divided by."""
 
@@ -88,7 +88,7 @@ class GridSamples:
         return GridSamples(self.graph, [z[rows] for z in self.columns])
 
     def factors(self, node: "GridNode") -> tuple[Array, list[Array]]:
-        """Return a node's product of one-column levels, and its other levels."""
+        """Return a node's product of single features, and its other feature blocks."""
         levels = dict.fromkeys(self._rooted, 0) | dict(node)
         single = np.ones(self.n_samples)
         blocks: list[Array] = []
@@ -300,7 +300,7 @@ def _product(blocks: Sequence[Array], rows: Any) -> Array:
 
 
 def _diagonal(single: Array, blocks: Sequence[Array]) -> Array:
-    """Return the diagonal of a product of kernels."""
+    """Return the diagonal of the product of kernels with these features."""
     diagonal = single**2
     for block in blocks:
         diagonal = diagonal * np.einsum("ij,ij->i", block, block)
@@ -337,7 +337,7 @@ def _plan_products(
 
 
 def _noise(plan: _ProductPlan, squares: Array, ratios: Array) -> Array:
-    """Return the noise of each node: `squares` times its diagonal, summed."""
+    """Return each node's noise, the sum of `squares` times the node's diagonal."""
     products = np.empty((len(plan.prefixes), squares.size))
     products[0] = squares
     for k, (shorter, factor) in enumerate(plan.prefixes[1:], start=1):

@@ -109,8 +109,8 @@ def dna_dictionary(
 LEAST_LETTERS = 20
 """Minimum length of a sequence."""
 
-# These have the best AUC on promoters of E. coli and splice sites of C. elegans, 0.953
-# and 0.981 (with the spectrum alone 0.937 and 0.686).
+# These settings have the best AUC on promoters of E. coli and splice sites of C.
+# elegans, 0.953 and 0.981 (with the spectrum alone 0.937 and 0.686).
 WORD, DEGREE, SHIFT = 3, 5, 2
 """Word length, degree and shift of the default kernels on sequences."""
 

@@ -125,8 +125,7 @@ def from_texts(values: Iterable[Any], where: str = "") -> Sequences:
 def pack(sequences: Sequences) -> Array:
     """Return sequences as rows of numbers, each of six letters."""
     # Samples are rows of float64 numbers. Letter t of a number is its digit t in base
-    # 256. Letters are nonzero bytes, so
-    # zeros can pad the end.
+    # 256. Letters are nonzero bytes, so zeros can pad the end.
     width = max(1, -(-int(sequences.lengths.max(initial=0)) // PACKED))
     digits = np.zeros((sequences.number, width, 8), dtype=np.uint8)
     padded = sequences.padded(width * PACKED, 0)

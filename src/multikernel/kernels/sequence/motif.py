@@ -42,7 +42,7 @@ TERMS: Mapping[str, Callable[[Array, Array], Array]] = {
 def _common_motif_sums(
     rows: csr_array, cols: csr_array, term: Callable[[Array, Array], Array]
 ) -> Array:
-    """Return the sums of a symmetric function of the shares of common motifs."""
+    """Return, for all pairs, sums of `term` over the shares of common motifs."""
     A, B = shared_words(rows, cols)
     postings = B.tocsc()
     starts, ends = postings.indptr[:-1].astype(np.intp), postings.indptr[1:]

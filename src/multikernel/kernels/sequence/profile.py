@@ -52,7 +52,7 @@ class ProfileKernel(SequenceKernel):
     """
 
     # Without subtracting the mean, all profiles would be similar, because the values
-    # have one sign. They are taken from ``btwisted`` of EMBOSS: Kabsch, Sander and
+    # have one sign. The values are those of ``btwisted`` of EMBOSS: Kabsch, Sander and
     # Trifonov (1982), Nucleic Acids Research 10, 1097-1104,
     # https://doi.org/10.1093/nar/10.3.1097; Ornstein, Rein, Breen and Macelroy (1978),
     # Biopolymers 17, 2341-2360, https://doi.org/10.1002/bip.1978.360171005
@@ -91,11 +91,11 @@ class ProfileKernel(SequenceKernel):
         return profiles
 
     def factor(self, X: Any) -> Array:
-        """Return the features, which are few."""
+        """Return the features Z, with k(X, X) = Z Z^T."""
         return self.features(X)
 
     def represent(self, sequences: Sequences) -> Array:
-        """Return one profile per row."""
+        """Return the profile of each sequence, before scaling."""
         lengths = sequences.lengths
         longest = max(2, int(lengths.max(initial=0)))
         padded = self.encode(sequences).padded(longest, UNKNOWN)

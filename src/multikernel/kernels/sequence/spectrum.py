@@ -136,8 +136,8 @@ class SpectrumKernel(SequenceKernel):
         return int(find_alphabet(self.alphabet).size ** self.k)
 
     def features(self, X: Any) -> csr_array:
-        """Return sparse word counts, in alphabetical order, scaled if `cosine`."""
-        # The order is the alphabet's: ACG is column 0 * 16 + 1 * 4 + 2.
+        """Return sparse counts of all words, with rows of norm one if `cosine`."""
+        # Columns are in the order of the alphabet: ACG is column 0 * 16 + 1 * 4 + 2.
         counts = self.represent(read_sequences(X))
         if self.cosine:
             scales = unit_scales(self.squared_norms(counts))

@@ -45,7 +45,7 @@ class Planes:
 
 
 def bit_planes(rows: Letters, n_planes: int) -> Bits:
-    """Return the bits of letter codes, one array per bit, and which are known."""
+    """Return the bits of letter codes as planes, and a plane of known letters."""
     # Codes of shape (n_sequences, 64 n_words) give planes of shape (n_sequences,
     # n_planes + 1, n_words). Unknown letters have no bits, so they match no letter.
     is_letter = rows != UNKNOWN
@@ -92,8 +92,8 @@ class WeightedDegreeKernel(SequenceKernel):
            [2.333, 3.667]])
     """
 
-    # It is positive definite, because 1/2 + sum_{s <= S} cos(s w) / (s + 1) is never
-    # negative (Rogosinski and Szego, 1928).
+    # The kernel is positive definite, because 1/2 + sum_{s <= S} cos(s w) / (s + 1) is
+    # never negative (Rogosinski and Szego, 1928).
 
     degree: int = 20
     shift: int = 0
@@ -123,7 +123,7 @@ class WeightedDegreeKernel(SequenceKernel):
 
     @property
     def shift_weights(self) -> Array:
-        """Return the weights of pairs of positions by their distance."""
+        """Return the weights of pairs of positions at distance 0, 1, ..., S."""
         weights = np.asarray(0.5 / np.arange(1.0, self.shift + 2))
         weights[0] = 1.0  # both terms are equal without a shift
         return weights

@@ -27,7 +27,7 @@ class CrammerSingerLoss(SimplexDomain):
     # multiple kernel learning. ICML, 1191-1198.
 
     def value(self, y: Array, f: Array) -> Array:
-        """Return the losses of the rows."""
+        """Return the loss of each row, shape (n_samples,)."""
         return np.asarray(np.max((1.0 - y) + (f - true_values(y, f)), axis=1))
 
     def gradient(self, y: Array, f: Array) -> Array:

@@ -17,7 +17,7 @@ class SimplexDomain:
     """The domain of gradients u = p - y, with one-hot y and p in the simplex."""
 
     def dual_bounds(self, y: Array) -> tuple[Array, Array]:
-        """Return the box around the domain: p between 0 and 1."""
+        """Return a box around the domain: class shares p between 0 and 1."""
         return -y, 1.0 - y
 
     def project_rows(self, y: Array, u: Array) -> Array:
@@ -58,7 +58,7 @@ def class_weights(y: Array, weights: Array | None) -> tuple[Array, Array]:
 
 
 MOST_STEPS, HALVINGS = 200, 20
-# The last one makes it a gradient step.
+# The last regularization makes Newton's step a gradient step.
 LOOSE = (1e-9, 1e-5, 1e-2, 1.0)
 """Regularizations of Newton's step per sample, tried in turn."""
 

@@ -26,7 +26,7 @@ class SoftmaxLoss(SimplexDomain):
     # Böhning (1992). Multinomial logistic regression algorithm. AISM 44, 197-200.
 
     def value(self, y: Array, f: Array) -> Array:
-        """Return the losses of the rows, accurate even if small."""
+        """Return the loss of each row, (n_samples,), accurate even if small."""
         distances = f - true_values(y, f)
         largest_class = np.argmax(distances, axis=1)[:, None]
         largest = np.take_along_axis(distances, largest_class, axis=1)
