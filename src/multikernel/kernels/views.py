@@ -54,9 +54,10 @@ class Views:
     missing : {"error", "zero", "expected"} or mapping, default="error"
         Treatment of NaN and None, for all views or by view name ("error" for others).
         "zero" is for samples that lack the whole view: its kernels are zero for them
-        (`OptionalKernel`). "expected" is for any missing values: Gaussian, linear and
-        category kernels are replaced by their expectation over the training values
-        (`ExpectedKernel`).
+        (`OptionalKernel`); a view that few samples have weighs more for these, because
+        kernels are normalized over all samples. "expected" is for any missing values:
+        Gaussian, linear and category kernels are replaced by their expectation over the
+        training values (`ExpectedKernel`).
 
     Examples
     --------

@@ -58,9 +58,9 @@ class GraphSamples(Protocol):
     def evidence(self, dual: Array, ceiling: float) -> Evidence:
         """Return a function of nodes that returns -log of p-value bounds.
 
-        Each bounds the probability that noise gives a descendant w so large a form a^T
-        K_w a. Only descendants with a^T K_w a / d_w^2 > `ceiling` count; without one,
-        it is -inf.
+        The bounds are on the probability that noise gives some descendant w of a node
+        as large a form a^T K_w a. Only descendants with a^T K_w a / d_w^2 > `ceiling`
+        count; nodes without such descendants get -inf.
         """
 
     def take(self, rows: Indices) -> "GraphSamples":
