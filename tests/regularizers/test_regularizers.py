@@ -150,6 +150,7 @@ def test_norms_of_few_and_many_numbers(p):
     for x in (np.zeros(3), np.empty(0), np.random.default_rng(2).exponential(size=999)):
         assert p_norm(x[::2], p) == pytest.approx(np.linalg.norm([0.0, *x[::2]], p))
     assert np.isnan(p_norm(np.array([0.0, np.nan]), p))
+    assert np.isfinite(p_norm(np.array([1e200, 1e200]), p))
 
 
 def test_squared_norm_ends():

@@ -13,18 +13,23 @@ from multikernel._validation import listed, shown
 
 @runtime_checkable
 class Kernel(Protocol):
-    """A kernel; `sklearn.gaussian_process.kernels` objects already conform."""
+    """A positive semidefinite kernel: a callable with a method `diag`.
+
+    `sklearn.gaussian_process.kernels` objects conform. Values must not depend on other
+    samples of the call, because kernels are evaluated on blocks of rows. An optional
+    attribute ``name`` is used in tables and plots.
+    """
 
     def __call__(self, X: Array, Y: Array | None = None) -> Array:
-        """Return the Gram matrix of shape (n_samples_X, n_samples_Y)."""
+        """Return the Gram matrix, (n_samples_X, n_samples_Y); Y defaults to X."""
 
     def diag(self, X: Array) -> Array:
-        """Return k(x, x) for every row, shape (n_samples_X,)."""
+        """Return k(x, x) for every row of X, shape (n_samples_X,)."""
 
 
 @runtime_checkable
 class KernelDictionary(Protocol):
-    """A finite, ordered, lazily built family of kernels."""
+    """A finite, ordered family of kernels, which may be built on access."""
 
     def __len__(self) -> int: ...
 
@@ -32,18 +37,7 @@ class KernelDictionary(Protocol):
 
 
 def kernel_name(kernel: Kernel) -> str:
-    """Return the readable name of a kernel: its ``name``, or its ``repr``.
-
-    Parameters
-    ----------
-    kernel : Kernel
-        The kernel.
-
-    Returns
-    -------
-    name : str
-        For example ``"gaussian(sigma=2)[worst radius]"``.
-    """
+    """Return the readable name of a kernel: its ``name``, or else its ``repr``."""
     name = getattr(kernel, "name", None)
     return name if isinstance(name, str) else repr(kernel)
 
@@ -159,40 +153,23 @@ def checked_values(
     return values
 
 
+# Below this ratio, single Gaussian kernels are hardly more accurate than predicting the
+# most frequent class (``benchmarks/defaults``, memory).
 MEMORIZES = 0.25
-"""Smallest off-diagonal ratio of a useful kernel.
-
-Measured in ``benchmarks/defaults`` (memory): below it, single Gaussian kernels are
-hardly more accurate than predicting the most frequent class."""
+"""Smallest off-diagonal ratio of a useful kernel."""
 
 
 def off_diagonal_ratio(variances: Array, spreads: Array, n_samples: int) -> Array:
-    r"""Return the ratio of off-diagonal variation to the diagonal of each kernel.
+    """Return the off-diagonal variation of each kernel relative to its diagonal.
 
-    Small ratios mean that a kernel only memorizes the training samples: a function with
-    random signs changes by the numerator at new samples and by the denominator at
-    training samples,
-
-    .. math:: \frac{\sqrt{n}\, \mathrm{std}_{i \ne j}\, k(x_i, x_j)}
-        {\mathrm{mean}_i\, k(x_i, x_i) - \bar k},
-        \qquad \bar k = \mathrm{mean}_{i \ne j}\, k(x_i, x_j).
-
-    The ratio does not depend on scaling and centering.
-
-    Parameters
-    ----------
-    variances : ndarray of shape (n_kernels,)
-        The denominators of the ratios.
-    spreads : ndarray of shape (n_kernels,)
-        Standard deviations of the off-diagonal entries.
-    n_samples : int
-        Number of training samples.
-
-    Returns
-    -------
-    ratios : ndarray of shape (n_kernels,)
-        Infinite for constant kernels.
+    Kernels with a small ratio only memorize the training samples; constant kernels have
+    ratio infinity. `variances` are means of the diagonals minus means of the
+    off-diagonal entries, and `spreads` standard deviations of the off-diagonal entries,
+    both (n_kernels,). Scaling and centering a kernel do not change its ratio.
     """
+    # sqrt(n) std_{i != j} k_ij / (mean_i k_ii - mean_{i != j} k_ij): a function with
+    # random signs changes by the numerator at new samples, and by the denominator at
+    # training samples.
     ratios = np.full(variances.shape, np.inf)
     scaled = np.sqrt(n_samples) * spreads
     np.divide(scaled, variances, out=ratios, where=variances > 0.0)
@@ -204,7 +181,7 @@ INNER_FIELDS = ("kernel", "kernels", "gaussian", "views")
 
 
 def with_parameter(kernels: Any, path: Sequence[str], value: Any) -> Any:
-    """Return copies of kernels with one parameter changed; raise if none has it."""
+    """Return copies of kernels with the parameter at `path` changed, or raise."""
     # `path` contains names of views, positions or fields, then the parameter's name. A
     # name alone, such as ["sigma"], changes the parameter in all kernels that have it.
     changed = _with_change(kernels, tuple(path), value)

@@ -34,17 +34,11 @@ def spicy_dictionary(features: int | Sequence[str]) -> ParameterGrid:
     Parameters
     ----------
     features : int or sequence of str
-        Number of columns, or their names.
-
-    Raises
-    ------
-    ValueError
-        If there is no column, or `features` is neither a number nor names.
+        Number of columns, at least 1, or their names.
 
     References
     ----------
-    .. [1] Suzuki, T. and Tomioka, R. (2011). SpicyMKL: a fast algorithm for multiple
-       kernel learning with thousands of kernels. Machine Learning 85, 77-108.
+    .. [1] Suzuki, T. and Tomioka, R. (2011). SpicyMKL. Machine Learning 85, 77-108.
        https://doi.org/10.1007/s10994-011-5252-9
 
     Examples
@@ -67,12 +61,7 @@ def per_column(kernel: Kernel, features: int | Sequence[str]) -> ParameterGrid:
     kernel : Kernel
         The kernel for each column.
     features : int or sequence of str
-        Number of columns, or their names.
-
-    Raises
-    ------
-    ValueError
-        If there is no column, or `features` is neither a number nor names.
+        Number of columns, at least 1, or their names.
 
     Examples
     --------
@@ -89,14 +78,9 @@ def per_group(groups: Mapping[str, Columns], kernel: Kernel) -> ListDictionary:
     Parameters
     ----------
     groups : mapping from str to columns
-        Columns of each group, as in `ColumnKernel`.
+        Columns of each group, as in `ColumnKernel`; at least one group.
     kernel : Kernel
         The kernel for each group.
-
-    Raises
-    ------
-    ValueError
-        If there is no group, or `groups` is not a mapping.
 
     Examples
     --------
@@ -133,34 +117,12 @@ def _single_columns(features: int | Sequence[str]) -> list[Columns]:
 def random_subset_gaussians(
     n_kernels: int, n_features: int, random_state: int | np.random.Generator
 ) -> "RandomSubsetGaussians":
-    r"""Return Gaussian kernels on random feature subsets, with random widths.
+    """Return Gaussian kernels on random subsets of features, with random widths.
 
-    Subsets are uniform over all nonempty ones, and widths are :math:`\sigma = 5
-    \chi^2_2 + 0.1`, as in section 5.2 of [1]_. Kernels are built on demand; a million
+    Subsets are uniform over all nonempty ones. Kernels are built on demand: a million
     kernels on 20 features need 11 MB.
-
-    Parameters
-    ----------
-    n_kernels : int
-        Number of kernels.
-    n_features : int
-        Number of columns.
-    random_state : int or numpy.random.Generator
-        Seed or generator.
-
-    References
-    ----------
-    .. [1] Suzuki, T. and Tomioka, R. (2011). SpicyMKL: a fast algorithm for multiple
-       kernel learning with thousands of kernels. Machine Learning 85, 77-108.
-       https://doi.org/10.1007/s10994-011-5252-9
-
-    Examples
-    --------
-    >>> from multikernel.kernels import random_subset_gaussians
-    >>> dictionary = random_subset_gaussians(1_000_000, 20, random_state=0)
-    >>> len(dictionary)
-    1000000
     """
+    # Section 5.2 of Suzuki and Tomioka (2011): sigma = 5 chi^2_2 + 0.1.
     check_parameter("random_subset_gaussians", "n_kernels", n_kernels, COUNT)
     check_parameter("random_subset_gaussians", "n_features", n_features, COUNT)
     rng = np.random.default_rng(random_state)
@@ -180,18 +142,11 @@ def random_subset_gaussians(
 
 @dataclass(frozen=True, eq=False)
 class RandomSubsetGaussians:
-    """Gaussian kernels on feature subsets, stored as bits and built on demand.
+    """Gaussian kernels on subsets of features, stored as bits and built on demand.
 
-    Parameters
-    ----------
-    packed : ndarray of shape (n_kernels, ceil(n_features / 8)), uint8
-        Subsets, packed by `numpy.packbits`.
-    sigmas : ndarray of shape (n_kernels,)
-        Widths.
-    n_features : int
-        Number of columns.
-    feature_names : tuple of str, optional
-        Column names, used in kernel names.
+    `packed` are the subsets, packed by `numpy.packbits`, uint8 of shape (n_kernels,
+    ceil(n_features / 8)). `sigmas` are the widths, (n_kernels,). `feature_names` are
+    used in kernel names.
     """
 
     packed: NDArray[np.uint8]

@@ -9,12 +9,9 @@ from multikernel._typing import Array
 
 @dataclass(frozen=True)
 class CategoryKernel:
-    r"""The share of columns on which two samples have the same value.
+    """The share of columns on which two samples have the same value.
 
-    .. math:: k(x, x') = \frac1d \sum_{j=1}^d 1[x_j = x'_j]
-
-    This is the linear kernel on one-hot codes, divided by the number of columns. In
-    data frames, columns may contain text, booleans or pandas categories. A category
+    Columns of a data frame may contain text, booleans or pandas categories. A category
     that is unknown at prediction matches no training sample.
 
     Examples

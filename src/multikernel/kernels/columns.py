@@ -29,7 +29,7 @@ class Features:
 
     @cached_property
     def places(self) -> dict[str, int]:
-        """Return the first position of every name."""
+        """Return the first position of every column name."""
         last_first = reversed(list(enumerate(self.names or ())))
         return {name: position for position, name in last_first}
 
@@ -43,25 +43,16 @@ class ColumnKernel:
     kernel : Kernel
         The kernel on the chosen columns.
     columns : int, slice, str, or sequence of int or of str
-        The columns; a slice by names includes its end. Names require a data frame at
-        `fit`.
+        At least one column, all by index or all by name; a slice by names includes its
+        end. Names require a data frame at `fit`.
     label : str, optional
         Text in the brackets of the name. Default: the columns.
-
-    Raises
-    ------
-    ValueError
-        If there are no columns, or names and indices are mixed.
-    TypeError
-        If `kernel` is not a kernel.
 
     Examples
     --------
     >>> from multikernel.kernels import ColumnKernel, GaussianKernel
     >>> ColumnKernel(GaussianKernel(sigma=2.0), "worst radius").name
     'gaussian(sigma=2)[worst radius]'
-    >>> ColumnKernel(GaussianKernel(sigma=0.5), 3).name
-    'gaussian(sigma=0.5)[x3]'
     """
 
     kernel: Kernel

@@ -28,30 +28,10 @@ ALL_COLUMNS = slice(None)
 
 @dataclass(frozen=True)
 class ListDictionary:
-    """A tuple of kernels.
+    """A tuple of at least one kernel.
 
-    Parameters
-    ----------
-    kernels : sequence of Kernel
-        At least one object with ``__call__(X, Y=None)`` and ``diag(X)``, such as
-        kernels of this library or of `sklearn.gaussian_process.kernels`.
-    names : sequence of str, optional
-        Unique names of the kernels. Default: each kernel's own name, with its number if
-        several kernels share it.
-
-    Raises
-    ------
-    ValueError
-        If there is no kernel, a name is not unique, or the number of names is wrong.
-    TypeError
-        If an item is not a kernel.
-
-    Examples
-    --------
-    >>> from multikernel.kernels import GaussianKernel, LinearKernel, ListDictionary
-    >>> dictionary = ListDictionary([GaussianKernel(1.0), LinearKernel()])
-    >>> len(dictionary), dictionary.name(1)
-    (2, 'linear()')
+    `names` are unique names of the kernels. By default, a kernel has its own name,
+    followed by its number if several kernels share it.
     """
 
     kernels: Sequence[Kernel]
@@ -109,29 +89,12 @@ class ParameterGrid:
     """Every kernel on every set of columns, built on demand.
 
     Kernel ``i`` is ``kernels[i % len(kernels)]`` on ``column_sets[i // len(kernels)]``.
-    Kernels on the same columns are adjacent, so that their distances are computed once.
-
-    Parameters
-    ----------
-    kernels : sequence of Kernel
-        The kernels, for example Gaussians of several widths.
-    column_sets : sequence of columns
-        Each as in `ColumnKernel`; ``slice(None)`` means all columns.
-    labels : sequence of str, optional
-        Names of the column sets. Default: made from the columns.
-
-    Raises
-    ------
-    ValueError
-        If there is no kernel or no column set, or the number of labels is wrong.
-
-    Examples
-    --------
-    >>> from multikernel.kernels import GaussianKernel, ParameterGrid
-    >>> grid = ParameterGrid([GaussianKernel(1.0), GaussianKernel(2.0)], [0, [0, 2]])
-    >>> [grid[i].name for i in range(len(grid))][1:3]
-    ['gaussian(sigma=2)[x0]', 'gaussian(sigma=1)[x0, x2]']
+    Column sets are as in `ColumnKernel`; ``slice(None)`` means all columns. `labels`
+    are names of the column sets, by default made from the columns.
     """
+
+    # Kernels on the same columns are adjacent, so that their distances are computed
+    # once.
 
     kernels: Sequence[Kernel]
     column_sets: Sequence[Columns]
@@ -183,36 +146,10 @@ def resolve_columns(
     n_features: int,
     feature_names: Sequence[str] | None = None,
 ) -> KernelDictionary:
-    """Return the dictionary with column names replaced by indices.
+    """Return a dictionary whose column names are replaced by indices.
 
-    Estimators call this once in `fit`, because arrays have no column names.
-    Dictionaries of other classes are resolved kernel by kernel.
-
-    Parameters
-    ----------
-    dictionary : KernelDictionary
-        The dictionary.
-    n_features : int
-        Number of columns of the data.
-    feature_names : sequence of str, optional
-        Column names, if the data has names.
-
-    Returns
-    -------
-    dictionary : KernelDictionary
-        Its `ColumnKernel` objects have integer indices, and labels with column names.
-
-    Raises
-    ------
-    ValueError
-        If a name or an index is not among the columns.
-
-    Examples
-    --------
-    >>> from multikernel.kernels import ColumnKernel, LinearKernel, ListDictionary
-    >>> named = ListDictionary([ColumnKernel(LinearKernel(), "age")])
-    >>> resolve_columns(named, 2, ["height", "age"])[0].columns
-    (1,)
+    Estimators call this once in `fit`, because arrays have no column names. Names of
+    kernels keep the column names. Raises ValueError for a column that the data lacks.
     """
     names = None if feature_names is None else tuple(feature_names)
     return resolve(dictionary, Features(n_features, names))
@@ -220,7 +157,7 @@ def resolve_columns(
 
 @singledispatch
 def resolve(dictionary: KernelDictionary, features: Features) -> KernelDictionary:
-    """Return a dictionary with columns as indices; see `resolve_columns`."""
+    """Return a dictionary with column indices for names; see `resolve_columns`."""
     return ResolvedDictionary(dictionary, features)
 
 
@@ -257,22 +194,7 @@ def unique_names(names: Sequence[str]) -> tuple[str, ...]:
 def kernel_names(
     dictionary: KernelDictionary, indices: Iterable[int] | None = None
 ) -> list[str]:
-    """Return the names of kernels of a dictionary.
-
-    Parameters
-    ----------
-    dictionary : KernelDictionary
-        The dictionary.
-    indices : iterable of int, optional
-        Positions of the kernels. Default: all.
-
-    Raises
-    ------
-    TypeError
-        If `dictionary` is not a dictionary, or an index is not an integer.
-    IndexError
-        If an index is too large.
-    """
+    """Return the names of the kernels at some indices, by default of all kernels."""
     positions = range(len(kernel_sequence("kernel_names", dictionary)))
     if indices is None:
         return names_of(dictionary, positions)

@@ -16,52 +16,20 @@ KINDS = (GaussianKernel, LinearKernel, CategoryKernel)
 
 @dataclass(frozen=True)
 class ExpectedKernel:
-    r"""The expectation of a kernel over the missing values of both samples.
+    """The expectation of a kernel over the missing values (NaN) of both samples.
 
     Each missing value is drawn independently: from a normal distribution with the mean
-    m and variance v of its column, or from the shares of the categories. The
-    expectation is positive semidefinite. In the Gaussian kernel, column j contributes
-    the factor
-
-    =================  ==========================================================
-    present in both    :math:`\exp(-(x - x')^2 / (2 \sigma^2))`
-    present in one     :math:`\sqrt{\sigma^2 / (\sigma^2 + v)}\,
-                       \exp(-(x - m)^2 / (2 (\sigma^2 + v)))`
-    present in none    :math:`\sqrt{\sigma^2 / (\sigma^2 + 2 v)}`
-    =================  ==========================================================
-
-    (the kernel of [1]_ before normalization, with uncorrelated columns). The linear
-    kernel replaces x by m. The category kernel uses the probability that two samples
-    agree.
-
-    Parameters
-    ----------
-    kernel : GaussianKernel, LinearKernel or CategoryKernel
-        The kernel between complete samples.
-    learnt : tuple of tuple of float, default=None
-        Mean and variance of each column, or the shares of its categories. Estimators
-        learn them from training samples.
-
-    Raises
-    ------
-    TypeError
-        If `kernel` has another type.
-
-    References
-    ----------
-    .. [1] Śmieja, Struski, Tabor, Marzec (2019). Generalized RBF kernel for incomplete
-       data. Knowledge-Based Systems 173, 150-162. doi:10.1016/j.knosys.2019.02.034
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from multikernel.kernels import ExpectedKernel, GaussianKernel
-    >>> X = np.array([[0.0, 1.0], [0.0, np.nan], [1.0, 3.0]])
-    >>> ExpectedKernel(GaussianKernel(1.0)).learnt_from(X)(X).round(2)
-    array([[1.  , 0.55, 0.08],
-           [0.55, 0.58, 0.33],
-           [0.08, 0.33, 1.  ]])
+    and variance of its column, or from the shares of the categories. `kernel` is a
+    `GaussianKernel`, `LinearKernel` or `CategoryKernel`. `fit` sets `learnt`: (mean,
+    variance) of each column, or the shares of its categories.
     """
+
+    # In the Gaussian kernel of width s, column j with mean m and variance v has a
+    # factor: exp(-(x - x')^2 / (2 s^2)) if present in both samples, sqrt(s^2 / (s^2 +
+    # v)) exp(-(x - m)^2 / (2 (s^2 + v))) if in one, sqrt(s^2 / (s^2 + 2 v)) if in none.
+    # This is the kernel of Śmieja, Struski, Tabor, Marzec (2019, Knowledge-Based
+    # Systems 173, 150-162) before normalization, with uncorrelated columns. The linear
+    # kernel replaces x by m.
 
     kernel: Kernel
     learnt: tuple[tuple[float, ...], ...] | None = None
@@ -81,19 +49,10 @@ class ExpectedKernel:
     def learnt_from(
         self, X: Array, sample_weight: Array | None = None
     ) -> "ExpectedKernel":
-        """Return the kernel after learning the means and variances, or category shares.
+        """Return the kernel after learning the distribution of each column from X.
 
-        Parameters
-        ----------
-        X : ndarray of shape (n_samples, n_features)
-            Samples on the columns of the kernel, with NaN for missing values.
-        sample_weight : ndarray of shape (n_samples,), optional
-            Weights of the samples.
-
-        Raises
-        ------
-        ValueError
-            If a column has no value.
+        `X` is on the kernel's columns, with NaN for missing values, and `sample_weight`
+        has shape (n_samples,). Raises ValueError for a column without values.
         """
         weights = np.ones(len(X)) if sample_weight is None else sample_weight
         moments: list[tuple[float, ...]] = []

@@ -39,29 +39,19 @@ class GaussianKernel:
     Parameters
     ----------
     sigma : float or "median"
-        Width in the units of the features, from 1e-100 to 1e100. "median" means
-        `multiple` times the `median_distance` between training samples on the kernel's
-        columns, rounded to three digits; estimators compute it in `fit`.
+        Width in units of the features, from 1e-100 to 1e100. With "median", `fit` sets
+        it to `multiple` times the `median_distance` of the training samples on the
+        kernel's columns, rounded to three digits; until then, calls raise ValueError.
     multiple : float, default=1.0
         Factor of the median distance, for "median" only.
-
-    Raises
-    ------
-    ValueError
-        If `sigma` is invalid, or a kernel with "median" is called before `fit`.
 
     Examples
     --------
     >>> import numpy as np
     >>> from multikernel.kernels import GaussianKernel
-    >>> kernel = GaussianKernel(sigma=2.0)
-    >>> kernel.name
-    'gaussian(sigma=2)'
-    >>> kernel(np.array([[0.0], [2.0]])).round(4)
+    >>> GaussianKernel(sigma=2.0)(np.array([[0.0], [2.0]])).round(4)
     array([[1.    , 0.6065],
            [0.6065, 1.    ]])
-    >>> [kernel.multiple for kernel in GaussianKernel.grid(3)]
-    [0.25, 1.0, 4.0]
     """
 
     sigma: float | str
@@ -82,20 +72,15 @@ class GaussianKernel:
     def grid(
         cls, n: int = 5, low: float = 0.25, high: float = 4.0
     ) -> "list[GaussianKernel]":
-        """Return kernels of several widths around the median distance.
+        """Return a list of kernels with several widths around the median distance.
 
         Parameters
         ----------
         n : int, default=5
-            Number of kernels.
+            Number of kernels, which have ``sigma="median"``.
         low, high : float, default=0.25, 4.0
-            Smallest and largest width in median distances; widths are logarithmically
-            spaced. A single width is their geometric mean.
-
-        Returns
-        -------
-        kernels : list of GaussianKernel
-            Kernels with ``sigma="median"``.
+            Smallest and largest `multiple`, with logarithmic steps; their geometric
+            mean if n is 1.
         """
         check_parameter("GaussianKernel.grid", "n", n, COUNT)
         for name, value in (("low", low), ("high", high)):
@@ -161,7 +146,7 @@ def radial_form(kernel: Kernel) -> RadialForm | None:
 
 @dataclass(frozen=True, eq=False)
 class RadialTable:
-    """Radial forms of many kernels, in flat arrays."""
+    """The exponents and columns of many Gaussian kernels, in flat arrays."""
 
     exponents: Array
     column_starts: Indices

@@ -58,34 +58,10 @@ def _unknown_name(name: str) -> str:
 class FunctionKernel:
     """A kernel from a function of two arrays.
 
-    Parameters
-    ----------
-    function : callable or str
-        Called as ``function(X, Y, **parameters)``; returns values of shape
-        (n_samples_X, n_samples_Y). A string is a name of
-        `sklearn.metrics.pairwise.kernel_metrics`, such as "laplacian". Model files
-        store names, and functions by their import path, which must be trusted when
-        loading.
-    parameters : mapping, default={}
-        Keyword arguments of the function.
-
-    Raises
-    ------
-    ValueError
-        If no function has that name.
-    TypeError
-        If `function` is not callable.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from multikernel.kernels import FunctionKernel
-    >>> kernel = FunctionKernel("laplacian", {"gamma": 0.5})
-    >>> kernel.name
-    'laplacian(gamma=0.5)'
-    >>> kernel(np.array([[0.0], [2.0]])).round(4)
-    array([[1.    , 0.3679],
-           [0.3679, 1.    ]])
+    `function` is called as ``function(X, Y, **parameters)`` and returns values of shape
+    (n_samples_X, n_samples_Y), or is a name of
+    `sklearn.metrics.pairwise.kernel_metrics`, such as "laplacian". Model files store a
+    function by its import path, which must be trusted when loading.
     """
 
     function: Callable[..., Array] | str

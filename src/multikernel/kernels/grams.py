@@ -24,8 +24,10 @@ OWNER = "The matrix of Grams"
 class Grams:
     """A Gram matrix as a view, next to views of columns.
 
-    A column of X names the sample of each row, so rows can be split and reordered by
-    folds, pipelines and searches. Clones share the matrix.
+    A column of X names the sample of each row, so folds, pipelines and searches can
+    split and reorder rows. Clones share the matrix. `multikernel.with_samples` adds
+    rows of new samples to a fitted model. If all kernels are precomputed, use
+    `multikernel.stack_grams`.
 
     Parameters
     ----------
@@ -42,26 +44,17 @@ class Grams:
     ------
     ValueError
         If the matrix is not symmetric, finite, real and dense, or the names are not
-        unique, not all text or all numbers below 2**53, or not one per row.
+        unique, not one per row, or not all text or all numbers below 2**53.
     multikernel.exceptions.IndefiniteKernelError
         If a diagonal entry is negative. `fit` checks the eigenvalues.
 
-    See Also
-    --------
-    multikernel.with_samples : Add new samples' rows to a fitted model.
-    multikernel.stack_grams : Combine Gram matrices if all kernels are precomputed.
-
     Examples
     --------
-    >>> import numpy as np
     >>> from multikernel.kernels import GaussianKernel, Grams
-    >>> K = np.array([[2.0, 1.0], [1.0, 2.0]])
-    >>> kernels = {
-    ...     "tanimoto": Grams(K, "drug", names=["aspirin", "ibuprofen"]),
-    ...     "assay": (["pH", "dose"], GaussianKernel.grid(3)),
-    ... }
-    >>> kernels["tanimoto"]
+    >>> drugs = Grams([[2.0, 1.0], [1.0, 2.0]], "drug", names=["aspirin", "ibuprofen"])
+    >>> drugs
     Grams(2 x 2, 'drug')
+    >>> kernels = {"tanimoto": drugs, "assay": (["pH", "dose"], GaussianKernel.grid(3))}
     """
 
     K: Any
@@ -112,7 +105,7 @@ class Grams:
         return self
 
     def kernel(self, view: str, order: Array) -> "SampleKernel":
-        """Return the kernel on sample numbers; number i means sample ``order[i]``."""
+        """Return a kernel on sample numbers; number i is the sample ``order[i]``."""
         rows = {name: row for row, name in enumerate(self.names.tolist())}
         row_indices = np.array([rows.get(name, -1) for name in order.tolist()])
         return SampleKernel(self.K, row_indices.astype(np.intp), view)
@@ -160,7 +153,7 @@ class SampleKernel:
         return diagonal[rows]
 
     def rows_of(self, sample_numbers: Array) -> Indices:
-        """Return the rows of numbered samples, shape (n_samples,); -1 if absent."""
+        """Return the matrix row of each numbered sample, (n_samples,); -1 if absent."""
         codes = np.where(np.isnan(sample_numbers), -1.0, sample_numbers).astype(np.intp)
         is_known = (codes >= 0) & (codes < self.places.size)
         return np.where(is_known, self.places[np.where(is_known, codes, 0)], -1)
@@ -175,18 +168,19 @@ class SampleKernel:
         return rows
 
     def with_rows(self, values: Array, places: Indices) -> Self:
-        """Return a copy with rows `values` appended and `places` as rows of samples."""
+        """Return a copy with matrix rows appended, and `places` as samples' rows."""
         return type(self)(np.vstack([self.K, values]), places, self.view)
 
     def __deepcopy__(self, memo: Mapping[int, Any]) -> "SampleKernel":
-        """Return ``memo[CHANGE](self)`` if the memo has this function, else self."""
+        """Return ``memo[CHANGE](self)`` if the memo has this function, else itself."""
         change: Callable[[SampleKernel], SampleKernel] | None = memo.get(CHANGE)
         return self if change is None else change(self)
 
 
+# No object has this id. The function is called for each `SampleKernel` of a model in
+# the copy.
 CHANGE = -1
-"""Key in the memo of `copy.deepcopy` (no object has this id) for a function that
-replaces each `SampleKernel` of a model in the copy."""
+"""Key in the memo of `copy.deepcopy` for a function that replaces `SampleKernel`s."""
 
 
 def collect_names(

@@ -43,49 +43,35 @@ SEPARATOR = " × "
 
 @dataclass(frozen=True)
 class Interactions:
-    r"""Kernels, and the interactions of all pairs on different columns.
+    """Kernels, and the products of all pairs of them on different columns.
 
-    The interaction of two kernels is the product :math:`\tilde k_i(x, z) \tilde k_j(x,
-    z)` of both, centered on the training samples. With the main effects (the centered
-    kernels) and an intercept, the model is a functional ANOVA decomposition [1]_ [2]_
-    with one block norm per term. Products are computed on the fly: d (d - 1) / 2
-    interactions need d matrices.
+    Products are of kernels centered on the training samples. With the centered kernels
+    (main effects) and an intercept, the model is a functional ANOVA decomposition [1]_
+    [2]_ with one block norm per term. Products are computed on demand: d (d - 1) / 2
+    interactions need d matrices. Constant columns, and copies of other columns up to
+    sign, scale and shift, have no interactions; columns of two values have them for one
+    kernel.
 
     Parameters
     ----------
     kernels : object, default=None
-        Kernels to multiply, as in the `kernels` parameter of estimators: None for the
-        default kernels, a list, or a mapping of views. Kernels on all columns have no
-        interactions but remain in the dictionary.
+        Kernels to multiply, as `kernels` of estimators: None for the default kernels, a
+        list, or a mapping of views. Kernels on all columns have no interactions but
+        remain in the dictionary.
     mains : bool, default=True
         Whether to include the kernels themselves.
     between : sequence of columns, or a pair of these, default=None
-        Columns whose interactions are included; a pair of sequences means one column
-        from each. Default: all.
+        Columns whose interactions are included (default: all); a pair of sequences
+        means one column from each.
     weight : float, default=0.15
-        Positive factor of normalized interactions relative to main kernels. Functions
-        of interactions cost 1 / sqrt(weight) times as much as equally large main
-        effects, so that fewer interactions enter by chance. It is 1 if `mains` is
-        False.
-
-    Raises
-    ------
-    ValueError
-        If a parameter is out of its range.
-
-    Notes
-    -----
-    Constant columns, and copies of other columns up to sign, scale and shift, have no
-    interactions. For a column of two values, only its first kernel has interactions,
-    because all of its kernels are equal after centering.
+        Positive factor of normalized interactions; 1 if `mains` is False. Functions of
+        interactions cost 1 / sqrt(weight) times as much as equally large main effects.
 
     References
     ----------
     .. [1] Wahba, G. (1990). Spline models for observational data, chapter 10. SIAM.
-       https://doi.org/10.1137/1.9781611970128
     .. [2] Lin, Y. and Zhang, H. H. (2006). Component selection and smoothing in
        multivariate nonparametric regression. Annals of Statistics 34, 2272-2297.
-       https://doi.org/10.1214/009053606000000722
 
     Examples
     --------
@@ -279,7 +265,7 @@ def _terms(
     allowed: ColumnPair | None,
     X: Array,
 ) -> Terms:
-    """Return the indices of factors: single kernels first, then allowed pairs."""
+    """Return the factors of each kernel: single kernels first, then allowed pairs."""
     terms = EveryPair(alone, _paired_kernels(columns, X))
     sets = [frozenset() if indices is None else indices for indices in columns]
     paired_sets = [sets[m] for m in terms.members.tolist()]
@@ -298,7 +284,8 @@ def _terms(
 
 
 def _paired_kernels(columns: Sequence[frozenset[int] | None], X: Array) -> Indices:
-    """Return the indices of kernels with interactions; see `Interactions`, Notes."""
+    """Return the indices of kernels with interactions, as `Interactions` says."""
+    # All kernels on a column of two values are equal after centering, so one suffices.
     incomplete = np.flatnonzero(np.isnan(X).any(axis=0))
     complete = np.setdiff1d(np.arange(X.shape[1]), incomplete)
     varying = complete[distinct_columns(X[:, complete])]

@@ -50,16 +50,9 @@ class PolynomialKernel:
     Parameters
     ----------
     degree : int
-        The degree q, at least one.
-    offset : float, default=1.0
-        The constant c, not negative.
-    scale : float, default=1.0
-        The factor s, positive.
-
-    Raises
-    ------
-    ValueError
-        If a parameter is out of its range.
+        Degree q, at least 1.
+    offset, scale : float, default=1.0
+        Constant c, at least 0, and positive factor s.
 
     Examples
     --------
@@ -115,20 +108,18 @@ class PolynomialKernel:
 
 @dataclass(frozen=True)
 class TanimotoKernel:
-    r"""The Tanimoto kernel on bits or counts, such as molecular fingerprints.
+    r"""The Tanimoto kernel on bits or counts, such as molecular fingerprints [1]_.
 
     .. math:: k(x, z) = \frac{\langle x, z \rangle}
         {\|x\|^2 + \|z\|^2 - \langle x, z \rangle}
 
-    (section 3.2 of [1]_). On bits it is the number of common bits divided by the number
-    of bits set in either. It is positive semidefinite for any real vectors, as a power
-    series with positive coefficients in :math:`\langle x, z \rangle / (\|x\|^2 +
-    \|z\|^2)`. Two zero vectors have the value 1. Do not standardize the columns.
+    On bits it is the number of common bits divided by the number of bits set in either
+    sample. Two zero vectors have the value 1. Do not standardize the columns.
 
     References
     ----------
-    .. [1] Ralaivola, L., Swamidass, S. J., Saigo, H. and Baldi, P. (2005). Graph
-       kernels for chemical informatics. Neural Networks 18, 1093-1110.
+    .. [1] Ralaivola, Swamidass, Saigo, Baldi (2005). Graph kernels for chemical
+       informatics. Neural Networks 18, 1093-1110.
        https://doi.org/10.1016/j.neunet.2005.07.009
 
     Examples
@@ -139,6 +130,9 @@ class TanimotoKernel:
     array([[1.    , 0.3333],
            [0.3333, 1.    ]])
     """
+
+    # The kernel is positive semidefinite for any real vectors, as a power series with
+    # positive coefficients in <x, z> / (|x|^2 + |z|^2).
 
     @property
     def name(self) -> str:

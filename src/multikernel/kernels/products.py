@@ -14,43 +14,19 @@ from multikernel.kernels.polynomial import LinearKernel
 from multikernel.linalg.tables import equal_shares, evenly_spaced
 
 CENTERING_ROWS = 2000
-"""Maximum number of samples for centering; new samples are compared with all of them.
-"""
+"""Maximum number of samples for centering; new samples are compared with all."""
 
 
 @dataclass(frozen=True)
 class CenteredKernel:
-    r"""A kernel whose functions have mean zero over some samples.
+    """A kernel whose functions have mean zero over some samples.
 
-    .. math:: \tilde k(x, z) = k(x, z) - m(x) - m(z) + \bar m, \qquad
-        m(x) = \sum_i w_i k(x, x_i), \quad \bar m = \sum_i w_i m(x_i)
-
-    Parameters
-    ----------
-    kernel : Kernel
-        The kernel k.
-    samples : ndarray of shape (n_samples, n_features), optional
-        The samples x_i, on the columns of the kernel. Default: at most 2000 evenly
-        spaced training samples.
-    weights : ndarray of shape (n_samples,), optional
-        The weights w_i, which sum to one. Default: equal weights.
-
-    Raises
-    ------
-    TypeError
-        If `kernel` is not a kernel.
-    ValueError
-        If the kernel is called without samples.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from multikernel.kernels import CenteredKernel, LinearKernel
-    >>> X = np.array([[1.0], [3.0]])
-    >>> CenteredKernel(LinearKernel(), X)(X)
-    array([[ 1., -1.],
-           [-1.,  1.]])
+    `samples` are on the kernel's columns, (n_samples, n_features); by default, `fit`
+    chooses at most 2000 evenly spaced training samples. `weights` of the samples sum to
+    one, (n_samples,); by default they are equal.
     """
+
+    # Centered: k(x, z) - m(x) - m(z) + sum_i w_i m(x_i), m(x) = sum_i w_i k(x, x_i).
 
     kernel: Kernel
     samples: Array | None = field(default=None, repr=False, compare=False)
@@ -70,15 +46,7 @@ class CenteredKernel:
         return kernel_name(self.kernel)
 
     def learnt(self, X: Array, sample_weight: Array | None = None) -> "CenteredKernel":
-        """Return the kernel centered on samples; unchanged if it has samples.
-
-        Parameters
-        ----------
-        X : ndarray of shape (n_samples, n_features)
-            Samples, on the columns of the kernel.
-        sample_weight : ndarray of shape (n_samples,), optional
-            Weights of the samples.
-        """
+        """Return the kernel centered on the rows of X; unchanged if it has samples."""
         if self.samples is not None:
             return self
         rows = evenly_spaced(X.shape[0], CENTERING_ROWS)
@@ -86,7 +54,7 @@ class CenteredKernel:
         return replace(self, samples=X[rows], weights=equal_shares(rows.size, weights))
 
     def means(self, X: Array) -> Array:
-        """Return m(x) for every row, shape (n_samples_X,)."""
+        """Return each row's weighted mean kernel value with the samples."""
         samples, weights = self._weighted_samples
         values = self.kernel(self._shift(X), self._shift(samples))
         return np.asarray(values @ weights)
@@ -100,17 +68,17 @@ class CenteredKernel:
 
     @cached_property
     def _sample_means(self) -> Array:
-        """Return m(x) for every sample."""
+        """Return the result of `means` for the samples."""
         return self.means(self._weighted_samples[0])
 
     @cached_property
     def grand_mean(self) -> float:
-        """Return the mean of m over the samples."""
+        """Return the weighted mean of kernel values between all samples."""
         return float(self._sample_means @ self._weighted_samples[1])
 
     @cached_property
     def _index(self) -> dict[bytes, int]:
-        """Return the indices of the samples, by their bytes."""
+        """Return the index of each sample by the bytes of its row."""
         return {row.tobytes(): i for i, row in enumerate(self._weighted_samples[0])}
 
     def _find_samples(self, X: Array) -> Indices | None:
@@ -154,11 +122,8 @@ class CenteredKernel:
         return np.maximum(values + self.grand_mean, 0.0)
 
     def sizes(self, X: Array) -> Array:
-        """Return bounds on the summands of the centered k(x, x), shape (n_samples_X,).
-
-        The bound is 2 k(x, x) plus twice the mean of k(x_i, x_i), with the uncentered
-        k.
-        """
+        """Return bounds on the summands of the centered k(x, x), (n_samples_X,)."""
+        # Twice the uncentered k(x, x), plus twice its mean over the samples.
         samples, weights = self._weighted_samples
         diagonal = kernel_diagonal(self.kernel, self._shift(X))
         mean = float(weights @ kernel_diagonal(self.kernel, self._shift(samples)))
@@ -190,36 +155,11 @@ def deferred_centering(kernel: Kernel) -> CenteredKernel | None:
 
 @dataclass(frozen=True)
 class ProductKernel:
-    r"""The product of kernels, :math:`k(x, z) = \prod_i k_i(x, z)`.
+    """The product of at least two kernels.
 
-    For centered kernels on different columns, it is the kernel of their pure
-    interaction: its functions have mean zero over each factor.
-
-    Parameters
-    ----------
-    kernels : sequence of Kernel
-        At least two factors.
-    label : str, optional
-        Name of the product. Default: the names of the factors, joined by ×.
-
-    Raises
-    ------
-    ValueError
-        If there are fewer than two kernels.
-    TypeError
-        If an item is not a kernel.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from multikernel.kernels import ColumnKernel, LinearKernel, ProductKernel
-    >>> columns = [ColumnKernel(LinearKernel(), column) for column in (0, 1)]
-    >>> kernel = ProductKernel(columns)
-    >>> kernel.name
-    'linear()[x0] × linear()[x1]'
-    >>> kernel(np.array([[1.0, 2.0], [3.0, 1.0]]))
-    array([[4., 6.],
-           [6., 9.]])
+    The product of centered kernels on different columns is the kernel of their pure
+    interaction: its functions have mean zero over each factor. `label` is the name, by
+    default the names of the factors, joined by ×.
     """
 
     kernels: Sequence[Kernel]

@@ -36,51 +36,16 @@ class FeatureKernel(ABC):
 
 @dataclass(frozen=True)
 class NystroemKernel(FeatureKernel):
-    r"""A kernel approximated from its values at landmarks.
+    """A kernel approximated by k(x, L) k(L, L)^+ k(L, x') with landmarks L.
 
-    With landmarks L this is the kernel
-
-    .. math:: k(x, L) \, k(L, L)^+ \, k(L, x'),
-
-    whose rank is at most the number of landmarks [1]_. A certificate refers to this
-    kernel, not to `kernel`. In contrast, ``storage="low_rank"`` also bounds the
-    approximation error.
-
-    Parameters
-    ----------
-    kernel : Kernel
-        The approximated kernel.
-    n_components : int, default=100
-        Number of landmarks, drawn from the training samples in `fit`.
-    random_state : int, default=0
-        Seed of the draw.
-    landmarks : ndarray of shape (n_landmarks, n_features), optional
-        Landmarks on the columns of the kernel, instead of drawn ones.
-
-    Raises
-    ------
-    ValueError
-        If a parameter is out of its range, or the kernel is called without landmarks.
-    TypeError
-        If `kernel` is not a kernel.
-
-    References
-    ----------
-    .. [1] Williams, Seeger (2001). Using the Nystroem method to speed up kernel
-       machines. Advances in Neural Information Processing Systems 13.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from multikernel.kernels import GaussianKernel, NystroemKernel
-    >>> X = np.array([[0.0], [1.0], [2.0]])
-    >>> kernel = NystroemKernel(GaussianKernel(1.0), landmarks=X[:2])
-    >>> kernel.name
-    'nystroem(gaussian(sigma=1), 2)'
-    >>> kernel(X[:2]).round(4)
-    array([[1.    , 0.6065],
-           [0.6065, 1.    ]])
+    `fit` draws `n_components` landmarks from the training samples with the seed
+    `random_state`; or pass `landmarks` on the kernel's columns, (n_landmarks,
+    n_features). Certificates refer to the approximation. To bound its error, use
+    ``storage="low_rank"`` with the exact kernel.
     """
+
+    # Williams, Seeger (2001). Using the Nystroem method to speed up kernel machines.
+    # NIPS 13.
 
     kernel: Kernel
     n_components: int = 100
@@ -99,13 +64,7 @@ class NystroemKernel(FeatureKernel):
         return f"nystroem({kernel_name(self.kernel)}, {rank})"
 
     def learnt(self, X: Array) -> "NystroemKernel":
-        """Return the kernel with landmarks from samples; unchanged if it has landmarks.
-
-        Parameters
-        ----------
-        X : ndarray of shape (n_samples, n_features)
-            Samples, on the columns of the kernel.
-        """
+        """Return a copy with landmarks drawn from X, or itself if it has landmarks."""
         if self.landmarks is not None:
             return self
         rng = np.random.default_rng(self.random_state)
@@ -139,41 +98,14 @@ class NystroemKernel(FeatureKernel):
 
 @dataclass(frozen=True)
 class RandomFourierFeatures(FeatureKernel):
-    r"""A Gaussian kernel approximated by random Fourier features.
+    """A Gaussian kernel approximated by random Fourier features.
 
-    The kernel is :math:`\frac1D \sum_d \cos(\omega_d^\top (x - x'))` with D frequencies
-    drawn from a normal distribution with standard deviation :math:`1 / \sigma`. Its
-    expectation is the Gaussian kernel [1]_. A certificate refers to this kernel.
-
-    Parameters
-    ----------
-    gaussian : GaussianKernel
-        The approximated kernel.
-    n_components : int, default=100
-        Number of features, at least 2: a sine and a cosine for each frequency.
-    random_state : int, default=0
-        Seed of the frequencies.
-
-    Raises
-    ------
-    ValueError
-        If a parameter is out of its range.
-    TypeError
-        If `gaussian` is not a `GaussianKernel`.
-
-    References
-    ----------
-    .. [1] Rahimi, Recht (2007). Random features for large-scale kernel machines.
-       Advances in Neural Information Processing Systems 20.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from multikernel.kernels import GaussianKernel, RandomFourierFeatures
-    >>> kernel = RandomFourierFeatures(GaussianKernel(1.0), n_components=20_000)
-    >>> bool(abs(kernel(np.array([[0.0], [1.0]]))[0, 1] - np.exp(-0.5)) < 0.01)
-    True
+    It is the mean of cos(w^T (x - x')) over `n_components` // 2 random frequencies w,
+    drawn with the seed `random_state` from a normal distribution with standard
+    deviation 1 / sigma. Certificates refer to the approximation.
     """
+
+    # Rahimi, Recht (2007). Random features for large-scale kernel machines. NIPS 20.
 
     gaussian: GaussianKernel
     n_components: int = 100
@@ -196,10 +128,7 @@ class RandomFourierFeatures(FeatureKernel):
         return f"fourier({self.gaussian.name}, {self.n_components})"
 
     def features(self, X: Array) -> Array:
-        """Return features, (n_samples, n_components), with the kernel as inner product.
-
-        Rows have norm one. For odd `n_components` there is one feature less.
-        """
+        """Return features whose inner products are the kernel; rows have norm one."""
         rng = np.random.default_rng(self.random_state)
         shape = X.shape[1], self.n_components // 2
         angles = X @ (rng.standard_normal(shape) / self.gaussian.width)

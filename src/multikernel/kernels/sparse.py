@@ -1,8 +1,4 @@
-"""Kernels on sparse tables, whose rows are packed as pairs (column, value).
-
-Folds, landmarks and model files store rows of numbers. Packed rows have the length of
-the fullest row, with columns ascending from one, and zeros as padding.
-"""
+"""Kernels on sparse tables, whose rows are packed as pairs (column, value)."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -36,8 +32,9 @@ def supports_sparse(kernel: Kernel) -> bool:
 
 def pack(X: Any) -> Array:
     """Return rows of a CSR table as pairs (column, value), padded with zeros."""
-    # The table has sorted columns and no stored zeros. The result has shape
-    # (n_rows, 2 * the largest number of nonzeros in a row).
+    # Folds, landmarks and model files store rows of numbers. The table has sorted
+    # columns and no stored zeros. The result has shape (n_rows, 2 * the largest number
+    # of nonzeros in a row), with columns ascending from one.
     counts = np.diff(X.indptr)
     pairs = np.zeros((X.shape[0], max(1, counts.max(initial=0)), 2))
     rows = np.repeat(np.arange(X.shape[0]), counts)

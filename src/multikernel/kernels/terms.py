@@ -1,8 +1,4 @@
-"""Indices of the main-effect kernels in each kernel of a dictionary of interactions.
-
-A main-effect kernel, in short a main, is on its own columns; an interaction is the
-product of two mains.
-"""
+"""Which main-effect kernels are the factors of each kernel in a dictionary."""
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
@@ -54,7 +50,7 @@ class ComputedRows(ABC):
 
 @dataclass(frozen=True, eq=False)
 class EveryPair(ComputedRows):
-    """Main-effect kernels in each kernel, if all pairs of `members` are kernels."""
+    """Factors of each kernel if every pair of main-effect kernels has a product."""
 
     alone: Indices  # indices of the main-effect kernels in the dictionary
     members: Indices  # indices of the main-effect kernels in products, ascending
@@ -69,7 +65,7 @@ class EveryPair(ComputedRows):
         return int(self.starts[-1])
 
     def rows(self, indices: Indices) -> Indices:
-        """Return the main-effect kernels in some kernels, (n, 2); -1: no second one."""
+        """Return the factors of some kernels, (n, 2); -1 if a second one is missing."""
         terms = np.full((indices.size, 2), -1, dtype=INDEX_TYPE)
         is_pair = indices >= self.alone.size
         terms[~is_pair, 0] = self.alone[indices[~is_pair]]

@@ -45,34 +45,25 @@ class Views:
     Parameters
     ----------
     views : mapping from str to columns or (columns, kernels)
-        Columns of each view: an index, a name, a slice (by names it includes its end),
-        a list of these, or a function of the data frame, such as
-        `sklearn.compose.make_column_selector`. Kernels are one kernel or a list of
-        kernels, names of `sklearn.metrics.pairwise`, or functions; the default is
-        `median_dictionary`, and `CategoryKernel` for text. A `ColumnKernel` selects
-        columns of the view, by name or by position in it. `Unpenalized` and `Grams` are
-        accepted as well.
+        At least one view. Columns are an index, a name, a slice (by names it includes
+        its end), a list of these, or a function of the data frame, such as
+        `sklearn.compose.make_column_selector`. Kernels are one or a list of kernels,
+        names of `sklearn.metrics.pairwise` or functions; default: `median_dictionary`,
+        and `CategoryKernel` for text. A `ColumnKernel` selects columns of the view, by
+        name or position in it. `Unpenalized` and `Grams` are accepted as well.
     missing : {"error", "zero", "expected"} or mapping, default="error"
         Treatment of NaN and None, for all views or by view name ("error" for others).
-        "error" raises an error. "zero" is for samples that lack the whole view: the
-        kernels are zero for them (`OptionalKernel`), and so are the view's terms.
-        Kernels are normalized over all samples, so a view that few samples have weighs
-        more for these. "expected" is for any missing values: Gaussian, linear and
-        category kernels are replaced by their expectation over the training values
-        (`ExpectedKernel`).
-
-    Raises
-    ------
-    ValueError
-        If there is no view, a name is not text, or `missing` names an unknown view.
+        "zero" is for samples that lack the whole view: its kernels are zero for them
+        (`OptionalKernel`); a view that few samples have weighs more for these, because
+        kernels are normalized over all samples. "expected" is for any missing values:
+        Gaussian, linear and category kernels are replaced by their expectation over the
+        training values (`ExpectedKernel`).
 
     Examples
     --------
     >>> from multikernel.kernels import GaussianKernel, Views
-    >>> views = Views(
-    ...     {"genes": (slice(0, 5), GaussianKernel.grid(3)), "clinic": [5, 6]},
-    ...     missing="zero",
-    ... )
+    >>> genes = slice(0, 5), GaussianKernel.grid(3)
+    >>> views = Views({"genes": genes, "clinic": [5, 6]}, missing="zero")
     """
 
     views: Mapping[str, Any]
@@ -111,29 +102,22 @@ class Views:
 
 @dataclass(frozen=True)
 class Unpenalized:
-    """Columns without a penalty, such as age, sex and batch.
+    """Columns without a penalty, such as age, sex and batch, in a mapping of views.
 
-    Use it in a mapping of views. Each column gets a coefficient beside the intercept,
-    and kernels explain the rest. Text columns and pandas categories get one coefficient
-    for each category except the first.
+    Each column gets a coefficient beside the intercept, and kernels explain the rest.
+    Text columns and pandas categories get one coefficient per category except the
+    first.
 
     Parameters
     ----------
     columns : columns
-        An index, a name, a slice, a list of these, or a function of the data frame, as
-        for any view.
-
-    See Also
-    --------
-    Views : Views with kernels.
+        An index, a name, a slice, a list of these, or a function of the data frame.
 
     Examples
     --------
     >>> from multikernel.kernels import GaussianKernel, Unpenalized
-    >>> kernels = {
-    ...     "genes": (slice(0, 5), GaussianKernel.grid(3)),
-    ...     "confounders": Unpenalized([5, 6]),
-    ... }
+    >>> genes = slice(0, 5), GaussianKernel.grid(3)
+    >>> kernels = {"genes": genes, "confounders": Unpenalized([5, 6])}
     """
 
     columns: Any
@@ -362,26 +346,9 @@ def present_rows(X: Array) -> NDArray[np.bool_]:
 class OptionalKernel:
     """A kernel that is zero for samples that lack its columns.
 
-    Samples whose values are all NaN get the value zero with all samples, so the
-    kernel's term of the model is zero for them. The matrix stays positive semidefinite.
-
-    Parameters
-    ----------
-    kernel : Kernel
-        The kernel between samples that have the columns.
-
-    Raises
-    ------
-    TypeError
-        If `kernel` is not a kernel.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from multikernel.kernels import LinearKernel, OptionalKernel
-    >>> OptionalKernel(LinearKernel())(np.array([[2.0], [np.nan]]))
-    array([[4., 0.],
-           [0., 0.]])
+    Samples whose values are all NaN get the value zero with every sample, so the
+    kernel's term of the model is zero for them. `kernel` is the kernel between the
+    other samples.
     """
 
     kernel: Kernel

@@ -35,29 +35,11 @@ LOSSES: dict[str, type[NamedLoss]] = {
     "poisson": PoissonLoss,
     "gamma": GammaLoss,
 }
-"""Losses by the name used in estimators. Tasks and lengths are attributes of each
-class; see `NamedLoss`."""
+"""Losses by the name used in estimators; their attributes are those of `NamedLoss`."""
 
 
 def loss_names(task: str) -> tuple[str, ...]:
-    """Return the names of the losses for a task.
-
-    Parameters
-    ----------
-    task : {"classification", "regression"}
-        The task.
-
-    Returns
-    -------
-    names : tuple of str
-        In the order of ``LOSSES``.
-
-    Examples
-    --------
-    >>> from multikernel.losses import loss_names
-    >>> loss_names("classification")
-    ('log_loss', 'hinge', 'squared_hinge', 'squared_error')
-    """
+    """Return the names of losses for the task "classification" or "regression"."""
     return tuple(name for name, loss in LOSSES.items() if task in loss.tasks)
 
 

@@ -17,29 +17,29 @@ class Loss(Protocol):
     problem is rho = -u. All arrays have shape (n_samples,) or (n_samples, n_outputs).
     Classification targets are -1.0 and +1.0. A loss must not depend on other samples,
     because solvers evaluate subsets: use `multikernel.losses.weighted` for sample
-    weights, and positions in a table for targets that are not single numbers
-    (`multikernel.losses.LogLogisticLoss`).
+    weights, and row numbers of a stored table for targets that are not single numbers,
+    as `multikernel.losses.LogLogisticLoss` does.
     """
 
     def value(self, y: Array, f: Array) -> Array:
-        """Return the losses l(y, f)."""
+        """Return the loss l(y, f) of each sample."""
 
     def gradient(self, y: Array, f: Array) -> Array:
         """Return a (sub)gradient of l(y, .) at f."""
 
     def conjugate(self, y: Array, u: Array) -> Array:
-        """Return l*(y, u), infinity outside `dual_bounds`."""
+        """Return the conjugate l*(y, u), infinity outside `dual_bounds`."""
 
     def dual_bounds(self, y: Array) -> tuple[Array, Array]:
-        """Return (lower, upper), the per-sample domain of l*(y, .); it contains 0."""
+        """Return (lower, upper), each sample's domain of the conjugate around 0."""
 
 
 class NamedLoss(Loss, Protocol):
-    """A loss with a name in estimators.
+    """A loss with a name in estimators, which provides `tasks`.
 
-    If the loss has an argument in units of y, ``length`` is its name. The ``epsilon``
-    of an estimator sets it, and ``standard_length`` is its default for targets with
-    standard deviation one.
+    If the loss has a parameter in units of y, the attribute ``length`` is the
+    parameter's name. Estimators set the parameter to `epsilon`, by default
+    ``standard_length``, times the standard deviation of y.
     """
 
     tasks: ClassVar[tuple[str, ...]]
@@ -68,14 +68,14 @@ class PolyhedralLoss(Loss, Protocol):
     """
 
     def dual_pieces(self, y: Array) -> tuple[Array, Array, Array]:
-        """Return signs s (+-1), costs c and sizes u, each (n_pieces, ...)."""
+        """Return signs s (+-1), costs c and bounds u, each (n_pieces, *y.shape)."""
 
 
 class LogScaleLoss(Loss, Protocol):
     """A loss whose decision values are on the scale of the targets' logarithms."""
 
     def best_constant(self, y: Array, f: Array, weights: Array) -> float:
-        """Return the b that minimizes the sum of weights times losses at f + b."""
+        """Return the constant b that minimizes sum(weights * losses at f + b)."""
 
 
 def has_log_scale(loss: Loss) -> TypeGuard[LogScaleLoss]:
@@ -131,45 +131,30 @@ def is_polyhedral(loss: Loss) -> TypeGuard[PolyhedralLoss]:
 
 @runtime_checkable
 class CoupledLoss(Loss, Protocol):
-    r"""A convex loss of a row of decision values; its conjugate is finite on a simplex.
+    """A convex loss of a row of decision values; its conjugate is finite on a simplex.
 
-    Targets are one-hot, shape (n_samples, n_classes). A gradient u is :math:`p - e_y`
-    with p in the simplex
-
-    .. math:: \Delta = \{p \ge 0, \; \textstyle\sum_c p_c = 1\}.
-
-    `value` and `conjugate` have shape (n_samples,); `dual_bounds` are a box around the
-    domain.
+    Targets y are one-hot, (n_samples, n_classes). Gradients are u = p - y with class
+    shares p >= 0 that sum to one in each row (to the sample weight if the loss is
+    weighted). `value` and `conjugate` return shape (n_samples,); `dual_bounds` returns
+    a box around the domain. Best constants have mean zero.
     """
 
     def project_rows(self, y: Array, u: Array) -> Array:
-        """Return the nearest point of the domain to every row of u."""
+        """Return the nearest point of the conjugate's domain to every row of u."""
 
     def support(self, y: Array, u: Array) -> Mask:
-        """Return a mask of positive p, shape (n_samples, n_classes)."""
+        """Return a mask of positive class shares p = y + u, (n_samples, n_classes)."""
 
     def masses(self, y: Array) -> Array:
-        """Return the sum of p in every row: ones, or the sample weights."""
+        """Return the sum of each row's class shares: ones, or the sample weights."""
 
     def best_intercept(
         self, y: Array, f: Array, weights: Array | None = None
     ) -> tuple[Array, Array]:
-        """Return the best constant of each class, and a dual point.
+        """Return each class's best constant b, (n_classes,), and a dual point.
 
-        Parameters
-        ----------
-        y, f : ndarray of shape (n_samples, n_classes)
-            Targets, and decision values without intercept.
-        weights : ndarray of shape (n_samples,), optional
-            Sample weights. Default: ones.
-
-        Returns
-        -------
-        b : ndarray of shape (n_classes,)
-            Constants, with mean zero.
-        dual : ndarray of shape (n_samples, n_classes)
-            Approximately minus a gradient of the weighted loss at f + b; every class
-            sums to zero up to rounding.
+        The dual point, (n_samples, n_classes), is about minus the gradient of the
+        weighted loss at f + b. Each class sums to zero up to rounding.
         """
 
     def constant_model(
@@ -191,7 +176,7 @@ class PolyhedralCoupledLoss(CoupledLoss, Protocol):
     """A coupled loss whose conjugate is linear on the simplex."""
 
     def corner_costs(self, y: Array) -> Array:
-        """Return the conjugate at the vertices of the simplex, per unit of weight."""
+        """Return the conjugate at the simplex's vertices per unit of sample weight."""
 
 
 def is_coupled(loss: Loss) -> TypeGuard[CoupledLoss]:

@@ -14,40 +14,18 @@ CLOSED = 1e-10
 
 
 class CumulativeLogitLoss(LogLogisticLoss):
-    r"""Negative log-likelihood of ordered classes with thresholds [2]_.
+    r"""Negative log-likelihood of ordered classes with increasing thresholds.
 
-    .. math:: P(y \le k \mid x) = \frac{1}{1 + \exp(f(x) - \theta_k)}
+    .. math:: P(y \le k \mid x) = 1 / (1 + \exp(f(x) - \theta_k))
 
-    For class k, f plus a logistic variable lies between two thresholds, as for
-    intervals in `LogLogisticLoss`. The loss includes the terms in the thresholds,
-    because these may be free (`multikernel.solvers.FreeThresholds`); it is jointly
-    convex [1]_.
-
-    Parameters
-    ----------
-    thresholds : ndarray of shape (n_classes - 1,)
-        Increasing thresholds. Targets are 0.0, ..., n_classes - 1.0.
-
-    Raises
-    ------
-    ValueError
-        If the thresholds do not increase.
-
-    References
-    ----------
-    .. [1] Pratt, J. W. (1981). Concavity of the log likelihood. Journal of the American
-       Statistical Association 76, 103-106. https://doi.org/10.2307/2287052
-    .. [2] McCullagh, P. (1980). Regression models for ordinal data. Journal of the
-       Royal Statistical Society B 42, 109-142.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from multikernel.losses import CumulativeLogitLoss
-    >>> loss = CumulativeLogitLoss(np.array([-1.0, 1.0]))
-    >>> np.exp(-loss.value(np.arange(3.0), np.zeros(3))).round(3)
-    array([0.269, 0.462, 0.269])
+    `thresholds` has shape (n_classes - 1,); targets are 0.0, 1.0, ..., n_classes - 1.0.
+    The loss is jointly convex in f and the thresholds, whose terms are included because
+    `multikernel.solvers.FreeThresholds` optimizes them.
     """
+
+    # The model: McCullagh, P. (1980). Regression models for ordinal data. JRSS B 42,
+    # 109-142. Convexity: Pratt, J. W. (1981). Concavity of the log likelihood. JASA 76,
+    # 103-106.
 
     # Decision values are not logarithms of times.
     link = None  # type: ignore[assignment]
@@ -71,7 +49,7 @@ class CumulativeLogitLoss(LogLogisticLoss):
         return self.upper[:-1]
 
     def value(self, y: Array, f: Array) -> Array:
-        """Return the losses."""
+        """Return the loss of each sample."""
         return super().value(y, f) + self._threshold_terms(y)
 
     def conjugate(self, y: Array, u: Array) -> Array:
@@ -79,13 +57,13 @@ class CumulativeLogitLoss(LogLogisticLoss):
         return super().conjugate(y, u) - self._threshold_terms(y)
 
     def unsuitable(self, y: Array) -> str | None:
-        """Return why targets have no constant model, or None."""
+        """Return why the targets have no best constant model, or None."""
         if np.ptp(y) == 0.0:
             return "all samples are of one class"
         return None
 
     def _threshold_terms(self, y: Array) -> Array:
-        """Return -log(1 - exp(a - b)), a and b the thresholds around each class."""
+        """Return -log(1 - exp(a - b)) with thresholds a and b around each class."""
         a, b = self.intervals(y)
         return np.asarray(-np.log(-np.expm1(a - b)))
 
@@ -93,22 +71,10 @@ class CumulativeLogitLoss(LogLogisticLoss):
     def fitted(
         cls, y: Array, f: Array, weights: Array, start: Array | None = None
     ) -> Self:
-        """Return the loss with the maximum likelihood thresholds for decision values.
+        """Return the loss with the maximum likelihood thresholds for decision values f.
 
-        Newton's method solves this small convex problem. Widely spread decision values
-        are first shrunk, then restored by factors of two, because the loss is nearly
-        piecewise linear for them.
-
-        Parameters
-        ----------
-        y : ndarray of shape (n_samples,)
-            Classes 0.0, 1.0, ..., all of them present.
-        f : ndarray of shape (n_samples,)
-            Decision values.
-        weights : ndarray of shape (n_samples,)
-            Positive sample weights.
-        start : ndarray of shape (n_classes - 1,), optional
-            Initial thresholds.
+        `y` holds the classes 0.0, 1.0, ..., all present, `weights` positive sample
+        weights, and `start` initial thresholds, (n_classes - 1,).
         """
         codes = y.astype(np.intp)
         if start is not None:
@@ -158,15 +124,8 @@ class CumulativeLogitLoss(LogLogisticLoss):
         return loss, loss.relative_imbalance(codes, f, weights) <= CLOSED
 
     def relative_imbalance(self, codes: Indices, f: Array, weights: Array) -> float:
-        """Return the largest absolute derivative by a threshold, relative to its parts.
-
-        These are the positive and the negative part of the derivative.
-
-        Parameters
-        ----------
-        codes, f, weights : ndarray of shape (n_samples,)
-            As in `threshold_derivatives`.
-        """
+        """Return the largest relative derivative by a threshold; 0 at the optimum."""
+        # Relative to the positive and the negative part of the derivative.
         positive, negative = self._slopes(codes, f, weights)
         total = float(weights.sum())
         # If thresholds separate all samples, both parts of the gradient vanish.
@@ -186,23 +145,11 @@ class CumulativeLogitLoss(LogLogisticLoss):
     def curvatures(
         self, codes: Indices, f: Array, weights: Array
     ) -> tuple[Array, Array, Array]:
-        """Return the coefficients of the Hessian of the weighted loss.
+        """Return the weighted loss's Hessian as coefficients of squared differences.
 
-        Its quadratic form is a weighted sum of squared differences between decision
-        values and thresholds, and between neighboring thresholds.
-
-        Parameters
-        ----------
-        codes, f, weights : ndarray of shape (n_samples,)
-            As in `threshold_derivatives`.
-
-        Returns
-        -------
-        at_lower, at_upper : ndarray of shape (n_samples,)
-            Coefficients of the squared differences between each decision value and the
-            threshold below or above its class; zero if the class has none there.
-        between : ndarray of shape (n_classes - 2,)
-            Coefficients of the squared differences of neighboring thresholds.
+        The differences are between each sample's decision value and the threshold below
+        and above its class, (n_samples,) each, and between neighboring thresholds,
+        (n_classes - 2,). Arguments are those of `threshold_derivatives`.
         """
         a, b = self.lower[codes], self.upper[codes]
         term_slopes = self._term_slopes()
@@ -219,21 +166,10 @@ class CumulativeLogitLoss(LogLogisticLoss):
     def threshold_derivatives(
         self, codes: Indices, f: Array, weights: Array
     ) -> tuple[Array, Array]:
-        """Return gradient and Hessian of the weighted loss for the thresholds.
+        """Return the weighted loss's gradient and Hessian by the thresholds.
 
-        Parameters
-        ----------
-        codes : ndarray of shape (n_samples,)
-            Classes as integers.
-        f : ndarray of shape (n_samples,)
-            Decision values.
-        weights : ndarray of shape (n_samples,)
-            Sample weights.
-
-        Returns
-        -------
-        slopes : ndarray of shape (n_classes - 1,)
-        curvature : ndarray of shape (n_classes - 1, n_classes - 1)
+        `codes` are the classes as integers, `f` decision values and `weights` sample
+        weights, each of shape (n_samples,).
         """
         positive, negative = self._slopes(codes, f, weights)
         at_lower, at_upper, between = self.curvatures(codes, f, weights)
@@ -244,7 +180,7 @@ class CumulativeLogitLoss(LogLogisticLoss):
 
 
 def path_laplacian(weights: Array) -> Array:
-    """Return the matrix of the form sum_k weights[k] (x[k + 1] - x[k])^2."""
+    """Return the matrix A with x^T A x = sum_k weights[k] (x[k + 1] - x[k])^2."""
     padded_weights = np.pad(weights, 1)
     matrix = np.diag(padded_weights[1:] + padded_weights[:-1])
     return np.asarray(matrix - np.diag(weights, 1) - np.diag(weights, -1))

@@ -16,13 +16,8 @@ class EpsilonInsensitiveLoss:
 
     Parameters
     ----------
-    epsilon : float
+    epsilon : float, default=0.1
         Nonnegative half-width of the tube, in units of y.
-
-    Raises
-    ------
-    ValueError
-        If epsilon is negative or not finite.
     """
 
     tasks: ClassVar[tuple[str, ...]] = ("regression",)
@@ -40,7 +35,7 @@ class EpsilonInsensitiveLoss:
             )
 
     def value(self, y: Array, f: Array) -> Array:
-        """Return the losses."""
+        """Return the loss of each sample."""
         return np.maximum(0.0, np.abs(y - f) - self.epsilon)
 
     def gradient(self, y: Array, f: Array) -> Array:
@@ -49,16 +44,16 @@ class EpsilonInsensitiveLoss:
         return np.where(np.abs(residual) > self.epsilon, np.sign(residual), 0.0)
 
     def conjugate(self, y: Array, u: Array) -> Array:
-        """Return y u + epsilon abs(u) on the domain, infinity outside."""
+        """Return y u + epsilon abs(u) within `dual_bounds`, infinity outside."""
         size = np.abs(u)
         return np.where(size <= 1.0, y * u + self.epsilon * size, np.inf)
 
     def dual_bounds(self, y: Array) -> tuple[Array, Array]:
-        """Return [-1, 1]."""
+        """Return the ends of the conjugate's domain, [-1, 1]."""
         return -np.ones_like(y), np.ones_like(y)
 
     def dual_pieces(self, y: Array) -> tuple[Array, Array, Array]:
-        """Return the pieces p - q with 0 <= p, q <= 1 and costs epsilon +- y."""
+        """Return signs +-1, costs epsilon +- y and sizes 1 of two pieces."""
         ones = np.ones((2, *y.shape))
         signs = np.stack([ones[0], -ones[1]])
         return signs, self.epsilon + signs * y, ones

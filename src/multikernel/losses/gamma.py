@@ -9,8 +9,7 @@ from scipy.special import logsumexp, xlog1py
 from multikernel._typing import Array
 
 FARTHEST = -500.0
-"""Smallest f - log y; below it the loss is replaced by its tangent to avoid overflow.
-"""
+"""Smallest f - log y; below it, a tangent replaces the loss to avoid overflow."""
 
 
 @dataclass(frozen=True)
@@ -19,13 +18,13 @@ class GammaLoss:
 
     .. math:: \ell(y, f) = f + y e^{-f} - 1 - \log y, \qquad y > 0
 
-    The standard deviation of a target is proportional to its mean. With :math:`w = 1 -
-    u \ge 0` the conjugate is :math:`w \log w + u + u \log y`.
+    The conjugate is :math:`w \log w + u + u \log y` for :math:`w = 1 - u \ge 0`. A
+    target's standard deviation is proportional to its mean.
 
     References
     ----------
-    .. [1] McCullagh, P. and Nelder, J. A. (1989). Generalized Linear Models, chapter
-       8. Chapman and Hall. https://doi.org/10.1201/9780203753736
+    .. [1] McCullagh, P. and Nelder, J. A. (1989). Generalized Linear Models, chapter 8.
+       Chapman and Hall. https://doi.org/10.1201/9780203753736
     """
 
     tasks: ClassVar[tuple[str, ...]] = ("regression",)
@@ -40,7 +39,7 @@ class GammaLoss:
         return clipped + np.expm1(-clipped) + (z - clipped) * (1.0 - ratio)
 
     def gradient(self, y: Array, f: Array) -> Array:
-        """Return 1 - y / mean."""
+        """Return 1 - y / exp(f)."""
         slope: Array = -np.expm1(-np.maximum(f - np.log(y), FARTHEST))
         return slope
 
@@ -53,15 +52,15 @@ class GammaLoss:
         return np.where(is_inside, (entropy + slope) + slope * np.log(y), np.inf)
 
     def conjugate_gradient(self, y: Array, u: Array) -> Array:
-        """Return log(y / (1 - u))."""
+        """Return the conjugate's derivative, log(y / (1 - u))."""
         return np.log(y) - np.log1p(-u)
 
     def conjugate_hessian(self, y: Array, u: Array) -> Array:
-        """Return 1 / (1 - u)."""
+        """Return the conjugate's second derivative, 1 / (1 - u)."""
         return 1.0 / (1.0 - u)
 
     def dual_bounds(self, y: Array) -> tuple[Array, Array]:
-        """Return (-inf, 1]."""
+        """Return the ends of the conjugate's domain, (-inf, 1]."""
         return np.full_like(y, -np.inf), np.ones_like(y)
 
     def best_constant(self, y: Array, f: Array, weights: Array) -> float:
@@ -73,7 +72,7 @@ class GammaLoss:
         return y * np.exp(-offset), np.ones_like(y)
 
     def unsuitable(self, y: Array) -> str | None:
-        """Return why targets have no gamma model, or None."""
+        """Return why the gamma loss does not support the targets, or None."""
         if np.min(y) <= 0.0:
             return f"the gamma loss requires y > 0, but the smallest y is {np.min(y):g}"
         return None

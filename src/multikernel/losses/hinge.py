@@ -18,7 +18,7 @@ class HingeLoss:
     tasks: ClassVar[tuple[str, ...]] = ("classification",)
 
     def value(self, y: Array, f: Array) -> Array:
-        """Return the losses."""
+        """Return the loss of each sample."""
         return np.maximum(0.0, 1.0 - y * f)
 
     def gradient(self, y: Array, f: Array) -> Array:
@@ -26,7 +26,7 @@ class HingeLoss:
         return np.where(y * f < 1.0, -y, 0.0)
 
     def conjugate(self, y: Array, u: Array) -> Array:
-        """Return y u on the domain, infinity outside."""
+        """Return y u within `dual_bounds`, infinity outside."""
         yu = y * u
         return np.where((yu >= -1.0) & (yu <= 0.0), yu, np.inf)
 
@@ -35,6 +35,6 @@ class HingeLoss:
         return np.minimum(-y, 0.0), np.maximum(-y, 0.0)
 
     def dual_pieces(self, y: Array) -> tuple[Array, Array, Array]:
-        """Return one piece -y * p with 0 <= p <= 1 and cost -p."""
+        """Return sign -y, cost -1 and size 1 of a single piece."""
         ones = np.ones((1, *y.shape))
         return -y[None, :], -ones, ones

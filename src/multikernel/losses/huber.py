@@ -20,26 +20,22 @@ class HuberLoss:
     Parameters
     ----------
     delta : float, default=1.0
-        Error above which the loss is linear, in units of y; positive.
-
-    Raises
-    ------
-    ValueError
-        If delta is not positive and finite.
+        Positive error above which the loss is linear, in units of y.
 
     References
     ----------
-    .. [1] Huber, P. J. (1964). Robust estimation of a location parameter. Annals of
-       Mathematical Statistics 35, 73-101. https://doi.org/10.1214/aoms/1177703732
+    .. [1] Huber, P. J. (1964). Robust estimation of a location parameter. Ann. Math.
+       Statist. 35, 73-101. https://doi.org/10.1214/aoms/1177703732
     """
 
     tasks: ClassVar[tuple[str, ...]] = ("regression",)
     shift_equivariant: ClassVar[bool] = True
     degree: ClassVar[int] = 2
     length: ClassVar[str] = "delta"
+    # 1.345 standard deviations of the error (95 % efficiency for normal errors) if a
+    # model explains three quarters of the variance.
     standard_length: ClassVar[float] = 0.7
-    """1.345 standard deviations of the error (95 % efficiency for normal errors) if a
-    model explains three quarters of the variance."""
+    """Default delta if y has standard deviation one."""
 
     delta: float = 1.0
 
@@ -48,7 +44,7 @@ class HuberLoss:
             raise ValueError(f"delta must be positive and finite, got {self.delta}.")
 
     def value(self, y: Array, f: Array) -> Array:
-        """Return the losses."""
+        """Return the loss of each sample."""
         distance = np.abs(f - y)
         clipped = np.minimum(distance, self.delta)
         return clipped * (distance - 0.5 * clipped)
@@ -58,17 +54,17 @@ class HuberLoss:
         return np.clip(f - y, -self.delta, self.delta)
 
     def conjugate(self, y: Array, u: Array) -> Array:
-        """Return u^2 / 2 + y u on the domain, infinity outside."""
+        """Return u^2 / 2 + y u within `dual_bounds`, infinity outside."""
         return np.where(np.abs(u) <= self.delta, u * (0.5 * u + y), np.inf)
 
     def conjugate_gradient(self, y: Array, u: Array) -> Array:
-        """Return u + y."""
+        """Return the conjugate's derivative, u + y."""
         return u + y
 
     def conjugate_hessian(self, y: Array, u: Array) -> Array:
-        """Return ones."""
+        """Return the conjugate's second derivative, ones."""
         return np.ones_like(u)
 
     def dual_bounds(self, y: Array) -> tuple[Array, Array]:
-        """Return [-delta, delta]."""
+        """Return the ends of the conjugate's domain, [-delta, delta]."""
         return np.full_like(y, -self.delta), np.full_like(y, self.delta)

@@ -1,8 +1,4 @@
-"""Survival times with a log-logistic accelerated failure time model.
-
-The loss stores a table of intervals for the logarithms of times. A target is the
-position of its interval.
-"""
+"""Survival times with a log-logistic accelerated failure time model."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -21,46 +17,19 @@ FLATTEST = 1e-12
 
 @dataclass(frozen=True, eq=False, repr=False)
 class LogLogisticLoss:
-    r"""Negative log-likelihood of censored times; f is the log median [1]_ [2]_.
+    r"""Negative log-likelihood of censored times; exp(f) is the median time.
 
-    The logarithm of a time is f plus :math:`\sigma` times a logistic variable. For a
-    time between exp(a) and exp(b)
+    .. math:: \ell(f) = \log(1 + e^{(a - f) / \sigma}) + \log(1 + e^{(f - b) / \sigma})
 
-    .. math:: \ell(f) = \log\bigl(1 + e^{(a - f) / \sigma}\bigr)
-        + \log\bigl(1 + e^{(f - b) / \sigma}\bigr)
-
-    An observed event has a = b; right censoring is b = inf, left censoring a = -inf.
-    Terms that depend on :math:`\sigma` only are omitted, so the loss is nonnegative.
-
-    Parameters
-    ----------
-    lower, upper : ndarray of shape (n_intervals,)
-        The ends a and b, logarithms of times; not both infinite. A target y is a
-        position in these arrays.
-    scale : float
-        The positive number sigma.
-
-    Raises
-    ------
-    ValueError
-        If the scale is not positive and finite, or an interval is empty or unbounded.
-
-    References
-    ----------
-    .. [1] Kalbfleisch, J. D. and Prentice, R. L. (2002). The Statistical Analysis of
-       Failure Time Data, chapters 2 and 3. Wiley. https://doi.org/10.1002/9781118032985
-    .. [2] Bennett, S. (1983). Log-logistic regression models for survival data. Applied
-       Statistics 32, 165-171. https://doi.org/10.2307/2347295
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from multikernel.losses import LogLogisticLoss
-    >>> lower, upper = np.log([5.0, 8.0]), np.array([np.log(5.0), np.inf])
-    >>> loss = LogLogisticLoss(lower, upper, scale=0.5)
-    >>> loss.value(np.array([0.0, 1.0]), np.full(2, np.log(8.0))).round(3)
-    array([1.6  , 0.693])
+    for a time between exp(a) and exp(b); an event has a = b, right censoring b = inf,
+    left censoring a = -inf. `lower` and `upper` hold the ends a and b of a table of
+    intervals; a target y is a position in this table. `scale` is the positive number
+    sigma; terms that depend on sigma only are omitted, so the loss is nonnegative.
     """
+
+    # The logarithm of a time is f plus sigma times a logistic variable: Bennett, S.
+    # (1983). Log-logistic regression models for survival data. Applied Statistics 32,
+    # 165-171.
 
     link: ClassVar[str] = "log"
 
@@ -84,14 +53,14 @@ class LogLogisticLoss:
         return f"LogLogisticLoss({len(self.lower)} intervals, scale={self.scale:.6g})"
 
     def value(self, y: Array, f: Array) -> Array:
-        """Return the losses."""
+        """Return the loss of each sample."""
         a, b = self.intervals(y)
         early = np.logaddexp(0.0, (a - f) / self.scale)
         late = np.logaddexp(0.0, (f - b) / self.scale)
         return early + late
 
     def gradient(self, y: Array, f: Array) -> Array:
-        """Return P(time above the interval) - P(time below it), divided by sigma."""
+        """Return (P(time above the interval) - P(time below it)) / sigma."""
         a, b = self.intervals(y)
         early = expit((a - f) / self.scale)
         late = expit((f - b) / self.scale)
@@ -99,12 +68,10 @@ class LogLogisticLoss:
         return slope
 
     def conjugate(self, y: Array, u: Array) -> Array:
-        r"""Return the conjugate, infinity outside `dual_bounds`.
-
-        With :math:`v = -\sigma u` and the negative entropy h, it is u a + h(v) for b =
-        inf, u b + h(-v) for a = -inf, u a + 2 h((1 + v) / 2) for an event, and
-        otherwise the value at the decision value with gradient u.
-        """
+        """Return the conjugate l*(y, u), infinity outside `dual_bounds`."""
+        # With v = -sigma u and the negative entropy h: u a + h(v) for b = inf, u b +
+        # h(-v) for a = -inf, u a + 2 h((1 + v) / 2) for an event, else by the f with
+        # gradient u.
         a, b = self.intervals(y)
         is_inside, v = self._mask_and_dual(y, u)
         entropy = np.where(np.isinf(b), _entropy(v), _entropy(-v))
@@ -161,7 +128,7 @@ class LogLogisticLoss:
         return lower, np.where(np.isinf(b), 0.0, self._steepest)
 
     def unsuitable(self, y: Array) -> str | None:
-        """Return why targets have no constant model, or None."""
+        """Return why the targets have no best constant model, or None."""
         a, b = self.intervals(y)
         if np.isinf(b).all():
             return (
@@ -173,7 +140,7 @@ class LogLogisticLoss:
         return None
 
     def intervals(self, y: Array) -> tuple[Array, Array]:
-        """Return the ends of the intervals of targets."""
+        """Return the lower and upper ends of the targets' intervals, as logarithms."""
         rows: Indices = np.asarray(y).astype(np.intp)
         return self.lower[rows], self.upper[rows]
 

@@ -13,8 +13,8 @@ from multikernel._typing import Array
 class LogisticLoss:
     r"""Negative log-likelihood, :math:`\ell(y, f) = \log(1 + e^{-y f})`, y = -1 or +1.
 
-    With :math:`a = -y u` the conjugate is the negative entropy
-    :math:`a \log a + (1 - a) \log(1 - a)` on :math:`0 \le a \le 1`.
+    With :math:`a = -y u` the conjugate is the negative entropy :math:`a \log a + (1 -
+    a) \log(1 - a)` on :math:`0 \le a \le 1`.
     """
 
     tasks: ClassVar[tuple[str, ...]] = ("classification",)
@@ -31,7 +31,7 @@ class LogisticLoss:
         return slope
 
     def conjugate(self, y: Array, u: Array) -> Array:
-        """Return the negative entropy, infinity outside the unit interval."""
+        """Return the negative entropy of a = -y u, infinity for a outside [0, 1]."""
         a = -y * u
         is_inside = (a >= 0.0) & (a <= 1.0)
         a = np.where(is_inside, a, 0.5)
@@ -40,13 +40,13 @@ class LogisticLoss:
         return np.where(is_inside, entropy, np.inf)
 
     def conjugate_gradient(self, y: Array, u: Array) -> Array:
-        """Return -y log(a / (1 - a)), the decision value with probability a."""
+        """Return -y log(a / (1 - a)) with a = -y u."""
         a = -y * u
         logit: Array = np.asarray(np.log(a) - np.log1p(-a))
         return -y * logit
 
     def conjugate_hessian(self, y: Array, u: Array) -> Array:
-        """Return 1 / (a (1 - a))."""
+        """Return 1 / (a (1 - a)) with a = -y u."""
         a = -y * u
         return 1.0 / (a * (1.0 - a))
 

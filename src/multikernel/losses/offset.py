@@ -53,7 +53,7 @@ class OffsetLoss:
         return _offset_loss(self.loss, self.offset[:, k])
 
     def value(self, y: Array, f: Array) -> Array:
-        """Return the losses."""
+        """Return the loss of each sample."""
         return self.loss.value(y, f + self._broadcast_offset(y))
 
     def gradient(self, y: Array, f: Array) -> Array:

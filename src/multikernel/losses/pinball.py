@@ -10,7 +10,7 @@ from multikernel._typing import Array
 
 @dataclass(frozen=True)
 class PinballLoss:
-    r"""Absolute errors with two slopes, whose best constant is a quantile [1]_.
+    r"""Absolute errors with two slopes; the best constant is a quantile [1]_.
 
     .. math:: \ell(y, f) = \max(\tau (y - f), (1 - \tau) (f - y))
 
@@ -19,12 +19,7 @@ class PinballLoss:
     Parameters
     ----------
     quantile : float, default=0.5
-        The level :math:`\tau`, between 0 and 1; 0.5 is half the absolute error.
-
-    Raises
-    ------
-    ValueError
-        If the level is not between 0 and 1.
+        The level :math:`\tau` in (0, 1); 0.5 is half the absolute error.
 
     References
     ----------
@@ -48,25 +43,25 @@ class PinballLoss:
         return "pinball", self.quantile
 
     def value(self, y: Array, f: Array) -> Array:
-        """Return the losses."""
+        """Return the loss of each sample."""
         error = y - f
         return np.maximum(self.quantile * error, (self.quantile - 1.0) * error)
 
     def gradient(self, y: Array, f: Array) -> Array:
-        """Return a subgradient: -quantile below the target, 1 - quantile elsewhere."""
+        """Return a subgradient: -quantile where f < y, 1 - quantile elsewhere."""
         return np.where(f < y, -self.quantile, 1.0 - self.quantile)
 
     def conjugate(self, y: Array, u: Array) -> Array:
-        """Return y u on the domain, infinity outside."""
+        """Return y u within `dual_bounds`, infinity outside."""
         lower, upper = self.dual_bounds(y)
         return np.where((u >= lower) & (u <= upper), y * u, np.inf)
 
     def dual_bounds(self, y: Array) -> tuple[Array, Array]:
-        """Return [-quantile, 1 - quantile]."""
+        """Return the ends of the conjugate's domain, [-quantile, 1 - quantile]."""
         return np.full_like(y, -self.quantile), np.full_like(y, 1.0 - self.quantile)
 
     def dual_pieces(self, y: Array) -> tuple[Array, Array, Array]:
-        """Return one piece for positive and one for negative gradients."""
+        """Return signs, costs and sizes of a piece for u > 0 and one for u < 0."""
         ones = np.ones_like(y)
         signs = np.stack([ones, -ones])
         sizes = np.stack([(1.0 - self.quantile) * ones, self.quantile * ones])

@@ -18,7 +18,7 @@ class PoissonLoss:
 
     .. math:: \ell(y, f) = e^f - y f + y \log y - y, \qquad y \ge 0
 
-    With :math:`v = y + u \ge 0` the conjugate is :math:`v \log v - v - y \log y + y`.
+    The conjugate is :math:`v \log v - v - y \log y + y` for :math:`v = y + u \ge 0`.
 
     References
     ----------
@@ -31,7 +31,7 @@ class PoissonLoss:
     deviance: ClassVar[tuple[str, float]] = ("tweedie", 1.0)
 
     def value(self, y: Array, f: Array) -> Array:
-        """Return half the deviances; beyond `FARTHEST`, a tangent."""
+        """Return half the deviances; above `FARTHEST`, the tangent."""
         clipped = np.minimum(f, FARTHEST)
         tangent_part = (f - clipped) * np.exp(clipped)
         counts = np.where(y > 0.0, y, 1.0)
@@ -42,7 +42,7 @@ class PoissonLoss:
         return np.where(y > 0.0, positive_case, np.exp(clipped)) + tangent_part
 
     def gradient(self, y: Array, f: Array) -> Array:
-        """Return the mean minus y."""
+        """Return exp(f) - y."""
         mean: Array = np.exp(np.minimum(f, FARTHEST))
         return mean - y
 
@@ -57,15 +57,15 @@ class PoissonLoss:
         return np.where(is_inside, np.where(y > 0.0, positive_case, zero_case), np.inf)
 
     def conjugate_gradient(self, y: Array, u: Array) -> Array:
-        """Return log(y + u)."""
+        """Return the conjugate's derivative, log(y + u)."""
         return np.log(y + u)
 
     def conjugate_hessian(self, y: Array, u: Array) -> Array:
-        """Return 1 / (y + u)."""
+        """Return the conjugate's second derivative, 1 / (y + u)."""
         return 1.0 / (y + u)
 
     def dual_bounds(self, y: Array) -> tuple[Array, Array]:
-        """Return [-y, inf)."""
+        """Return the ends of the conjugate's domain, [-y, inf)."""
         return -y, np.full_like(y, np.inf)
 
     def best_constant(self, y: Array, f: Array, weights: Array) -> float:
@@ -73,12 +73,13 @@ class PoissonLoss:
         return float(np.log(weights @ y) - logsumexp(f, b=weights))
 
     def absorbed(self, y: Array, offset: Array) -> tuple[Array, Array]:
-        """Return y e^-o and e^o, because l(y, f + o) = e^o l(y e^-o, f)."""
+        """Return targets y / exp(offset), and weights exp(offset)."""
+        # l(y, f + o) = e^o l(y e^-o, f).
         exposure: Array = np.exp(offset)
         return y / exposure, exposure
 
     def unsuitable(self, y: Array) -> str | None:
-        """Return why targets have no Poisson model, or None."""
+        """Return why the Poisson loss does not support the targets, or None."""
         if np.min(y) < 0.0:
             return f"the Poisson loss requires counts, but y contains {np.min(y):g}"
         if not np.all(np.any(y > 0.0, axis=0)):

@@ -20,7 +20,7 @@ class SquaredLoss:
     degree: ClassVar[int] = 2
 
     def value(self, y: Array, f: Array) -> Array:
-        """Return the losses."""
+        """Return the loss of each sample."""
         return 0.5 * (y - f) ** 2
 
     def gradient(self, y: Array, f: Array) -> Array:
@@ -32,13 +32,13 @@ class SquaredLoss:
         return u * (0.5 * u + y)
 
     def conjugate_gradient(self, y: Array, u: Array) -> Array:
-        """Return u + y."""
+        """Return the conjugate's derivative, u + y."""
         return u + y
 
     def conjugate_hessian(self, y: Array, u: Array) -> Array:
-        """Return ones."""
+        """Return the conjugate's second derivative, ones."""
         return np.ones_like(u)
 
     def dual_bounds(self, y: Array) -> tuple[Array, Array]:
-        """Return (-inf, inf)."""
+        """Return the ends of the conjugate's domain, (-inf, inf)."""
         return np.full_like(y, -np.inf), np.full_like(y, np.inf)

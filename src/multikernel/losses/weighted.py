@@ -20,17 +20,10 @@ from multikernel.losses.squared import SquaredLoss
 
 @dataclass(frozen=True, eq=False)
 class WeightedLoss:
-    r"""A loss times a positive weight per sample, :math:`w_i \ell(y_i, f_i)`.
+    """A loss times a positive weight per sample, with conjugate w l*(y, u / w).
 
-    Its conjugate is :math:`w \ell^*(y, u / w)`. `weighted` returns an object with
-    exactly the capabilities of `loss`.
-
-    Parameters
-    ----------
-    loss : Loss
-        The loss of one sample.
-    weights : ndarray of shape (n_samples,)
-        Positive weights; remove samples of weight zero first.
+    Use `weighted` to create it: the result has the optional methods of `loss`.
+    `weights` has shape (n_samples,).
     """
 
     loss: Loss
@@ -50,7 +43,7 @@ class WeightedLoss:
         return self._broadcast_weights(values) * values
 
     def gradient(self, y: Array, f: Array) -> Array:
-        """Return the weighted gradient."""
+        """Return the weighted gradient of each sample's loss."""
         return self._broadcast_weights(y) * self.loss.gradient(y, f)
 
     def conjugate(self, y: Array, u: Array) -> Array:
@@ -111,11 +104,11 @@ class _WeightedCoupled(WeightedLoss):
         return w * self._coupled.project_rows(y, u / w)
 
     def support(self, y: Array, u: Array) -> Mask:
-        """Return a mask of positive p."""
+        """Return a mask of positive class shares, (n_samples, n_classes)."""
         return self._coupled.support(y, u / self._broadcast_weights(y))
 
     def masses(self, y: Array) -> Array:
-        """Return the weights."""
+        """Return the sum of each row's class shares: its weight."""
         return self.weights
 
     def best_intercept(
@@ -163,33 +156,10 @@ MIXINS = (
 
 
 def weighted(loss: Loss, weights: Array | None) -> Loss:
-    """Return `loss` with sample weights, or `loss` itself without weights.
+    """Return a loss times sample weights, with the same optional methods as `loss`.
 
-    Parameters
-    ----------
-    loss : Loss
-        The loss of one sample.
-    weights : ndarray of shape (n_samples,), optional
-        Positive weights. None and all ones return `loss`.
-
-    Returns
-    -------
-    weighted_loss : Loss
-        A loss with the capabilities (`SmoothConjugateLoss`, `PolyhedralLoss`) of
-        `loss`.
-
-    Raises
-    ------
-    ValueError
-        If a weight is not positive and finite.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from multikernel.losses import HingeLoss, weighted
-    >>> loss = weighted(HingeLoss(), np.array([1.0, 3.0]))
-    >>> loss.value(np.array([1.0, 1.0]), np.array([0.0, 0.0]))
-    array([1., 3.])
+    `weights` has shape (n_samples,) and must be positive and finite; None or all ones
+    return `loss` itself.
     """
     if weights is None or bool(np.all(weights == 1.0)):
         return loss

@@ -13,7 +13,8 @@ from multikernel._typing import Array
 class BlockRegularizer(Protocol):
     """A convex penalty Omega of the block norms (||f_1||, ..., ||f_M||).
 
-    Arrays have shape (n_kernels,) and are nonnegative.
+    Arrays have shape (n_kernels,) and are nonnegative. Omega is nondecreasing and is
+    multiplied by `alpha`.
     """
 
     @property
@@ -24,31 +25,27 @@ class BlockRegularizer(Protocol):
         """Return the same penalty with another strength."""
 
     def value(self, norms: Array) -> float:
-        """Return Omega(norms)."""
+        """Return the penalty Omega(norms)."""
 
     def conjugate(self, dual_norms: Array, at: Array) -> float:
-        """Return Omega*(dual_norms), or an upper bound tight at the optimum.
+        """Return the conjugate Omega*(dual_norms), or an upper bound on it.
 
-        Parameters
-        ----------
-        dual_norms : ndarray of shape (n_kernels,)
-            sqrt(a^T K_m a) for a dual point a.
-        at : ndarray of shape (n_kernels,)
-            Block norms of the current primal point, for penalties whose conjugate has
-            no closed form.
+        The bound must be tight at the optimum. `dual_norms` are sqrt(a^T K_m a) for a
+        dual point a; `at` are the block norms of the primal point, for conjugates
+        without a closed form.
         """
 
     def feasible_scale(self, dual_norms: Array) -> float:
-        """Return s in (0, 1] such that s * dual_norms is dual feasible."""
+        """Return s in (0, 1] for which the conjugate at s * dual_norms is finite."""
 
 
 @runtime_checkable
 class ProximableRegularizer(BlockRegularizer, Protocol):
-    """A penalty with a separable prox, which SpicyMKL requires.
+    """A penalty with a separable proximal operator, which SpicyMKL requires.
 
-    Methods are called for working sets with any number of kernels, also none, so all
-    kernels are treated alike. To weight a kernel by w_m, scale its matrix by 1 / w_m^2
-    (`ScaledStack`).
+    Methods are called for any number of kernels, also none, so a penalty must treat all
+    kernels alike. To multiply kernel m's norm by a weight w_m, scale its matrix by 1 /
+    w_m^2 (`multikernel.gram.ScaledStack`).
     """
 
     @property
@@ -64,12 +61,11 @@ class ProximableRegularizer(BlockRegularizer, Protocol):
 
 @runtime_checkable
 class VariationalRegularizer(BlockRegularizer, Protocol):
-    r"""Penalty that is a minimum over kernel weights d.
+    r"""A penalty that is a minimum over kernel weights d.
 
-    With the block norms :math:`t_m = \|f_m\|` and the set D of allowed weights, which
-    the penalty determines, it is
+    .. math:: \Omega(t) = \frac{\alpha}{2} \min_{d \in D} \sum_m t_m^2 / d_m
 
-    .. math:: \Omega(t) = \frac{\alpha}{2} \min_{d \in D} \sum_m t_m^2 / d_m.
+    t_m are the block norms; the penalty determines the set D of allowed weights.
     """
 
     def kernel_weights(self, norms: Array) -> Array:
@@ -98,18 +94,7 @@ def is_variational(penalty: BlockRegularizer) -> TypeGuard[VariationalRegularize
 
 @dataclass(frozen=True)
 class Strength:
-    """Base class of penalties with a positive strength.
-
-    Parameters
-    ----------
-    alpha : float
-        Regularization strength.
-
-    Raises
-    ------
-    ValueError
-        If alpha is not positive and finite.
-    """
+    """Base class of penalties with a positive, finite strength `alpha`."""
 
     alpha: float
 
@@ -124,20 +109,7 @@ class Strength:
 
 @dataclass(frozen=True)
 class SharedStrength(Strength):
-    """Base class of penalties with a block l1 norm and a squared norm.
-
-    Parameters
-    ----------
-    alpha : float
-        Strength of both.
-    l1_ratio : float, default=0.5
-        Share of the block l1 norm, at least 0 and below 1.
-
-    Raises
-    ------
-    ValueError
-        If a number is out of range.
-    """
+    """Base class of penalties with a block l1 norm of share `l1_ratio` in [0, 1)."""
 
     l1_ratio: float = 0.5
 

@@ -10,24 +10,14 @@ from multikernel.regularizers.base import Strength
 
 @dataclass(frozen=True)
 class BlockL1(Strength):
-    r"""Sum of the block norms, :math:`\alpha \sum_m \|f_m\|_{\mathcal{H}_m}`.
+    r"""Sum of the block norms times alpha, :math:`\alpha \sum_m \|f_m\|`.
 
-    Parameters
-    ----------
-    alpha : float
-        Positive strength. All weights are zero if alpha is at least the largest dual
-        norm at the null model.
-
-    Raises
-    ------
-    ValueError
-        If alpha is not positive and finite.
-
-    References
-    ----------
-    .. [1] Bach, Lanckriet, Jordan (2004). Multiple kernel learning, conic duality,
-       and the SMO algorithm. ICML. doi:10.1145/1015330.1015424
+    All kernel weights are zero if `alpha` is at least the largest dual norm of the
+    model without kernels (Bach, Lanckriet and Jordan 2004).
     """
+
+    # Bach, Lanckriet, Jordan (2004). Multiple kernel learning, conic duality, and the
+    # SMO algorithm. ICML. doi:10.1145/1015330.1015424
 
     @property
     def threshold(self) -> float:
@@ -35,11 +25,11 @@ class BlockL1(Strength):
         return self.alpha
 
     def value(self, norms: Array) -> float:
-        """Return the penalty."""
+        """Return the penalty at the block norms."""
         return float(self.alpha * norms.sum())
 
     def conjugate(self, dual_norms: Array, at: Array) -> float:
-        """Return 0 on the box of radius alpha, infinity outside."""
+        """Return 0 if no dual norm exceeds alpha, else infinity."""
         # feasible_scale may round up by an ulp or two.
         allowed = self.alpha * (1 + 4 * np.finfo(float).eps)
         return 0.0 if dual_norms.max(initial=0.0) <= allowed else np.inf
@@ -50,9 +40,9 @@ class BlockL1(Strength):
         return 1.0 if largest <= self.alpha else self.alpha / largest
 
     def prox(self, norms: Array, step: float) -> Array:
-        """Soft-threshold the norms."""
+        """Return the soft-thresholded norms, max(norms - step * alpha, 0)."""
         return np.maximum(norms - step * self.alpha, 0.0)
 
     def prox_derivative(self, norms: Array, step: float) -> Array:
-        """Return 1 above the threshold, 0 below."""
+        """Return 1 for norms above step * alpha, else 0."""
         return (norms > step * self.alpha).astype(np.float64)

@@ -10,30 +10,15 @@ from multikernel.regularizers.base import SharedStrength
 
 @dataclass(frozen=True)
 class BlockElasticNet(SharedStrength):
-    r"""Sum of the block norms plus half the sum of their squares.
+    r"""Sum of the block norms plus half their squares (Tomioka and Suzuki 2010).
 
     .. math:: \alpha \sum_m \Bigl( r \|f_m\| + \frac{1 - r}{2} \|f_m\|^2 \Bigr)
 
-    Parameters
-    ----------
-    alpha : float
-        Positive strength.
-    l1_ratio : float, default=0.5
-        Share r of the block l1 norm, 0 <= r < 1. `BlockL1` is the case r = 1.
-    l2_ratio : float, optional
-        The share 1 - r of the squares, if r is so near 1 that the difference is
-        rounded.
-
-    Raises
-    ------
-    ValueError
-        If alpha is not positive and finite, or l1_ratio outside [0, 1).
-
-    References
-    ----------
-    .. [1] Tomioka, Suzuki (2010). Sparsity-accuracy trade-off in MKL.
-       arXiv:1001.2615.
+    `l1_ratio` is the share r, with 0 <= r < 1; `BlockL1` is the case r = 1. Pass
+    `l2_ratio` = 1 - r if r is so near 1 that the difference is rounded.
     """
+
+    # Tomioka, Suzuki (2010). Sparsity-accuracy trade-off in MKL. arXiv:1001.2615.
 
     l2_ratio: float | None = None
 
@@ -44,7 +29,7 @@ class BlockElasticNet(SharedStrength):
         return self.alpha * l2_ratio
 
     def value(self, norms: Array) -> float:
-        """Return the penalty."""
+        """Return the penalty at the block norms."""
         quadratic = 0.5 * self._curvature * float(norms @ norms)
         return float(self.threshold * norms.sum()) + quadratic
 
@@ -54,11 +39,11 @@ class BlockElasticNet(SharedStrength):
         return float(excess @ excess) / (2.0 * self._curvature)
 
     def prox(self, norms: Array, step: float) -> Array:
-        """Soft-threshold, then shrink."""
+        """Return the norms minus step * threshold, at least zero, then shrunk."""
         shrunk = np.maximum(norms - step * self.threshold, 0.0)
         return shrunk / (1.0 + step * self._curvature)
 
     def prox_derivative(self, norms: Array, step: float) -> Array:
-        """Return the slope of the shrinkage above the threshold, 0 below."""
+        """Return the factor of shrinkage for norms above step * threshold, else 0."""
         slope = 1.0 / (1.0 + step * self._curvature)
         return np.where(norms > step * self.threshold, slope, 0.0)

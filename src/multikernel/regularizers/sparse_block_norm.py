@@ -13,36 +13,17 @@ from multikernel.regularizers.squared_block_norm import SquaredBlockNorm
 class SparseBlockNorm(SharedStrength):
     r"""Sum of the block norms plus half their squared q-norm, q = 2 p / (p + 1).
 
-    .. math::
+    .. math:: \alpha \Bigl( r \sum_m \|f_m\|
+        + \frac{1 - r}{2} \bigl( \sum_m \|f_m\|^q \bigr)^{2/q} \Bigr)
 
-        \alpha \Bigl( r \sum_m \|f_m\|
-        + \frac{1 - r}{2} \Bigl( \sum_m \|f_m\|^q \Bigr)^{2/q} \Bigr)
-
-    With r = 0 it is `SquaredBlockNorm`, with p = inf `BlockElasticNet`. The penalty of
-    [1]_, :math:`\frac{\lambda}{2} \|w\|_{2,q}^2 + a \|w\|_{2,1}`, has :math:`\alpha =
-    \lambda + a` and :math:`r = a / (\lambda + a)`; its exponent is
-    `multikernel.solvers.ufo_exponent`.
-
-    Parameters
-    ----------
-    alpha : float
-        Positive strength.
-    l1_ratio : float, default=0.5
-        Share r of the block l1 norm, 0 <= r < 1.
-    p : float, default=2.0
-        Exponent of the squared norm, in [1, inf], as in `SquaredBlockNorm`.
-
-    Raises
-    ------
-    ValueError
-        If alpha is not positive and finite, l1_ratio outside [0, 1), or p below 1 or
-        not a number.
-
-    References
-    ----------
-    .. [1] Orabona, Jie (2011). Ultra-fast optimization algorithm for sparse multi
-       kernel learning. ICML, 249-256.
+    The penalty of UFO-MKL; `l1_ratio` is r in [0, 1) and `p` is in [1, inf]. With r = 0
+    it is `SquaredBlockNorm`, with p = inf `BlockElasticNet`.
     """
+
+    # Orabona, Jie (2011). Ultra-fast optimization algorithm for sparse multi kernel
+    # learning. ICML, 249-256. Its penalty lambda / 2 ||w||_{2,q}^2 + a ||w||_{2,1} has
+    # alpha = lambda + a and r = a / (lambda + a); `multikernel.solvers.ufo_exponent`
+    # returns its exponent.
 
     p: float = 2.0
 
@@ -56,10 +37,10 @@ class SparseBlockNorm(SharedStrength):
         return SquaredBlockNorm(self.alpha * (1.0 - self.l1_ratio), self.p)
 
     def value(self, norms: Array) -> float:
-        """Return the penalty."""
+        """Return the penalty at the block norms."""
         return self.threshold * float(norms.sum()) + self.squared.value(norms)
 
     def conjugate(self, dual_norms: Array, at: Array) -> float:
-        """Return the squared norm's conjugate at (dual_norms - alpha r)_+."""
+        """Return the squared norm's conjugate at (dual_norms - alpha * l1_ratio)_+."""
         excess = np.maximum(dual_norms - self.threshold, 0.0)
         return self.squared.conjugate(excess, at)

@@ -10,45 +10,20 @@ from multikernel.regularizers.base import Strength
 
 @dataclass(frozen=True)
 class SquaredBlockNorm(Strength):
-    r"""Half the squared q-norm of the block norms, q = 2 p / (p + 1).
+    r"""Half the squared q-norm of the block norms, q = 2 p / (p + 1): lp-norm MKL.
 
-    .. math::
-
-        \frac{\alpha}{2} \Bigl( \sum_m \|f_m\|^q \Bigr)^{2/q}
+    .. math:: \frac{\alpha}{2} \Bigl( \sum_m \|f_m\|^q \Bigr)^{2/q}
         = \frac{\alpha}{2} \min_{\theta \ge 0, \|\theta\|_p \le 1}
         \sum_m \frac{\|f_m\|^2}{\theta_m}
 
-    The right-hand side is lp-norm multiple kernel learning [1]_ with kernel weights
-    theta. With p = 1 the solution is sparse; with p = inf all kernels have weight one.
-
-    Parameters
-    ----------
-    alpha : float
-        Positive strength, ``1 / C`` of a support vector machine: the objective is ``C *
-        sum(losses) + penalty`` divided by C, so the domain of the dual variables does
-        not depend on C.
-    p : float, default=2.0
-        Exponent of the norm of the kernel weights, in [1, inf].
-
-    Raises
-    ------
-    ValueError
-        If alpha is not positive and finite, or p is below 1 or not a number.
-
-    References
-    ----------
-    .. [1] Kloft, Brefeld, Sonnenburg, Laskov, Müller, Zien (2009). Efficient and
-       accurate lp-norm multiple kernel learning. NIPS 22, 997-1005.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> penalty = SquaredBlockNorm(alpha=1.0, p=1.0)
-    >>> penalty.value(np.array([3.0, 1.0]))
-    8.0
-    >>> penalty.kernel_weights(np.array([3.0, 1.0]))
-    array([0.75, 0.25])
+    theta are kernel weights; `p` in [1, inf] is the exponent of their norm. With p = 1
+    the solution is sparse; with p = inf all kernels have weight one. `alpha` is ``1 /
+    C`` of a support vector machine with the objective ``C * sum(losses) + penalty``.
     """
+
+    # Kloft, Brefeld, Sonnenburg, Laskov, Müller, Zien (2009). Efficient and accurate
+    # lp-norm multiple kernel learning. NIPS 22, 997-1005. Dividing by C makes the
+    # domain of the dual variables independent of C.
 
     p: float = 2.0
 
@@ -68,12 +43,12 @@ class SquaredBlockNorm(Strength):
         return 1.0 / (1.0 - 1.0 / self.p) if self.p > 1.0 else np.inf
 
     def value(self, norms: Array) -> float:
-        """Return the penalty."""
+        """Return the penalty at the block norms."""
         return 0.5 * self.alpha * p_norm(norms, self.q) ** 2
 
     def conjugate(self, dual_norms: Array, at: Array) -> float:
-        """Return the squared 2p/(p-1)-norm of the dual norms over 2 alpha."""
-        # Eq. (9) of [1]_: the squares in the exponent dual to p.
+        """Return the squared 2p/(p-1)-norm of the dual norms, divided by 2 alpha."""
+        # Eq. (9) of Kloft et al. (2009): the squares in the exponent dual to p.
         return p_norm(dual_norms, 2.0 * self.conjugate_p) ** 2 / (2.0 * self.alpha)
 
     def feasible_scale(self, dual_norms: Array) -> float:
@@ -81,36 +56,24 @@ class SquaredBlockNorm(Strength):
         return 1.0
 
     def kernel_weights(self, norms: Array) -> Array:
-        r"""Return the minimizing theta in closed form; its p-norm is one.
-
-        .. math:: \theta_m = \|f_m\|^{2/(p+1)} \Big/
-            \Bigl( \sum_k \|f_k\|^{2p/(p+1)} \Bigr)^{1/p}
-
-        Blocks with norm zero get weight zero, even if all norms are zero.
-        """
+        """Return the minimizing weights theta, of p-norm one; zero for zero norms."""
+        # theta_m = ||f_m||^(2/(p+1)) / (sum_k ||f_k||^(2p/(p+1)))^(1/p).
         return unit_weights(norms, 2.0 / (self.p + 1.0), self.p)
 
     def responding_weights(self, forms: Array) -> Array:
-        r"""Return the theta that maximizes theta^T forms with a p-norm of at most one.
+        """Return the weights theta of p-norm one that maximize theta^T forms.
 
-        At the optimum these are the kernel weights, with `forms` the quadratic forms
-        rho^T K_m rho of the dual variable.
-
-        .. math:: \theta_m \propto (\rho^\top K_m \rho)^{1/(p-1)}
-
-        With p = 1 the largest form gets all weight.
+        `forms` are the quadratic forms a^T K_m a of a dual point a, (n_kernels,). At
+        the optimum, these weights are the kernel weights.
         """
+        # theta_m is proportional to (a^T K_m a)^(1/(p-1)); with p = 1 the largest form
+        # gets all.
         exponent = 1.0 / (self.p - 1.0) if self.p > 1.0 else np.inf
         return unit_weights(forms, exponent, self.p)
 
 
 def p_norm(x: Array, p: float) -> float:
-    """Return the p-norm of nonnegative numbers, without overflow for any p.
-
-    >>> import numpy as np
-    >>> round(p_norm(np.array([1e200, 1e200]), 1000.0) / 1e200, 6)
-    1.000693
-    """
+    """Return the p-norm of nonnegative numbers, without overflow for any p."""
     if p == 1.0:
         return float(x.sum())
     largest = float(x.max(initial=0.0))

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from multikernel._typing import Array, Indices, Mask
 
 Node = Hashable
-"""Key of a node. Keys are not numbers: a grid of 5^32 nodes is never enumerated."""
+"""Key of a node. Grids of 5^32 nodes are never enumerated, so keys are not numbers."""
 
 
 Evidence = Callable[[Sequence[Any]], Array]
@@ -18,7 +18,11 @@ Evidence = Callable[[Sequence[Any]], Array]
 
 
 class GraphSamples(Protocol):
-    """The features and quadratic forms of a fitted graph on samples."""
+    """A fitted graph on samples, with the features and quadratic forms of its nodes.
+
+    The kernel matrix of a node v is K_v = Z Z^T plus a diagonal residual, with features
+    Z.
+    """
 
     @property
     def graph(self) -> "FittedGraph":
@@ -32,46 +36,31 @@ class GraphSamples(Protocol):
         """Return landmarks for the features of a node, or None if it needs none."""
 
     def features(self, node: Any, basis: Any = None) -> Array:
-        """Return features Z, (n_samples, n_columns); K_v is Z Z^T plus a residual."""
+        """Return the features Z of a node, shape (n_samples, n_columns)."""
 
     def residual(self, node: Any, basis: Any = None) -> Array | None:
         """Return the diagonal of K_v - Z Z^T with features Z, or None if it is zero."""
 
     def form(self, node: Any, dual: Array) -> float:
-        """Return a^T K_v a for the dual vector a and the node's kernel matrix K_v."""
+        """Return the quadratic form a^T K_v a of the dual vector a and node v."""
 
     def descendant_forms(
         self, nodes: Sequence[Any], dual: Array
     ) -> tuple[Array, Array]:
-        r"""Return each node's weighted sum of quadratic forms over its descendants.
+        r"""Return two weighted sums over each node t's descendants D(t), (n_nodes,).
 
-        D(t) are the descendants of t, and A(w) the ancestors of w, both with the node
-        itself; d_v are the weights of the nodes.
-
-        Parameters
-        ----------
-        nodes : sequence of nodes
-            The nodes t.
-        dual : ndarray of shape (n_samples,)
-            The vector a.
-
-        Returns
-        -------
-        forms : ndarray of shape (n_nodes,)
-            :math:`\sum_{w \in D(t)} a^T K_w a / (\sum_{v \in A(w) \cap D(t)} d_v)^2`,
-            or upper bounds on it.
-        noise : ndarray of shape (n_nodes,)
-            The same sums with K_w replaced by its diagonal: the expected forms if the
-            entries of a get random signs.
+        :math:`\sum_{w \in D(t)} a^T K_w a / (\sum_{v \in A(w) \cap D(t)} d_v)^2` or a
+        bound from above, with ancestors A(w); and the same sum with only the diagonal
+        of K_w.
         """
+        # The second sum is the expected first one if the entries of a get random signs.
 
     def evidence(self, dual: Array, ceiling: float) -> Evidence:
         """Return a function of nodes that returns -log of p-value bounds.
 
-        This evidence is minus the logarithm of a bound on the probability that noise
-        alone gives some descendant w a form a^T K_w a as large as observed. Only
-        descendants with a^T K_w a / d_w^2 above `ceiling` are considered. Nodes without
-        such descendants have evidence minus infinity.
+        The bounds are on the probability that noise gives some descendant w of a node
+        as large a form a^T K_w a. Only descendants with a^T K_w a / d_w^2 > `ceiling`
+        count; nodes without such descendants get -inf.
         """
 
     def take(self, rows: Indices) -> "GraphSamples":
@@ -79,7 +68,10 @@ class GraphSamples(Protocol):
 
 
 class FittedGraph(Protocol):
-    """A graph fitted to samples, from which it has learned landmarks, for example."""
+    """A graph of kernels after learning, for example, landmarks from samples.
+
+    Descendants and ancestors of a node include the node itself.
+    """
 
     @property
     def n_features(self) -> int:
@@ -101,33 +93,25 @@ class FittedGraph(Protocol):
         """Return a readable name of a node, made from the names of the columns."""
 
     def degrees(self, node: Any) -> tuple[int, ...]:
-        """Return the degrees of the node's factors, decreasing."""
+        """Return the degrees of the node's factors, largest first."""
 
     def width(self, node: Any) -> int:
         """Return the number of features of the node if no landmarks are used."""
 
     def sample(self, X: Array) -> GraphSamples:
-        """Return the graph on samples."""
+        """Return the graph on samples X, shape (n_samples, n_features)."""
 
 
 @runtime_checkable
 class KernelGraph(Protocol):
-    """A graph of kernels as defined by the user, before it is fitted to samples."""
+    """A directed acyclic graph of kernels, before it is fitted to samples."""
 
     def bind(self, X: Array) -> FittedGraph:
-        """Return the graph fitted to samples."""
+        """Return the graph fitted to samples X, shape (n_samples, n_features)."""
 
 
 def hull(graph: FittedGraph, nodes: Iterable[Node]) -> set[Node]:
-    """Return the union of the ancestors of some nodes.
-
-    Parameters
-    ----------
-    graph : FittedGraph
-        The graph.
-    nodes : iterable of nodes
-        Any nodes.
-    """
+    """Return the union of the ancestors of some nodes, including these nodes."""
     closed: set[Node] = set()
     waiting = list(nodes)
     while waiting:
@@ -139,19 +123,7 @@ def hull(graph: FittedGraph, nodes: Iterable[Node]) -> set[Node]:
 
 
 def descendants(graph: FittedGraph, node: Node) -> Iterator[Node]:
-    """Yield the descendants of a node in breadth-first order, including the node.
-
-    Parameters
-    ----------
-    graph : FittedGraph
-        The graph; a grid may have too many descendants to exhaust.
-    node : node
-        Any node.
-
-    Yields
-    ------
-    node : node
-    """
+    """Yield a node and its descendants in breadth-first order."""
     level, seen = [node], {node}
     while level:
         yield from level
@@ -203,7 +175,7 @@ class KnownNodes:
         return np.array(result, dtype=np.intp)
 
     def ask(self, nodes: Indices) -> Indices:
-        """Store the weights, widths and kinds of nodes; return the same nodes."""
+        """Store weights, widths and kinds of numbered nodes; return their numbers."""
         graph, kinds = self.graph, self._kinds
         for k in nodes[self.kinds[nodes] < 0].tolist():
             node = self.keys[k]
@@ -213,7 +185,7 @@ class KnownNodes:
         return nodes
 
     def children(self, nodes: Indices) -> Indices:
-        """Return the children of numbered nodes, as numbers, concatenated."""
+        """Return the numbers of the children of numbered nodes, concatenated."""
         new = [k for k in nodes.tolist() if k not in self._children]
         if new:
             children = [dict.fromkeys(self.graph.children(self.keys[k])) for k in new]

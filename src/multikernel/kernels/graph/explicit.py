@@ -15,33 +15,11 @@ from multikernel.kernels.graph.levels import known_by_landmarks
 
 
 class DictionaryGraph:
-    """Any directed acyclic graph of kernels, for example a tree of feature groups.
+    """Any directed acyclic graph of kernels, for example a tree of groups of features.
 
-    Parameters
-    ----------
-    kernels : mapping of str to Kernel
-        Kernel of every node, by node name.
-    edges : iterable of (str, str), default=()
-        Pairs (parent, child). Without edges, this is plain MKL with a squared penalty.
-    weights : mapping of str to float, or float, default=1.0
-        Weights d_v of the nodes.
-
-    Raises
-    ------
-    ValueError
-        If there is no kernel, an edge names an unknown node, edges form a cycle, or a
-        weight is missing or not positive.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from multikernel.kernels import ColumnKernel, LinearKernel
-    >>> from multikernel.kernels.graph import DictionaryGraph, hull
-    >>> one, two = (ColumnKernel(LinearKernel(), k) for k in (0, 1))
-    >>> kernels = {"both": LinearKernel(), "first": one, "second": two}
-    >>> tree = DictionaryGraph(kernels, [("both", "first"), ("both", "second")])
-    >>> sorted(hull(tree.bind(np.eye(2)), ["second"]))
-    ['both', 'second']
+    `kernels` maps node names to kernels, and `edges` are pairs (parent, child) of
+    names; without edges, this is plain MKL with a squared penalty. `weights` are the
+    positive weights of the nodes in the penalty, by name or one for all.
     """
 
     def __init__(
@@ -78,13 +56,7 @@ class DictionaryGraph:
         return f"DictionaryGraph({len(self.kernels)} kernels, {len(self.edges)} edges)"
 
     def bind(self, X: Array) -> "FittedDictionary":
-        """Return the graph with landmarks for the features of every kernel.
-
-        Parameters
-        ----------
-        X : ndarray of shape (n_samples, n_features)
-            Samples.
-        """
+        """Return the graph with landmarks for the features of each kernel."""
         samples = check_inputs("DictionaryGraph", X)
         factors = [known_by_landmarks(self.kernels[v], samples) for v in self._order]
         pairs = [[self._order.index(name) for name in edge] for edge in self.edges]
@@ -129,7 +101,7 @@ class FittedDictionary:
     n_features: int
 
     def _place(self, node: str) -> int:
-        """Return the position of a node."""
+        """Return the position of a node in `names`."""
         return self.names.index(node)
 
     @cached_property
@@ -178,7 +150,7 @@ class FittedDictionary:
         return np.asarray(1.0 / np.where(inside > 0.0, sums, np.inf) ** 2)
 
     def width(self, node: str) -> int:
-        """Return the number of landmarks."""
+        """Return the number of features of a node."""
         return int(self.mixings[self._place(node)].shape[1])
 
     def sample(self, X: Array) -> "DictionarySamples":
@@ -235,7 +207,7 @@ class DictionarySamples:
     def descendant_forms(
         self, nodes: Sequence[str], dual: Array
     ) -> tuple[Array, Array]:
-        """Return descendant sums of quadratic forms, and the means for random signs."""
+        """Return the sums that `GraphSamples.descendant_forms` defines."""
         nodes_of_graph = self.graph.names
         shares = np.array([self.graph.shares(node) for node in nodes])
         shares = shares.reshape(len(nodes), len(nodes_of_graph))

@@ -22,20 +22,11 @@ GridNode = tuple[tuple[int, int], ...]
 
 @dataclass(frozen=True)
 class DirectedGrid(ABC):
-    r"""Base class of grids with weights :math:`d_v = \beta^s`, s = sum of v's levels.
+    """Base class of grids, whose nodes choose a level for each input.
 
-    Parameters
-    ----------
-    weight_base : float, default=4.0
-        Factor beta of the weight per level. A certificate requires weights that grow
-        faster than the kernels.
-    root_weight : float, default=0.1
-        Weight of the root.
-
-    Raises
-    ------
-    ValueError
-        If a weight is not positive.
+    Subclasses provide `_levels(x)`, the levels of an input with values x. The root has
+    the weight `root_weight`, other nodes `weight_base` to the power of the sum of their
+    levels. For a certificate, weights must grow faster than the kernels.
     """
 
     _style: ClassVar[str] = "{name}[{level}]"
@@ -50,20 +41,14 @@ class DirectedGrid(ABC):
         check_parameter(owner, "root_weight", self.root_weight, POSITIVE)
 
     def bind(self, X: Array) -> "FittedGrid":
-        """Return the grid with the levels of every input.
-
-        Parameters
-        ----------
-        X : ndarray of shape (n_samples, n_features)
-            Samples with standardized columns.
-        """
+        """Return the grid with the levels of each standardized column of X."""
         samples = check_inputs(type(self).__name__, X)
         levels = tuple(self._levels(column) for column in samples.T)
         return FittedGrid(levels, self.weight_base, self.root_weight, self._style)
 
     @abstractmethod
     def _levels(self, x: Array) -> Levels:
-        """Return the levels of an input with these values."""
+        """Return the levels of an input whose values on the samples are x."""
 
 
 # The nodes v of {0, ..., q}^d have K_v = K_{1,v_1} o ... o K_{d,v_d} (entrywise).
@@ -171,7 +156,7 @@ class FittedGrid:
         return width
 
     def shares(self, i: int, start: int) -> Array:
-        """Return the features' factors in a descendant sum from a level of input i."""
+        """Return input i's feature factors in a descendant sum from level `start`."""
         sizes = self.levels[i].sizes
         # Features of level w get 1 / (beta^start + ... + beta^w)^2, with beta =
         # weight_base.

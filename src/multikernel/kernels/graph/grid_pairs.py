@@ -11,9 +11,9 @@ if TYPE_CHECKING:
     from multikernel.kernels.graph.grid import GridNode
     from multikernel.kernels.graph.grid_samples import GridSamples
 
+# 1024 features are 256 inputs of a PolynomialGrid(4).
 MOST = 1024
-"""Largest number of features for which pairs are computed, 256 inputs of a
-PolynomialGrid(4)."""
+"""Largest number of features for which pairs are computed."""
 
 
 def evidence_of_pairs(samples: "GridSamples", dual: Array, ceiling: float) -> Evidence:
@@ -65,7 +65,7 @@ def _evidence_of_all(samples: "GridSamples", dual: Array, ceiling: float) -> Arr
 
 
 def pair_forms(samples: "GridSamples", dual: Array) -> tuple[Array, Array]:
-    """Return forms of nodes of at most two inputs, and their means for random signs."""
+    """Return a^T K a of nodes of up to two inputs, and the means for random signs."""
     # Row and column 0 mean no input; the next ones are the levels above zero. Entries
     # for two levels of the same input are meaningless. Centered features exclude
     # ancestors from products.
@@ -79,7 +79,7 @@ def pair_forms(samples: "GridSamples", dual: Array) -> tuple[Array, Array]:
 
 
 def level_features(samples: "GridSamples") -> tuple[Array, Array, Indices, Array]:
-    """Return centered features of levels above zero, squares, starts, and the root."""
+    """Return centered features by level, their squares, level starts and the root."""
     sizes, blocks = [1], [np.ones((samples.n_samples, 1))]
     root = np.ones(samples.n_samples)
     for z, levels in zip(samples.columns, samples.graph.levels, strict=True):

@@ -27,15 +27,12 @@ class PolynomialGrid(DirectedGrid):
     Parameters
     ----------
     degree : int, default=4
-        Largest power q of an input.
-    weight_base : float, default=4.0
-        Factor of a node's weight per degree.
-    root_weight : float, default=0.1
-        Weight of the constant.
+        Largest power q of an input, 1 to 20.
+    weight_base, root_weight : float, default=4.0, 0.1
+        Factor of a node's weight per degree, and weight of the constant.
     extrapolation : {"constant", "continue"}, default="constant"
-        Values of monomials outside the range of the training inputs: constant, or
-        continued as in the paper. Continued powers of distant values can make
-        predictions arbitrarily large.
+        Values of monomials outside the range of the training inputs. Continued powers
+        of distant values can make predictions arbitrarily large.
 
     Examples
     --------
@@ -46,16 +43,6 @@ class PolynomialGrid(DirectedGrid):
     True
     >>> grid.name(((2, 2), (6, 1)))
     'x3^2 * x7'
-
-    Outside the range of the training inputs, monomials are constant by default:
-
-    >>> train, new = np.array([[-1.0], [2.0]]), np.array([[2.0], [100.0]])
-    >>> square = ((0, 2),)
-    >>> PolynomialGrid(2).bind(train).sample(new).features(square).tolist()
-    [[4.0], [4.0]]
-    >>> grid = PolynomialGrid(2, extrapolation="continue").bind(train)
-    >>> grid.sample(new).features(square).tolist()
-    [[4.0], [10000.0]]
     """
 
     _style: ClassVar[str] = "{name}^{level}"
@@ -81,29 +68,26 @@ class PolynomialGrid(DirectedGrid):
 class HermiteGrid(DirectedGrid):
     r"""Hermite functions of the kernel :math:`e^{-b \|x - x'\|^2}`, and the remainder.
 
-    The first levels of an input are one function each; the last is the rest of its
-    Gaussian kernel, so that all levels sum to the kernel.
+    The levels of an input are one function each, except for the last level: the
+    remainder, with which all levels sum to the input's Gaussian kernel.
 
     Parameters
     ----------
     n_components : int, default=9
-        Number of levels of an input, including the remainder.
+        Number of levels of an input, including the remainder, 2 to 50.
     sigma : float, default=1.0
         Standard deviation of the inputs.
     bandwidth : float, default=0.05
-        The factor b.
-    weight_base : float, default=0.5
-        Factor of a node's weight per level.
-    root_weight : float, default=0.1
-        Weight of the root.
+        Factor b.
+    weight_base, root_weight : float, default=0.5, 0.1
+        Factor of a node's weight per level, and weight of the root.
 
     Examples
     --------
     >>> import numpy as np
     >>> from multikernel.kernels.graph import HermiteGrid
     >>> X = np.random.default_rng(0).standard_normal((50, 3))
-    >>> grid = HermiteGrid(5, bandwidth=0.3).bind(X)
-    >>> grid.name(((0, 2), (2, 4)))
+    >>> HermiteGrid(5, bandwidth=0.3).bind(X).name(((0, 2), (2, 4)))
     'x1[2] * x3[rest]'
     """
 
@@ -131,14 +115,7 @@ class HermiteGrid(DirectedGrid):
 class AnovaGrid(DirectedGrid):
     r"""All subsets of inputs: the kernel :math:`\prod_i (1 + k(x_i, x'_i))`.
 
-    Parameters
-    ----------
-    kernel : Kernel or None, default=None
-        Kernel k on one input. None is a Gaussian of width one.
-    weight_base : float, default=4.0
-        Factor of a node's weight per input.
-    root_weight : float, default=0.1
-        Weight of the constant.
+    `kernel` is k, on one input; None is a Gaussian of width one.
     """
 
     _style: ClassVar[str] = "{name}"
@@ -160,20 +137,10 @@ class AnovaGrid(DirectedGrid):
 class EmpiricalGrid(DirectedGrid):
     """Kernel principal components of each input, and the remainder.
 
-    The levels are eigenvectors of each input's kernel matrix on the samples, by
-    decreasing eigenvalue. For Gaussian inputs, `HermiteGrid` has these functions in
-    closed form.
-
-    Parameters
-    ----------
-    kernel : Kernel or None, default=None
-        Kernel on one input. None is ``exp(-0.05 (x - x')^2)``.
-    n_components : int, default=9
-        Number of levels of an input, including the remainder.
-    weight_base : float, default=0.5
-        Factor of a node's weight per level.
-    root_weight : float, default=0.1
-        Weight of the root.
+    Each input has `n_components` levels, 2 to 50: eigenvectors of its kernel matrix on
+    the samples, by decreasing eigenvalue, and the remainder. `kernel` is on one input;
+    None is ``exp(-0.05 (x - x')^2)``. For Gaussian inputs, `HermiteGrid` has closed
+    forms.
     """
 
     kernel: Any = None

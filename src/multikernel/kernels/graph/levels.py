@@ -16,7 +16,7 @@ DEGREE = Number(0, 1000, integer=True)
 
 
 class Levels(Protocol):
-    """The levels 0, ..., q of one input."""
+    """A decomposition of a one-dimensional kernel into levels 0, ..., q."""
 
     # The kernel of level l is z_l(x)^T z_l(x') with the features z_l: one for powers
     # and Hermite functions, several for remainders and users' kernels.
@@ -100,7 +100,7 @@ class HermiteRest:
         return np.asarray(gaussian - parts[0] @ parts[1].T)
 
     def diag(self, X: Array) -> Array:
-        """Return the diagonal."""
+        """Return k(x, x) for every row, shape (n_samples,)."""
         functions = hermite_functions(
             X[:, 0], self.n_functions, self.sigma, self.bandwidth
         )

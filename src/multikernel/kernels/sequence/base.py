@@ -30,8 +30,10 @@ BLOCK_ROWS = 64
 class SequenceKernel(ABC):
     """Base class of kernels on strings.
 
-    Subclasses convert sequences to a representation and compare representations. A
-    table with one column of strings needs no `ColumnKernel`.
+    Subclasses provide `alphabet`, `cosine` (whether to scale to k(x, x) = 1), `name`,
+    and the methods `represent`, `compare` and `squared_norms`. Optionally, `factor`
+    returns features, and `check` raises for sequences that the kernel does not support.
+    A table with a single column of strings needs no `ColumnKernel`.
     """
 
     alphabet: str | Alphabet
@@ -44,7 +46,7 @@ class SequenceKernel(ABC):
 
     @abstractmethod
     def represent(self, sequences: Sequences) -> Any:
-        """Return the representation of sequences."""
+        """Return a representation of sequences, which `compare` accepts."""
 
     @abstractmethod
     def compare(self, rows: Any, cols: Any) -> Array:
@@ -120,24 +122,8 @@ END = AnyOf((Number(integer=True), NOTHING))
 class WindowKernel(SequenceKernel):
     """A sequence kernel on a part of each sequence.
 
-    Parameters
-    ----------
-    kernel : SequenceKernel
-        The kernel on the part.
-    start, stop : int or None, default=None
-        Bounds of the part, as in Python slices; negative numbers count from the end.
-    label : str, optional
-        Text in the brackets of the name. Default: the bounds.
-
-    Examples
-    --------
-    >>> from multikernel.kernels.sequence import SpectrumKernel, WindowKernel
-    >>> promoter = WindowKernel(SpectrumKernel(3), 0, 60, "promoter")
-    >>> promoter.name
-    'spectrum(k=3)[promoter]'
-    >>> WindowKernel(SpectrumKernel(1), -2)(["AAGT", "CCGT"]).round(3)
-    array([[1., 1.],
-           [1., 1.]])
+    `start` and `stop` bound the part as in Python slices; negative numbers count from
+    the end. `label` is the text in the brackets of the name, by default the bounds.
     """
 
     kernel: SequenceKernel
@@ -199,40 +185,12 @@ def expect_function(value: object) -> str | None:
 
 @dataclass(frozen=True)
 class StringKernel(SequenceKernel):
-    """A kernel on a column of strings, from a function of two strings.
+    """A kernel on a column of strings, from a symmetric function of two strings.
 
-    The function is called for every pair: n (n + 1) / 2 calls for n strings. A subclass
-    of `SequenceKernel` can compare all strings at once.
-
-    Parameters
-    ----------
-    function : callable
-        Called as ``function(a, b, **parameters)`` with two strings; returns a number.
-        It must be symmetric and positive semidefinite. Model files store its import
-        path, which must be trusted when loading.
-    parameters : mapping, default={}
-        Keyword arguments of the function.
-    cosine : bool, default=False
-        Whether to divide k(s, t) by the square root of k(s, s) k(t, t), so that long
-        strings do not dominate.
-
-    Raises
-    ------
-    ValueError
-        If `function` is not callable, or `cosine` is not a boolean.
-
-    See Also
-    --------
-    multikernel.kernels.FunctionKernel : Kernels from functions of numeric rows.
-
-    Examples
-    --------
-    >>> from multikernel.kernels.sequence import StringKernel
-    >>> def shared_letters(a, b):
-    ...     return len(set(a) & set(b))
-    >>> StringKernel(shared_letters)(["GATT", "TACA"])
-    array([[3., 2.],
-           [2., 3.]])
+    ``function(a, b, **parameters)`` is called for every pair and must be positive
+    semidefinite. Model files store its import path, which must be trusted when loading.
+    With `cosine`, k(s, t) is divided by sqrt(k(s, s) k(t, t)). Subclasses of
+    `SequenceKernel` can compare all strings at once.
     """
 
     function: Callable[..., float]

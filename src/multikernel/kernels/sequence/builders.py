@@ -36,19 +36,8 @@ def per_window(
 ) -> ListDictionary:
     """Return sequence kernels on named parts of each sequence.
 
-    Parameters
-    ----------
-    windows : mapping from str to (start, stop)
-        Start and stop of each part, as in `WindowKernel`.
-    kernels : SequenceKernel or sequence of them
-        Kernels for every part.
-
-    Examples
-    --------
-    >>> from multikernel.kernels.sequence import SpectrumKernel, per_window
-    >>> parts = {"promoter": (0, 60), "first exon": (60, None)}
-    >>> [kernel.name for kernel in per_window(parts, SpectrumKernel(4))]
-    ['spectrum(k=4)[promoter]', 'spectrum(k=4)[first exon]']
+    `windows` maps names to (start, stop) as in `WindowKernel`; each part gets all
+    `kernels`.
     """
     expected = InstanceOf(Mapping, "a mapping from names to (start, stop)")
     check_parameter("per_window", "windows", windows, expected)
@@ -69,32 +58,11 @@ def motif_dictionary(
     sigma: float = 0.5,
     alphabet: str | Alphabet = "protein",
 ) -> ListDictionary:
-    """Return the 64 motif kernels of Ong and Zien on proteins [1]_.
+    """Return the 64 motif kernels on proteins of Ong and Zien (2008).
 
-    There are 16 patterns of at most five letters, each on four sections: the whole
-    protein, its first 15, first 60 and last 15 residues.
-
-    Parameters
-    ----------
-    compare_by : {"linear", "intersection", "jensen_shannon"}, default="jensen_shannon"
-        Comparison of histograms, as in `MotifKernel`.
-    sigma : float, default=0.5
-        Width of the Gaussian, as in `MotifKernel`.
-    alphabet : str or Alphabet, default="protein"
-        The letters.
-
-    References
-    ----------
-    .. [1] Ong, C. S. and Zien, A. (2008). An automated combination of kernels for
-       predicting protein subcellular localization. Workshop on Algorithms in
-       Bioinformatics, 186-197. https://doi.org/10.1007/978-3-540-87361-7_16
-
-    Examples
-    --------
-    >>> from multikernel.kernels.sequence import motif_dictionary
-    >>> dictionary = motif_dictionary("linear")
-    >>> len(dictionary), dictionary[1].name, dictionary[63].name
-    (64, 'motif(xx, linear)[whole]', 'motif(xxxxx, linear)[last 15]')
+    These are 16 patterns of at most five letters, each on four sections: the whole
+    protein, its first 15, first 60 and last 15 residues. Arguments are as in
+    `MotifKernel`.
     """
     kernels = [
         MotifKernel(pattern, compare_by, sigma, alphabet)
@@ -124,9 +92,8 @@ def dna_dictionary(
     Examples
     --------
     >>> from multikernel.kernels.sequence import dna_dictionary
-    >>> [kernel.name for kernel in dna_dictionary(spectra=[4])]
-    ['weighted_degree(degree=20)', 'spectrum(k=4)', 'profile(twist)', \
-'profile(stacking)']
+    >>> [kernel.name for kernel in dna_dictionary(spectra=[4])][:3]
+    ['weighted_degree(degree=20)', 'spectrum(k=4)', 'profile(twist)']
     """
     return ListDictionary(
         [
@@ -138,13 +105,14 @@ def dna_dictionary(
     )
 
 
+# Short words such as MARRIED may also contain only letters of amino acids.
 LEAST_LETTERS = 20
-"""Minimum length of a sequence; short words such as MARRIED may also contain only
-letters of amino acids."""
+"""Minimum length of a sequence."""
 
+# These settings have the best AUC on promoters of E. coli and splice sites of C.
+# elegans, 0.953 and 0.981 (with the spectrum alone 0.937 and 0.686).
 WORD, DEGREE, SHIFT = 3, 5, 2
-"""Settings with the best AUC on promoters of E. coli and splice sites of C. elegans,
-0.953 and 0.981 (with the spectrum alone 0.937 and 0.686)."""
+"""Word length, degree and shift of the default kernels on sequences."""
 
 
 def sequence_dictionary(
@@ -158,15 +126,14 @@ def sequence_dictionary(
     Parameters
     ----------
     sequences : sequence or array of str
-        Training sequences. Their letters determine the alphabet: "dna", "rna" or
-        "protein", the first that contains all of them.
+        Training sequences.
     alphabet : str or Alphabet, optional
-        The alphabet, if known. Pass it if the texts are certainly sequences.
+        Default: the first of "dna", "rna" and "protein" that contains all letters.
 
     Raises
     ------
     ValueError
-        If `alphabet` is None and the texts may not be sequences. Such texts have other
+        If `alphabet` is None and the texts may not be sequences: they have other
         letters, fewer than 20 letters or ambiguous bases, or at most half of them
         differ.
 

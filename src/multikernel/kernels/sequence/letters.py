@@ -1,8 +1,4 @@
-"""Sequences as bytes and as packed numbers, and alphabets.
-
-Samples are rows of float64 numbers in this library. A column of sequences therefore
-becomes numeric columns of six letters each, which float64 represents exactly.
-"""
+"""Sequences as bytes and as packed numbers, and alphabets."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -127,9 +123,9 @@ def from_texts(values: Iterable[Any], where: str = "") -> Sequences:
 
 
 def pack(sequences: Sequences) -> Array:
-    """Return sequences as rows of numbers of six letters, (n_sequences, n_numbers)."""
-    # Letter t of a number is its digit t in base 256. Letters are nonzero bytes, so
-    # zeros can pad the end.
+    """Return sequences as rows of numbers, each of six letters."""
+    # Samples are rows of float64 numbers. Letter t of a number is its digit t in base
+    # 256. Letters are nonzero bytes, so zeros can pad the end.
     width = max(1, -(-int(sequences.lengths.max(initial=0)) // PACKED))
     digits = np.zeros((sequences.number, width, 8), dtype=np.uint8)
     padded = sequences.padded(width * PACKED, 0)
@@ -166,20 +162,14 @@ class Alphabet:
     Parameters
     ----------
     letters : str
-        The letters, or the name "dna" (ACGT), "rna" (ACGU) or "protein" (the twenty
-        amino acids).
+        From 1 to 254 different Latin-1 letters, or "dna" (ACGT), "rna" (ACGU) or
+        "protein" (the twenty amino acids).
     unknown : {"error", "skip"}, default="error"
         Treatment of letters outside the alphabet: raise an error, or skip all words
         that contain them.
     lower : {"error", "upper"}, default="error"
         Treatment of lower-case letters if the alphabet is upper case: as unknown
         letters, or as upper case. Genomes mark repeats by lower case.
-
-    Raises
-    ------
-    ValueError
-        If there are no letters or more than 254, a letter occurs twice or is beyond
-        Latin-1.
 
     Examples
     --------
@@ -241,18 +231,7 @@ class Alphabet:
         return {k: v for k, v in vars(self).items() if k != "table"}
 
     def encode(self, sequences: Sequences) -> Sequences:
-        """Return the codes of letters: 0 to `size` - 1, or 255 if unknown.
-
-        Parameters
-        ----------
-        sequences : Sequences
-            Sequences of bytes.
-
-        Raises
-        ------
-        ValueError
-            If a letter is not in the alphabet and `unknown` is "error".
-        """
+        """Return letter codes from 0; other letters are 255, or raise ValueError."""
         codes = self.table[sequences.letters]
         if self.unknown == "error":
             unknown = np.flatnonzero(codes == UNKNOWN)

@@ -42,7 +42,7 @@ TERMS: Mapping[str, Callable[[Array, Array], Array]] = {
 def _common_motif_sums(
     rows: csr_array, cols: csr_array, term: Callable[[Array, Array], Array]
 ) -> Array:
-    """Return the sums of a symmetric function of the shares of common motifs."""
+    """Return, for all pairs, sums of `term` over the shares of common motifs."""
     A, B = shared_words(rows, cols)
     postings = B.tocsc()
     starts, ends = postings.indptr[:-1].astype(np.intp), postings.indptr[1:]
@@ -64,47 +64,20 @@ def _common_motif_sums(
 
 @dataclass(frozen=True)
 class MotifKernel(SequenceKernel):
-    r"""A kernel on histograms of the motifs of one pattern [1]_.
+    """A kernel on histograms of the motifs of one pattern (Ong and Zien 2008).
 
-    A motif consists of the letters of a window at the positions that the pattern
-    selects. The histogram p of a sequence contains the share of each motif among all
-    windows.
-
-    - "linear": :math:`\sum_u p_u p'_u`;
-    - "intersection": :math:`\sum_u \min(p_u, p'_u)`;
-    - "jensen_shannon": :math:`\exp(-\mathrm{JS}(p, p') / (2 \sigma^2))`, the Gaussian
-      kernel of the metric :math:`\sqrt{\mathrm{JS}}` [2]_, with :math:`\mathrm{JS} =
-      H(\frac{p + p'}{2}) - \frac{1}{2} (H(p) + H(p'))` in nats, between zero and log 2.
-
-    Parameters
-    ----------
-    pattern : str
-        ``x`` for selected positions, ``.`` for ignored positions: ``"x..x"`` selects
-        two letters three apart. It begins and ends with ``x``.
-    compare_by : {"linear", "intersection", "jensen_shannon"}, default="jensen_shannon"
-        Comparison of histograms.
-    sigma : float, default=0.5
-        Width for "jensen_shannon"; the largest distance is sqrt(log 2) = 0.83.
-    alphabet : str or Alphabet, default="protein"
-        The letters.
-    cosine : bool, default=True
-        Whether to divide by :math:`\sqrt{k(x, x) k(x', x')}`.
-
-    References
-    ----------
-    .. [1] Ong, C. S. and Zien, A. (2008). An automated combination of kernels for
-       predicting protein subcellular localization. Workshop on Algorithms in
-       Bioinformatics, 186-197. https://doi.org/10.1007/978-3-540-87361-7_16
-    .. [2] Fuglede, B. and Topsoe, F. (2004). Jensen-Shannon divergence and Hilbert
-       space embedding. International Symposium on Information Theory, 31.
-
-    Examples
-    --------
-    >>> from multikernel.kernels.sequence import MotifKernel
-    >>> MotifKernel("x.x", "intersection")(["ACADA", "AAAA"]).round(3)
-    array([[1.   , 0.667],
-           [0.667, 1.   ]])
+    A motif is the letters of a window at the positions marked ``x`` in `pattern`; ``.``
+    marks ignored positions. A histogram contains the share of each motif among all
+    windows. `compare_by` is "linear" (sum of products), "intersection" (sum of minima),
+    or "jensen_shannon" (Gaussian of width `sigma` on the metric).
     """
+
+    # "jensen_shannon" is exp(-JS(p, q) / (2 sigma^2)) with JS = H((p + q) / 2) - (H(p)
+    # + H(q)) / 2 in nats, at most log 2. sqrt(JS) is a metric: Fuglede and Topsoe
+    # (2004). Jensen-Shannon divergence and Hilbert space embedding. ISIT, 31. Ong, C.
+    # S. and Zien, A. (2008). An automated combination of kernels for predicting protein
+    # subcellular localization. WABI, 186-197.
+    # https://doi.org/10.1007/978-3-540-87361-7_16
 
     pattern: str
     compare_by: str = "jensen_shannon"
@@ -139,7 +112,7 @@ class MotifKernel(SequenceKernel):
         return np.flatnonzero([letter == "x" for letter in self.pattern])
 
     def represent(self, sequences: Sequences) -> csr_array:
-        """Return the counts of all motifs."""
+        """Return the counts of all motifs, shape (n_sequences, n_motifs)."""
         size = find_alphabet(self.alphabet).size
         return count_words(self.encode(sequences), self.offsets, size)
 
@@ -187,23 +160,7 @@ def _histograms(counts: csr_array) -> csr_array:
 
 
 def motif_patterns(longest: int = 5) -> tuple[str, ...]:
-    """Return all patterns of at most `longest` letters.
-
-    Parameters
-    ----------
-    longest : int, default=5
-        Length of the longest pattern; five in Ong and Zien (2008).
-
-    Returns
-    -------
-    patterns : tuple of str
-        2 ** (longest - 1) patterns.
-
-    Examples
-    --------
-    >>> motif_patterns(3)
-    ('x', 'xx', 'x.x', 'xxx')
-    """
+    """Return all 2 ** (longest - 1) patterns of at most `longest` letters."""
     patterns = []
     for n_others in range(longest):
         for others in combinations(range(1, longest), n_others):

@@ -43,47 +43,19 @@ PROPERTIES = {
 
 @dataclass(frozen=True)
 class ProfileKernel(SequenceKernel):
-    r"""The linear kernel on a property of neighboring letters along DNA.
+    """The linear kernel on a property of neighboring letters along DNA.
 
-    A sequence of L letters becomes L - 1 numbers: the property of letters l and l + 1
-    minus its mean over the sixteen dinucleotides, averaged over neighbors.
-
-    Parameters
-    ----------
-    property : {"twist", "stacking"}
-        Twist angle between base pairs [1]_, or their stacking energy [2]_; the values
-        are taken from ``btwisted`` of EMBOSS.
-    smooth : int, default=1
-        Number of neighboring values to average; fewer at the ends.
-    alphabet : str or Alphabet, default="dna"
-        The four letters; pairs with an unknown letter get the mean.
-    cosine : bool, default=True
-        Whether to divide by :math:`\sqrt{k(x, x) k(x', x')}`.
-
-    Notes
-    -----
-    Sequences of different lengths are aligned at their first letters. Without
-    subtracting the mean, all profiles would be similar, because the values have one
-    sign.
-
-    References
-    ----------
-    .. [1] Kabsch, W., Sander, C. and Trifonov, E. N. (1982). The ten helical twist
-       angles of B-DNA. Nucleic Acids Research 10, 1097-1104.
-       https://doi.org/10.1093/nar/10.3.1097
-    .. [2] Ornstein, R. L., Rein, R., Breen, D. L. and Macelroy, R. D. (1978). An
-       optimized potential function for the calculation of nucleic acid interaction
-       energies. I. Base stacking. Biopolymers 17, 2341-2360.
-       https://doi.org/10.1002/bip.1978.360171005
-
-    Examples
-    --------
-    >>> from multikernel.kernels.sequence import ProfileKernel
-    >>> ProfileKernel("twist")(["AAG", "AAA", "GGC"]).round(2)
-    array([[ 1.  , -0.5 , -0.98],
-           [-0.5 ,  1.  ,  0.68],
-           [-0.98,  0.68,  1.  ]])
+    `property` is the "twist" angle between base pairs in degrees, or their "stacking"
+    energy in kcal/mol, minus its mean over the sixteen dinucleotides. A sequence of L
+    letters becomes L - 1 values, each averaged over `smooth` neighbors. Sequences are
+    aligned at their first letters; pairs with an unknown letter get zero.
     """
+
+    # Without subtracting the mean, all profiles would be similar, because the values
+    # have one sign. The values are those of ``btwisted`` of EMBOSS: Kabsch, Sander and
+    # Trifonov (1982), Nucleic Acids Research 10, 1097-1104,
+    # https://doi.org/10.1093/nar/10.3.1097; Ornstein, Rein, Breen and Macelroy (1978),
+    # Biopolymers 17, 2341-2360, https://doi.org/10.1002/bip.1978.360171005
 
     property: str
     smooth: int = 1
@@ -109,19 +81,9 @@ class ProfileKernel(SequenceKernel):
         return f"profile({self.property}{smooth})"
 
     def features(self, X: Any) -> Array:
-        """Return profiles, whose inner products are the kernel.
+        """Return profiles, (n_samples, n_pairs), whose inner products are the kernel.
 
-        Parameters
-        ----------
-        X : sequence or array of str of shape (n_samples,)
-            Sequences.
-
-        Returns
-        -------
-        Z : ndarray of shape (n_samples, n_pairs)
-            One column per pair of neighboring letters in the longest sequence, and at
-            least one column. Shorter sequences are padded with zeros. Rows have norm
-            one if `cosine` is True.
+        Shorter sequences are padded with zeros. Rows have norm one if `cosine` is True.
         """
         profiles = self.represent(read_sequences(X))
         if self.cosine:
@@ -129,11 +91,11 @@ class ProfileKernel(SequenceKernel):
         return profiles
 
     def factor(self, X: Any) -> Array:
-        """Return the profiles."""
+        """Return the features Z, with k(X, X) = Z Z^T."""
         return self.features(X)
 
     def represent(self, sequences: Sequences) -> Array:
-        """Return one profile per row."""
+        """Return the profile of each sequence, before scaling."""
         lengths = sequences.lengths
         longest = max(2, int(lengths.max(initial=0)))
         padded = self.encode(sequences).padded(longest, UNKNOWN)

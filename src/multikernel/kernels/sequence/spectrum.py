@@ -98,17 +98,15 @@ class SpectrumKernel(SequenceKernel):
     k : int
         Word length, 1 to 12.
     alphabet : str or Alphabet, default="dna"
-        "dna", "rna", "protein", a string of letters, or an `Alphabet`, which also
-        defines the treatment of other letters.
+        "dna", "rna", "protein", a string of letters, or an `Alphabet`.
     cosine : bool, default=True
         Whether to divide by :math:`\sqrt{k(x, x) k(x', x')}`. Sequences without a word
         have the value zero.
 
     References
     ----------
-    .. [1] Leslie, C., Eskin, E. and Noble, W. S. (2002). The spectrum kernel: a string
-       kernel for SVM protein classification. Pacific Symposium on Biocomputing,
-       564-575.
+    .. [1] Leslie, C., Eskin, E. and Noble, W. S. (2002). The spectrum kernel. Pacific
+       Symposium on Biocomputing, 564-575.
 
     Examples
     --------
@@ -138,19 +136,8 @@ class SpectrumKernel(SequenceKernel):
         return int(find_alphabet(self.alphabet).size ** self.k)
 
     def features(self, X: Any) -> csr_array:
-        """Return word counts, whose inner products are the kernel.
-
-        Parameters
-        ----------
-        X : sequence or array of str of shape (n_samples,)
-            Sequences.
-
-        Returns
-        -------
-        Z : sparse array of shape (n_samples, n_features)
-            One column per word in the order of the alphabet: ACG is column 0 * 16 + 1 *
-            4 + 2. Rows have norm one if `cosine` is True.
-        """
+        """Return sparse counts of all words, with rows of norm one if `cosine`."""
+        # Columns are in the order of the alphabet: ACG is column 0 * 16 + 1 * 4 + 2.
         counts = self.represent(read_sequences(X))
         if self.cosine:
             scales = unit_scales(self.squared_norms(counts))
@@ -164,7 +151,7 @@ class SpectrumKernel(SequenceKernel):
         return np.asarray(self.features(X).toarray())
 
     def represent(self, sequences: Sequences) -> csr_array:
-        """Return the counts of all words."""
+        """Return the counts of all words, shape (n_sequences, n_words)."""
         size = find_alphabet(self.alphabet).size
         return count_words(self.encode(sequences), np.arange(self.k), size)
 

@@ -1,8 +1,4 @@
-"""Tables of numbers and packed sequences, and the columns of their kernels.
-
-Numeric columns come first. The numbers of all sequence columns follow, interleaved, so
-that a slice with a step selects one column for sequences of any length.
-"""
+"""Tables of numbers and packed sequences, and the columns of their kernels."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -74,6 +70,8 @@ class Layout:
 
     def packed(self, numbers: Array, strings: Sequence[Any]) -> Array:
         """Return one table of numbers and packed sequences; raise for empty strings."""
+        # Numeric columns come first. The numbers of all sequence columns follow,
+        # interleaved: a slice with a step selects one column, whatever its length.
         blocks = []
         for column, values in zip(self.sequences, strings, strict=True):
             suffix = f" of column {self.label(column)}" * (self.features.number > 1)

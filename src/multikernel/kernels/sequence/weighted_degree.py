@@ -45,7 +45,7 @@ class Planes:
 
 
 def bit_planes(rows: Letters, n_planes: int) -> Bits:
-    """Return the bits of letter codes, one array per bit, and which are known."""
+    """Return the bits of letter codes as planes, and a plane of known letters."""
     # Codes of shape (n_sequences, 64 n_words) give planes of shape (n_sequences,
     # n_planes + 1, n_words). Unknown letters have no bits, so they match no letter.
     is_letter = rows != UNKNOWN
@@ -63,16 +63,12 @@ class WeightedDegreeKernel(SequenceKernel):
 
     with :math:`u_{d,l}(x)` the word of d letters at position l, :math:`\beta_d = 2 (D -
     d + 1) / (D (D + 1))` and :math:`\delta_s = 1 / (2 (s + 1))` [2]_. Without shifts,
-    it is the weighted number of equal words at equal positions. It is positive
-    definite, because :math:`\frac{1}{2} + \sum_{s \le S} \cos(s \omega) / (s + 1)` is
-    never negative (Rogosinski and Szego, 1928).
+    it is the weighted number of equal words at equal positions.
 
     Parameters
     ----------
-    degree : int, default=20
-        Length D of the longest words.
-    shift : int, default=0
-        Largest shift S.
+    degree, shift : int, default=20, 0
+        Length D of the longest words, and largest shift S.
     alphabet : str or Alphabet, default="dna"
         The letters.
     cosine : bool, default=True
@@ -85,9 +81,8 @@ class WeightedDegreeKernel(SequenceKernel):
     ----------
     .. [1] Ratsch, G. and Sonnenburg, S. (2004). Accurate splice site detection for
        Caenorhabditis elegans. In Kernel Methods in Computational Biology, 277-298.
-    .. [2] Ratsch, G., Sonnenburg, S. and Scholkopf, B. (2005). RASE: recognition of
-       alternatively spliced exons in C. elegans. Bioinformatics 21, i369-i377.
-       https://doi.org/10.1093/bioinformatics/bti1053
+    .. [2] Ratsch, G., Sonnenburg, S. and Scholkopf, B. (2005). RASE. Bioinformatics 21,
+       i369-i377. https://doi.org/10.1093/bioinformatics/bti1053
 
     Examples
     --------
@@ -96,6 +91,9 @@ class WeightedDegreeKernel(SequenceKernel):
     array([[3.667, 2.333],
            [2.333, 3.667]])
     """
+
+    # The kernel is positive definite, because 1/2 + sum_{s <= S} cos(s w) / (s + 1) is
+    # never negative (Rogosinski and Szego, 1928).
 
     degree: int = 20
     shift: int = 0
@@ -125,7 +123,7 @@ class WeightedDegreeKernel(SequenceKernel):
 
     @property
     def shift_weights(self) -> Array:
-        """Return the weights of pairs of positions by their distance."""
+        """Return the weights of pairs of positions at distance 0, 1, ..., S."""
         weights = np.asarray(0.5 / np.arange(1.0, self.shift + 2))
         weights[0] = 1.0  # both terms are equal without a shift
         return weights
@@ -148,7 +146,7 @@ class WeightedDegreeKernel(SequenceKernel):
             )
 
     def represent(self, sequences: Sequences) -> "Planes":
-        """Return the letters as bits."""
+        """Return the letters as bits; raise for lengths that `align` does not allow."""
         self._check_lengths(sequences)
         longest = int(sequences.lengths.max(initial=0))
         codes = self.encode(sequences)

@@ -10,36 +10,34 @@ from multikernel.losses.coupled.intercept import improved_intercept, smoothed_in
 from multikernel.losses.coupled.simplex import SimplexDomain, class_weights, true_values
 
 WARM = 0.003
-"""Temperature, relative to the decision values, of the log-sum-exp whose minimizer is
-the initial point of the linear program."""
+"""Lowest relative temperature of the log-sum-exp before the linear program."""
 
 
 @dataclass(frozen=True)
 class CrammerSingerLoss(SimplexDomain):
-    r"""Margin violation, :math:`\max_c (1[c \ne y] + f_c - f_y)` [1]_.
+    r"""Margin violation of all classes, :math:`\max_c (1[c \ne y] + f_c - f_y)`.
 
-    This is the joint formulation of Zien and Ong [2]_. With :math:`p = e_y + u` in the
-    simplex, the conjugate is linear, :math:`-(1 - p_y)`.
-
-    References
-    ----------
-    .. [1] Crammer, Singer (2001). On the algorithmic implementation of multiclass
-       kernel-based vector machines. JMLR 2, 265-292.
-    .. [2] Zien, Ong (2007). Multiclass multiple kernel learning. ICML, 1191-1198.
+    The loss of Crammer and Singer (2001), with which Zien and Ong (2007) combine
+    kernels. The conjugate is :math:`p_y - 1` for class shares :math:`p = e_y + u` in
+    the simplex.
     """
 
+    # Crammer, Singer (2001). On the algorithmic implementation of multiclass
+    # kernel-based vector machines. JMLR 2, 265-292. Zien, Ong (2007). Multiclass
+    # multiple kernel learning. ICML, 1191-1198.
+
     def value(self, y: Array, f: Array) -> Array:
-        """Return the losses of the rows."""
+        """Return the loss of each row, shape (n_samples,)."""
         return np.asarray(np.max((1.0 - y) + (f - true_values(y, f)), axis=1))
 
     def gradient(self, y: Array, f: Array) -> Array:
-        """Return p - e_y, with p in equal shares on the most violating classes."""
+        """Return equal shares for the most violating classes, minus y."""
         rows = (1.0 - y) + f
         is_worst = (rows == rows.max(axis=1, keepdims=True)).astype(np.float64)
         return np.asarray(is_worst / is_worst.sum(axis=1, keepdims=True) - y)
 
     def conjugate(self, y: Array, u: Array) -> Array:
-        """Return p_y - 1 for every row, infinity outside the simplex."""
+        """Return the true class's share p_y minus 1, infinity outside the simplex."""
         p, is_inside = self._masses_and_inside(y, u)
         return np.where(is_inside, true_values(y, p)[:, 0] - 1.0, np.inf)
 
@@ -67,12 +65,9 @@ class CrammerSingerLoss(SimplexDomain):
     def constant_model(
         self, y: Array, weights: Array | None = None
     ) -> tuple[Array, Array]:
-        """Return the best constants and a dual point.
-
-        Before centering, the constant is one for a class with more than half of the
-        weight, else zero. The optimal dual points solve a transport problem; the one
-        with the largest entropy is returned.
-        """
+        """Return best constants for f = 0, and the dual point of largest entropy."""
+        # Before centering, the constant is 1 for a class with more than half of the
+        # weight, else 0. The optimal dual points solve a transport problem.
         w, totals = class_weights(y, weights)
         b, flow = np.zeros(totals.size), transport_between_classes(totals)
         largest = int(np.argmax(totals))

@@ -17,7 +17,7 @@ class SimplexDomain:
     """The domain of gradients u = p - y, with one-hot y and p in the simplex."""
 
     def dual_bounds(self, y: Array) -> tuple[Array, Array]:
-        """Return the box around the domain: p between 0 and 1."""
+        """Return a box around the domain: class shares p between 0 and 1."""
         return -y, 1.0 - y
 
     def project_rows(self, y: Array, u: Array) -> Array:
@@ -25,15 +25,15 @@ class SimplexDomain:
         return np.asarray(project_simplex(y + u, np.ones(len(y))) - y)
 
     def support(self, y: Array, u: Array) -> Mask:
-        """Return a mask of positive p, shape (n_samples, n_classes)."""
+        """Return a mask of positive class shares p = y + u, (n_samples, n_classes)."""
         return np.asarray(y + u > 0.0)
 
     def masses(self, y: Array) -> Array:
-        """Return the sum of p in every row: ones."""
+        """Return the sum of each row's class shares: ones."""
         return np.ones(len(y))
 
     def _masses_and_inside(self, y: Array, u: Array) -> tuple[Array, Mask]:
-        """Return p without rounding errors, and a mask of rows in the domain."""
+        """Return y + u, clipped to [0, 1], and a mask of rows in the domain."""
         p = y + u
         is_inside = p.min(axis=1) >= -OUTSIDE
         is_inside &= np.abs(u.sum(axis=1)) <= OUTSIDE
@@ -58,9 +58,9 @@ def class_weights(y: Array, weights: Array | None) -> tuple[Array, Array]:
 
 
 MOST_STEPS, HALVINGS = 200, 20
+# The last regularization makes Newton's step a gradient step.
 LOOSE = (1e-9, 1e-5, 1e-2, 1.0)
-"""Regularizations of Newton's step relative to the number of samples, tried in turn;
-the last one makes it a gradient step."""
+"""Regularizations of Newton's step per sample, tried in turn."""
 
 _Point = tuple[Array, Array, Mask]
 """A shift, the projection of the shifted point, and its support."""
@@ -73,22 +73,10 @@ ROUNDING = 4.0 * EPS
 # rho(b) = P(rho - 1 b^T) with sum_i rho_ic(b) = 0. Newton's method finds b, which
 # maximizes a concave function with a piecewise linear gradient.
 def project_coupled(loss: CoupledLoss, y: Array, rho: Array, *, center: bool) -> Array:
-    """Return the nearest dual point in the domain of a loss.
+    """Return the nearest dual point in the domain of a loss, (n_samples, n_classes).
 
-    Parameters
-    ----------
-    loss : CoupledLoss
-        The loss, weighted or not.
-    y : ndarray of shape (n_samples, n_classes)
-        Targets.
-    rho : ndarray of shape (n_samples, n_classes)
-        Point to project.
-    center : bool
-        Whether every class must sum to zero, as with an intercept.
-
-    Returns
-    -------
-    projected : ndarray of shape (n_samples, n_classes)
+    `y` are one-hot targets, and `rho` is the point to project, of the same shape. With
+    `center`, every class of the result sums to zero, as with an intercept.
     """
 
     def shifted(shift: Array) -> _Point:

@@ -9,27 +9,24 @@ from multikernel._typing import Array
 from multikernel.losses.coupled.intercept import smoothed_intercept
 from multikernel.losses.coupled.simplex import SimplexDomain, class_weights, true_values
 
+# For a larger spread, Newton's method starts at a higher temperature.
 FLAT, COOLING = 8.0, 4.0
-"""Spread of decision values above which Newton's method starts at a higher temperature,
-and the factor by which the temperature decreases."""
+"""Largest spread of decision values without cooling, and the factor of each cooling."""
 
 
 @dataclass(frozen=True)
 class SoftmaxLoss(SimplexDomain):
-    r"""Negative log-likelihood, :math:`\log \sum_c e^{f_c} - f_y` [1]_.
+    r"""Negative log-likelihood of classes, :math:`\log \sum_c e^{f_c} - f_y`.
 
-    With :math:`p = e_y + u` in the simplex, the conjugate is the negative entropy
-    :math:`\sum_c p_c \log p_c`. Two classes with a penalty :math:`\alpha` are
+    With class shares :math:`p = e_y + u` in the simplex, the conjugate is the negative
+    entropy :math:`\sum_c p_c \log p_c`. Two classes with a penalty :math:`\alpha` are
     equivalent to logistic regression with :math:`\alpha / \sqrt 2`.
-
-    References
-    ----------
-    .. [1] Böhning (1992). Multinomial logistic regression algorithm. Annals of the
-       Institute of Statistical Mathematics 44, 197-200.
     """
 
+    # Böhning (1992). Multinomial logistic regression algorithm. AISM 44, 197-200.
+
     def value(self, y: Array, f: Array) -> Array:
-        """Return the losses of the rows, accurate even if small."""
+        """Return the loss of each row, (n_samples,), accurate even if small."""
         distances = f - true_values(y, f)
         largest_class = np.argmax(distances, axis=1)[:, None]
         largest = np.take_along_axis(distances, largest_class, axis=1)
@@ -42,7 +39,7 @@ class SoftmaxLoss(SimplexDomain):
         return np.asarray(softmax(f, axis=1))
 
     def gradient(self, y: Array, f: Array) -> Array:
-        """Return p - e_y, with p the probabilities of the classes."""
+        """Return the class probabilities minus y."""
         slope = self.probabilities(f)
         label = np.argmax(y, axis=1)[:, None]
         np.put_along_axis(slope, label, 0.0, axis=1)
@@ -59,7 +56,7 @@ class SoftmaxLoss(SimplexDomain):
         return np.where(is_inside, entropy, np.inf)
 
     def conjugate_gradient(self, y: Array, u: Array) -> Array:
-        """Return log p of p = y + u: decision values with these probabilities."""
+        """Return the logarithms of the class shares y + u, as decision values."""
         return np.where(y > 0.0, np.log1p(np.minimum(u, 0.0)), np.log(y + u))
 
     def best_intercept(
@@ -78,7 +75,7 @@ class SoftmaxLoss(SimplexDomain):
     def constant_model(
         self, y: Array, weights: Array | None = None
     ) -> tuple[Array, Array]:
-        """Return the logarithms of the class frequencies, and the dual point."""
+        """Return centered logarithms of class frequencies, and their dual point."""
         w, totals = class_weights(y, weights)
         shares = totals / totals.sum()
         b = np.log(shares)
