@@ -1,8 +1,4 @@
-"""Multiple kernel learning with certified optimality.
-
-`__init__.pyi` lists the names of this package; each is imported when it is first used.
-The packages below this one do the same, so that the command line starts quickly.
-"""
+"""Multiple kernel learning with certified optimality."""
 
 import importlib.util
 

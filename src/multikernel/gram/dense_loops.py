@@ -1,9 +1,4 @@
-"""Compiled loops over symmetric matrices that read only chosen rows and columns.
-
-`array`, (n_matrices, n, n), is float64 or float32; `kernels` are the indices of chosen
-matrices, `rows` the chosen samples, ascending. Only lower triangles are read, so a
-product is faster than on a copy of the chosen rows and columns.
-"""
+"""Compiled loops over lower triangles of symmetric matrices, at chosen rows and columns."""
 
 from multikernel._typing import Array, Indices
 from multikernel.gram.matrix import Stored

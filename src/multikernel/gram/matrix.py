@@ -25,8 +25,7 @@ HELD_BYTES = 2**28
 """Bytes of matrices that are cached for repeated products."""
 
 BlockMultiplier = Callable[[Indices, Array], Array]
-"""A function of positions of kernels and blocks of row vectors, (n_positions, n_rows,
-n_samples), that returns the products of each kernel with its block."""
+"""Map kernel positions p and rows, (n_positions, n_rows, n_samples), to rows[p] K_p."""
 
 
 class GramMatrix(ABC):
@@ -71,32 +70,15 @@ class GramMatrix(ABC):
     ) -> Array:
         """Solve (K + diag(shift) + U U^T) x = rhs; here by Cholesky factorization.
 
-        Parameters
-        ----------
-        rhs : ndarray of shape (n_samples,) or (n_samples, n_outputs)
-            Right-hand side.
-        shift : ndarray of shape (n_samples,)
-            Nonnegative diagonal; an infinite entry fixes its unknown at zero.
-        low_rank : ndarray of shape (n_samples, rank), optional
-            The factor U.
-
-        Returns
-        -------
-        x : ndarray of the shape of `rhs`
-
-        Raises
-        ------
-        numpy.linalg.LinAlgError
-            If the matrix is not positive definite.
+        An infinite entry of the nonnegative `shift` fixes its unknown at zero.
+        `low_rank` is U, shape (n_samples, rank). An indefinite matrix raises
+        `numpy.linalg.LinAlgError`.
         """
         matrix = self.columns(np.arange(self.shape[1]))
         return solve_shifted(matrix, rhs, shift, low_rank)
 
     def root(self, shift: Array) -> Root | None:
-        """Return a root of K + diag(shift); None if it is implicit or indefinite.
-
-        Shifts, (n_samples,), are positive.
-        """
+        """Return a root of K + diag(shift), shift > 0; None if there is none."""
         return None if self.array is None else shifted_root(self.array, shift)
 
     def plus(self, factor: Array) -> "GramMatrix":
@@ -106,13 +88,7 @@ class GramMatrix(ABC):
 
 @dataclass(frozen=True, eq=False)
 class DenseMatrix(GramMatrix):
-    """One Gram matrix in memory.
-
-    Parameters
-    ----------
-    array : ndarray of shape (n_rows, n_cols)
-        In float64; neither copied nor changed.
-    """
+    """One float64 Gram matrix in memory, neither copied nor changed."""
 
     array: Array = field()
 

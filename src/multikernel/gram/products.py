@@ -1,7 +1,8 @@
 """Stacks of all elementwise products of two main Gram matrices, which are not stored.
 
-A product of two mains is the kernel of their interaction. With V the d x n^2 matrix of
-the mains, V diag(rho rho^T) V^T has the quadratic forms of all products.
+A product of two main kernels is the kernel of their interaction. With the main matrices
+as the rows of V, d x n^2, the matrix V diag(rho rho^T) V^T has the quadratic forms of
+all products.
 """
 
 from collections.abc import Iterator
@@ -34,8 +35,7 @@ Places = NDArray[np.uint32] | NDArray[np.uint64]
 """Flat indices of entries in a matrix."""
 
 FEW = 64
-"""Products are computed one by one if their number is at most the squared number of
-mains divided by this."""
+"""Up to n_mains**2 / FEW products of n_mains matrices are computed one by one."""
 
 
 def places_type(n_samples: int) -> type:
@@ -125,33 +125,12 @@ class ProductsOfWhole(ProductsOfMains):
 
 @dataclass(frozen=True, eq=False)
 class ProductStack(ProductsOfWhole):
-    """A stack of main matrices in memory and elementwise products of two of them.
+    """Main matrices in memory, and elementwise products of two of them.
 
-    Matrix multiplications of the mains give the quadratic forms, images and weighted
-    sums of many product kernels at once.
-
-    Parameters
-    ----------
-    mains : DenseStack
-        The main matrices of all samples, square; shared, not copied.
-    terms : ndarray of shape (n_kernels, 2)
-        Indices of the two mains of every kernel; the second is -1 for a main alone.
-    samples : ndarray of shape (n_samples,), optional
-        Distinct samples, ascending; all by default.
-
-    Raises
-    ------
-    ValueError
-        If an index is not the index of a main matrix.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from multikernel.gram import DenseStack, ProductStack
-    >>> mains = DenseStack(np.stack([np.eye(2), np.full((2, 2), 3.0)]))
-    >>> stack = ProductStack(mains, np.array([[0, -1], [1, -1], [0, 1]]))
-    >>> stack.quadratic_forms(np.array([1.0, 2.0]))
-    array([ 5., 27., 15.])
+    `terms`, shape (n_kernels, 2), has the indices of the two main matrices of every
+    kernel; the second is -1 for a main matrix alone. Products are not stored:
+    multiplications of main matrices give the forms, images and sums of many products at
+    once.
     """
 
     mains: DenseStack
@@ -298,10 +277,8 @@ class ProductStack(ProductsOfWhole):
         return DenseMatrix(self.combined_rows(weights, np.arange(self.shape[1])))
 
     def combined_rows(self, weights: Array, rows: Indices) -> Array:
-        r"""Return some rows of sum_m weights[m] K_m, shape (n_rows, n_samples).
-
-        The sum of many products is :math:`\sum_i K_i \circ \sum_j \theta_{ij} K_j`.
-        """
+        """Return some rows of sum_m weights[m] K_m, shape (n_rows, n_samples)."""
+        # The sum of many products is sum_i K_i o sum_j theta_ij K_j.
         support = np.flatnonzero(weights)
         total = np.zeros((rows.size, self.shape[2]))
         stack = self if support.size == self.shape[0] else self.once(support)

@@ -1,9 +1,4 @@
-"""Steps that normalize kernels: fitted to training data, applied to any data.
-
-Every step is a congruence K -> L K L^T, so kernels remain positive semidefinite.
-Statistics are weighted by the sample weights, so integer weights equal repeated
-samples.
-"""
+"""Steps K -> L K L^T that normalize kernels, fitted to the training data."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable

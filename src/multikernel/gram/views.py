@@ -39,29 +39,7 @@ class AroundOther(GramStack):
 
 @dataclass(frozen=True, eq=False)
 class ScaledStack(AroundOther):
-    """The matrices scales[m] K_m of another stack.
-
-    Parameters
-    ----------
-    stack : GramStack
-        The matrices K_m; shared, not copied.
-    scales : ndarray of shape (n_kernels,)
-        Factors, not negative.
-
-    Raises
-    ------
-    ValueError
-        If the number of factors is not the number of kernels, or one is negative or not
-        finite.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from multikernel.gram import DenseStack, ScaledStack
-    >>> stack = ScaledStack(DenseStack(np.ones((2, 3, 3))), np.array([1.0, 0.5]))
-    >>> stack.quadratic_forms(np.ones(3))
-    array([9. , 4.5])
-    """
+    """The matrices scales[m] K_m of another stack, which is shared; scales >= 0."""
 
     stack: GramStack
     scales: Array

@@ -18,9 +18,10 @@ from multikernel._typing import Array
 # imaginary axis (Davies 1980, The distribution of a linear combination of chi-squared
 # random variables, Applied Statistics 29, doi:10.2307/2346911) fail below about 1e-10.
 
+# The largest relative error over 600 random sums is 5e-9 for equal weights, and below
+# 2e-7 for weights of both signs.
 NODES = 160
-"""Points of the trapezoidal rule. The largest relative error over 600 random sums is
-5e-9 for equal weights, and below 2e-7 for weights of both signs."""
+"""Points of the trapezoidal rule."""
 
 REACH = 3.4
 """Upper end of the rule in v; the distance along the path is sinh(pi/2 sinh(v))."""

@@ -20,9 +20,9 @@ from multikernel._typing import Array
 # without reorthogonalization (Golub and Strakoš 1994, Estimates in quadratic formulas,
 # Numerical Algorithms 8, doi:10.1007/BF02142693).
 
+# The node is below all eigenvalues even after rounding.
 LOWER_NODE = 1e-14
-"""Absolute value of the negative Radau node, relative to the trace. The node is below
-all eigenvalues even after rounding."""
+"""Absolute value of the negative Radau node, relative to the trace."""
 
 FLOOR = 1e-290
 """Lower limit of pivots, which is reached for a zero matrix."""

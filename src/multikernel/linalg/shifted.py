@@ -14,14 +14,14 @@ from multikernel._typing import Array
 from multikernel.linalg.tall import take_columns
 from multikernel.linalg.threads import with_one_blas_thread
 
+# Rounding makes eigenvalues negative by up to 1e-8 of the trace in single precision;
+# more negative ones cannot come from a kernel.
 NUGGETS = (1e-14, 1e-12, 1e-10, 1e-8, 1e-7, 1e-6)
-"""Shares of the trace added to the shifts of a system without a Cholesky factor.
-Rounding makes eigenvalues negative by up to 1e-8 of the trace in single precision;
-more negative ones cannot come from a kernel."""
+"""Shares of the trace added to the shifts of a system without a Cholesky factor."""
 
+# More threads are not faster then, and much slower on a busy machine.
 ONE_THREAD_BELOW = 1000
-"""Number of rows below which BLAS uses one thread. More threads are not faster then,
-and much slower on a busy machine."""
+"""Number of rows below which BLAS uses one thread."""
 
 
 def solve_shifted(K: Array, rhs: Array, shift: Array, low_rank: Array | None) -> Array:
@@ -53,8 +53,7 @@ def solve_with_nugget(
 
 
 OMITTED_TRACE = 1e-3
-"""Largest total trace, relative to the shifts, of factor columns that a root may omit.
-"""
+"""Largest trace of factor columns, relative to the shifts, that a root may omit."""
 
 
 @dataclass(frozen=True, eq=False)

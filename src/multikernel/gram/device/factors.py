@@ -18,8 +18,7 @@ from multikernel.gram.normalization import BuiltStack
 from multikernel.gram.refine import Refinement, refined
 
 COLUMNS = 2048
-"""Number of factor columns that are multiplied by `TILE` other columns at a time. The
-products of a block take 8 MB."""
+"""Factor columns multiplied by `TILE` other columns at a time; products take 8 MB."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,17 +1,10 @@
 """Compiled loops of SMO, with and without an intercept: choice of the best step.
 
-The variable is the dual variable rho itself, so labels do not multiply kernel entries.
-SMO minimizes rho^T K rho / 2 + c(rho) in a box, where c is piecewise linear with a kink
-at zero. With an intercept, the sum of rho is fixed. The rows UP and DOWN of the state
-contain the one-sided slopes of c, which are infinite at the bounds. So f + up and f +
-down are the one-sided derivatives of the objective, and bounds require no branches.
-
-With an intercept, samples move in pairs, in opposite directions, which keeps the sum of
-rho. Without an intercept, a sample may also move alone. Its partner is then NOBODY, a
-sample without bounds, cost or kernel values, whose derivative is zero.
-
-Compiled functions only accept and return numbers, arrays and tuples of them. Creating
-other objects runs Python code, and an interrupt there would kill the process.
+SMO minimizes rho^T K rho / 2 + c(rho) in a box over the dual variable rho, where c is
+piecewise linear with a kink at zero. The rows UP and DOWN of the state are one-sided
+slopes of c, infinite at bounds, so f + up and f + down are one-sided derivatives of the
+objective. With an intercept, pairs of samples move, which keeps the sum of rho;
+without, the partner may be NOBODY, without bounds, cost or kernel values.
 """
 
 import numpy as np
