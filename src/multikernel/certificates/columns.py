@@ -1,4 +1,4 @@
-"""Unpenalized columns B: the model without kernels, and dual points with B^T rho = 0."""
+"""Unpenalized columns: the model of these alone, and dual points orthogonal to them."""
 
 from dataclasses import dataclass
 from typing import cast
@@ -18,11 +18,11 @@ from multikernel.losses.base import (
 from multikernel.losses.weighted import finite_ends
 from multikernel.problem import Problem
 
-# A logistic model takes about eight.
+# A logistic model takes about eight steps.
 STEPS = 300
 """Maximum number of Newton steps for the model without kernels."""
 
-# Without it, a flat loss would have no curvature to tell columns apart.
+# Without this weight, a flat loss would have no curvature to tell columns apart.
 LEAST_WEIGHT = 1e-10
 """Smallest weight of a sample in a Newton step, relative to the largest one."""
 
@@ -37,10 +37,10 @@ SUFFICIENT = 1e-4
 SHORTEST = 1e-12
 """Step length below which a step changes nothing."""
 
-# Relative to the length of the point. With a smaller value, a cross-validated search
-# spent nine tenths of its time on 300 useless steps for each point.
+# With a smaller value, a cross-validated search spent nine tenths of its time on 300
+# useless steps for each point.
 CLOSED = 1e-12
-"""Largest product of a dual point with the columns that counts as zero, relative."""
+"""Largest product with the columns, relative to a dual point, that counts as zero."""
 
 
 class UnboundedModelError(ValueError):
@@ -212,7 +212,7 @@ def orthogonal_dual(problem: Problem, rho: Array, basis: Array | None = None) ->
     lower, upper = -upper_u, -lower_u
 
     def value(point: Array, nu: Array) -> float:
-        """Return the dual function of the projection at nu, for its best point."""
+        """Return the projection's dual function at multipliers nu of the columns."""
         return 0.5 * float(np.sum((point - rho) ** 2)) + float(nu @ (Q.T @ point))
 
     nu = np.zeros(Q.shape[1])

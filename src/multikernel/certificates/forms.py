@@ -186,7 +186,7 @@ def prove_over_full_kernels(
 def tighten_bounds(
     gram: GramStack, rho: Array, forms: Array, residual: Array, loose: Indices
 ) -> Array:
-    """Return bounds on the residual forms of `loose` kernels, exact if that is fast."""
+    """Bound the residuals' quadratic forms of `loose` kernels, exactly if fast."""
     # More kernel values would take over two minutes on one core.
     if not 0 < loose.size * rho.shape[0] ** 2 <= 2**35:
         return np.asarray(residual[loose])

@@ -55,13 +55,13 @@ class Incumbent:
     stalled_ratio: ClassVar[float] = 0.9
     """Ratio of successive gaps above which a step has not reduced rounding errors."""
 
-    # The proof over the full kernels starts then.
+    # The proof over the full kernels starts at this gap.
     solved: ClassVar[float] = 0.5
-    """Share of the tolerance below which the gap over low-rank matrices is small enough."""
+    """Share of the tolerance at which the gap over low-rank matrices suffices."""
 
     # Kernels with larger residuals of their low-rank matrices get more landmarks.
     residual: ClassVar[float] = 0.25
-    """Largest share of the tolerance by which residuals may enlarge the gap in this proof."""
+    """Largest share of the tolerance by which residuals may enlarge a gap."""
 
     def __post_init__(self) -> None:
         y, zeros = self.problem.y, np.zeros(self.problem.gram.shape[0])

@@ -30,7 +30,7 @@ from multikernel.regularizers.base import ProximableRegularizer
 FARTHEST = 128.0
 """Largest intercept in the search, in units of the data."""
 
-# The error is then about the square of that step. Most logistic fits take four steps.
+# The error is about the square of the last step. Most logistic fits take four steps.
 STEPS, CLOSE = 6, 1e-8
 """Maximum number of Newton steps for an intercept, and the relative step to stop at."""
 
@@ -38,8 +38,7 @@ STEPS, CLOSE = 6, 1e-8
 NEAR_ZERO = 1e-3
 """Share of the initial bracket below which an intercept's precision is absolute."""
 
-# One pass over the matrices serves all of them; products need memory for as many
-# columns.
+# One pass over the matrices serves these targets, and needs as many columns of memory.
 TOGETHER = 64
 """Number of targets per product with the kernels."""
 

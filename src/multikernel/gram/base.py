@@ -212,11 +212,12 @@ class GramStack(ABC):
         return self.shape[1]
 
     def own_expansions(self, coefs: Array) -> Array:
-        """Return coefficients as in `expansion_length` of the functions K_m c_m."""
+        """Return coefficients of the functions K_m coefs[m]; see `expansion_length`."""
         return coefs
 
     def term_products(self, coefs: Array) -> TermProducts:
-        """Return the images of `coefs`, as in `block_matvec` or `own_expansions`."""
+        """Return the images K_m coefs[m] of all kernels as `TermProducts`."""
+        # The coefficients are as in `block_matvec`, or from `own_expansions`.
         return ImageProducts(coefs, self.block_matvec(coefs), self.diagonals())
 
     def term_covariances(
@@ -316,7 +317,7 @@ class RestrictedStack(GramStack):
         return self.parent.diagonals()[:, self.samples]
 
     def residual_bounds(self, v: Array) -> Array:
-        """Return bounds on the forms of residuals; see `GramStack.residual_bounds`."""
+        """Bound the residuals' quadratic forms; see `GramStack.residual_bounds`."""
         return self.parent.residual_bounds(self.padded(v))
 
     def residual_traces(self, shares: Array) -> Array:
@@ -324,7 +325,7 @@ class RestrictedStack(GramStack):
         return self.parent.residual_traces(self.padded(shares))
 
     def full_forms(self, kernels: Indices, v: Array) -> Array:
-        """Return forms of kernels, with coefficient zero outside the chosen samples."""
+        """Return quadratic forms of full kernels; v is zero outside the samples."""
         return self.parent.full_forms(kernels, self.padded(v))
 
     def padded(self, v: Array) -> Array:

@@ -148,7 +148,7 @@ class CenterMains(Step):
     def means(
         self, m: int, multiply: Callable[[Array], Array]
     ) -> tuple[Array, float] | None:
-        """Return row means and grand mean of a matrix; None if it is not centered."""
+        """Return row means and grand mean of matrix m; None if it is not centered."""
         # `multiply` multiplies the uncentered matrix by a vector.
         kernel = self.kernels[m]
         centered = deferred_centering(kernel)

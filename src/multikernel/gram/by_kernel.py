@@ -127,7 +127,7 @@ class ByKernelStack(GramStack):
         return self._merged(self.dense.held_numbers(), self.factored.held_numbers())
 
     def residual_bounds(self, v: Array) -> Array:
-        """Return bounds on the forms of residuals; see `GramStack.residual_bounds`."""
+        """Bound the residuals' quadratic forms; see `GramStack.residual_bounds`."""
         bounds = self.dense.residual_bounds(v), self.factored.residual_bounds(v)
         return self._merged(*bounds)
 
@@ -137,7 +137,7 @@ class ByKernelStack(GramStack):
         return self._merged(traces, self.factored.residual_traces(shares))
 
     def full_forms(self, kernels: Indices, v: Array) -> Array:
-        """Return forms of kernels, not of their factors; see `GramStack.full_forms`."""
+        """Return quadratic forms of full kernels; see `GramStack.full_forms`."""
         forms, is_dense = np.empty(kernels.size), self.is_dense[kernels]
         positions = self.positions[kernels]
         if is_dense.any():

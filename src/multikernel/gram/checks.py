@@ -54,7 +54,7 @@ def is_semidefinite(K: GramMatrix) -> bool:
 def asymmetry_and_forms(
     stack: DenseStack, weights: Array, random: np.random.RandomState
 ) -> tuple[Array, Array]:
-    """Return u^T (K - K^T) v, with random u and v, and w^T K w, w = `weights`."""
+    """Return u^T (K_m - K_m^T) v, u and v random, and w^T K_m w with `weights` w."""
     # With random signs, u_i v_j - u_j v_i would be zero for half of all pairs (i, j).
     u, v = random.standard_normal((2, stack.shape[1]))
     vectors = np.vstack([u, v, weights])

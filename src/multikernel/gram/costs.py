@@ -18,20 +18,20 @@ STORAGE = ("auto", "by_kernel", "dense", "dense32", "device", "lazy", "low_rank"
 Storage = str | LowRank | Device
 """The types of a ``storage`` parameter."""
 
-# A fit then takes a tenth of a second. Products are stored as matrices, without
-# estimates of ranks.
+# A fit of so few entries takes a tenth of a second. Products are stored as matrices,
+# without estimates of ranks.
 SMALL = 2**25
 """Largest total number of entries for which no kernel is approximated."""
 
 # A search with ten classes, 400 rows and 64 columns (12 million entries) took twice as
 # long with matrices as with storage "by_kernel".
 UNRANKED = 2**23
-"""Largest total number of entries for which ranks of non-products are not estimated."""
+"""Largest number of entries of kernels (no products) stored without estimated ranks."""
 
-# To compute an entry of a matrix, to multiply by it, to compute an entry of a factor,
-# to subtract one landmark from it, and for one step of a matrix product.
+# The time to compute an entry of a matrix, to multiply by it, to compute an entry of a
+# factor, to subtract one landmark from it, and for one step of a matrix product.
 ENTRY, PRODUCT, VALUE, LANDMARK, STEP = 4.0, 0.5, 10.0, 0.5, 0.1
-"""Nanoseconds on one core of the five kinds of steps."""
+"""Nanoseconds that five kinds of steps take on one core."""
 
 N_COPIES = 3
 """Matrices of a fit besides kernels: a weighted sum, its factorization, one copy."""

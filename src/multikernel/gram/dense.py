@@ -195,7 +195,7 @@ class DenseStack(GramStack):
         return total
 
     def resident_products(self, kernels: Indices) -> BlockMultiplier:
-        """Return a function that multiplies vectors by a few kernels."""
+        """Return a function for products of vectors with a few kernels."""
         matrices = (np.asarray(self.array[m], dtype=np.float64) for m in kernels)
         return multiplier_of_arrays(list(matrices))
 
@@ -310,7 +310,7 @@ class PartStack(GramStack):
         return row_sums[:, self.samples]
 
     def _run(self, work: Callable[[Block], None], tasks: Iterable[Block]) -> None:
-        """Run a loop in parallel over all entries of the part."""
+        """Call `work` for tasks, on as many threads as the part's entries deserve."""
         run_blocks(work, tasks, n_threads_for(prod(self.shape)))
 
     def _padded(self, vectors: Array) -> Array:
@@ -375,7 +375,7 @@ class PartStack(GramStack):
 
 
 def _task_slices(size: int, n_entries: int) -> Iterator[slice]:
-    """Yield one slice of indices per task; an index has `n_entries` entries."""
+    """Yield a slice of indices per task, if an index costs `n_entries` entries."""
     n_indices = max(1, ENTRIES_PER_TASK // max(1, n_entries))
     for start in range(0, size, n_indices):
         yield slice(start, min(start + n_indices, size))

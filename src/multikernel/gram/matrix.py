@@ -53,7 +53,7 @@ class GramMatrix(ABC):
         """Return the chosen columns, shape (n_rows, n_indices)."""
 
     def within(self, indices: Indices) -> Array:
-        """Return the entries among chosen samples, shape (n_indices, n_indices)."""
+        """Return the rows and columns of some samples, shape (n_indices, n_indices)."""
         return self.between(indices, indices)
 
     def between(self, rows: Indices, columns: Indices) -> Array:
@@ -78,7 +78,7 @@ class GramMatrix(ABC):
         return solve_shifted(matrix, rhs, shift, low_rank)
 
     def root(self, shift: Array) -> Root | None:
-        """Return a root of K + diag(shift), shift > 0; None if there is none."""
+        """Return R with K + diag(shift) = R R^T, shift > 0; None if there is none."""
         return None if self.array is None else shifted_root(self.array, shift)
 
     def plus(self, factor: Array) -> "GramMatrix":
@@ -153,7 +153,7 @@ class MatrixPlusFactor(GramMatrix):
         return self.base.quick_products
 
     def within(self, indices: Indices) -> Array:
-        """Return the entries among chosen samples, shape (n_indices, n_indices)."""
+        """Return the rows and columns of some samples, shape (n_indices, n_indices)."""
         rows = self.factor[indices]
         entries = self.base.within(indices)
         entries += rows @ rows.T
@@ -251,7 +251,7 @@ class ImageProducts:
 
     @property
     def forms(self) -> Array:
-        """Return the inner products of vectors and images."""
+        """Return the inner products of each vector with its image."""
         return self._inner(self.coefs)
 
     @property

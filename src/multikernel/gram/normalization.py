@@ -67,7 +67,7 @@ class Normalization:
             step.check(n_kernels, n_train)
 
     def learn(self, first_kernel: int, matrices: Array) -> None:
-        """Fit every step to the kernels from `first_kernel` on, changing `matrices`."""
+        """Fit all steps to kernels from `first_kernel` on, and normalize `matrices`."""
         # The matrices, (n_chosen, n_train, n_train), are normalized in place.
         if not self.steps:
             return
@@ -161,7 +161,7 @@ def check_steps(normalize: Steps) -> tuple[StepName, ...]:
 
 
 def divides_centered(normalize: Steps) -> bool:
-    """Return whether kernels are divided by the diagonal of centered matrices."""
+    """Return whether steps divide centered kernels by their diagonals."""
     steps = check_steps(normalize)
     return "center" in steps and "cosine" in steps[steps.index("center") :]
 

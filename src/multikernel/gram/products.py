@@ -44,7 +44,7 @@ def places_type(n_samples: int) -> type:
 
 
 def main_places(pairs: Indices) -> tuple[Indices, Indices]:
-    """Return the main kernels in pairs, and the pairs as positions among them."""
+    """Return the main kernels in pairs, and each pair as two positions among them."""
     occurs = np.bincount(pairs.reshape(-1)) > 0
     return np.flatnonzero(occurs), (np.cumsum(occurs) - 1)[pairs]
 
@@ -173,7 +173,7 @@ class ProductStack(ProductsOfWhole):
         return np.where(largest >= np.finfo(np.float64).tiny, largest, 1.0)
 
     def _inner_products(self, v: Array) -> Array:
-        """Return the forms of products of all pairs of used mains, (n_used, n_used)."""
+        """Return v^T (K_i o K_j) v of all pairs of used main matrices, a square."""
         # With the entries of the mains as rows of V and weights w = v_a v_b of entries
         # (a, b), the forms are V diag(w) V^T: one product of the positive weights minus
         # one of the negative weights.
@@ -212,7 +212,7 @@ class ProductStack(ProductsOfWhole):
             start = stop
 
     def _write_entries(self, positions: Places, roots: Array, out: Array) -> None:
-        """Write entries of the mains, scaled as in `write_scaled_entries`."""
+        """Write entries of the main matrices, scaled as in `write_scaled_entries`."""
         write = compiled(LOOPS, "write_scaled_entries")
         flat = read_only(self.mains.array).reshape(len(self.mains.array), -1)
         mains, sizes = self._product_mains[0], self._sizes
@@ -248,7 +248,7 @@ class ProductStack(ProductsOfWhole):
         return images
 
     def _write_images(self, v: Array, out: Array) -> None:
-        """Write K_m v for all products (i, j): entry a is <K_i[a] * v, K_j[a]>."""
+        """Write (K_i o K_j) v for all products; entry a is <K_i[a] * v, K_j[a]>."""
         mains, positions = self._product_mains
         i, j = positions.T
         support = np.flatnonzero(v)
@@ -269,7 +269,7 @@ class ProductStack(ProductsOfWhole):
         return np.asarray(rows, dtype=np.float64)
 
     def resident_products(self, kernels: Indices) -> BlockMultiplier:
-        """Return a function that multiplies vectors by a few kernels."""
+        """Return a function for products of vectors with a few kernels."""
         return multiplier_of_arrays(list(self._dense(kernels).array))
 
     def combine(self, weights: Array) -> GramMatrix:
@@ -278,7 +278,7 @@ class ProductStack(ProductsOfWhole):
 
     def combined_rows(self, weights: Array, rows: Indices) -> Array:
         """Return some rows of sum_m weights[m] K_m, shape (n_rows, n_samples)."""
-        # The sum of many products is sum_i K_i o sum_j theta_ij K_j.
+        # The sum of many products is sum_i K_i o sum_j weights_ij K_j.
         support = np.flatnonzero(weights)
         total = np.zeros((rows.size, self.shape[2]))
         stack = self if support.size == self.shape[0] else self.once(support)

@@ -20,7 +20,8 @@ class Refinement:
     goals: Mapping[int, float]
 
     def for_full_stack(self, kernels: Indices, scales: Array) -> "Refinement":
-        """Return the refinement of all K_m, if kernel k is scales[k] K_kernels[k]."""
+        """Return this refinement in the indices and scales of the full stack."""
+        # Kernel k of this stack is scales[k] times kernel kernels[k] of the full stack.
         # A kernel of scale zero has no residual.
         goals = {
             int(kernels[m]): goal / float(scales[m])

@@ -27,7 +27,7 @@ from multikernel.linalg.threads import aside, run_blocks, with_one_blas_thread
 
 THETA = Number(0, integer=True)
 
-# Lanczos is faster for fewer.
+# Lanczos's method is faster for fewer eigenvalues.
 CROWDED = 4
 """All eigenvalues of a matrix are computed if over n_rows / CROWDED are required."""
 

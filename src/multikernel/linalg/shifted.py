@@ -73,7 +73,7 @@ class ShiftedRoot:
         return np.asarray(self.scale[:, None] * self._triangular(halves, 1))
 
     def _triangular(self, rhs: Array, transposed: int) -> Array:
-        """Return L^-1, or L^-T, times a matrix."""
+        """Return L^-1 (or L^-T, if transposed) times a matrix; L is `factor`."""
         small = len(rhs) < ONE_THREAD_BELOW
         if rhs.flags.f_contiguous:
             # dtrtrs is faster for columns, dtrsm below for rows.
@@ -88,7 +88,7 @@ class ShiftedRoot:
 
 @dataclass(frozen=True, eq=False)
 class FactorRoot:
-    """A root R = diag(d^(1/2)) F with W W^T + I = F F^T, of low rank plus diagonal."""
+    """A root R = diag(d^(1/2)) F of diag(d) plus low rank, with F F^T = I + W W^T."""
 
     # With the Cholesky factor L of W^T W + I, F = I + W (L + I)^-1 W^T and
     # F^-1 = I - W (I + L^T)^-1 L^-1 W^T. A multiplication by a vector costs the size of
@@ -110,19 +110,19 @@ class FactorRoot:
         return np.asarray(self.scale[:, None] * (halves - self.columns @ inner))
 
     def _plus_one(self, rhs: Array, transposed: int) -> Array:
-        """Return (L + I)^-1 or (L + I)^-T times a matrix."""
+        """Return (L + I)^-1 (or its transpose) times a matrix; L is `factor`."""
         return np.asarray(dtrtrs(self._raised, rhs, lower=1, trans=transposed)[0])
 
     @cached_property
     def _raised(self) -> Array:
-        """Return L + I."""
+        """Return the Cholesky factor plus the identity."""
         raised = self.factor.copy(order="F")
         raised.ravel("K")[:: len(raised) + 1] += 1.0
         return raised
 
 
 class Root(Protocol):
-    """A root R with K + diag(d) = R R^T; `scale` is d^{-1/2}."""
+    """A root R with K + diag(d) = R R^T for a matrix K; `scale` is d^(-1/2)."""
 
     @property
     def scale(self) -> Array:

@@ -219,7 +219,7 @@ class BoxCost:
     costs: Array  # c
 
     def value(self, y: Array, f: Array) -> Array:
-        """Return the maximum of -(f + c) rho over the box."""
+        """Return the maximum of -(f + c) rho over the box, for every sample."""
         slope = -(f + self.costs)
         return np.maximum(slope * self.upper, slope * self.lower)
 

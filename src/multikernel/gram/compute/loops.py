@@ -24,7 +24,7 @@ HALF, LOWEST = np.float32(0.5), np.float32(-126.0)
 
 @part()
 def sum_rows(table: Floats, positions: Indices, out: Floats) -> None:
-    """Write the sum of chosen rows of a table."""
+    """Write the sum of the rows `positions` of a table to `out`."""
     for j in range(out.size):
         out[j] = 0.0
     # Four rows are added at a time, so the sum is read and written a fourth as often.
@@ -50,7 +50,7 @@ def sum_squares(  # noqa: PLR0913 - compiled code takes arrays, not objects
     start: int,
     out: Array,
 ) -> None:
-    """Write squared distances of a row to samples from `start` on, by some columns."""
+    """Write squared distances of a row to samples from `start` on, in some columns."""
     for j in range(out.size):
         out[j] = 0.0
     stop, n_in_fours = start + out.size, positions.size - positions.size % 4

@@ -84,7 +84,7 @@ class DeviceMatrix(GramMatrix):
         return roots[:, None] * matrix * roots[None, :] + shift
 
     def root(self, shift: Array) -> Root | None:
-        """Return a root of K + diag(shift); see `GramMatrix.root`."""
+        """Return R with K + diag(shift) = R R^T; see `GramMatrix.root`."""
         scale = 1.0 / np.sqrt(shift)
         with self.space.memory_guard("a linear system of all samples"):
             system = self._shifted(self.entries, scale, np.ones(len(scale)))
@@ -278,7 +278,7 @@ class DeviceProducts(ProductsOfWhole, OnDevice):
         return forms
 
     def _inner_products(self, mains: Indices, columns: DeviceArray) -> DeviceArray:
-        """Return the forms of products of all pairs of mains, (n_mains, n_mains)."""
+        """Return quadratic forms of products of all pairs of `mains`, a square."""
         xp, n = self.space.xp, self.n_all
         matrices = [self.mains.matrices[m] for m in mains.tolist()]
         total = self.space.zeros((len(matrices), len(matrices)))

@@ -18,7 +18,7 @@ from multikernel.linalg.threads import compiled
 
 LOOPS = "multikernel.gram.factors.growth_loops"
 
-# For 569 samples this took 15 ms, and column by column 45 ms.
+# For 569 samples, LAPACK took 15 ms, and a loop over columns 45 ms.
 COMPLETED = 5
 """Ratio of full rank to current rank up to which LAPACK completes a factor."""
 

@@ -100,7 +100,7 @@ class LowRankMatrix(FactorMatrix):
         return self.Z.rows(np.arange(self.shape[0]))
 
     def root(self, shift: Array) -> Root | None:
-        """Return a root of K + diag(shift), without negligible columns."""
+        """Return R with K + diag(shift) = R R^T, without negligible columns."""
         return factor_root(self.factor, self.weights, shift)
 
 
@@ -186,7 +186,7 @@ class FactorStack(GramStack):
         return np.asarray(float(self.shape[1]) * self.ranks)
 
     def attainable_goals(self, goals: Mapping[int, float]) -> dict[int, float]:
-        """Return the goals of the kernels that may get more landmarks, perhaps none."""
+        """Return the goals of the kernels that may get more landmarks, maybe none."""
         if self.landmarks is None:
             return {}
         kernels, max_rank = self.landmarks.kernels, self.landmarks.options.max_rank
@@ -328,7 +328,7 @@ class LowRankStack(FactorStack):
         return self._tall, self.offsets
 
     def residual_bounds(self, v: Array) -> Array:
-        """Return bounds on the forms of residuals; see `GramStack.residual_bounds`."""
+        """Bound the residuals' quadratic forms; see `GramStack.residual_bounds`."""
         if self.residual is None:
             return np.zeros(self.shape[0])
         return self.residual.bounds(v)
@@ -347,7 +347,7 @@ class LowRankStack(FactorStack):
         return np.array([not k.chosen.size and k.shift is None for k in kernels])
 
     def full_forms(self, kernels: Indices, v: Array) -> Array:
-        """Return forms of kernels, not of their factors; see `GramStack.full_forms`."""
+        """Return quadratic forms of full kernels; see `GramStack.full_forms`."""
         if self.residual is None or self.landmarks is None:
             return np.full(kernels.size, np.nan)
         return self.landmarks.full_forms(self.kernel_ids[kernels], v)

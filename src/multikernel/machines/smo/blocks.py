@@ -93,7 +93,7 @@ def _run_on(
     block: Indices,
     run: Callable[[Array, Array], Outcome],
 ) -> Outcome:
-    """Run SMO on a block of samples, and update f of all samples by its changes."""
+    """Run SMO on a block of samples, and update K rho of all samples by its changes."""
     w = np.ascontiguousarray(v[:, block])
     done = run(w, gram.within(block))
     change = np.zeros(v.shape[1])
@@ -106,7 +106,7 @@ def _run_on(
 
 
 def _violations(v: Array, *, paired: bool) -> Array:
-    """Return the violations of optimality by increases and decreases of rho, (2, n)."""
+    """Return each sample's violations of optimality, upwards and downwards, (2, n)."""
     # F + UP and F + DOWN are slopes of the objective for an increase and a decrease of
     # rho. If samples are `paired`, two of them move in opposite directions. Otherwise,
     # a sample may also move alone, as if its partner had slope zero.

@@ -63,7 +63,7 @@ from multikernel.machines.smo.state import (
 class Settings:
     """Settings of the machine that are not parameters."""
 
-    # 30 ms, because a step takes 3 ns per sample if rows are in memory.
+    # They take 30 ms, because a visit takes 3 ns if rows are in memory.
     visits: int = 10_000_000
     """Number of sample visits between two checks for interrupts."""
 
@@ -132,7 +132,7 @@ class SMO(KernelMachine):
         return _checked_fit(v, gram, outcome, paired=paired, tol=self.tol)
 
     def _run(self, v: Array, gram: GramMatrix, *, paired: bool) -> Outcome:
-        """Solve for `v` in place, on the entire matrix or on blocks."""
+        """Solve for the state `v` in place, on the entire matrix or on blocks."""
         most = self.max_steps
         most = SETTINGS.steps_per_sample * v.shape[1] if most is None else most
         run = partial(self._run_on_array, paired=paired)

@@ -33,7 +33,7 @@ class Outcome(NamedTuple):
     code: int
     step: int
     violation: float
-    """Largest violation of the optimality conditions; infinite before the first step."""
+    """Largest violation of the optimality conditions; infinite before any step."""
 
 
 def set_slopes(v: Array) -> None:
