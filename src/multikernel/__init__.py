@@ -6,6 +6,7 @@ import lazy_loader
 
 __version__ = "1.0.0"
 
+# Names are imported when first used, so that the command line starts quickly.
 __getattr__, _list_names, __all__ = lazy_loader.attach_stub(__name__, __file__)
 
 

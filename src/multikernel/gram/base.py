@@ -205,9 +205,8 @@ class GramStack(ABC):
     def expansion_length(self) -> int:
         """Return the number of coefficients of a function in the space of a kernel.
 
-        It is n_samples for coefficients c of f = K_m c. For coefficients u of f = Z_m
-        u, with factors Z_m of K_m, it is the largest number of columns of a factor,
-        never n_samples.
+        It is n_samples for coefficients c of f = K_m c, or the largest rank, never
+        n_samples, for coefficients u of f = Z_m u with factors Z_m.
         """
         return self.shape[1]
 

@@ -205,7 +205,7 @@ class PartStack(GramStack):
     """A stack of matrices of some samples, a view of the matrices of all samples.
 
     The folds of a cross-validation can thus share one stack, `parent`. The samples must
-    ascend; `chosen` kernels are all by default. Only lower triangles are read.
+    ascend; `chosen` are the kernels, all by default. Only lower triangles are read.
     """
 
     parent: DenseStack

@@ -25,7 +25,7 @@ HELD_BYTES = 2**28
 """Bytes of matrices that are cached for repeated products."""
 
 BlockMultiplier = Callable[[Indices, Array], Array]
-"""Map kernel positions p and rows, (n_positions, n_rows, n_samples), to rows[p] K_p."""
+"""Function of positions and rows: rows[k] times the kernel at positions[k], for all k."""
 
 
 class GramMatrix(ABC):

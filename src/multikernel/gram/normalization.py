@@ -95,8 +95,8 @@ class Normalization:
     def learn_scales(self, stack: GramStack, forms: Array | None = None) -> GramStack:
         """Learn every step from a stack, and return the scaled stack.
 
-        Forms are w^T K_m w of the sample weights w, (n_kernels,), if known. A step that
-        does more than scale raises a `TypeError`.
+        `forms` are w^T K_m w of the sample weights w, (n_kernels,), if known. A step
+        that does more than scale raises a `TypeError`.
         """
         scales = np.ones(stack.shape[0])
         scaled = stack

@@ -24,11 +24,11 @@ class MachineFit:
     """A solution for one kernel, f = K dual + intercept; also a warm start.
 
     The coefficients `dual`, in the shape of the targets, equal the dual variable rho,
-    at the optimum minus a subgradient of the loss. `intercept`, (n_outputs,), is zero
-    if the problem has none; decision values f on the training samples include it.
-    `objective` is the dual objective -sum_i l*(y_i, -rho_i) - rho^T K rho / 2, a lower
-    bound on the optimum. `n_steps` counts pair steps, Newton steps or linear solves,
-    and `converged` states whether the tolerance was reached.
+    which at the optimum is minus a subgradient of the loss. `intercept`, (n_outputs,),
+    is zero if the problem has none; decision values f on the training samples include
+    it. `objective` is the dual objective -sum_i l*(y_i, -rho_i) - rho^T K rho / 2, a
+    lower bound on the optimum. `n_steps` counts pair steps, Newton steps or linear
+    solves, and `converged` states whether the tolerance was reached.
     """
 
     dual: Array
@@ -78,7 +78,7 @@ class KernelMachine(ABC):
         fit_intercept: bool,
         init: MachineFit | None = None,
     ) -> MachineFit:
-        """Solve the problem; outputs are separate problems with the same Gram matrix.
+        """Solve the problem; outputs are separate problems unless a loss couples them.
 
         A warm start `init` must have the decision values f of `gram` (see
         `warm_start`). An infinite intercept (one class), numbers that are not finite or

@@ -1,10 +1,10 @@
 """Multinomial kernel logistic regression on one Gram matrix, by Newton's method.
 
-With f = K rho + 1 b^T, a step solves rho + W f = w (e_y - p) + W f_old for all classes
-together, W_i = w_i (diag(p_i) - p_i p_i^T). Conjugate gradients take a dozen products
-of K with n_classes columns, less than n_classes factorizations (Rasmussen and Williams
-2006, Gaussian Processes for Machine Learning, algorithm 3.3). A constant kernel models
-changes of the intercepts.
+With f = K rho + 1 b^T, a step solves rho + W f = w (e_y - p) + W f_old for all classes,
+W_i = w_i (diag(p_i) - p_i p_i^T), with probabilities p at f_old. Conjugate gradients
+take a dozen products of K with n_classes columns, less than n_classes factorizations
+(Rasmussen, Williams 2006, Gaussian Processes for Machine Learning, algorithm 3.3). A
+constant kernel models changes of the intercepts.
 """
 
 from dataclasses import dataclass

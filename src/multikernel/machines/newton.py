@@ -32,11 +32,10 @@ SmoothTask = Task[SmoothConjugateLoss]
 class Newton(KernelMachine):
     """Newton's method in function space, for losses with a smooth conjugate.
 
-    A step solves (K + H) rho + b 1 = f - H l'(f), sum(rho) = 0, H = diag(1 / l''(f)),
-    which is iteratively reweighted least squares (Rasmussen, Williams 2006, Gaussian
-    Processes for Machine Learning, section 3.4). `tol` limits the largest entry of rho
-    + l'(f), relative to the largest entry of rho or l'(f); it bounds the error of the
-    dual variable.
+    A step solves (K + H) rho + b 1 = f - H l'(f), H = diag(1 / l''(f)), and sum(rho) =
+    0 with an intercept b (Rasmussen, Williams 2006, Gaussian Processes for Machine
+    Learning, section 3.4). `tol` limits the largest entry of rho + l'(f), relative to
+    the largest entry of rho or l'(f); it bounds the error of the dual variable.
     """
 
     tol: float = 1e-9

@@ -34,8 +34,8 @@ class Device:
 
     `device` is a name such as "cuda:1" in the library `namespace` ("torch", "cupy").
     With float32, entries of matrices are rounded to seven digits, which the duality gap
-    includes; sums and factors use float64. `factors` chooses factors, as "low_rank", or
-    whole matrices; None is whole, or the choice of "auto" for interactions.
+    includes; sums and factors use float64. factors=True stores factors, as "low_rank";
+    None stores whole matrices, and interactions as "auto" selects.
     """
 
     namespace: str | None = None

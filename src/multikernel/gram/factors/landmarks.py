@@ -56,10 +56,10 @@ MOST_MONOMIALS = 64
 class LowRank:
     """Storage of kernels by their values at landmarks.
 
-    A kernel starts with the landmarks that `tol`, the largest trace of a residual as a
-    share of the centered kernel's, requires, at most `first`; up to `max_rank` are
-    added if the duality gap over the full kernels requires them. With `folder`, factors
-    are in files; float32 there gives a gap accurate to seven digits.
+    A kernel starts with at most `first` landmarks, so that the trace of its residual is
+    at most `tol` times that of the centered kernel. More are added, up to `max_rank`,
+    if the duality gap over the full kernels requires them. With `folder`, factors are
+    in files; there, float32 makes the gap accurate to seven digits.
     """
 
     max_rank: int = 2000

@@ -1,10 +1,10 @@
 """Newton steps on the current face of the simplices, where zero masses remain zero.
 
 The masses are the dual variables of `machine`, in one simplex per sample. The dual is
-quadratic in the positive masses of samples with several, with one block K_c per class.
-Constant sums of rows, and with an intercept of classes, couple the blocks; eliminated,
-the changes are K_c^-1 (s_c - r + b_c 1), with the scores s_c of a class and multipliers
-r and b of a linear system. A step that leaves the simplices is projected onto them.
+quadratic in the masses of samples with several positive ones, with one block K_c per
+class. Constant sums of rows, and with an intercept of classes, couple the blocks;
+eliminated, the changes are K_c^-1 (s_c - r + b_c 1), with the scores s_c of a class and
+multipliers r and b of a linear system. A step that leaves the simplices is projected.
 """
 
 import numpy as np

@@ -1,8 +1,8 @@
 """Multi-class support vector machines on one Gram matrix, by sweeps over samples.
 
 The dual of Crammer and Singer's hinge has masses p in one simplex per sample, and
-maximizes sum_i (w_i - p_iy) - tr(rho^T K rho) / 2, rho_i = w_i e_y - p_i. With an
-intercept, sum_i rho_i = 0, by an augmented Lagrangian whose multipliers are the
+maximizes sum_i (w_i - p_iy) - tr(rho^T K rho) / 2, rho_i = w_i e_y - p_i, with weights
+w and classes y. An augmented Lagrangian treats sum_i rho_i = 0; its multipliers are the
 intercepts. With the other samples fixed, the best masses of a sample are a projection
 onto its simplex (Crammer, Singer 2001, JMLR 2, 265-292).
 """

@@ -12,7 +12,7 @@ from multikernel.machines.base import MOST_FACES
 # (infinity at the upper bound) and to its left (minus infinity at the lower bound); the
 # lower and upper bounds; the slopes of c for positive and for negative rho; diag(K).
 RHO, F, UP, DOWN, LOWER, UPPER, RIGHT, LEFT, DIAGONAL = range(9)
-"""Rows of the state; the first four change during a run."""
+"""Rows of the state, whose columns are samples; the first four change during a run."""
 
 LOOPS = "multikernel.machines.smo.loops"
 
