@@ -20,7 +20,7 @@ DEVICE_SHARE = 0.01
 """Ratio of times on a device (2 TB/s by data sheets) and on one core (20 GB/s)."""
 
 PRODUCT_BYTES = 64
-"""Bytes that a fit stores per product of main kernels: terms, scale, forms, weight."""
+"""Bytes of a fit per product of main kernels: terms, scale, quadratic forms, weight."""
 
 
 def choose_storage(

@@ -26,7 +26,7 @@ SMALL = 2**25
 # A search with ten classes, 400 rows and 64 columns (12 million entries) took twice as
 # long with matrices as with storage "by_kernel".
 UNRANKED = 2**23
-"""Largest number of entries of kernels (no products) stored without estimated ranks."""
+"""Largest number of entries of kernels (no products) without estimates of ranks."""
 
 # The time to compute an entry of a matrix, to multiply by it, to compute an entry of a
 # factor, to subtract one landmark from it, and for one step of a matrix product.
@@ -40,7 +40,7 @@ PASSES, NEWTON_STEPS, ACTIVE = 20, 30, 20
 """Passes, Newton steps and active kernels of a long fit."""
 
 TYPICAL_SHARE, TYPICAL_SHARE_ALL = 0.1, 0.3
-"""Share of a long fit's time that a fit takes; second: with over `ACTIVE` kernels."""
+"""Time of a typical fit over a long one, with up to and with over `ACTIVE` kernels."""
 
 REQUESTED = "it was asked for"
 """The reason to report for a storage that the user requested."""

@@ -25,7 +25,7 @@ HELD_BYTES = 2**28
 """Bytes of matrices that are cached for repeated products."""
 
 BlockMultiplier = Callable[[Indices, Array], Array]
-"""Function of positions and rows: rows[k] times the kernel at positions[k], for all k."""
+"""A function of positions and rows: rows[k] times the kernel at positions[k]."""
 
 
 class GramMatrix(ABC):

@@ -53,7 +53,7 @@ class ProductsOfMains(GramStack):
     """A stack whose kernels are main kernels, or products of two of them."""
 
     terms: Terms
-    """The two mains of every kernel, (n_kernels, 2); -1 for a main alone."""
+    """Both main kernels of a product, or a main kernel and -1, shape (n_kernels, 2)."""
 
     @cached_property
     def main_kernels(self) -> Indices:

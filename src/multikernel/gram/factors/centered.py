@@ -44,7 +44,7 @@ SAMPLED = 2000
 # width one on columns of 100 000 normal values, 2000 samples and a tolerance of 1e-6
 # gave 107 landmarks and 2.5e-6.
 FAR = 10.0
-"""Limit on the squared mean root of a residual's diagonal, over the tolerance."""
+"""Largest squared mean root of a residual's diagonal, in units of the tolerance."""
 
 REPEATED = 8
 """Mean number of copies of a row above which equal rows are stored once."""

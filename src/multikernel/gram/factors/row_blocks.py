@@ -24,7 +24,7 @@ from multikernel.gram.temporary import PathLike, TemporaryFolder, create_folder
 from multikernel.linalg.threads import available_threads, with_one_blas_thread
 
 Task = Callable[..., Any]
-"""A function that may run twice, so it must not change its arguments, first a block."""
+"""A function of a block and more; it may run twice, so it must not change arguments."""
 
 FAN_IN = 8
 """Number of blocks whose results one task adds up before they are sent."""

@@ -32,7 +32,7 @@ from multikernel.machines.crammer_singer.face import minimize_on_face, split_sam
 
 # Larger systems cost as much as hundreds of sweeps (see benchmarks/ablation).
 MOST_TORN, STALLED_TORN = 200, 1500
-"""Maximum number of samples with several masses in a Newton step; second: stalled."""
+"""Maximum samples with several masses in a Newton step, normally and when stalled."""
 
 SWEEP = "multikernel.machines.crammer_singer.loops", "sweep"
 
