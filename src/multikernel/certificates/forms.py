@@ -117,7 +117,7 @@ class Expansion:
 
 
 def expand(gram: GramStack, rho: Array, kernels: Indices | None = None) -> Expansion:
-    """Return a dual point with its products and checked quadratic forms, in one pass."""
+    """Return a dual point with its products and its (checked) quadratic forms."""
     images = gram.matvec(rho)
     forms = images.reshape(images.shape[0], -1) @ rho.reshape(-1)
     check_forms(gram, forms, rho, kernels)

@@ -64,12 +64,12 @@ class ShiftedRoot:
     factor: Array  # lower Cholesky factor of the scaled system, Fortran order
 
     def half(self, rhs: Array) -> Array:
-        """Return R^-1 times a matrix."""
+        """Return R^-1 times a matrix, for the root R."""
         # Forms of the inverse, |R^-1 b|^2, need only this half of a solution.
         return self._triangular(self.scale[:, None] * rhs, 0)
 
     def rest(self, halves: Array) -> Array:
-        """Return R^-T times a matrix."""
+        """Return R^-T times a matrix, for the root R."""
         return np.asarray(self.scale[:, None] * self._triangular(halves, 1))
 
     def _triangular(self, rhs: Array, transposed: int) -> Array:
@@ -98,13 +98,13 @@ class FactorRoot:
     factor: Array  # L
 
     def half(self, rhs: Array) -> Array:
-        """Return R^-1 times a matrix."""
+        """Return R^-1 times a matrix, for the root R."""
         scaled = self.scale[:, None] * rhs
         inner = dtrtrs(self.factor, self.columns.T @ scaled, lower=1)[0]
         return np.asarray(scaled - self.columns @ self._plus_one(inner, 1))
 
     def rest(self, halves: Array) -> Array:
-        """Return R^-T times a matrix."""
+        """Return R^-T times a matrix, for the root R."""
         inner = self._plus_one(self.columns.T @ halves, 0)
         inner = dtrtrs(self.factor, inner, lower=1, trans=1)[0]
         return np.asarray(self.scale[:, None] * (halves - self.columns @ inner))
@@ -129,10 +129,10 @@ class Root(Protocol):
         """Scale d^{-1/2}, shape (n,)."""
 
     def half(self, rhs: Array) -> Array:
-        """Return R^-1 times a matrix."""
+        """Return R^-1 times a matrix, for the root R."""
 
     def rest(self, halves: Array) -> Array:
-        """Return R^-T times a matrix."""
+        """Return R^-T times a matrix, for the root R."""
 
 
 def factor_root(Z: Array, weights: Array, shift: Array) -> Root | None:
