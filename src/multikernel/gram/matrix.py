@@ -78,7 +78,7 @@ class GramMatrix(ABC):
         return solve_shifted(matrix, rhs, shift, low_rank)
 
     def root(self, shift: Array) -> Root | None:
-        """Return R with K + diag(shift) = R R^T, shift > 0; None if there is none."""
+        """Return R with K + diag(shift) = R R^T; None if implicit or indefinite."""
         return None if self.array is None else shifted_root(self.array, shift)
 
     def plus(self, factor: Array) -> "GramMatrix":
