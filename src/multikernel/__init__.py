@@ -1,8 +1,4 @@
-"""Multiple kernel learning with certified optimality.
-
-`__init__.pyi` lists the names of this package; each is imported when it is first used.
-The packages below this one do the same, so that the command line starts quickly.
-"""
+"""Multiple kernel learning with certified optimality."""
 
 import importlib.util
 
@@ -10,6 +6,7 @@ import lazy_loader
 
 __version__ = "1.0.0"
 
+# Names are imported when first used, so that the command line starts quickly.
 __getattr__, _list_names, __all__ = lazy_loader.attach_stub(__name__, __file__)
 
 

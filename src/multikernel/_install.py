@@ -1,19 +1,16 @@
-"""Installation instructions for error messages and documents, and links to pages.
+"""Installation instructions for error messages and documents, and links to pages."""
 
-The library is not on a package index yet. Once it is, set `PACKAGE` to "multikernel"
-and `PLACE` to an empty text; ``tests/test_install.py`` then lists the documents to
-update.
-"""
-
+# Once the library is on a package index, this becomes "multikernel" and `PLACE` empty;
+# ``tests/test_install.py`` then lists the documents to update.
 PACKAGE = "."
 """Argument of ``pip install``."""
 
 PLACE = "in a clone of multikernel, "
 """Beginning of an instruction: the folder in which to run pip."""
 
+# A test compares it with ``Documentation`` in ``[project.urls]`` of pyproject.toml.
 DOCUMENTATION = ""
-"""Address of the documentation with a slash at the end; empty until it is published. A
-test compares it with ``Documentation`` in ``[project.urls]`` of pyproject.toml."""
+"""Address of the documentation with a slash at the end; empty until it is published."""
 
 
 def page_template(address: str) -> str:

@@ -112,16 +112,15 @@ FOLDER = InstanceOf((str, os.PathLike, NoneType), "a path or None")
 BYTES = AnyOf((NOTHING, Number(0)))
 PRECISION = OneOf(("float64", "float32"))
 
+# Products of a few such values do not overflow.
 LARGEST_VALUE = 1e100
-"""Largest value of data, targets, strengths and of the sum of sample weights, so that
-products of a few values do not overflow."""
+"""Largest value of data, targets, strengths and of the sum of sample weights."""
 
 SMALLEST_STRENGTH = 1e-150
 """Smallest nonzero strength, so that its square does not underflow."""
 
 ASYMMETRY = 1e-7
-"""Largest asymmetry, relative to the trace, that counts as rounding error, also in
-single precision."""
+"""Largest asymmetry relative to the trace that counts as rounding, also in float32."""
 
 
 def check_parameter(owner: str, name: str, value: object, check: Check) -> None:
@@ -185,30 +184,8 @@ def check_table(owner: str, X: object) -> Array:
 
 
 def check_shapes(owner: str, **arrays: tuple[object, tuple[int | str, ...]]) -> None:
-    """Raise unless arrays have the expected, consistent shapes.
-
-    Parameters
-    ----------
-    owner : str
-        The class or function to name in messages.
-    **arrays : (ndarray or tuple, tuple of int or str)
-        An array, and its axes as lengths or names. Axes with the same name must have
-        the same length. A tuple counts as an array with one axis.
-
-    Raises
-    ------
-    ValueError
-        If a value is not an array of numbers or booleans, or has another shape.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> scale, K = np.ones(3), np.ones((2, 2))
-    >>> check_shapes("Scaled", scale=(scale, ("n",)), K=(K, ("n", "n")))
-    Traceback (most recent call last):
-        ...
-    ValueError: Scaled: K must have shape (n, n) with n=3, got (2, 2).
-    """
+    """Raise unless arrays have their expected axes: lengths, or names for lengths."""
+    # Axes with the same name have the same length. A tuple counts as one axis.
     lengths: dict[str, int] = {}
     for name, (array, axes) in arrays.items():
         expected = f"shape ({', '.join(map(str, axes))}{',' * (len(axes) == 1)})"

@@ -45,15 +45,7 @@ class UnsupportedProblemError(ValueError):
 
 
 class IndefiniteKernelError(ValueError):
-    """A Gram matrix is not positive semidefinite, so it is no kernel matrix.
-
-    Parameters
-    ----------
-    message : str
-        The problem, and how to solve it.
-    kernel : int or None, default=None
-        Index of the matrix in the dictionary; None if it is unknown.
-    """
+    """A Gram matrix is not positive semidefinite; `kernel` is its index, if known."""
 
     def __init__(self, message: str, kernel: int | None = None) -> None:
         super().__init__(message)

@@ -19,30 +19,16 @@ from multikernel.regularizers.base import BlockRegularizer
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    r"""One multiple kernel learning problem.
+    """One multiple kernel learning problem.
 
-    .. math::
-        \min_{f, b} \sum_i \ell\bigl(y_i, \textstyle\sum_m f_m(x_i) + b\bigr)
-        + \Omega(\|f_1\|, \dots, \|f_M\|)
-
-    Parameters
-    ----------
-    gram : GramStack
-        Square kernel matrices of the training samples.
-    y : ndarray of shape (n_samples,) or (n_samples, n_outputs)
-        Targets; -1.0 / +1.0 for classification losses.
-    loss : Loss
-        The loss, which is summed over samples and outputs.
-    regularizer : BlockRegularizer
-        Penalty on the block norms; its ``alpha`` multiplies the penalty, so it is
-        the sum of sample weights times the ``alpha`` of an estimator.
-    fit_intercept : bool, default=True
-        Whether to fit the intercept b; otherwise b is zero.
-    offset : ndarray of shape (n_outputs,) or 0.0, default=0.0
-        Number subtracted from the observed targets, which are y + offset (see
-        `center_targets`). The intercept of a solution includes it.
-    columns : ndarray of shape (n_samples, n_columns), optional
-        Columns with unpenalized coefficients, in addition to the intercept.
+    It minimizes the sum over samples i of the loss of y_i and f_1(x_i) + ... + f_M(x_i)
+    + b, plus the regularizer of the block norms ||f_1||, ..., ||f_M||. The stack `gram`
+    has square kernel matrices of the training samples. Targets y, (n_samples,) or
+    (n_samples, n_outputs), are +1 and -1 for classification losses. The ``alpha`` of
+    the regularizer is the sum of sample weights times the ``alpha`` of an estimator.
+    Observed targets are y + offset, offset 0.0 or of shape (n_outputs,) (see
+    `center_targets`). `columns`, (n_samples, n_columns), have unpenalized coefficients,
+    in addition to the intercept b, which is zero unless `fit_intercept`.
     """
 
     gram: GramStack
@@ -90,31 +76,15 @@ class Status(Enum):
 
 @dataclass(frozen=True)
 class Progress:
-    """One line of a convergence history.
+    """One line of a convergence history, for callbacks.
 
-    Parameters
-    ----------
-    iteration : int
-        Number of outer iterations so far.
-    seconds : float
-        Wall-clock time since the start of the solve.
-    objective : float
-        Primal objective of the entire problem, in the summed scale of `Problem`.
-    duality_gap : float
-        Relative duality gap of the entire problem; nan for methods without a gap.
-    n_active : int
-        Kernels with a nonzero block norm.
-    passes : float, default=0
-        Number of passes over all Gram matrices; a pass computes every quadratic form
-        once.
-    inner_steps : int, default=0
-        Total number of inner steps, such as Newton or SMO steps.
-    done : float or None, default=None
-        Completed share of a search, a path or a fit of several problems; it never
-        decreases. None for a fit of a single problem, whose number of iterations is
-        unknown.
-    note : str, default=""
-        Progress of a search with separate strengths for the targets, as text.
+    `iteration` counts outer iterations, `inner_steps` for example Newton or SMO steps,
+    and `passes` passes over all Gram matrices (a pass computes every quadratic form
+    once). `seconds` is wall-clock time since the start. `objective` and the relative
+    `duality_gap` (nan for methods without one) belong to the entire problem, in the
+    scale of `Problem`; `n_active` kernels have nonzero norms. `done` is the completed
+    share of a search, a path or several fits, which never decreases, and None for one
+    fit. `note` describes a search with separate strengths for the targets.
     """
 
     iteration: int
@@ -136,39 +106,17 @@ Callback = Callable[[Progress], bool]
 class Solution:
     """A solution of a problem; also the warm start of the next solve.
 
-    Parameters
-    ----------
-    kernel_weights : ndarray of shape (n_kernels,)
-        Nonnegative weights of the kernels in their combination.
-    norms : ndarray of shape (n_kernels,)
-        Block norms ||f_m||.
-    active : ndarray of shape (n_active,)
-        Indices of the kernels with a nonzero norm, ascending.
-    coefs : ndarray of shape (n_active, n_samples) or (n_active, n_samples, n_outputs)
-        Expansions f_m = K_m coefs[k] of the active kernels m = active[k]. Their length
-        is `GramStack.expansion_length`, which is n_samples for most stacks.
-    intercept : ndarray of shape (n_outputs,)
-        The intercept b, one value for one-dimensional targets. It includes the `offset`
-        of the problem.
-    dual : ndarray of shape (n_samples,) or (n_samples, n_outputs)
-        A dual feasible point; `duality_gap` is computed from it.
-    objective : float
-        Primal objective.
-    duality_gap : float
-        Relative duality gap, nan for heuristics.
-    n_iter : int
-        Number of outer iterations.
-    status : Status
-        Why the solver stopped.
-    history : tuple of Progress
-        One line per outer iteration.
-    refinement : Refinement, optional
-        Refinement of the stack's low-rank matrices for a smaller gap, to be passed to
-        `refine.refined`; None if none is required or possible.
-    effects : ndarray of shape (n_columns,), optional
-        Coefficients of the unpenalized columns, if the problem has any.
-    steps : tuple of str, default=()
-        The algorithms that were used, in order.
+    `kernel_weights` are the nonnegative weights of the kernels in their combination,
+    and `norms` the block norms ||f_m||, both of shape (n_kernels,). `active` are the
+    indices of kernels with nonzero norms, ascending. With m = active[k], coefs[k] is
+    the expansion f_m = K_m coefs[k], of shape (n_samples,) or (n_samples, n_outputs);
+    some stacks have another `GramStack.expansion_length`. `intercept`, (n_outputs,),
+    includes the offset of the problem. `dual` is a feasible dual point, in the shape of
+    the targets, which proves `duality_gap` (relative; nan for heuristics). `objective`
+    is primal, and `status` says why the solver stopped after `n_iter` outer iterations,
+    whose lines are the `history`. `refinement` can be passed to `refine.refined` for a
+    smaller gap; None if none is required or possible. `effects` are the coefficients of
+    unpenalized columns, and `steps` the algorithms used, in order.
     """
 
     kernel_weights: Array

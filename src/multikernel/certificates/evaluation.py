@@ -1,8 +1,4 @@
-"""Evaluation of a model: norms, objective and gap, from its own expansions.
-
-Solvers accumulate rounding errors, and their quadratic forms may belong to a model
-other than the returned one. So every model is evaluated once more at the end.
-"""
+"""Evaluation of a model: norms, objective and gap, without solvers' rounding errors."""
 
 import math
 from dataclasses import dataclass, replace
@@ -235,20 +231,7 @@ def best_published_intercept(problem: Problem, f: Array) -> Array:
 
 
 def decision_values(problem: Problem, solution: Solution) -> Array:
-    """Return the decision values of a solution on the training samples.
-
-    Parameters
-    ----------
-    problem : Problem
-        The problem.
-    solution : Solution
-        Any solution of it.
-
-    Returns
-    -------
-    f : ndarray of the shape of ``problem.y``
-        Decision values to compare with ``problem.y``, so without the problem's offset.
-    """
+    """Return the decision values on the training samples, without the offset."""
     f = np.zeros_like(problem.y)
     if solution.active.size:
         f = problem.gram.take(solution.active).block_matvec(solution.coefs).sum(axis=0)
@@ -258,26 +241,9 @@ def decision_values(problem: Problem, solution: Solution) -> Array:
 def duality_gap(problem: Problem, solution: Solution) -> float:
     """Return the relative duality gap of a solution, computed from scratch.
 
-    Only the expansions, the intercept and the dual point of the solution are used.
-    Norms and decision values are recomputed, and the dual point is projected and
-    scaled.
-
-    Parameters
-    ----------
-    problem : Problem
-        The problem.
-    solution : Solution
-        Any solution of it.
-
-    Returns
-    -------
-    gap : float
-        A nonnegative number; infinite if the dual point is not finite.
-
-    Raises
-    ------
-    IndefiniteKernelError
-        If the dual value exceeds the objective beyond rounding.
+    Only its expansions, intercept and dual point are used; the point is projected and
+    scaled. The gap is nonnegative, and infinite if the point is not finite. A dual
+    value above the objective, beyond rounding, raises `IndefiniteKernelError`.
     """
     problem = center_targets(problem)
     if not np.isfinite(solution.dual).all():

@@ -1,9 +1,8 @@
 """Dual norms: validated quadratic forms of low-rank factors and of full kernels.
 
-Low-rank factors approximate kernels up to a residual, whose contribution to a dual norm
-has an upper bound. If the bound is too loose for a few kernels, their full quadratic
-forms are computed. Kernels whose full forms make the dual point infeasible require more
-landmarks.
+Residuals of low-rank factors have an upper bound in dual norms. If it is too loose for
+a few kernels, their full quadratic forms are computed. Kernels whose full forms make
+the dual point infeasible require more landmarks.
 """
 
 from collections.abc import Callable
@@ -33,23 +32,9 @@ def factor_norms(gram: GramStack, v: Array) -> Array:
 def dual_norms(gram: GramStack, rho: Array) -> Array:
     """Return ||rho||_{K_m} for every kernel, or upper bounds on them, in one pass.
 
-    Parameters
-    ----------
-    gram : GramStack
-        The kernel matrices.
-    rho : ndarray of shape (n_samples,) or (n_samples, n_outputs)
-        Dual variable.
-
-    Returns
-    -------
-    norms : ndarray of shape (n_kernels,)
-        Dual norms of the full kernels. If the stack approximates them, the norms
-        include the bounds on the residuals (`GramStack.residual_bounds`).
-
-    Raises
-    ------
-    IndefiniteKernelError
-        If a quadratic form is negative beyond rounding.
+    The norms have shape (n_kernels,), and include the bounds on residuals if the stack
+    approximates kernels (`GramStack.residual_bounds`). A quadratic form that is
+    negative beyond rounding raises `IndefiniteKernelError`.
     """
     norms = factor_norms(gram, rho)
     return np.sqrt(norms**2 + gram.residual_bounds(rho))
@@ -132,7 +117,7 @@ class Expansion:
 
 
 def expand(gram: GramStack, rho: Array, kernels: Indices | None = None) -> Expansion:
-    """Return a dual point with its products and forms for every kernel, in one pass."""
+    """Return a dual point with its products and its (checked) quadratic forms."""
     images = gram.matvec(rho)
     forms = images.reshape(images.shape[0], -1) @ rho.reshape(-1)
     check_forms(gram, forms, rho, kernels)
@@ -151,13 +136,8 @@ def best_multiple(problem: Problem, point: Expansion, norms: Array) -> Expansion
 class FullProof:
     """A dual point that is feasible over the full kernels.
 
-    Parameters
-    ----------
-    certificate : DualCertificate
-        The scaled point and its value.
-    goals : dict of int to float
-        Kernels whose residual bounds are too large, each with the bound that the
-        tolerance requires at the unscaled dual point.
+    `goals` maps each kernel whose residual bound is too large to the bound that the
+    tolerance requires at the unscaled dual point.
     """
 
     certificate: DualCertificate
@@ -170,21 +150,9 @@ def prove_over_full_kernels(
     """Scale a dual point so that it is feasible over the full kernels.
 
     Residual bounds are accepted up to a common limit, the largest one that lowers the
-    dual value by at most `excess`. For kernels with larger bounds, full quadratic forms
-    are computed if that is fast.
-
-    Parameters
-    ----------
-    problem : Problem
-        The problem over the factors.
-    rho : ndarray of shape (n_samples,) or (n_samples, n_outputs)
-        A dual point, feasible over the factors.
-    forms : ndarray of shape (n_kernels,)
-        Quadratic forms of the factors at this point.
-    norms : ndarray of shape (n_kernels,)
-        Block norms of the current primal point.
-    excess : float
-        Largest accepted decrease of the dual value by residuals.
+    dual value by at most `excess`. Kernels with larger bounds get full quadratic forms
+    if that is fast. `forms` are those of the factors at `rho`, and `norms` the block
+    norms of the current primal point.
     """
     residual, regularizer = problem.gram.residual_bounds(rho), problem.regularizer
     # A kernel with a dual norm below the threshold does not change the dual value.
@@ -218,7 +186,7 @@ def prove_over_full_kernels(
 def tighten_bounds(
     gram: GramStack, rho: Array, forms: Array, residual: Array, loose: Indices
 ) -> Array:
-    """Return bounds on the residual forms of `loose` kernels, exact if that is fast."""
+    """Bound the residuals' quadratic forms of `loose` kernels, exactly if fast."""
     # More kernel values would take over two minutes on one core.
     if not 0 < loose.size * rho.shape[0] ** 2 <= 2**35:
         return np.asarray(residual[loose])

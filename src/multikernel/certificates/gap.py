@@ -25,18 +25,7 @@ NUDGE = 1.0 - 1e-6
 
 @dataclass(frozen=True, eq=False)
 class DualCertificate:
-    """A feasible dual point and its value.
-
-    Parameters
-    ----------
-    dual : ndarray of shape (n_samples,) or (n_samples, n_outputs)
-        The feasible point: centered (with an intercept), inside the conjugate's domain,
-        and inside the regularizer's dual ball.
-    dual_norms : ndarray of shape (n_kernels,)
-        ||dual||_{K_m} for every kernel.
-    value : float
-        Dual objective, a lower bound on the optimum.
-    """
+    """A feasible dual point, its norms, and its value, a lower bound on the optimum."""
 
     dual: Array
     dual_norms: Array
@@ -44,36 +33,16 @@ class DualCertificate:
 
 
 def primal_value(problem: Problem, norms: Array, f: Array) -> float:
-    """Return the primal objective.
-
-    Parameters
-    ----------
-    problem : Problem
-        The problem.
-    norms : ndarray of shape (n_kernels,)
-        Block norms.
-    f : ndarray of the shape of ``problem.y``
-        Decision values, intercept included.
-    """
+    """Return the primal objective; decision values f include the intercept."""
     losses = float(problem.loss.value(problem.y, f).sum())
     refuse_nan(problem.loss, "value", losses, f)
     return losses + problem.regularizer.value(norms)
 
 
 def project_dual(problem: Targets, rho: Array) -> Array:
-    """Return the nearest point to `rho` that is centered and inside the loss's domain.
-
-    In a box with a fixed sum, the nearest point is the shifted and clipped candidate.
-    The shift is the root of a monotone piecewise linear function. If the loss couples
-    the outputs, the domain of each row is a simplex instead of a box.
-
-    Parameters
-    ----------
-    problem : Problem or HullProblem
-        The problem, which defines the loss's domain and whether there is an intercept.
-    rho : ndarray of shape (n_samples,) or (n_samples, n_outputs)
-        A candidate, for example minus the gradient of the loss.
-    """
+    """Return the point nearest to `rho` that is centered and in the loss's domain."""
+    # In a box with a fixed sum, this is the shifted and clipped candidate. If the loss
+    # couples the outputs, the domain of each row is a simplex.
     if is_coupled(problem.loss):
         center = problem.fit_intercept
         return project_coupled(problem.loss, problem.y, rho, center=center)
@@ -126,16 +95,9 @@ def certify(
 ) -> DualCertificate:
     """Scale a projected point into the regularizer's dual ball and evaluate it.
 
-    Parameters
-    ----------
-    problem : Problem
-        The problem.
-    rho : ndarray of shape (n_samples,) or (n_samples, n_outputs)
-        A point returned by `project_dual`.
-    norms : ndarray of shape (n_kernels,)
-        Block norms of the current primal point (`BlockRegularizer.conjugate`).
-    candidate_norms : ndarray of shape (n_kernels,)
-        ``dual_norms(problem.gram, rho)``.
+    `rho` is from `project_dual`, and `candidate_norms` are its dual norms. `norms` are
+    the block norms of the current primal point, which `BlockRegularizer.conjugate` may
+    use.
     """
     scale, value = scaled_dual_value(problem, rho, norms, candidate_norms)
     return DualCertificate(scale * rho, scale * candidate_norms, value)
@@ -203,19 +165,8 @@ def relative_gap(primal: float, dual: float) -> float:
 
 
 def check_gap(gap: float) -> None:
-    """Raise if a relative gap is negative beyond rounding: a kernel is indefinite.
-
-    Parameters
-    ----------
-    gap : float
-        Relative gap of a primal and a feasible dual point.
-
-    Raises
-    ------
-    IndefiniteKernelError
-        If the gap is negative. The message names no matrix, because all computed
-        quadratic forms were nonnegative.
-    """
+    """Raise if a relative gap is negative beyond rounding: a kernel is indefinite."""
+    # The message names no matrix: all computed quadratic forms were nonnegative.
     # The limit allows for rounding in single precision.
     if gap < -1e-4:
         raise IndefiniteKernelError(

@@ -50,20 +50,18 @@ class Incumbent:
     bound: float = -np.inf  # a lower bound on the optimum without a dual point
     _last_gap: float = np.inf
 
+    # Of 800 random problems, 7 ended with rounding errors above the tolerance; 6 to 44
+    # further steps lowered the gap by 0 to 7 %.
     stalled_ratio: ClassVar[float] = 0.9
-    """Above this ratio of successive gaps, a step has not reduced the rounding errors.
-    Of 800 random problems, 7 ended with rounding errors above the tolerance; 6 to 44
-    further steps lowered the gap by 0 to 7 %."""
+    """Ratio of successive gaps above which a step has not reduced rounding errors."""
 
+    # The proof over the full kernels starts at this gap.
     solved: ClassVar[float] = 0.5
-    """If the kernels are approximated by low-rank matrices, the proof over the full
-    kernels starts when the gap over these matrices is below this share of the
-    tolerance."""
+    """Share of the tolerance at which the gap over low-rank matrices suffices."""
 
+    # Kernels with larger residuals of their low-rank matrices get more landmarks.
     residual: ClassVar[float] = 0.25
-    """Largest share of the tolerance by which the residuals of the low-rank matrices
-    may enlarge the gap in this proof. Kernels with larger residuals get more landmarks.
-    """
+    """Largest share of the tolerance by which residuals may enlarge a gap."""
 
     def __post_init__(self) -> None:
         y, zeros = self.problem.y, np.zeros(self.problem.gram.shape[0])

@@ -25,36 +25,31 @@ from multikernel.losses.weighted import output_loss, weights_of, without_weights
 from multikernel.problem import Problem, center_targets
 from multikernel.regularizers.base import ProximableRegularizer
 
+# Constants for regression are much smaller, and log-odds of this size require weights
+# with a ratio of exp(256).
 FARTHEST = 128.0
-"""Largest intercept in the search, in units of the data. Constants for regression are
-much smaller, and log-odds of this size require weights with a ratio of exp(256)."""
+"""Largest intercept in the search, in units of the data."""
 
+# The error is about the square of the last step. Most logistic fits take four steps.
 STEPS, CLOSE = 6, 1e-8
-"""Maximum number of Newton steps for an intercept, and the relative size of a step
-after which they stop. The error is then about the square of that size. Most logistic
-fits take four steps."""
+"""Maximum number of Newton steps for an intercept, and the relative step to stop at."""
 
+# More digits would not change any decision value.
 NEAR_ZERO = 1e-3
-"""Share of the initial bracket below which the precision of an intercept is absolute,
-not relative, because more digits would not change any decision value."""
+"""Share of the initial bracket below which an intercept's precision is absolute."""
 
+# One pass over the matrices serves these targets, and needs as many columns of memory.
 TOGETHER = 64
-"""Number of targets per product with the kernels. One pass over the matrices serves all
-of them, and the products require memory for as many columns."""
+"""Number of targets per product with the kernels."""
 
 
 @dataclass(frozen=True, eq=False)
 class ConstantModel:
     """The best model without kernels.
 
-    Parameters
-    ----------
-    intercept : ndarray of shape (n_outputs,)
-        The best constant, including the problem's offset; zero if the problem has no
-        intercept.
-    dual : ndarray of shape (n_samples,) or (n_samples, n_outputs)
-        An optimal dual point of the constant model: minus a subgradient of the loss.
-        With an intercept, it sums to zero.
+    The intercept, (n_outputs,), includes the problem's offset, and is zero if the
+    problem has none. The optimal dual point is minus a subgradient of the loss; with an
+    intercept, it sums to zero.
     """
 
     intercept: Array
@@ -62,18 +57,7 @@ class ConstantModel:
 
 
 def constant_model(problem: Problem) -> ConstantModel:
-    """Return the best constant model and its dual point.
-
-    Parameters
-    ----------
-    problem : Problem
-        The kernels are not used.
-
-    Raises
-    ------
-    ValueError
-        If the best constant is infinite, because there is only one class.
-    """
+    """Return the best constant model and its dual point; raise if it is infinite."""
     problem = center_targets(problem)
     y, loss = problem.y, problem.loss
     if problem.columns is not None:
@@ -281,25 +265,13 @@ def _bisect(
 
 
 def alpha_max(problem: Problem) -> float:
-    r"""Return the smallest regularization strength at which no kernel is active.
+    """Return the smallest regularization strength at which no kernel is active.
 
-    .. math:: \alpha_{\max} = \max_m \|\rho_0\|_{K_m}
-
-    Here :math:`\rho_0` is the dual point of the best constant model. The scale is that
-    of `Problem`: divide by n_samples for the alpha of an estimator. If the loss has
-    kinks at the constant model, as hinges may, the result is an upper bound. If the
-    threshold of the penalty is a share of alpha, as for the elastic net, the result is
-    divided by that share; it is infinite if the share is zero.
-
-    Parameters
-    ----------
-    problem : Problem
-        The problem. The strength of its regularizer does not matter.
-
-    Raises
-    ------
-    UnsupportedProblemError
-        If the penalty has no threshold, so kernels are active at every strength.
+    It is the largest dual norm of the best constant model's dual point, in the scale of
+    `Problem` (n_samples times the alpha of estimators), and an upper bound if the loss
+    has kinks there. If only a share of alpha is a threshold, as in the elastic net, the
+    result is divided by it. A penalty without a threshold raises
+    `UnsupportedProblemError`.
     """
     threshold_share = _threshold_share(problem)
     largest = largest_dual_norm(problem.gram, constant_model(problem).dual)
@@ -318,13 +290,7 @@ def _threshold_share(problem: Problem) -> float:
 
 
 def largest_alphas(problems: Sequence[Problem]) -> Array:
-    """Return the `alpha_max` of every problem, shape (n_problems,).
-
-    Parameters
-    ----------
-    problems : sequence of Problem
-        Problems on one stack that differ only in targets, losses and strengths.
-    """
+    """Return the `alpha_max` of problems that share the stack, shape (n_problems,)."""
     gram = problems[0].gram
     joint = any(problem.y.ndim > 1 for problem in problems)
     if joint or not gram.in_memory or gram.tall_form() is not None:

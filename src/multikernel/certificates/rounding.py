@@ -1,7 +1,4 @@
-"""Bounds on rounding errors of a gap, and the dual point that proves the gap.
-
-`multikernel.certificates.evaluation` states the error bounds of products.
-"""
+"""Bounds on rounding errors of a gap, and the dual point that proves the gap."""
 
 from dataclasses import dataclass
 
@@ -19,11 +16,10 @@ from multikernel.losses.base import Loss
 from multikernel.losses.coupled import is_coupled
 from multikernel.problem import Problem
 
+# With ordinary scaling, errors are smaller: on the 24-sample problems of the
+# conformance suite at gaps of 1e-8, the bounds are between 1e-14 and 1e-11.
 ORDINARY = 1e-9
-"""Rounding errors below this share of the objective do not enlarge the gap.
-
-With ordinary scaling, errors are smaller: on the 24-sample problems of the conformance
-suite at gaps of 1e-8, the bounds are between 1e-14 and 1e-11."""
+"""Rounding errors below this share of the objective do not enlarge the gap."""
 
 
 def rounding_unit(n_samples: int) -> float:

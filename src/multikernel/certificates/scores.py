@@ -166,7 +166,7 @@ def blocks_of_forms(stack: GramStack, draws: Array) -> Iterator[tuple[Indices, A
 
 
 def largest_forms_of_draws(stack: GramStack, draws: Array) -> Array:
-    """Return the largest form over all kernels for every draw, shape (n_draws,)."""
+    """Return the largest v^T K_m v over all kernels for every draw v, (n_draws,)."""
     if stack.shares_work():
         draw_vectors = np.moveaxis(draws, 1, 0)
         parts = [
@@ -179,7 +179,7 @@ def largest_forms_of_draws(stack: GramStack, draws: Array) -> Array:
 
 
 def rounding_of_forms(stack: GramStack, draws: Array) -> Array:
-    """Return bounds on the difference of equal forms due to rounding, (n_kernels,)."""
+    """Bound the rounding in differences of equal quadratic forms, (n_kernels,)."""
     # Measured errors were at most EPS trace(K_m) |v|^2 / 4, for six kernels on 10 to
     # 800 samples, including columns 1e6 deviations from zero.
     largest = float((draws**2).sum(axis=(0, 2)).max())

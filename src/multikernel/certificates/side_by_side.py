@@ -1,9 +1,8 @@
-r"""Certificates of many targets at once, with an additional axis for the targets.
+"""Certificates of many targets at once, with an additional axis for the targets.
 
-These are the certificates of `multikernel.certificates.evaluation` and `gap` for
-problems that differ only in their targets, with a smooth loss and the block l1 norm.
-The models are :math:`f_m = \eta_m K_m \rho`, with given quadratic forms. Certifying
-hundreds of targets one by one would take longer than solving them.
+The problems differ only in their targets, with a smooth loss and the block l1 norm. The
+models are f_m = eta_m K_m rho, with given quadratic forms. Certifying hundreds of
+targets one by one would take longer than solving them.
 """
 
 from collections.abc import Sequence

@@ -1,8 +1,4 @@
-"""Base class of all storages of Gram matrices.
-
-A storage implements `shape` and four primitives; the base class derives all other
-methods. Arrays in arguments and results are float64 NumPy arrays.
-"""
+"""Base class of all storages of Gram matrices."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
@@ -43,7 +39,14 @@ def uncentered_trace_weight(n_samples: int) -> float:
 
 
 class GramStack(ABC):
-    """A stack of square, symmetric Gram matrices K_1, ..., K_M."""
+    """A stack of square, symmetric Gram matrices K_1, ..., K_M.
+
+    A storage implements `shape`, `matvec`, `combine`, `columns` and `take`; all other
+    methods have defaults. Arrays in arguments and results are float64 NumPy arrays. One
+    call of `quadratic_forms` is one *pass*, the unit of cost of every solver. If the
+    matrices approximate kernels, override `residual_bounds`, `residual_traces` and
+    `full_forms` too.
+    """
 
     in_memory: bool = False
     """Whether entries are stored instead of computed."""
@@ -91,11 +94,7 @@ class GramStack(ABC):
     # Products.
 
     def quadratic_forms(self, v: Array) -> Array:
-        """Return v^T K_m v for every m, shape (n_kernels,).
-
-        For v of shape (n_samples, n_outputs) the forms are summed over the outputs,
-        tr(v^T K_m v). One call is one *pass*, the unit of cost of every solver.
-        """
+        """Return v^T K_m v for every m, summed over outputs, shape (n_kernels,)."""
         images = self.matvec(v).reshape(self.shape[0], v.size)
         # Not BLAS: its second thread spins for 30 ms and slows the next operation.
         return np.asarray(np.einsum("mi,i->m", images, v.reshape(-1)))
@@ -121,22 +120,16 @@ class GramStack(ABC):
         return np.concatenate(blocks, axis=1)
 
     def traces(self, shares: Array | None = None) -> Array:
-        """Return the trace of every matrix, (n_kernels,).
-
-        With shares of the samples, (n_samples,), the trace is the sum of shares times
-        diagonal entries.
-        """
+        """Return each trace, or the sum of `shares` times diagonal, (n_kernels,)."""
+        # The shares are weights of the samples, of shape (n_samples,).
         diagonals = self.diagonals()
         if shares is None:
             return np.asarray(diagonals.sum(axis=1))
         return np.asarray(diagonals @ shares)
 
     def rounded_traces(self) -> Array:
-        """Return the traces that scale bounds on rounding errors, shape (n_kernels,).
-
-        They exceed `traces` if entries are small differences of large numbers; see
-        `uncentered_trace_weight`.
-        """
+        """Return traces that scale bounds on rounding errors, shape (n_kernels,)."""
+        # They exceed `traces` if entries are small differences of large numbers.
         return np.abs(self.traces())
 
     def held_numbers(self) -> Array:
@@ -149,11 +142,9 @@ class GramStack(ABC):
         return float(self.held_numbers().sum())
 
     def shares_work(self) -> bool:
-        """Return whether a pass reads at most half of the numbers of all matrices.
-
-        Stacks of products share work between kernels: the quadratic forms of all
-        kernels together cost less than the matrices of the kernels one by one.
-        """
+        """Return whether a pass reads at most half of the numbers of all matrices."""
+        # Stacks of products compute the forms of all kernels together, which costs
+        # less.
         return bool(2.0 * self.pass_numbers() <= self.held_numbers().sum())
 
     def in_parts(self) -> Iterable["GramStack"]:
@@ -167,11 +158,8 @@ class GramStack(ABC):
     # Forms in a pass.
 
     def rough_forms(self, v: Array) -> tuple[Array, Array]:
-        """Return quadratic forms, possibly in single precision, and error bounds.
-
-        The bounds, (n_kernels,), exclude rounding in double precision; they are zero if
-        there is no faster way than `quadratic_forms`.
-        """
+        """Return quadratic forms, possibly in single precision, and error bounds."""
+        # The bounds, (n_kernels,), exclude rounding in double precision.
         return self.quadratic_forms(v), np.zeros(self.shape[0])
 
     def largest_forms(
@@ -179,26 +167,16 @@ class GramStack(ABC):
     ) -> tuple[Indices, Array, float]:
         """Return the `n_largest` largest quadratic forms of v that exceed a level.
 
-        Returns
-        -------
-        kernels : ndarray of shape (n_chosen,)
-            Indices of the kernels of these forms, ascending.
-        forms : ndarray of shape (n_chosen,)
-            Forms, summed over outputs.
-        largest_other : float
-            Largest form of the other kernels; minus infinity if all are above.
+        The result is the kernels of these forms, ascending; the forms; and the largest
+        form of the other kernels, minus infinity if there are none.
         """
         largest = Largest(level, n_largest)
         largest.add(np.arange(self.shape[0]), self.quadratic_forms(v))
         return largest.result()
 
     def resident_products(self, kernels: Indices) -> BlockMultiplier:
-        """Return a function for repeated multiplications of vectors by a few kernels.
-
-        Its arguments are positions in `kernels` and an array of row vectors, of shape
-        (n_positions, n_rows, n_samples). Matrices are stored as arrays unless they
-        are very large.
-        """
+        """Return a `BlockMultiplier` for repeated products with a few kernels."""
+        # Matrices are stored as arrays unless they are very large.
         n_samples = self.shape[2]
         if 8 * kernels.size * n_samples**2 <= HELD_BYTES:
             matrices = self.take(kernels).columns(np.arange(n_samples))
@@ -208,14 +186,10 @@ class GramStack(ABC):
     # Factors, and functions in the spaces of kernels.
 
     def tall_form(self) -> tuple[TallMatrix, Indices] | None:
-        """Return the stack as one tall matrix Z, K_m = Z_m Z_m^T; None without factors.
+        """Return factors with K_m = Z_m Z_m^T side by side, and their offsets.
 
-        Returns
-        -------
-        Z : TallMatrix
-            The factors, side by side.
-        offsets : ndarray of shape (n_kernels + 1,)
-            The first column of every kernel, and the end.
+        Factor Z_m has the columns ``offsets[m]`` to ``offsets[m + 1]``. None without
+        factors.
         """
         return None
 
@@ -231,41 +205,28 @@ class GramStack(ABC):
     def expansion_length(self) -> int:
         """Return the number of coefficients of a function in the space of a kernel.
 
-        It is n_samples for coefficients c of f = K c. With K = Z Z^T, it may instead be
-        the largest number of columns of Z, for coefficients u of f = Z u; that number
-        is then never n_samples.
+        It is n_samples for coefficients c of f = K_m c, or the largest rank, never
+        n_samples, for coefficients u of f = Z_m u with factors Z_m.
         """
         return self.shape[1]
 
     def own_expansions(self, coefs: Array) -> Array:
-        """Return coefficients as in `expansion_length` of the functions K_m c_m."""
+        """Return coefficients of the functions K_m coefs[m]; see `expansion_length`."""
         return coefs
 
     def term_products(self, coefs: Array) -> TermProducts:
-        """Return the images K_m c_m of all kernels as `TermProducts`.
-
-        The coefficients are as in `block_matvec`, or from `own_expansions`.
-        """
+        """Return the images K_m coefs[m] of all kernels as `TermProducts`."""
+        # The coefficients are as in `block_matvec`, or from `own_expansions`.
         return ImageProducts(coefs, self.block_matvec(coefs), self.diagonals())
 
     def term_covariances(
         self, kernels: Indices, coefs: Array, weights: Array
     ) -> tuple[Array, Array]:
-        """Return weighted squared norms of terms, and their covariances with the sum.
+        """Return squared norms of terms, and covariances with the sum of terms.
 
-        Parameters
-        ----------
-        kernels : ndarray of shape (n_terms,)
-            The kernels.
-        coefs : ndarray of shape (n_terms, n_samples, n_outputs)
-            Coefficients of the term of each kernel.
-        weights : ndarray of shape (n_samples,)
-            Weights of the samples.
-
-        Returns
-        -------
-        squares, covariances : ndarray of shape (n_outputs, n_terms)
-            Covariances are multiplied by the total weight.
+        Both have shape (n_outputs, n_terms). The terms are K_m coefs[m] of the chosen
+        kernels, with `coefs` of shape (n_terms, n_samples, n_outputs). Covariances have
+        sample weights and are multiplied by the total weight.
         """
         n_terms, n_samples, n_outputs = coefs.shape
         squares, covariances = np.empty((2, n_outputs, n_terms))
@@ -289,45 +250,25 @@ class GramStack(ABC):
     # Residuals: the kernels minus the stored matrices.
 
     def residual_bounds(self, v: Array) -> Array:
-        """Return upper bounds on the quadratic forms of the residuals.
+        """Return upper bounds on the quadratic forms of the residuals, (n_kernels,).
 
-        The forms of the stack plus these bounds are upper bounds on the forms of the
-        kernels, so a dual point that is feasible with them is feasible for the kernels.
-
-        Parameters
-        ----------
-        v : ndarray of shape (n_samples,) or (n_samples, n_outputs)
-            The vector; forms are summed over outputs.
-
-        Returns
-        -------
-        bounds : ndarray of shape (n_kernels,)
-            Zero if the matrices are the kernels themselves.
+        Residuals are the kernels minus the stored matrices. The forms of the stack plus
+        these bounds are upper bounds on the forms of the kernels.
         """
         return np.zeros(self.shape[0])
 
     def residual_traces(self, shares: Array) -> Array:
-        """Return tr(D R_m), R_m = kernel m minus its stored matrix, shape (n_kernels,).
-
-        D has the shares on its diagonal, (n_samples,), sample weights that sum to one.
-        """
+        """Return the traces of the residuals, weighted by `shares`, (n_kernels,)."""
         return np.zeros(self.shape[0])
 
     def has_features(self) -> Mask:
-        """Return a mask of kernels stored as their own features, shape (n_kernels,).
-
-        Rounding errors of features are small relative to each feature. Factors from
-        landmarks and centered factors are differences, whose errors may be larger.
-        """
+        """Return a mask of kernels stored as their own features, (n_kernels,)."""
+        # Rounding errors of features are small relative to each feature. Other factors
+        # are differences, whose errors may be larger.
         return np.zeros(self.shape[0], dtype=bool)
 
     def full_forms(self, kernels: Indices, v: Array) -> Array:
-        """Return v^T K_m v of kernels, not of the factors that approximate them.
-
-        For v of shape (n_samples,) or (n_samples, n_outputs) the forms, (n_chosen,),
-        are summed over outputs; nan if they cannot be computed. It computes n^2 values
-        of each kernel.
-        """
+        """Return v^T K_m v of full kernels, not of their factors; nan if unknown."""
         return np.full(kernels.size, np.nan)
 
 
@@ -375,7 +316,7 @@ class RestrictedStack(GramStack):
         return self.parent.diagonals()[:, self.samples]
 
     def residual_bounds(self, v: Array) -> Array:
-        """Return bounds on the forms of residuals; see `GramStack.residual_bounds`."""
+        """Bound the residuals' quadratic forms; see `GramStack.residual_bounds`."""
         return self.parent.residual_bounds(self.padded(v))
 
     def residual_traces(self, shares: Array) -> Array:
@@ -383,7 +324,7 @@ class RestrictedStack(GramStack):
         return self.parent.residual_traces(self.padded(shares))
 
     def full_forms(self, kernels: Indices, v: Array) -> Array:
-        """Return forms of kernels, with coefficient zero outside the chosen samples."""
+        """Return quadratic forms of full kernels; v is zero outside the samples."""
         return self.parent.full_forms(kernels, self.padded(v))
 
     def padded(self, v: Array) -> Array:

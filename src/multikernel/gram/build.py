@@ -66,50 +66,10 @@ def build_stack(
 ) -> BuiltStack:
     """Compute and normalize every Gram matrix of a dictionary.
 
-    Kernels are computed on all threads that BLAS may use, and Gaussian kernels on the
-    same columns share their distances. Peak memory is the stack and a few matrices per
-    thread.
-
-    Parameters
-    ----------
-    dictionary : KernelDictionary
-        The kernels, their columns given by indices (`resolve_columns`).
-    X : ndarray of shape (n_samples, n_features)
-        Training samples, float64.
-    normalize : {"trace", "variance", "cosine", "center"}, sequence of these, or None
-        Steps applied in order: mean diagonal one, unit variance in feature space,
-        cosine similarity, centering.
-    sample_weight : ndarray of shape (n_samples,), optional
-        Weights of the statistics that normalization learns.
-    storage : {"auto", "by_kernel", "dense", "dense32", "device", "lazy", "low_rank"}, \
-            LowRank or Device, default="auto"
-        "dense" stores float64, "dense32" float32. "lazy" recomputes kernels in blocks
-        whenever they are needed. "low_rank" stores factors of kernels: the features of
-        kernels that have few (`kernel_features`), and otherwise values at landmarks,
-        with bounds on the residuals (see `LowRank`). "device" stores float64 on an
-        accelerator, see `Device`. "auto" selects the storage that is predicted to be
-        fastest among those that fit, see `choose_storage`.
-    max_bytes : int, optional
-        Limit on the bytes of the stack; half of the available memory by default.
-
-    Raises
-    ------
-    StackTooLargeError
-        If the stack would not fit, before it is allocated.
-    ValueError
-        If an argument is invalid, or a kernel has values that are not finite.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from multikernel.gram import build_stack
-    >>> from multikernel.kernels import GaussianKernel, LinearKernel, ListDictionary
-    >>> dictionary = ListDictionary([GaussianKernel(1.0), LinearKernel()])
-    >>> X = np.array([[0.0], [2.0]])
-    >>> built = build_stack(dictionary, X, normalize="trace")
-    >>> built.stack.diagonals()
-    array([[1., 1.],
-           [0., 2.]])
+    The kernels' columns are indices (`resolve_columns`). ``normalize`` and ``storage``
+    are those of estimators; "by_kernel" chooses matrices or factors for each kernel. By
+    default `max_bytes` is half of the available memory. A stack that would not fit
+    raises `StackTooLargeError` before it is allocated.
     """
     check_parameter("build_stack", "storage", storage, STORED)
     check_parameter("build_stack", "max_bytes", max_bytes, BYTES)
@@ -188,7 +148,7 @@ class CenterMains(Step):
     def means(
         self, m: int, multiply: Callable[[Array], Array]
     ) -> tuple[Array, float] | None:
-        """Return row means and grand mean of a matrix; None if it is not centered."""
+        """Return row means and grand mean of matrix m; None if it is not centered."""
         # `multiply` multiplies the uncentered matrix by a vector.
         kernel = self.kernels[m]
         centered = deferred_centering(kernel)

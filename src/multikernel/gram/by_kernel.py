@@ -26,37 +26,10 @@ from multikernel.kernels.base import KernelDictionary
 class ByKernelStack(GramStack):
     """A stack that stores some kernels as matrices, and the others as factors.
 
-    Only factors have residuals.
-
-    Parameters
-    ----------
-    dense : GramStack
-        Kernels stored as matrices.
-    factored : LowRankStack
-        Kernels stored as factors.
-    is_dense : ndarray of bool, shape (n_kernels,)
-        Mask of the kernels that are stored as matrices. Both parts keep the order of
-        the kernels.
-    dictionary : KernelDictionary, optional
-        All kernels, required for new samples.
-    scales : ndarray of shape (n_dense,), optional
-        Normalization factors of the kernels in `dense`, ones by default.
-
-    Raises
-    ------
-    ValueError
-        If the parts disagree with `is_dense`, or have different samples.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from multikernel.gram import DenseStack, LowRankStack
-    >>> from multikernel.gram.by_kernel import ByKernelStack
-    >>> line = LowRankStack(np.array([[1.0], [2.0]]), np.array([0, 1]))
-    >>> identity = DenseStack(np.eye(2)[None])
-    >>> stack = ByKernelStack(identity, line, np.array([False, True]))
-    >>> stack.quadratic_forms(np.array([1.0, 1.0]))
-    array([9., 2.])
+    The mask `is_dense` selects the kernels in `dense`; both parts keep the order of the
+    kernels. Only factors have residuals. New samples require `dictionary`, and
+    `scales`, the normalization factors of the kernels in `dense`, shape (n_dense,),
+    ones by default.
     """
 
     dense: GramStack
@@ -154,7 +127,7 @@ class ByKernelStack(GramStack):
         return self._merged(self.dense.held_numbers(), self.factored.held_numbers())
 
     def residual_bounds(self, v: Array) -> Array:
-        """Return bounds on the forms of residuals; see `GramStack.residual_bounds`."""
+        """Bound the residuals' quadratic forms; see `GramStack.residual_bounds`."""
         bounds = self.dense.residual_bounds(v), self.factored.residual_bounds(v)
         return self._merged(*bounds)
 
@@ -164,7 +137,7 @@ class ByKernelStack(GramStack):
         return self._merged(traces, self.factored.residual_traces(shares))
 
     def full_forms(self, kernels: Indices, v: Array) -> Array:
-        """Return forms of kernels, not of their factors; see `GramStack.full_forms`."""
+        """Return quadratic forms of full kernels; see `GramStack.full_forms`."""
         forms, is_dense = np.empty(kernels.size), self.is_dense[kernels]
         positions = self.positions[kernels]
         if is_dense.any():

@@ -19,38 +19,17 @@ from multikernel.linalg import TINY
 from multikernel.linalg.tables import evenly_spaced
 from multikernel.linalg.threads import aside, run_blocks
 
+# Rounding to single precision moves eigenvalues by up to 6e-8 of the trace, and sums in
+# single precision, as on a GPU, lose another digit.
 ROUNDING = 1e-6
-"""Largest negative eigenvalue that is accepted, as a share of the trace: rounding to
-single precision moves eigenvalues by up to 6e-8 of the trace, and sums in single
-precision, as on a GPU, lose another digit."""
+"""Largest negative eigenvalue that is accepted, as a share of the trace."""
 
 
 def check_gram(K: Array, name: str = "The Gram matrix") -> None:
     """Raise unless a matrix is finite, symmetric and positive semidefinite.
 
-    It computes all eigenvalues, which costs more than a pass of a solver.
-
-    Parameters
-    ----------
-    K : ndarray of shape (n_samples, n_samples)
-        The matrix.
-    name : str, default="The Gram matrix"
-        Its name in messages.
-
-    Raises
-    ------
-    ValueError
-        If the matrix fails a check. The message states the entry or the eigenvalue, and
-        a remedy.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> check_gram(np.array([[1.0, 2.0], [2.0, 1.0]]))
-    Traceback (most recent call last):
-        ...
-    ValueError: The Gram matrix is not positive semidefinite: its smallest eigenvalue \
-is -1, its largest 3. Clip its negative eigenvalues, or remove the matrix.
+    It computes all eigenvalues, which costs more than a pass of a solver. The error
+    starts with `name`, and states the wrong entry or eigenvalue and a remedy.
     """
     check_symmetric(K, name)
     eigenvalues = aside(partial(np.linalg.eigvalsh, K))
@@ -75,7 +54,7 @@ def is_semidefinite(K: GramMatrix) -> bool:
 def asymmetry_and_forms(
     stack: DenseStack, weights: Array, random: np.random.RandomState
 ) -> tuple[Array, Array]:
-    """Return u^T (K - K^T) v, with random u and v, and w^T K w, w = `weights`."""
+    """Return u^T (K_m - K_m^T) v, u and v random, and w^T K_m w with `weights` w."""
     # With random signs, u_i v_j - u_j v_i would be zero for half of all pairs (i, j).
     u, v = random.standard_normal((2, stack.shape[1]))
     vectors = np.vstack([u, v, weights])

@@ -17,11 +17,10 @@ from multikernel.kernels.terms import MANY, paired_mains
 from multikernel.linalg.threads import available_threads
 
 DEVICE_SHARE = 0.01
-"""Ratio of times on a device and on one core, by data sheets: a card reads 2 TB/s, and
-one core 20 GB/s."""
+"""Ratio of times on a device (2 TB/s by data sheets) and on one core (20 GB/s)."""
 
 PRODUCT_BYTES = 64
-"""Bytes that a fit stores per product of main kernels: terms, scale, forms, weight."""
+"""Bytes of a fit per product of main kernels: terms, scale, quadratic forms, weight."""
 
 
 def choose_storage(
@@ -35,38 +34,10 @@ def choose_storage(
 ) -> Choice:
     """Return the storage for the kernels of a dictionary, its reason and its cost.
 
-    The choice depends on the ranks of a few kernels on some samples.
-
-    Small stacks are stored as matrices. Otherwise all kernels are factors if no rank is
-    above a quarter of the samples, and the active kernels together have at most as many
-    factor columns as there are samples. If this fails, kernels of high rank are stored
-    as matrices (see `is_high`). If matrices do not fit, kernels are lazy.
-
-    Parameters
-    ----------
-    dictionary : KernelDictionary
-        The kernels, their columns given by indices.
-    X : ndarray of shape (n_samples, n_features)
-        Training samples.
-    normalize : str, sequence of str, or None
-        As in `build_stack`.
-    storage : str, LowRank or Device, default="auto"
-        The requested storage; anything but "auto" is returned as it is.
-    max_bytes : int, optional
-        As in `build_stack`.
-    uses_all : bool, default=False
-        Whether models use every kernel, as in lp-norm MKL.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from multikernel.kernels import GaussianKernel, ParameterGrid
-    >>> X = np.random.default_rng(0).normal(size=(3000, 10))
-    >>> choice = choose_storage(ParameterGrid([GaussianKernel(2.0)], range(10)), X)
-    >>> choice.name
-    'low_rank'
-    >>> choice.reason
-    'its factors have about 11 columns per kernel, 2.86 MB instead of 720 MB'
+    Only "auto" leaves a choice: matrices for small stacks, otherwise factors for
+    kernels of low rank and matrices for kernels of high rank (`is_high`), as far as a
+    few ranks show. Kernels are lazy if neither fits in `max_bytes`. With `uses_all`,
+    models use every kernel, as in lp-norm MKL.
     """
     if storage == "device" or isinstance(storage, Device):
         device = Device() if isinstance(storage, str) else storage

@@ -35,24 +35,8 @@ def n_threads_for(n_entries: int) -> int | None:
 class DenseStack(GramStack):
     """Gram matrices in one array, which may be mapped from a file.
 
-    Parameters
-    ----------
-    array : ndarray of shape (n_kernels, n_rows, n_cols)
-        The matrices, C-contiguous, float64 or float32; neither copied nor changed. With
-        float32, sums are still computed in float64.
-
-    Raises
-    ------
-    ValueError
-        If the array has a wrong number of dimensions, type or layout.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from multikernel.gram import DenseStack
-    >>> stack = DenseStack(np.stack([np.eye(3), np.ones((3, 3))]))
-    >>> stack.quadratic_forms(np.array([1.0, 2.0, 0.0]))
-    array([5., 9.])
+    The array, of shape (n_kernels, n_rows, n_cols), is C-contiguous, float64 or
+    float32, and neither copied nor changed. Sums are always computed in float64.
     """
 
     array: Stored
@@ -211,7 +195,7 @@ class DenseStack(GramStack):
         return total
 
     def resident_products(self, kernels: Indices) -> BlockMultiplier:
-        """Return a function that multiplies vectors by a few kernels."""
+        """Return a function for products of vectors with a few kernels."""
         matrices = (np.asarray(self.array[m], dtype=np.float64) for m in kernels)
         return multiplier_of_arrays(list(matrices))
 
@@ -220,30 +204,8 @@ class DenseStack(GramStack):
 class PartStack(GramStack):
     """A stack of matrices of some samples, a view of the matrices of all samples.
 
-    The folds of a cross-validation can thus share one stack. Products read only the
-    lower triangles of the matrices.
-
-    Parameters
-    ----------
-    parent : DenseStack
-        Square matrices of all samples; shared, not copied.
-    samples : ndarray of shape (n_samples,)
-        Distinct samples, ascending.
-    chosen : ndarray of shape (n_kernels,), optional
-        The kernels, all by default.
-
-    Raises
-    ------
-    ValueError
-        If the samples do not ascend.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from multikernel.gram import DenseStack, PartStack
-    >>> whole = DenseStack(np.stack([np.eye(3), np.ones((3, 3))]))
-    >>> PartStack(whole, np.array([0, 2])).quadratic_forms(np.array([1.0, 2.0]))
-    array([5., 9.])
+    The folds of a cross-validation can thus share one stack, `parent`. The samples must
+    ascend; `chosen` are the kernels, all by default. Only lower triangles are read.
     """
 
     parent: DenseStack
@@ -348,7 +310,7 @@ class PartStack(GramStack):
         return row_sums[:, self.samples]
 
     def _run(self, work: Callable[[Block], None], tasks: Iterable[Block]) -> None:
-        """Run a loop in parallel over all entries of the part."""
+        """Call `work` for tasks, on as many threads as the part's entries deserve."""
         run_blocks(work, tasks, n_threads_for(prod(self.shape)))
 
     def _padded(self, vectors: Array) -> Array:
@@ -413,7 +375,7 @@ class PartStack(GramStack):
 
 
 def _task_slices(size: int, n_entries: int) -> Iterator[slice]:
-    """Yield one slice of indices per task; an index has `n_entries` entries."""
+    """Yield a slice of indices per task, if an index costs `n_entries` entries."""
     n_indices = max(1, ENTRIES_PER_TASK // max(1, n_entries))
     for start in range(0, size, n_indices):
         yield slice(start, min(start + n_indices, size))

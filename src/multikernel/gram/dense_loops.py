@@ -1,9 +1,4 @@
-"""Compiled loops over symmetric matrices that read only chosen rows and columns.
-
-`array`, (n_matrices, n, n), is float64 or float32; `kernels` are the indices of chosen
-matrices, `rows` the chosen samples, ascending. Only lower triangles are read, so a
-product is faster than on a copy of the chosen rows and columns.
-"""
+"""Compiled loops over lower triangles of symmetric matrices, for chosen samples."""
 
 from multikernel._typing import Array, Indices
 from multikernel.gram.matrix import Stored
@@ -14,7 +9,7 @@ from multikernel.linalg.jit import loop, part
 def add_forms(
     array: Stored, kernels: Indices, rows: Indices, v: Array, out: Array
 ) -> None:
-    """Add quadratic forms of a vector, nonzero only at `rows`, to `out` (n_chosen,)."""
+    """Add v^T array[k] v of `kernels` k to `out`; v is zero outside `rows`."""
     n_in_pairs = rows.size - rows.size % 2
     for c in range(kernels.size):
         K = array[kernels[c]]
@@ -45,7 +40,7 @@ def add_forms(
 def write_images(
     array: Stored, kernels: Indices, rows: Indices, vectors: Array, out: Array
 ) -> None:
-    """Write products of matrices with one vector each, or with the same vector."""
+    """Write array[k] times a vector for `kernels` k; `vectors` has one each or one."""
     # Vectors, (n_chosen, n) or (1, n), are zero outside `rows`; `out`, (n_chosen, n),
     # is valid only at `rows`.
     n_in_pairs = rows.size - rows.size % 2
@@ -102,7 +97,7 @@ def _write_sum(
 
 @loop()
 def write_cut(matrix: Stored, rows: Indices, out: Array) -> None:
-    """Write the rows and columns of chosen samples of one matrix, (n_rows, n_rows)."""
+    """Write the rows and columns `rows` of one matrix to `out`, (n_rows, n_rows)."""
     for p in range(rows.size):
         row = matrix[rows[p]]
         for q in range(rows.size):
@@ -119,7 +114,7 @@ def combine_rows(  # noqa: PLR0913 - compiled code takes arrays, not objects
     workspace: Array,
     out: Array,
 ) -> None:
-    """Write some rows, and the same columns, of a weighted sum of matrices."""
+    """Write rows and columns of a weighted sum of matrices, cut to samples `rows`."""
     # `all_rows`, (n_matrices * n, n), has the rows of all matrices, and first_rows[k]
     # is the first row of the k-th chosen matrix. `task` is the range of rows of `out`,
     # (n_rows, n_rows); the workspace has shape (n,).

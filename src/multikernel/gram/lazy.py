@@ -50,24 +50,10 @@ Forms = tuple[Indices, Array]
 class LazyStack(GramStack):
     """Gram matrices that are not stored: each pass computes them block by block.
 
-    Threads compute blocks of a few kernels and rows. Gaussian kernels on the same
-    columns share their distances, and a quadratic form needs only one triangle.
-    `lazy_stack` creates such stacks.
-
-    Parameters
-    ----------
-    plan : Plan
-        Which kernels are computed together.
-    samples : BlockSamples
-        The samples of the rows and columns.
-    dense_bytes : int
-        Stacks that `take` returns are computed once and stored if they are at most
-        this large; larger ones stay lazy.
-    normalization : Normalization, optional
-        Steps that are applied to each block. They may need whole rows, so all training
-        columns are computed even if only some are requested.
-    cols : ndarray of shape (n_cols,), optional
-        The requested columns of a normalized stack.
+    `lazy_stack` creates such stacks. The plan says which kernels are computed together.
+    `take` stores its result if it has at most `dense_bytes`. Normalization may need
+    whole rows, so blocks then have all training columns, and `cols` are selected from
+    them.
     """
 
     plan: Plan
@@ -140,10 +126,7 @@ class LazyStack(GramStack):
         return self.between(np.arange(self.shape[1]), indices).compute()
 
     def diagonals(self) -> Array:
-        """Return every diagonal, shape (n_kernels, n_rows).
-
-        If all kernels are Gaussian, it is a broadcast, read-only array of ones.
-        """
+        """Return every diagonal, (n_kernels, n_rows), maybe a read-only broadcast."""
         self._require_square("diagonals")
         unnormalized = self._unnormalized_diagonals()
         if self.cols is None:
@@ -207,12 +190,9 @@ class LazyStack(GramStack):
     def visit_blocks(self, visit: Visit) -> None:
         """Compute every kernel once, and call a function of each block, in threads.
 
-        Parameters
-        ----------
-        visit : callable
-            Called with positions of kernels, a slice of rows, and an array of shape
-            (n_chosen_kernels, n_chosen_rows, n_cols), which it must neither change nor
-            store. Several threads call it, never twice for the same kernel and row.
+        `visit` gets positions of kernels, a slice of rows, and values of shape
+        (n_chosen_kernels, n_chosen_rows, n_cols), which it must neither change nor
+        store. Threads never call it twice for the same kernel and row.
         """
         show = self._with_normalization(visit)
         run_blocks(lambda task: self._visit_radial(task, show), self._radial_tasks())
@@ -221,13 +201,9 @@ class LazyStack(GramStack):
     def sum_blocks(self, image: BlockTerm[Term], add: Callable[[Term], None]) -> None:
         """Compute every kernel once, and add up the results of a function of blocks.
 
-        Parameters
-        ----------
-        image : callable
-            Called like the function of `visit_blocks`; it returns new arrays.
-        add : callable
-            Called with these arrays by one thread at a time, always in the same order,
-            so sums do not depend on the threads.
+        `image` is called like `visit` of `visit_blocks`, and returns new arrays. One
+        thread at a time passes them to `add`, in an order that does not depend on
+        threads.
         """
         self._sum_tasks(self._visit_radial, self._radial_tasks(), image, add)
         self._sum_others(image, add)
@@ -357,25 +333,5 @@ def normalize_lazily(stack: LazyStack, normalization: Normalization) -> GramStac
 def lazy_stack(
     dictionary: KernelDictionary, X: Array, dense_bytes: int = HELD_BYTES
 ) -> LazyStack:
-    """Return the stack of a dictionary that recomputes its matrices when needed.
-
-    Parameters
-    ----------
-    dictionary : KernelDictionary
-        The kernels, their columns given by indices.
-    X : ndarray of shape (n_samples, n_features)
-        Samples.
-    dense_bytes : int, default=2**28
-        Largest size of a stack that ``take`` stores.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from multikernel.gram import lazy_stack
-    >>> from multikernel.kernels import random_subset_gaussians
-    >>> X = np.zeros((3, 20))
-    >>> stack = lazy_stack(random_subset_gaussians(1000, 20, random_state=0), X)
-    >>> stack.quadratic_forms(np.ones(3)).max()
-    np.float64(9.0)
-    """
+    """Return a stack that recomputes matrices; `take` stores at most `dense_bytes`."""
     return LazyStack(make_plan(dictionary, X.shape[1]), make_samples(X), dense_bytes)

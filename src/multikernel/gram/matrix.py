@@ -25,8 +25,7 @@ HELD_BYTES = 2**28
 """Bytes of matrices that are cached for repeated products."""
 
 BlockMultiplier = Callable[[Indices, Array], Array]
-"""A function of positions of kernels and blocks of row vectors, (n_positions, n_rows,
-n_samples), that returns the products of each kernel with its block."""
+"""A function of positions and rows: rows[k] times the kernel at positions[k]."""
 
 
 class GramMatrix(ABC):
@@ -54,7 +53,7 @@ class GramMatrix(ABC):
         """Return the chosen columns, shape (n_rows, n_indices)."""
 
     def within(self, indices: Indices) -> Array:
-        """Return the entries among chosen samples, shape (n_indices, n_indices)."""
+        """Return the rows and columns of some samples, shape (n_indices, n_indices)."""
         return self.between(indices, indices)
 
     def between(self, rows: Indices, columns: Indices) -> Array:
@@ -71,32 +70,15 @@ class GramMatrix(ABC):
     ) -> Array:
         """Solve (K + diag(shift) + U U^T) x = rhs; here by Cholesky factorization.
 
-        Parameters
-        ----------
-        rhs : ndarray of shape (n_samples,) or (n_samples, n_outputs)
-            Right-hand side.
-        shift : ndarray of shape (n_samples,)
-            Nonnegative diagonal; an infinite entry fixes its unknown at zero.
-        low_rank : ndarray of shape (n_samples, rank), optional
-            The factor U.
-
-        Returns
-        -------
-        x : ndarray of the shape of `rhs`
-
-        Raises
-        ------
-        numpy.linalg.LinAlgError
-            If the matrix is not positive definite.
+        An infinite entry of the nonnegative `shift` fixes its unknown at zero.
+        `low_rank` is U, shape (n_samples, rank). An indefinite matrix raises
+        `numpy.linalg.LinAlgError`.
         """
         matrix = self.columns(np.arange(self.shape[1]))
         return solve_shifted(matrix, rhs, shift, low_rank)
 
     def root(self, shift: Array) -> Root | None:
-        """Return a root of K + diag(shift); None if it is implicit or indefinite.
-
-        Shifts, (n_samples,), are positive.
-        """
+        """Return R with K + diag(shift) = R R^T; None if implicit or indefinite."""
         return None if self.array is None else shifted_root(self.array, shift)
 
     def plus(self, factor: Array) -> "GramMatrix":
@@ -106,13 +88,7 @@ class GramMatrix(ABC):
 
 @dataclass(frozen=True, eq=False)
 class DenseMatrix(GramMatrix):
-    """One Gram matrix in memory.
-
-    Parameters
-    ----------
-    array : ndarray of shape (n_rows, n_cols)
-        In float64; neither copied nor changed.
-    """
+    """One float64 Gram matrix in memory, neither copied nor changed."""
 
     array: Array = field()
 
@@ -177,7 +153,7 @@ class MatrixPlusFactor(GramMatrix):
         return self.base.quick_products
 
     def within(self, indices: Indices) -> Array:
-        """Return the entries among chosen samples, shape (n_indices, n_indices)."""
+        """Return the rows and columns of some samples, shape (n_indices, n_indices)."""
         rows = self.factor[indices]
         entries = self.base.within(indices)
         entries += rows @ rows.T
@@ -275,7 +251,7 @@ class ImageProducts:
 
     @property
     def forms(self) -> Array:
-        """Return the inner products of vectors and images."""
+        """Return the inner products of each vector with its image."""
         return self._inner(self.coefs)
 
     @property

@@ -17,9 +17,9 @@ V2 = ("memory.max", "memory.current", "inactive_file")
 """Names of limit, usage and inactive file cache in control groups, version 1 and 2."""
 
 
+# For smaller sizes, control groups are not read, which takes milliseconds.
 MODEST_BYTES = 2**26
-"""Bytes that are assumed to be available on every machine. For smaller sizes, control
-groups are not read, which takes milliseconds."""
+"""Bytes that are assumed to be available on every machine."""
 
 
 def available_bytes(root: Path = Path("/")) -> int:
@@ -92,13 +92,7 @@ def readable_bytes(n_bytes: int) -> str:
 
 
 def readable_seconds(seconds: float) -> str:
-    """Return the order of magnitude of a time.
-
-    Examples
-    --------
-    >>> readable_seconds(2.0), readable_seconds(200.0), readable_seconds(29_000.0)
-    ('seconds', 'minutes', 'hours')
-    """
+    """Return the unit of a time in words: "seconds", "minutes" or "hours"."""
     if seconds < 60.0:
         return "seconds"
     return "minutes" if seconds < 3600.0 else "hours"

@@ -124,7 +124,7 @@ class MeteredStack(Base):
         return self.stack.quadratic_forms(v)
 
     def rough_forms(self, v: Array) -> tuple[Array, Array]:
-        """Return quadratic forms and bounds on their errors."""
+        """Return quadratic forms and error bounds; see `GramStack.rough_forms`."""
         self._count(*self.shape[:2], _n_vectors(v, 1))
         return self.stack.rough_forms(v)
 
@@ -165,7 +165,7 @@ class MeteredStack(Base):
         return self.stack.entries(kernel, rows, cols)
 
     def full_forms(self, kernels: Indices, v: Array) -> Array:
-        """Return forms of kernels, not of their factors; see `GramStack.full_forms`."""
+        """Return quadratic forms of full kernels; see `GramStack.full_forms`."""
         self._count(kernels.size, self.shape[1], _n_vectors(v, 1))
         return self.stack.full_forms(kernels, v)
 

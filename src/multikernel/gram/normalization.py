@@ -57,13 +57,7 @@ Steps = StepName | Sequence[StepName] | None
 
 @dataclass(frozen=True)
 class Normalization:
-    """The normalization steps of a stack, in the order of application.
-
-    Parameters
-    ----------
-    steps : tuple of Step
-        Learned steps; empty for unchanged kernels.
-    """
+    """The learned normalization steps of a stack, in the order of application."""
 
     steps: tuple[Step, ...] = ()
 
@@ -73,11 +67,8 @@ class Normalization:
             step.check(n_kernels, n_train)
 
     def learn(self, first_kernel: int, matrices: Array) -> None:
-        """Fit every step to matrices of consecutive kernels, normalizing them in place.
-
-        The matrices, (n_chosen, n_train, n_train), belong to the kernels from the index
-        `first_kernel` on.
-        """
+        """Fit all steps to kernels from `first_kernel` on, and normalize `matrices`."""
+        # The matrices, (n_chosen, n_train, n_train), are normalized in place.
         if not self.steps:
             return
         kernels = slice(first_kernel, first_kernel + len(matrices))
@@ -90,24 +81,11 @@ class Normalization:
     def learn_factor(
         self, m: int, rows: Array, diagonal: Array, weights: Array
     ) -> Moments:
-        """Learn every step from the factor of one matrix, normalizing it in place.
+        """Learn every step from the factor Z of one matrix, given as rows Z^T.
 
-        Parameters
-        ----------
-        m : int
-            The kernel.
-        rows : ndarray of shape (rank, n_train)
-            Its factor, transposed; overwritten.
-        diagonal : ndarray of shape (n_train,)
-            Diagonal of the kernel, which may exceed the factor's diagonal.
-        weights : ndarray of shape (n_train,)
-            Sample weights that sum to one.
-
-        Returns
-        -------
-        moments : Moments
-            The learned scale s and shift a, and the normalized factor sqrt(s) (Z - 1 a)
-            of the given factor Z.
+        The rows, (rank, n_train), are overwritten; weights sum to one. The kernel's
+        `diagonal` may exceed the factor's. The moments contain the learned scale s and
+        shift a, and the normalized factor sqrt(s) (Z - 1 a).
         """
         moments = Moments(rows, rows @ weights, float(diagonal @ weights))
         for step in self.steps:
@@ -117,17 +95,8 @@ class Normalization:
     def learn_scales(self, stack: GramStack, forms: Array | None = None) -> GramStack:
         """Learn every step from a stack, and return the scaled stack.
 
-        Parameters
-        ----------
-        stack : GramStack
-            The training matrices.
-        forms : ndarray of shape (n_kernels,), optional
-            Their quadratic forms of the sample weights, w^T K w, if known.
-
-        Raises
-        ------
-        TypeError
-            If a step does more than scale.
+        `forms` are w^T K_m w of the sample weights w, (n_kernels,), if known. A step
+        that does more than scale raises a `TypeError`.
         """
         scales = np.ones(stack.shape[0])
         scaled = stack
@@ -163,17 +132,10 @@ class Normalization:
 
 @dataclass(frozen=True, eq=False)
 class BuiltStack:
-    """A normalized stack and its normalization.
+    """A normalized stack, its normalization for new samples, and degenerate kernels.
 
-    Parameters
-    ----------
-    stack : GramStack
-        The normalized Gram matrices on the training samples.
-    normalization : Normalization
-        Learned steps, for new samples (`cross_gram`).
-    degenerate : ndarray of shape (n_degenerate,)
-        Kernels that are zero on the training data, or constant if kernels are centered
-        or scaled to unit variance; their matrices are zero.
+    These kernels are zero on the training data, or constant if kernels are centered or
+    scaled to unit variance; their matrices are zero.
     """
 
     stack: GramStack
@@ -199,7 +161,7 @@ def check_steps(normalize: Steps) -> tuple[StepName, ...]:
 
 
 def divides_centered(normalize: Steps) -> bool:
-    """Return whether kernels are divided by the diagonal of centered matrices."""
+    """Return whether steps divide centered kernels by their diagonals."""
     steps = check_steps(normalize)
     return "center" in steps and "cosine" in steps[steps.index("center") :]
 
@@ -257,32 +219,11 @@ def cross_gram(
     m: int,
     compute: Callable[[], Array] | None = None,
 ) -> Array:
-    """Return one normalized kernel between new and training samples.
+    """Return kernel `m` of a dictionary between new and training samples, normalized.
 
-    Parameters
-    ----------
-    kernel : Kernel
-        Kernel m of the dictionary.
-    X_new : ndarray of shape (n_new, n_features)
-        New samples.
-    X_train : ndarray of shape (n_train, n_features)
-        Training samples of `normalization`.
-    normalization : Normalization
-        From `build_stack`.
-    m : int
-        The kernel's index in the dictionary.
-    compute : callable, optional
-        Returns the kernel's values more cheaply than a call.
-
-    Returns
-    -------
-    K : ndarray of shape (n_new, n_train)
-        For the training samples it equals the built Gram matrix.
-
-    Raises
-    ------
-    ValueError
-        If the kernel returns another shape, or values that are not finite.
+    The result has shape (n_new, n_train), and equals the built matrix for the training
+    samples. `compute` returns the kernel's values more cheaply than a call. Values that
+    have another shape or are not finite raise a `ValueError`.
     """
     shape = (X_new.shape[0], X_train.shape[0])
     # A copy: a precomputed kernel returns its own array.

@@ -38,44 +38,10 @@ def build_part(
 ) -> BuiltStack | None:
     """Return stored Gram matrices of some samples, normalized on these samples alone.
 
-    The result equals the result of `build_stack` for these samples.
-
-    Parameters
-    ----------
-    stack : GramStack
-        The Gram matrices of all samples, not normalized.
-    samples : ndarray of shape (n_chosen,)
-        The samples, ascending.
-    normalize : {"trace", "variance", "cosine", "center"}, sequence of these, or None
-        As in `build_stack`.
-    sample_weight : ndarray of shape (n_chosen,), optional
-        Weights of the statistics that normalization learns.
-    max_bytes : int, optional
-        Limit on the bytes of the stack and of all copies. By default, all copies
-        together may take half of the available memory.
-    n_copies : int, default=1
-        Number of parts that are in memory at the same time.
-
-    Returns
-    -------
-    built : BuiltStack or None
-        A view if kernels are at most scaled, and a copy if they are centered or
-        divided. None if the stack does not store its matrices: compute the kernels
-        again with `build_stack`.
-
-    Raises
-    ------
-    StackTooLargeError
-        If the copies exceed the limit.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from multikernel.gram import DenseStack, build_part
-    >>> whole = DenseStack(np.diag([1.0, 2.0, 4.0])[None])
-    >>> part = build_part(whole, np.array([0, 2]), normalize="trace")
-    >>> part.stack.diagonals()
-    array([[0.4, 1.6]])
+    The result equals that of `build_stack` on these samples: a view if kernels are at
+    most scaled, otherwise a copy; None if the stack does not store matrices. `n_copies`
+    parts are in memory at the same time; more than `max_bytes` (by default half of the
+    available memory) raises `StackTooLargeError`.
     """
     options = BuildOptions(normalize, sample_weight, max_bytes)
     return _cut(stack, samples, options, n_copies)

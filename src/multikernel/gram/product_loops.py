@@ -18,7 +18,7 @@ def write_entries_by_sign(  # noqa: PLR0913 - compiled code takes arrays, not ob
     positions: Places,
     roots: Array,
 ) -> tuple[int, int]:
-    """Write indices and roots of weights by sign; return n_positive and n_negative."""
+    """Write indices and roots of |v_a v_b|, positive first; return counts by sign."""
     # Entry (a, b) of rows `start` to `stop` - 1 has the weight v_a v_b, summed over the
     # columns of v, and doubled off the diagonal. `positions` are flat indices into a
     # matrix of `n_all` samples: positive weights from the start, negative ones
@@ -71,7 +71,7 @@ def write_block_squares(  # noqa: PLR0913 - compiled code takes arrays, not obje
     partners: Indices,
     out: Array,
 ) -> None:
-    """Add the sum of squares of each block of G to `out`, a block per pair of mains."""
+    """Add the sum of squares of G's block for each pair of main kernels to `out`."""
     # Row and column blocks of G belong to the mains of the ranges `firsts` and
     # `seconds`, and begin at `ends`. The pairs of main i are starts[i] to starts[i + 1]
     # - 1, with ascending `partners`; `out` begins with the first pair of these mains.

@@ -1,7 +1,8 @@
 """Stacks of all elementwise products of two main Gram matrices, which are not stored.
 
-A product of two mains is the kernel of their interaction. With V the d x n^2 matrix of
-the mains, V diag(rho rho^T) V^T has the quadratic forms of all products.
+A product of two main kernels is the kernel of their interaction. With the main matrices
+as the rows of V, d x n^2, the matrix V diag(rho rho^T) V^T has the quadratic forms of
+all products.
 """
 
 from collections.abc import Iterator
@@ -34,8 +35,7 @@ Places = NDArray[np.uint32] | NDArray[np.uint64]
 """Flat indices of entries in a matrix."""
 
 FEW = 64
-"""Products are computed one by one if their number is at most the squared number of
-mains divided by this."""
+"""Up to n_mains**2 / FEW products of n_mains matrices are computed one by one."""
 
 
 def places_type(n_samples: int) -> type:
@@ -44,7 +44,7 @@ def places_type(n_samples: int) -> type:
 
 
 def main_places(pairs: Indices) -> tuple[Indices, Indices]:
-    """Return the main kernels in pairs, and the pairs as positions among them."""
+    """Return the main kernels in pairs, and each pair as two positions among them."""
     occurs = np.bincount(pairs.reshape(-1)) > 0
     return np.flatnonzero(occurs), (np.cumsum(occurs) - 1)[pairs]
 
@@ -53,7 +53,7 @@ class ProductsOfMains(GramStack):
     """A stack whose kernels are main kernels, or products of two of them."""
 
     terms: Terms
-    """The two mains of every kernel, (n_kernels, 2); -1 for a main alone."""
+    """Both main kernels of a product, or a main kernel and -1, shape (n_kernels, 2)."""
 
     @cached_property
     def main_kernels(self) -> Indices:
@@ -125,33 +125,12 @@ class ProductsOfWhole(ProductsOfMains):
 
 @dataclass(frozen=True, eq=False)
 class ProductStack(ProductsOfWhole):
-    """A stack of main matrices in memory and elementwise products of two of them.
+    """Main matrices in memory, and elementwise products of two of them.
 
-    Matrix multiplications of the mains give the quadratic forms, images and weighted
-    sums of many product kernels at once.
-
-    Parameters
-    ----------
-    mains : DenseStack
-        The main matrices of all samples, square; shared, not copied.
-    terms : ndarray of shape (n_kernels, 2)
-        Indices of the two mains of every kernel; the second is -1 for a main alone.
-    samples : ndarray of shape (n_samples,), optional
-        Distinct samples, ascending; all by default.
-
-    Raises
-    ------
-    ValueError
-        If an index is not the index of a main matrix.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from multikernel.gram import DenseStack, ProductStack
-    >>> mains = DenseStack(np.stack([np.eye(2), np.full((2, 2), 3.0)]))
-    >>> stack = ProductStack(mains, np.array([[0, -1], [1, -1], [0, 1]]))
-    >>> stack.quadratic_forms(np.array([1.0, 2.0]))
-    array([ 5., 27., 15.])
+    `terms`, shape (n_kernels, 2), has the indices of the two main matrices of every
+    kernel; the second is -1 for a main matrix alone. Products are not stored:
+    multiplications of main matrices give the forms, images and sums of many products at
+    once.
     """
 
     mains: DenseStack
@@ -194,7 +173,7 @@ class ProductStack(ProductsOfWhole):
         return np.where(largest >= np.finfo(np.float64).tiny, largest, 1.0)
 
     def _inner_products(self, v: Array) -> Array:
-        """Return the forms of products of all pairs of used mains, (n_used, n_used)."""
+        """Return v^T (K_i o K_j) v of all pairs of used main matrices, a square."""
         # With the entries of the mains as rows of V and weights w = v_a v_b of entries
         # (a, b), the forms are V diag(w) V^T: one product of the positive weights minus
         # one of the negative weights.
@@ -233,7 +212,7 @@ class ProductStack(ProductsOfWhole):
             start = stop
 
     def _write_entries(self, positions: Places, roots: Array, out: Array) -> None:
-        """Write entries of the mains, scaled as in `write_scaled_entries`."""
+        """Write entries of the main matrices, scaled as in `write_scaled_entries`."""
         write = compiled(LOOPS, "write_scaled_entries")
         flat = read_only(self.mains.array).reshape(len(self.mains.array), -1)
         mains, sizes = self._product_mains[0], self._sizes
@@ -269,7 +248,7 @@ class ProductStack(ProductsOfWhole):
         return images
 
     def _write_images(self, v: Array, out: Array) -> None:
-        """Write K_m v for all products (i, j): entry a is <K_i[a] * v, K_j[a]>."""
+        """Write (K_i o K_j) v for all products; entry a is <K_i[a] * v, K_j[a]>."""
         mains, positions = self._product_mains
         i, j = positions.T
         support = np.flatnonzero(v)
@@ -290,7 +269,7 @@ class ProductStack(ProductsOfWhole):
         return np.asarray(rows, dtype=np.float64)
 
     def resident_products(self, kernels: Indices) -> BlockMultiplier:
-        """Return a function that multiplies vectors by a few kernels."""
+        """Return a function for products of vectors with a few kernels."""
         return multiplier_of_arrays(list(self._dense(kernels).array))
 
     def combine(self, weights: Array) -> GramMatrix:
@@ -298,10 +277,8 @@ class ProductStack(ProductsOfWhole):
         return DenseMatrix(self.combined_rows(weights, np.arange(self.shape[1])))
 
     def combined_rows(self, weights: Array, rows: Indices) -> Array:
-        r"""Return some rows of sum_m weights[m] K_m, shape (n_rows, n_samples).
-
-        The sum of many products is :math:`\sum_i K_i \circ \sum_j \theta_{ij} K_j`.
-        """
+        """Return some rows of sum_m weights[m] K_m, shape (n_rows, n_samples)."""
+        # The sum of many products is sum_i K_i o sum_j weights_ij K_j.
         support = np.flatnonzero(weights)
         total = np.zeros((rows.size, self.shape[2]))
         stack = self if support.size == self.shape[0] else self.once(support)

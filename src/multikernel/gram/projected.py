@@ -101,11 +101,11 @@ class ProjectedStack(AroundOther):
     def largest_forms(
         self, v: Array, level: float, n_largest: int
     ) -> tuple[Indices, Array, float]:
-        """Return the largest forms above a level; see `GramStack.largest_forms`."""
+        """Return the largest quadratic forms; see `GramStack.largest_forms`."""
         return self.stack.largest_forms(self.projection.transposed(v), level, n_largest)
 
     def rough_forms(self, v: Array) -> tuple[Array, Array]:
-        """Return quadratic forms and bounds on their errors."""
+        """Return quadratic forms and error bounds; see `GramStack.rough_forms`."""
         return self.stack.rough_forms(self.projection.transposed(v))
 
     def combine(self, weights: Array) -> GramMatrix:
@@ -131,7 +131,7 @@ class ProjectedStack(AroundOther):
         return ProjectedStack(self.stack.once(kernels), self.projection)
 
     def resident_products(self, kernels: Indices) -> BlockMultiplier:
-        """Return a function that multiplies vectors by a few kernels."""
+        """Return a function for products of vectors with a few kernels."""
         multiply = self.stack.resident_products(kernels)
         U, V = self.projection.span, self.projection.weighted
 
@@ -167,7 +167,7 @@ class ProjectedStack(AroundOther):
         return np.abs(self.traces()) + entries
 
     def residual_bounds(self, v: Array) -> Array:
-        """Return bounds on the forms of residuals; see `GramStack.residual_bounds`."""
+        """Bound the residuals' quadratic forms; see `GramStack.residual_bounds`."""
         return self.stack.residual_bounds(self.projection.transposed(v))
 
     def residual_traces(self, shares: Array) -> Array:
@@ -175,7 +175,7 @@ class ProjectedStack(AroundOther):
         return self.stack.residual_traces(shares)
 
     def full_forms(self, kernels: Indices, v: Array) -> Array:
-        """Return forms of kernels, not of their factors; see `GramStack.full_forms`."""
+        """Return quadratic forms of full kernels; see `GramStack.full_forms`."""
         return self.stack.full_forms(kernels, self.projection.transposed(v))
 
 

@@ -1,8 +1,4 @@
-"""Matrices that approximate kernels, and how to refine them.
-
-If residuals prevent a small duality gap, the certificate states how small they must be
-(`Refinement`), `refined` returns better matrices, and the fit solves again.
-"""
+"""Matrices that approximate kernels, and how to refine them."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -14,29 +10,19 @@ from multikernel.gram.base import GramStack
 
 @dataclass(frozen=True, eq=False)
 class Refinement:
-    """The precision of matrices that a certificate requires.
+    """The precision of low-rank matrices that a small duality gap requires.
 
-    Parameters
-    ----------
-    dual : ndarray of shape (n_samples,) or (n_samples, n_outputs)
-        A dual point.
-    goals : mapping of int to float
-        Required upper bounds on the forms of residuals at this point, by kernel.
+    `goals` maps kernels to the required upper bounds on the forms of their residuals at
+    the dual point `dual`. `refined` returns better matrices, and the fit solves again.
     """
 
     dual: Array
     goals: Mapping[int, float]
 
     def for_full_stack(self, kernels: Indices, scales: Array) -> "Refinement":
-        """Return the refinement for the full stack, before kernels were scaled.
-
-        Parameters
-        ----------
-        kernels : ndarray of shape (n_chosen,)
-            Indices of this stack's kernels in the full stack.
-        scales : ndarray of shape (n_chosen,)
-            Factors of these kernels; a kernel of scale zero has no residual.
-        """
+        """Return this refinement in the indices and scales of the full stack."""
+        # Kernel k of this stack is scales[k] times kernel kernels[k] of the full stack.
+        # A kernel of scale zero has no residual.
         goals = {
             int(kernels[m]): goal / float(scales[m])
             for m, goal in self.goals.items()

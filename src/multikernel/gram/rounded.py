@@ -1,9 +1,4 @@
-"""Rounding errors of centered Gram matrices.
-
-If the values of a kernel are far larger than its centered entries, the entries have the
-rounding errors of the values, which the matrix does not show. A `MeteredStack` with
-ratios reports these errors to the certificate.
-"""
+"""Rounding errors of centered Gram matrices whose kernels have far larger values."""
 
 from collections.abc import Sequence
 

@@ -27,9 +27,9 @@ from multikernel.linalg.threads import aside, run_blocks, with_one_blas_thread
 
 THETA = Number(0, integer=True)
 
+# Lanczos's method is faster for fewer eigenvalues.
 CROWDED = 4
-"""All eigenvalues of a matrix of order n are computed if at least n divided by this are
-required: Lanczos is faster for fewer."""
+"""All eigenvalues of a matrix are computed if over n_rows / CROWDED are required."""
 
 VANISHES = 1e-6
 """Share of the trace below which a tail counts as zero, the precision of tails."""
@@ -39,18 +39,10 @@ VANISHES = 1e-6
 class TailSums:
     """Leading eigenvalues of kernels, and the sums of their remaining eigenvalues.
 
-    Parameters
-    ----------
-    leading : ndarray of shape (n_kernels, min(theta, n_samples))
-        Largest eigenvalues of every matrix divided by the number of samples,
-        descending.
-    totals : ndarray of shape (n_kernels,)
-        Traces divided by the number of samples.
-    residuals : ndarray of shape (n_kernels,)
-        Upper bounds on the errors of `totals`: traces of the residuals of factors
-        divided by the number of samples, zero for whole matrices.
-    products : ndarray of shape (n_kernels,)
-        Number of multiplications of each matrix by a vector.
+    All numbers are divided by n_samples. `leading` has shape (n_kernels, min(theta,
+    n_samples)), descending; `totals` are traces and `residuals` upper bounds on their
+    errors, zero for whole matrices. `products` counts the products of each matrix with
+    a vector.
     """
 
     leading: Array
@@ -60,10 +52,8 @@ class TailSums:
 
     @property
     def tails(self) -> Array:
-        r"""Return :math:`\sum_{j > k} \lambda_j` for k = 0 to min(theta, n_samples).
-
-        Each k has a column. Negative values are rounding errors, and are set to zero.
-        """
+        """Return the sums of eigenvalues after the first k, a column per k >= 0."""
+        # Negative sums are rounding errors.
         leading = np.cumsum(self.leading, axis=1)
         all_tails = np.column_stack([self.totals, self.totals[:, None] - leading])
         return np.maximum(all_tails, 0.0)
@@ -75,20 +65,7 @@ class TailSums:
         return (tails <= VANISHES * self.totals) & (self.totals > 0.0)
 
     def bounded(self, theta: int) -> Array:
-        """Return the tails beyond theta, at least 1e-6 of the trace.
-
-        For factors they are upper bounds.
-
-        Parameters
-        ----------
-        theta : int
-            The cut-off, at most the largest one of the sums.
-
-        Returns
-        -------
-        tails : ndarray of shape (n_kernels,)
-            Zero for a kernel that is zero.
-        """
+        """Return upper bounds on the tails beyond theta, at least 1e-6 of the trace."""
         max_theta = self.leading.shape[1]
         tails = self.tails[:, min(theta, max_theta)] + self.residuals
         return np.maximum(tails, VANISHES * (self.totals + self.residuals))
@@ -152,31 +129,9 @@ def tail_sums(
 ) -> TailSums:
     """Return leading eigenvalues and tail sums of every kernel up to a cut-off.
 
-    Parameters
-    ----------
-    stack : GramStack
-        Square matrices.
-    theta : int
-        The largest cut-off, nonnegative.
-    weights : ndarray of shape (n_samples,), optional
-        Sample weights, equal by default.
-    tol : float, default=1e-6
-        Error of a tail relative to the trace.
-
-    Raises
-    ------
-    ValueError
-        If `stack` is not a stack, theta or tol is negative, or weights are invalid.
-    IndefiniteKernelError
-        If the leading eigenvalues of a matrix exceed its trace.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from multikernel.gram import DenseStack, tail_sums
-    >>> stack = DenseStack(np.diag([4.0, 1.0, 1.0])[None])
-    >>> tail_sums(stack, 2).tails * 3
-    array([[6., 2., 1.]])
+    `theta` is the largest cut-off, `weights` are sample weights, and `tol` is the error
+    of a tail relative to the trace. A matrix whose leading eigenvalues exceed its trace
+    raises `IndefiniteKernelError`.
     """
     check_parameter("tail_sums", "stack", stack, STACK)
     check_parameter("tail_sums", "theta", theta, THETA)
@@ -229,40 +184,12 @@ def frame_tails(stack: GramStack, vectors: Array, shares: Array) -> Array:
 
 @dataclass(frozen=True)
 class TailNormalizer:
-    r"""Scale kernels so that their eigenvalues beyond the first theta sum to n.
+    """Scale kernels so that their eigenvalues beyond the first theta sum to n_samples.
 
-    .. math:: K_m \leftarrow n K_m \Big/ \sum_{j > \theta} \lambda_j(K_m)
-
-    This is the algorithm "conv" of Cortes, Kloft and Mohri [1]_. ``theta=0`` is
-    "trace". Use it as ``normalize=TailNormalizer(4)`` or ``normalize=["center",
-    TailNormalizer(4)]`` of any estimator. A kernel of rank theta or less has no tail:
-    it is divided by 1e-6 of its trace, and a `DegenerateKernelWarning` names it.
-
-    Parameters
-    ----------
-    theta : int, default=1
-        Number of leading eigenvalues that are not counted, nonnegative.
-
-    Raises
-    ------
-    ValueError
-        If theta is not a nonnegative integer.
-
-    References
-    ----------
-    .. [1] Cortes, Kloft, Mohri (2013). Learning kernels using local Rademacher
-       complexity. NIPS 26.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from multikernel.gram import TailNormalizer, build_stack
-    >>> from multikernel.kernels import LinearKernel, ListDictionary
-    >>> X = np.array([[3.0, 0.0], [0.0, 1.0]])
-    >>> normalize = TailNormalizer(1)
-    >>> built = build_stack(ListDictionary([LinearKernel()]), X, normalize=normalize)
-    >>> built.stack.diagonals()
-    array([[18.,  2.]])
+    This is "conv" of Cortes, Kloft and Mohri (2013), Learning kernels using local
+    Rademacher complexity, NIPS 26. Pass it as ``normalize`` of any estimator; theta=0
+    is "trace". A kernel of rank theta or less has no such eigenvalues: it is divided by
+    1e-6 of its trace, and a `DegenerateKernelWarning` names it.
     """
 
     theta: int = 1

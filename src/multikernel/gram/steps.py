@@ -1,9 +1,4 @@
-"""Steps that normalize kernels: fitted to training data, applied to any data.
-
-Every step is a congruence K -> L K L^T, so kernels remain positive semidefinite.
-Statistics are weighted by the sample weights, so integer weights equal repeated
-samples.
-"""
+"""Steps K -> L K L^T that normalize kernels, fitted to the training data."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
@@ -38,7 +33,7 @@ class Step:
         """Raise a ValueError unless the step's arrays have these sizes."""
 
     def apply(self, m: int, K: Array, row_diagonal: Array, diagonal: Array) -> None:
-        """Normalize a matrix between new and training samples, in place."""
+        """Normalize a matrix between new (rows) and training samples, in place."""
         # K, (n_new, n_train), and the diagonals k(x, x) of new and training samples are
         # those after the previous steps; all three change.
         raise NotImplementedError
@@ -92,7 +87,7 @@ class ScaleStep(Step):
         check_shapes(type(self).__name__, factors=(self.factors, (n_kernels,)))
 
     def store(self, kernels: slice, sizes: Array) -> None:
-        """Store the inverse sizes of some kernels."""
+        """Store the inverse sizes of some kernels as their factors."""
         is_invertible = sizes >= TINY  # smaller sizes have no finite inverse
         factors = self.factors[kernels]
         factors[:] = 0.0

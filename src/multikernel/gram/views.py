@@ -39,29 +39,7 @@ class AroundOther(GramStack):
 
 @dataclass(frozen=True, eq=False)
 class ScaledStack(AroundOther):
-    """The matrices scales[m] K_m of another stack.
-
-    Parameters
-    ----------
-    stack : GramStack
-        The matrices K_m; shared, not copied.
-    scales : ndarray of shape (n_kernels,)
-        Factors, not negative.
-
-    Raises
-    ------
-    ValueError
-        If the number of factors is not the number of kernels, or one is negative or not
-        finite.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from multikernel.gram import DenseStack, ScaledStack
-    >>> stack = ScaledStack(DenseStack(np.ones((2, 3, 3))), np.array([1.0, 0.5]))
-    >>> stack.quadratic_forms(np.ones(3))
-    array([9. , 4.5])
-    """
+    """The matrices scales[m] K_m of another stack, which is shared; scales >= 0."""
 
     stack: GramStack
     scales: Array
@@ -82,7 +60,7 @@ class ScaledStack(AroundOther):
         return self._scale(self.stack.quadratic_forms(v))
 
     def rough_forms(self, v: Array) -> tuple[Array, Array]:
-        """Return quadratic forms and bounds on their errors."""
+        """Return quadratic forms and error bounds; see `GramStack.rough_forms`."""
         forms, errors = self.stack.rough_forms(v)
         return self._scale(forms), self._scale(errors)
 
@@ -128,7 +106,7 @@ class ScaledStack(AroundOther):
         return self.stack.combined_rows(weights * self.scales, rows)
 
     def resident_products(self, kernels: Indices) -> BlockMultiplier:
-        """Return a function that multiplies vectors by a few kernels."""
+        """Return a function for products of vectors with a few kernels."""
         unscaled = self.stack.resident_products(kernels)
         scales = self.scales[kernels]
 
@@ -153,7 +131,7 @@ class ScaledStack(AroundOther):
         return np.union1d(zero, self.stack.zero_kernels())
 
     def residual_bounds(self, v: Array) -> Array:
-        """Return bounds on the forms of residuals; see `GramStack.residual_bounds`."""
+        """Bound the residuals' quadratic forms; see `GramStack.residual_bounds`."""
         return self.scales * self.stack.residual_bounds(v)
 
     def residual_traces(self, shares: Array) -> Array:
@@ -161,7 +139,7 @@ class ScaledStack(AroundOther):
         return self.scales * self.stack.residual_traces(shares)
 
     def full_forms(self, kernels: Indices, v: Array) -> Array:
-        """Return forms of kernels, not of their factors; see `GramStack.full_forms`."""
+        """Return quadratic forms of full kernels; see `GramStack.full_forms`."""
         return self.scales[kernels] * self.stack.full_forms(kernels, v)
 
     def tall_form(self) -> tuple[TallMatrix, Indices] | None:

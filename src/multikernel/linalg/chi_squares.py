@@ -18,9 +18,10 @@ from multikernel._typing import Array
 # imaginary axis (Davies 1980, The distribution of a linear combination of chi-squared
 # random variables, Applied Statistics 29, doi:10.2307/2346911) fail below about 1e-10.
 
+# The largest relative error over 600 random sums is 5e-9 for equal weights, and below
+# 2e-7 for weights of both signs.
 NODES = 160
-"""Points of the trapezoidal rule. The largest relative error over 600 random sums is
-5e-9 for equal weights, and below 2e-7 for weights of both signs."""
+"""Points of the trapezoidal rule."""
 
 REACH = 3.4
 """Upper end of the rule in v; the distance along the path is sinh(pi/2 sinh(v))."""
@@ -39,7 +40,7 @@ def chi_squares_tail(weights: Array, x: float) -> float:
 
 
 def _upper_tail(a: Array, x: float) -> float:
-    """Return the probability of exceeding x if x is at least the mean."""
+    """Return P(sum of a_k times chi-squared variables > x) for x at least the mean."""
     if a.max() <= 0.0 and x >= 0.0:
         return 0.0
     saddle = _saddle(a, x)
@@ -60,7 +61,7 @@ def _upper_tail(a: Array, x: float) -> float:
 
 
 def _saddle(a: Array, x: float) -> float:
-    """Return the minimizer of exp(K(s) - s x) / s before the first branch point."""
+    """Return the s > 0 that minimizes E[exp(s Y - s x)] / s, Y = sum_k a_k chi^2_k."""
     largest = a.max()
 
     def slope(s: float) -> float:

@@ -15,7 +15,7 @@ def add_product_games(
     shares: Array,
     values: Array,
 ) -> None:
-    """Add Shapley values of weighted sums of products with one factor per player."""
+    """Add Shapley values of sums of products, a factor per player, to `values`."""
     # They are added to `values`, (n_players, n_rows, n_outputs). Factors are `present`
     # for players in the coalition and `absent`, (n_players, n_points, n_background),
     # for other players. `coefs`, (n_points, n_outputs), are the weights of products;

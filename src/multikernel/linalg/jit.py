@@ -1,7 +1,4 @@
-"""Compilation of loops: cached for later processes, and logged if slow.
-
-Importing this module loads numba; callers use `threads.compiled` instead.
-"""
+"""Compilation of loops by numba, which `threads.compiled` imports when it is needed."""
 
 import hashlib
 import logging

@@ -20,9 +20,9 @@ from multikernel._typing import Array
 # without reorthogonalization (Golub and Strakoš 1994, Estimates in quadratic formulas,
 # Numerical Algorithms 8, doi:10.1007/BF02142693).
 
+# The node is below all eigenvalues even after rounding.
 LOWER_NODE = 1e-14
-"""Absolute value of the negative Radau node, relative to the trace. The node is below
-all eigenvalues even after rounding."""
+"""Absolute value of the negative Radau node, relative to the trace."""
 
 FLOOR = 1e-290
 """Lower limit of pivots, which is reached for a zero matrix."""
@@ -55,7 +55,7 @@ class QuadratureBounds:
     steps: int = 0  # number of multiplications by each matrix
 
     def advance(self, images: Array) -> None:
-        """Tighten the bounds from ``K_m basis[m, j]``, which is overwritten."""
+        """Tighten the bounds; images are each matrix times its `basis`, overwritten."""
         self.diagonal = diagonal = np.einsum("mjn,mjn->mj", self.basis, images)
         self._extend_tridiagonal(diagonal)
         # In place, because the oldest vectors are not needed after this step.
@@ -95,7 +95,7 @@ class QuadratureBounds:
         self.pivots = np.stack([pivot, lower, upper])
 
     def _evaluate_radau_rules(self) -> None:
-        """Evaluate both Radau rules."""
+        """Set the lower and upper bounds from both Gauss-Radau rules."""
         pivot, lower, upper = self.pivots
         floor = LOWER_NODE * self.traces + FLOOR
         step = self.coupling / pivot

@@ -14,14 +14,14 @@ from multikernel._typing import Array
 from multikernel.linalg.tall import take_columns
 from multikernel.linalg.threads import with_one_blas_thread
 
+# Rounding makes eigenvalues negative by up to 1e-8 of the trace in single precision;
+# more negative ones cannot come from a kernel.
 NUGGETS = (1e-14, 1e-12, 1e-10, 1e-8, 1e-7, 1e-6)
-"""Shares of the trace added to the shifts of a system without a Cholesky factor.
-Rounding makes eigenvalues negative by up to 1e-8 of the trace in single precision;
-more negative ones cannot come from a kernel."""
+"""Shares of the trace added to the shifts of a system without a Cholesky factor."""
 
+# More threads are not faster then, and much slower on a busy machine.
 ONE_THREAD_BELOW = 1000
-"""Number of rows below which BLAS uses one thread. More threads are not faster then,
-and much slower on a busy machine."""
+"""Number of rows below which BLAS uses one thread."""
 
 
 def solve_shifted(K: Array, rhs: Array, shift: Array, low_rank: Array | None) -> Array:
@@ -53,8 +53,7 @@ def solve_with_nugget(
 
 
 OMITTED_TRACE = 1e-3
-"""Largest total trace, relative to the shifts, of factor columns that a root may omit.
-"""
+"""Largest trace of factor columns, relative to the shifts, that a root may omit."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,16 +64,16 @@ class ShiftedRoot:
     factor: Array  # lower Cholesky factor of the scaled system, Fortran order
 
     def half(self, rhs: Array) -> Array:
-        """Return R^-1 times a matrix."""
+        """Return R^-1 times a matrix, for the root R."""
         # Forms of the inverse, |R^-1 b|^2, need only this half of a solution.
         return self._triangular(self.scale[:, None] * rhs, 0)
 
     def rest(self, halves: Array) -> Array:
-        """Return R^-T times a matrix."""
+        """Return R^-T times a matrix, for the root R."""
         return np.asarray(self.scale[:, None] * self._triangular(halves, 1))
 
     def _triangular(self, rhs: Array, transposed: int) -> Array:
-        """Return L^-1, or L^-T, times a matrix."""
+        """Return L^-1 (or L^-T, if transposed) times a matrix; L is `factor`."""
         small = len(rhs) < ONE_THREAD_BELOW
         if rhs.flags.f_contiguous:
             # dtrtrs is faster for columns, dtrsm below for rows.
@@ -89,7 +88,7 @@ class ShiftedRoot:
 
 @dataclass(frozen=True, eq=False)
 class FactorRoot:
-    """A root R = diag(d^(1/2)) F with W W^T + I = F F^T, of low rank plus diagonal."""
+    """A root R = diag(d^(1/2)) F of diag(d) plus low rank, with F F^T = I + W W^T."""
 
     # With the Cholesky factor L of W^T W + I, F = I + W (L + I)^-1 W^T and
     # F^-1 = I - W (I + L^T)^-1 L^-1 W^T. A multiplication by a vector costs the size of
@@ -99,41 +98,41 @@ class FactorRoot:
     factor: Array  # L
 
     def half(self, rhs: Array) -> Array:
-        """Return R^-1 times a matrix."""
+        """Return R^-1 times a matrix, for the root R."""
         scaled = self.scale[:, None] * rhs
         inner = dtrtrs(self.factor, self.columns.T @ scaled, lower=1)[0]
         return np.asarray(scaled - self.columns @ self._plus_one(inner, 1))
 
     def rest(self, halves: Array) -> Array:
-        """Return R^-T times a matrix."""
+        """Return R^-T times a matrix, for the root R."""
         inner = self._plus_one(self.columns.T @ halves, 0)
         inner = dtrtrs(self.factor, inner, lower=1, trans=1)[0]
         return np.asarray(self.scale[:, None] * (halves - self.columns @ inner))
 
     def _plus_one(self, rhs: Array, transposed: int) -> Array:
-        """Return (L + I)^-1 or (L + I)^-T times a matrix."""
+        """Return (L + I)^-1 (or its transpose) times a matrix; L is `factor`."""
         return np.asarray(dtrtrs(self._raised, rhs, lower=1, trans=transposed)[0])
 
     @cached_property
     def _raised(self) -> Array:
-        """Return L + I."""
+        """Return the Cholesky factor plus the identity."""
         raised = self.factor.copy(order="F")
         raised.ravel("K")[:: len(raised) + 1] += 1.0
         return raised
 
 
 class Root(Protocol):
-    """A root R with K + diag(d) = R R^T; `scale` is d^{-1/2}."""
+    """A root R with K + diag(d) = R R^T for a matrix K; `scale` is d^(-1/2)."""
 
     @property
     def scale(self) -> Array:
         """Scale d^{-1/2}, shape (n,)."""
 
     def half(self, rhs: Array) -> Array:
-        """Return R^-1 times a matrix."""
+        """Return R^-1 times a matrix, for the root R."""
 
     def rest(self, halves: Array) -> Array:
-        """Return R^-T times a matrix."""
+        """Return R^-T times a matrix, for the root R."""
 
 
 def factor_root(Z: Array, weights: Array, shift: Array) -> Root | None:

@@ -64,7 +64,7 @@ class SimplexSystem:
         return multipliers, shifts
 
     def _inverse_times(self, rhs: Array) -> Array:
-        """Return M^-1 times right-hand sides."""
+        """Return the inverse of the matrix M times right-hand sides."""
         product = self.softness * rhs
         for c, rows, inverse in self._blocks():
             product[:, rows, c] = rhs[:, rows, c] @ inverse

@@ -11,8 +11,7 @@ from multikernel._typing import Array, Indices
 from multikernel.linalg.threads import available_threads, run_blocks
 
 BLOCK_BYTES = 2**24
-"""Bytes of rows that a thread multiplies at a time, so that adding the blocks is cheap.
-"""
+"""Bytes of rows that a thread multiplies at a time; adding the results stays cheap."""
 
 
 def weighted_gram(

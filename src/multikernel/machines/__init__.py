@@ -25,24 +25,7 @@ MACHINES: tuple[type[KernelMachine], ...] = (
 
 
 def machine_for(loss: Loss) -> KernelMachine:
-    """Return the first of `MACHINES` that supports a loss, with default settings.
-
-    Parameters
-    ----------
-    loss : Loss
-        Any loss, weighted or not.
-
-    Raises
-    ------
-    UnsupportedProblemError
-        If there is none; the message contains the reasons of all machines.
-
-    Examples
-    --------
-    >>> from multikernel.losses import HingeLoss
-    >>> machine_for(HingeLoss()).__class__.__name__
-    'SMO'
-    """
+    """Return the first machine in `MACHINES` that supports a loss; raise if none."""
     reasons = []
     for machine in (machine_class() for machine_class in MACHINES):
         reason = machine.unsupported(loss)

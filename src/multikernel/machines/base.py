@@ -13,31 +13,22 @@ from multikernel.gram.matrix import GramMatrix
 from multikernel.losses.base import Loss
 from multikernel.losses.weighted import output_loss
 
+# If a step reaches bounds, the variables there are fixed, and a system of the other
+# variables follows.
 MOST_FACES = 10
-"""Maximum number of linear systems for one Newton step on a face. If a step reaches
-bounds, the variables there are fixed, and a system of the other variables follows."""
+"""Maximum number of linear systems for one Newton step on a face."""
 
 
 @dataclass(frozen=True, eq=False)
 class MachineFit:
     """A solution for one kernel, f = K dual + intercept; also a warm start.
 
-    Parameters
-    ----------
-    dual : ndarray of shape (n_samples,) or (n_samples, n_outputs)
-        Coefficients of the expansion. They equal the dual variable rho, which at the
-        optimum is minus a subgradient of the loss.
-    intercept : ndarray of shape (n_outputs,)
-        The intercept b; zero if the problem has none.
-    f : ndarray of the shape of `dual`
-        Decision values K dual + intercept on the training samples.
-    objective : float
-        Dual objective, -sum_i l*(y_i, -rho_i) - rho^T K rho / 2. It is a lower bound on
-        the optimum, and equal to it at convergence.
-    n_steps : int
-        Number of steps: pair steps, Newton steps, or linear solves.
-    converged : bool
-        Whether the tolerance was reached.
+    The coefficients `dual`, in the shape of the targets, equal the dual variable rho,
+    which at the optimum is minus a subgradient of the loss. `intercept`, (n_outputs,),
+    is zero if the problem has none; decision values f on the training samples include
+    it. `objective` is the dual objective -sum_i l*(y_i, -rho_i) - rho^T K rho / 2, a
+    lower bound on the optimum. `n_steps` counts pair steps, Newton steps or linear
+    solves, and `converged` states whether the tolerance was reached.
     """
 
     dual: Array
@@ -62,13 +53,12 @@ class Task(Generic[LossKind]):
 
 
 class KernelMachine(ABC):
-    r"""Learner for one Gram matrix, with regularization strength one.
+    """Learner for one Gram matrix K, with regularization strength one.
 
-    .. math:: \min_{f, b} \sum_i \ell(y_i, f(x_i) + b) + \tfrac12 \|f\|_K^2
-
-    For other strengths, weight the loss: C times the sum of losses is the loss
-    ``weighted(loss, np.full(n_samples, C))``. Scaling the Gram matrix instead would
-    require a copy of it, and change the dual variable.
+    It minimizes sum_i l(y_i, f(x_i) + b) + ||f||_K^2 / 2. A subclass implements
+    `unsupported` and `_solve`, which gets validated shapes and a supported loss. For
+    strength C, use the loss ``weighted(loss, np.full(n_samples, C))``: scaling the Gram
+    matrix would require a copy of it, and change the dual variable.
     """
 
     @abstractmethod
@@ -88,30 +78,12 @@ class KernelMachine(ABC):
         fit_intercept: bool,
         init: MachineFit | None = None,
     ) -> MachineFit:
-        """Solve the problem.
+        """Solve the problem; outputs are separate problems unless a loss couples them.
 
-        Parameters
-        ----------
-        gram : GramMatrix
-            Square and symmetric Gram matrix.
-        y : ndarray of shape (n_samples,) or (n_samples, n_outputs)
-            Targets. Outputs are separate problems with the same Gram matrix.
-        loss : Loss
-            The loss, which is summed over samples and outputs.
-        fit_intercept : bool
-            Whether to fit the intercept b; otherwise b is zero.
-        init : MachineFit, optional
-            A warm start, see `warm_start`. Its `f` must be computed with `gram`.
-
-        Raises
-        ------
-        UnsupportedProblemError
-            If the loss is `unsupported`.
-        ValueError
-            If shapes do not match, a target or the Gram matrix is not finite, or there
-            is no optimum, because the intercept of a single class is infinite.
-        IndefiniteKernelError
-            If a quadratic form is negative.
+        A warm start `init` must have the decision values f of `gram` (see
+        `warm_start`). An infinite intercept (one class), numbers that are not finite or
+        wrong shapes raise a `ValueError`, and a negative quadratic form an
+        `IndefiniteKernelError`.
         """
         check_problem(self, gram, y, loss, init)
         return self._solve(Task(gram, y, loss, fit_intercept), init)
@@ -122,31 +94,11 @@ def warm_start(
 ) -> MachineFit:
     """Return a warm start for a Gram matrix from the dual point of another fit.
 
-    The decision values require one product with the Gram matrix, or only its columns of
-    the support if that is small. If the decision values are already computed, use
-    ``dataclasses.replace(fit, f=...)`` instead.
-
-    Parameters
-    ----------
-    gram : GramMatrix
-        The Gram matrix of the next fit.
-    dual : ndarray of shape (n_samples,) or (n_samples, n_outputs)
-        Any point that is feasible for the loss.
-    intercept : ndarray of shape (n_outputs,), optional
-        Zero by default.
-
-    Returns
-    -------
-    start : MachineFit
-        Its objective is nan, because it depends on the loss.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from multikernel.gram import DenseMatrix
-    >>> warm_start(DenseMatrix(2.0 * np.eye(2)), np.array([0.5, -0.5])).f
-    array([ 1., -1.])
+    The point must be feasible for the loss. This costs one product with the Gram
+    matrix; if decision values are already computed, use ``dataclasses.replace(fit,
+    f=...)``.
     """
+    # The objective is nan, because it depends on the loss.
     n_outputs = 1 if dual.ndim == 1 else dual.shape[1]
     b = np.zeros(n_outputs) if intercept is None else intercept
     f = support_product(gram, dual) + (b[0] if dual.ndim == 1 else b)
@@ -154,15 +106,7 @@ def warm_start(
 
 
 def support_product(gram: GramMatrix, v: Array) -> Array:
-    """Return K v; only the columns of the support of v are read if that is cheaper.
-
-    Parameters
-    ----------
-    gram : GramMatrix
-        Any Gram matrix.
-    v : ndarray of shape (n_cols,) or (n_cols, n_outputs)
-        A vector with many zeros.
-    """
+    """Return K v; only the columns of the support of v are read if that is cheaper."""
     support = np.flatnonzero(v if v.ndim == 1 else v.any(axis=1))
     # Selecting columns of an array copies them, so with over a quarter of all columns
     # the full product is cheaper. If columns are computed, each omitted column saves
@@ -275,7 +219,7 @@ class BoxCost:
     costs: Array  # c
 
     def value(self, y: Array, f: Array) -> Array:
-        """Return the maximum of -(f + c) rho over the box."""
+        """Return the maximum of -(f + c) rho over the box, for every sample."""
         slope = -(f + self.costs)
         return np.maximum(slope * self.upper, slope * self.lower)
 

@@ -31,7 +31,7 @@ class Point:
 
     @property
     def f(self) -> Array:
-        """Decision values."""
+        """Decision values K rho plus intercepts."""
         return self.image + self.b
 
     @property

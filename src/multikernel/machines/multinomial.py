@@ -1,18 +1,10 @@
-r"""Multinomial kernel logistic regression on one Gram matrix, by Newton's method.
+"""Multinomial kernel logistic regression on one Gram matrix, by Newton's method.
 
-With the expansion f = K rho + 1 b, a Newton step solves for all classes together
-
-.. math:: \rho + W (K \rho + 1 b^\top) = \hat\rho + W f, \qquad
-    \hat\rho = w (e_y - p), \quad W_i = w_i (\operatorname{diag}(p_i) - p_i p_i^\top).
-
-Conjugate gradients solve this with about a dozen products of K with a matrix of
-n_classes columns, which cost less than the n_classes factorizations of an exact
-solution [1]_. Changes of the intercepts are modeled by a constant kernel.
-
-References
-----------
-.. [1] Rasmussen, Williams (2006). Gaussian Processes for Machine Learning,
-   algorithm 3.3. MIT Press.
+With f = K rho + 1 b^T, a step solves rho + W f = w (e_y - p) + W f_old for all classes,
+W_i = w_i (diag(p_i) - p_i p_i^T), with probabilities p at f_old. Conjugate gradients
+take a dozen products of K with n_classes columns, less than n_classes factorizations
+(Rasmussen, Williams 2006, Gaussian Processes for Machine Learning, algorithm 3.3). A
+constant kernel models changes of the intercepts.
 """
 
 from dataclasses import dataclass
@@ -39,24 +31,9 @@ CoupledTask = Task[CoupledLoss]
 class Multinomial(KernelMachine):
     """Newton's method in function space for the softmax loss; targets are one-hot.
 
-    Parameters
-    ----------
-    tol : float, default=1e-9
-        Tolerance for the largest entry of rho - w (e_y - p), relative to the largest
-        entry of w (e_y - p), with the dual variable rho, sample weights w, one-hot
-        targets e_y and class probabilities p.
-    max_steps : int, default=100
-        Maximum number of Newton steps.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from multikernel.gram import DenseMatrix
-    >>> from multikernel.losses import SoftmaxLoss
-    >>> gram, y = DenseMatrix(np.eye(3)), np.eye(3)
-    >>> fit = Multinomial().fit(gram, y, SoftmaxLoss(), fit_intercept=False)
-    >>> bool(np.allclose(fit.dual, y - SoftmaxLoss().probabilities(fit.f)))
-    True
+    `tol` limits the largest entry of rho - w (e_y - p), relative to the largest entry
+    of w (e_y - p), with the dual variable rho, sample weights w, one-hot targets e_y
+    and class probabilities p.
     """
 
     tol: float = 1e-9

@@ -30,41 +30,12 @@ SmoothTask = Task[SmoothConjugateLoss]
 
 @dataclass(frozen=True)
 class Newton(KernelMachine):
-    r"""Newton's method in function space, for losses with a smooth conjugate.
+    """Newton's method in function space, for losses with a smooth conjugate.
 
-    With the expansion f = K rho + b, a Newton step solves
-
-    .. math::
-        (K + H) \rho + b 1 = f - H \ell'(f), \quad 1^\top \rho = 0,
-        \qquad H = \operatorname{diag}(1 / \ell''(f))
-
-    This is iteratively reweighted least squares [1]_. H is computed as the Hessian of
-    the conjugate at l'(f). Steps are halved until the objective decreases. A
-    trial needs no product with K, because decision values are linear in the step.
-
-    Parameters
-    ----------
-    tol : float, default=1e-9
-        Tolerance for the largest entry of rho + l'(f), relative to the largest entry of
-        rho or l'(f). It bounds the error of the dual variable.
-    max_steps : int, default=100
-        Maximum number of Newton steps.
-
-    References
-    ----------
-    .. [1] Rasmussen, Williams (2006). Gaussian Processes for Machine Learning,
-       section 3.4. MIT Press.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from multikernel.gram import DenseMatrix
-    >>> from multikernel.losses import LogisticLoss
-    >>> gram = DenseMatrix(np.eye(2))
-    >>> y = np.array([1.0, -1.0])
-    >>> fit = Newton().fit(gram, y, LogisticLoss(), fit_intercept=False)
-    >>> bool(np.allclose(fit.dual, 1.0 / (1.0 + np.exp(y * fit.f)) * y))
-    True
+    A step solves (K + H) rho + b 1 = f - H l'(f), H = diag(1 / l''(f)), and sum(rho) =
+    0 with an intercept b (Rasmussen, Williams 2006, Gaussian Processes for Machine
+    Learning, section 3.4). `tol` limits the largest entry of rho + l'(f), relative to
+    the largest entry of rho or l'(f); it bounds the error of the dual variable.
     """
 
     tol: float = 1e-9

@@ -17,29 +17,11 @@ from multikernel.machines.base import (
 
 @dataclass(frozen=True)
 class Ridge(KernelMachine):
-    r"""Kernel ridge regression: the squared loss, by one linear system for all outputs.
+    """Kernel ridge regression: the squared loss, by one linear system for all outputs.
 
-    At the optimum rho = w (y - f), and therefore
-
-    .. math:: (K + \operatorname{diag}(1 / w)) \rho + b 1 = y, \quad 1^\top \rho = 0
-
-    The last equation applies only if there is an intercept; otherwise b = 0. For the
-    intercept, the system is solved with one more right-hand side, the vector of ones.
-
-    References
-    ----------
-    .. [1] Saunders, Gammerman, Vovk (1998). Ridge regression learning algorithm in
-       dual variables. ICML, 515-521.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from multikernel.gram import DenseMatrix
-    >>> from multikernel.losses import SquaredLoss
-    >>> gram = DenseMatrix(np.eye(2))
-    >>> fit = Ridge().fit(gram, np.array([3.0, 1.0]), SquaredLoss(), fit_intercept=True)
-    >>> fit.dual, fit.intercept
-    (array([ 0.5, -0.5]), array([2.]))
+    The system is (K + diag(1 / w)) rho + b 1 = y, with sum(rho) = 0 if there is an
+    intercept b, and sample weights w (Saunders, Gammerman, Vovk 1998, Ridge regression
+    learning algorithm in dual variables, ICML).
     """
 
     def unsupported(self, loss: Loss) -> str | None:

@@ -24,7 +24,7 @@ HALF, LOWEST = np.float32(0.5), np.float32(-126.0)
 
 @part()
 def sum_rows(table: Floats, positions: Indices, out: Floats) -> None:
-    """Write the sum of chosen rows of a table."""
+    """Write the sum of the rows `positions` of a table to `out`."""
     for j in range(out.size):
         out[j] = 0.0
     # Four rows are added at a time, so the sum is read and written a fourth as often.

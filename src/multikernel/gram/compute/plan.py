@@ -1,7 +1,4 @@
-"""Plans that say which kernels of a dictionary are computed together.
-
-A Gaussian kernel takes about fifty bytes, so a plan can contain a million kernels.
-"""
+"""Plans that say which kernels of a dictionary are computed together."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace

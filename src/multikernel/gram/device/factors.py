@@ -18,13 +18,12 @@ from multikernel.gram.normalization import BuiltStack
 from multikernel.gram.refine import Refinement, refined
 
 COLUMNS = 2048
-"""Number of factor columns that are multiplied by `TILE` other columns at a time. The
-products of a block take 8 MB."""
+"""Factor columns multiplied by `TILE` other columns at a time; products take 8 MB."""
 
 
 @dataclass(frozen=True, eq=False)
 class DeviceMains(CenteredMains):
-    """Factors of main kernels, with forms of their products computed on a device."""
+    """Factors of main kernels; the device computes quadratic forms of products."""
 
     space: Space = field(kw_only=True)
 
@@ -43,7 +42,7 @@ class DeviceMains(CenteredMains):
         v: Array,
         forms: Array,
     ) -> None:
-        """Add the forms of some products; see `CenteredMains.add_forms`."""
+        """Add quadratic forms of some products; see `CenteredMains.add_forms`."""
         first, end = main_range
         with self.space.memory_guard("a pass over interactions"):
             columns = self.space.put(v.reshape(len(v), -1).T)
@@ -59,7 +58,7 @@ class DeviceMains(CenteredMains):
             forms[start - starts[0] : stop - starts[0]] += row[partners]
 
     def _masked(self, mains: Indices) -> tuple[DeviceArray, DeviceArray]:
-        """Return some mains' centered factors, and a mask of each main's columns."""
+        """Return main kernels' centered factors, and a mask of each one's columns."""
         space, ranks = self.space, self.stack.ranks[mains]
         shifts = self.stack.offsets[mains] - np.cumsum(ranks) + ranks
         rows = np.arange(ranks.sum()) + np.repeat(shifts, ranks)
@@ -74,7 +73,7 @@ class DeviceMains(CenteredMains):
         second: tuple[DeviceArray, DeviceArray],
         columns: DeviceArray,
     ) -> DeviceArray:
-        """Return forms of products of each main in `first` and each in `second`."""
+        """Return quadratic forms of products of kernels in `first` and in `second`."""
         (A, first_masks), (B, second_masks) = first, second
         total = self.space.zeros((first_masks.shape[1], second_masks.shape[1]))
         for k in range(columns.shape[0]):

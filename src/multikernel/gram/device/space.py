@@ -1,7 +1,4 @@
-"""Libraries of the Python array API standard, and their devices.
-
-PyTorch and CuPy are optional and imported when a stack is built.
-"""
+"""Libraries of the Python array API standard, and their devices."""
 
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -33,34 +30,12 @@ DeviceArray = Any
 
 @dataclass(frozen=True)
 class Device:
-    """Storage of kernels on an accelerator.
+    """Storage of kernels on an accelerator, by default with PyTorch or CuPy on CUDA.
 
-    Parameters
-    ----------
-    namespace : {"torch", "cupy", "numpy", "array_api_strict"} or None, default=None
-        Array library. None selects PyTorch if it sees a CUDA device, otherwise CuPy.
-    device : str or None, default=None
-        Device of the library, such as ``"cuda:1"`` for PyTorch. None selects its
-        current CUDA device, and the processor for NumPy.
-    precision : {"float64", "float32"}, default="float64"
-        Precision of whole matrices. With float32 entries are rounded to seven digits,
-        sums still use float64, and the duality gap includes the rounding. Factors are
-        always float64.
-    factors : bool or None, default=None
-        Whether kernels are factors, as with ``storage="low_rank"``: passes over all
-        kernels run on the device, and solvers of active kernels on the processor. None
-        stores whole matrices, and for interactions what ``storage="auto"`` selects.
-
-    Raises
-    ------
-    ValueError
-        If a parameter has another value, or factors are requested in float32.
-
-    Examples
-    --------
-    >>> from multikernel.gram import Device
-    >>> Device("torch", "cuda:1", precision="float32")
-    Device(namespace='torch', device='cuda:1', precision='float32', factors=None)
+    `device` is a name such as "cuda:1" in the library `namespace` ("torch", "cupy").
+    With float32, entries of matrices are rounded to seven digits, which the duality gap
+    includes; sums and factors use float64. factors=True stores factors, as "low_rank";
+    None stores whole matrices, and interactions as "auto" selects.
     """
 
     namespace: str | None = None

@@ -1,8 +1,4 @@
-"""Gram matrices on an accelerator, and products of two of them.
-
-The device stores one matrix for each kernel. It computes products, weighted sums and
-linear systems in double precision; results return as NumPy arrays.
-"""
+"""Gram matrices on an accelerator, and products of two of them, in double precision."""
 
 from abc import abstractmethod
 from dataclasses import dataclass, replace
@@ -88,7 +84,7 @@ class DeviceMatrix(GramMatrix):
         return roots[:, None] * matrix * roots[None, :] + shift
 
     def root(self, shift: Array) -> Root | None:
-        """Return a root of K + diag(shift); see `GramMatrix.root`."""
+        """Return R with K + diag(shift) = R R^T; see `GramMatrix.root`."""
         scale = 1.0 / np.sqrt(shift)
         with self.space.memory_guard("a linear system of all samples"):
             system = self._shifted(self.entries, scale, np.ones(len(scale)))
@@ -109,22 +105,21 @@ class DeviceRoot:
     space: Space
 
     def half(self, rhs: Array) -> Array:
-        """Return R^-1 times a matrix."""
+        """Return R^-1 times a matrix, for the root R."""
         scaled = self.space.put(self.scale[:, None] * rhs)
         return self.space.get(self.inverse @ scaled)
 
     def rest(self, halves: Array) -> Array:
-        """Return R^-T times a matrix."""
+        """Return R^-T times a matrix, for the root R."""
         product = self.space.get(self.inverse.T @ self.space.put(halves))
         return np.asarray(self.scale[:, None] * product)
 
 
 class OnDevice(GramStack):
-    """A stack of matrices on a device, for all of their samples or some.
+    """A stack of matrices on a device, for all of their samples or some."""
 
-    If only some samples are chosen, vectors are padded with zeros and multiplied by the
-    matrices of all samples, which takes less time than copying entries.
-    """
+    # Vectors of some samples are padded with zeros and multiplied by the matrices of
+    # all samples, which takes less time than copying entries.
 
     space: Space
     n_all: int
@@ -194,25 +189,9 @@ class OnDevice(GramStack):
 
 @dataclass(frozen=True, eq=False)
 class DeviceStack(OnDevice):
-    """Gram matrices on a device, one array for each.
+    """Gram matrices on a device, one array of all samples for each; see `device_stack`.
 
-    Parameters
-    ----------
-    matrices : tuple of array of shape (n_all, n_all)
-        The matrices, in the type that the space stores; at least one.
-    space : Space
-        The library and the device.
-    samples : ndarray of shape (n_samples,), optional
-        Rows of the matrices that belong to the samples; all by default.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from multikernel.gram import Device, device_stack
-    >>> array = np.stack([np.eye(3), np.ones((3, 3))])
-    >>> stack = device_stack(array, Device("numpy"))
-    >>> stack.quadratic_forms(np.array([1.0, 2.0, 0.0]))
-    array([5., 9.])
+    `samples` are the rows of the matrices that belong to the stack; all by default.
     """
 
     matrices: tuple[DeviceArray, ...]
@@ -253,15 +232,7 @@ class DeviceStack(OnDevice):
 
 
 def device_stack(array: Array, settings: Device) -> DeviceStack:
-    """Copy matrices in memory to a device, and return them as a stack.
-
-    Parameters
-    ----------
-    array : ndarray of shape (n_kernels, n_samples, n_samples)
-        The matrices, symmetric; copied.
-    settings : Device
-        The library, the device and the precision.
-    """
+    """Copy symmetric matrices in memory to a device, and return them as a stack."""
     space = open_space(settings)
     with space.memory_guard(f"{len(array)} matrices"):
         matrices = tuple(space.store(space.put(K)) for K in array)
@@ -270,17 +241,7 @@ def device_stack(array: Array, settings: Device) -> DeviceStack:
 
 @dataclass(frozen=True, eq=False)
 class DeviceProducts(ProductsOfWhole, OnDevice):
-    """Elementwise products of two main matrices, or main matrices alone, on a device.
-
-    Parameters
-    ----------
-    mains : DeviceStack
-        The main matrices of all samples.
-    terms : ndarray of shape (n_kernels, 2)
-        The two mains of every kernel; the second is -1 for a main alone.
-    samples : ndarray of shape (n_samples,), optional
-        Rows of the matrices that belong to the samples; all by default.
-    """
+    """Products of two main matrices on a device; arguments are as in `ProductStack`."""
 
     mains: DeviceStack
     terms: Indices
@@ -317,7 +278,7 @@ class DeviceProducts(ProductsOfWhole, OnDevice):
         return forms
 
     def _inner_products(self, mains: Indices, columns: DeviceArray) -> DeviceArray:
-        """Return the forms of products of all pairs of mains, (n_mains, n_mains)."""
+        """Return quadratic forms of products of all pairs of `mains`, a square."""
         xp, n = self.space.xp, self.n_all
         matrices = [self.mains.matrices[m] for m in mains.tolist()]
         total = self.space.zeros((len(matrices), len(matrices)))

@@ -151,7 +151,7 @@ class BlockedStack(FactorStack):
         return self.all_traces[self.kernel_ids]
 
     def residual_bounds(self, v: Array) -> Array:
-        """Return bounds on the forms of residuals; see `GramStack.residual_bounds`."""
+        """Bound the residuals' quadratic forms; see `GramStack.residual_bounds`."""
         if self.means is None:
             return np.zeros(self.shape[0])
         return np.array(self.forms_and_bounds(v)[1])

@@ -44,9 +44,9 @@ from multikernel.linalg.tables import equal_shares, row_keys, row_norms
 from multikernel.linalg.tall import slices_between
 from multikernel.linalg.threads import run_blocks
 
+# The number is small, because a new row also lowers the residuals of the rows near it.
 JOINING = 16
-"""Number of rows of each kernel that are added to the sample at a time. It is small
-because a new row also lowers the residuals of the rows near it."""
+"""Number of rows of each kernel that are added to the sample at a time."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,7 +1,4 @@
-"""Centered kernels as factors, and factors of products of two of them.
-
-"Mains" are main-effect kernels; interaction kernels are products of two of them.
-"""
+"""Centered main-effect kernels as factors, and factors of products of two of them."""
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -43,11 +40,11 @@ TILE = 512
 SAMPLED = 2000
 """Number of samples from which the landmarks of a product are first chosen."""
 
+# The root is relative to the mean diagonal. For the product of two Gaussian kernels of
+# width one on columns of 100 000 normal values, 2000 samples and a tolerance of 1e-6
+# gave 107 landmarks and 2.5e-6.
 FAR = 10.0
-"""Limit on the squared mean root of the residual's diagonal, relative to the mean
-diagonal, as a multiple of the tolerance. For the product of two Gaussian kernels of
-width one on columns of 100 000 normal values, 2000 samples and a tolerance of 1e-6 gave
-107 landmarks and 2.5e-6."""
+"""Largest squared mean root of a residual's diagonal, in units of the tolerance."""
 
 REPEATED = 8
 """Mean number of copies of a row above which equal rows are stored once."""
@@ -58,7 +55,7 @@ ROUNDS = 3
 
 @dataclass(frozen=True, eq=False)
 class ProductFactor(GroupedFactor):
-    """The factor of one product of two mains."""
+    """The factor of the product of two main kernels."""
 
     # (n_samples,), roots of the residual's diagonal, relative to the product of the
     # mains' factors; None if the rows are products of the mains' rows.
@@ -85,11 +82,11 @@ class CenteredMains:
 
     @cached_property
     def column_slices(self) -> list[slice]:
-        """Return the columns of every main in the factors of the stack."""
+        """Return the columns of every main kernel in the factors of the stack."""
         return slices_between(self.stack.offsets)
 
     def factor(self, main: int) -> Array:
-        """Return the centered factor of a main, shape (rank, n_samples)."""
+        """Return the centered factor of a main kernel, shape (rank, n_samples)."""
         part = self.column_slices[main]
         return np.asarray(self.stack.factors.T[part] - self.shifts[part, None])
 
@@ -109,7 +106,7 @@ class CenteredMains:
 
     @cached_property
     def roots(self) -> Array:
-        """Return roots of the residual diagonals of mains before centering."""
+        """Return roots of main kernels' residual diagonals, before centering."""
         residual = self.stack.residual
         zeros = np.broadcast_to(0.0, self.stack.shape[:2])
         return zeros if residual is None else residual.roots
@@ -121,16 +118,16 @@ class CenteredMains:
 
     @property
     def centered_roots(self) -> Array:
-        """Return bounds on the roots of the residual diagonals of centered mains."""
+        """Return bounds on the roots of centered main kernels' residual diagonals."""
         return np.asarray(self.roots + self.drifts[:, None])
 
     def main_roots(self, v: Array) -> Array:
-        """Return roots of bounds on v^T R v, with R the residual of each main."""
+        """Return roots of bounds on v^T R v for the residual R of each main kernel."""
         drift = float(np.linalg.norm(v.sum(axis=0)))
         return np.asarray(self.roots @ row_norms(v) + drift * self.drifts)
 
     def bound_factors(self, sizes: Array) -> tuple[Array, Array]:
-        """Return A, B; (A[i] @ B[j])^2 bounds the form of product ij's residual."""
+        """Return A, B; (A[i] @ B[j])^2 bounds the residual form of product (i, j)."""
         # Let z_i be the length of the row of a sample in the factor of main i, and
         # e_i^2 the diagonal entry of the residual of main i. The residual of product ij
         # has a diagonal entry of at most (z_i e_j + e_i z_j + e_i e_j)^2; A[i] @ B[j]
@@ -154,12 +151,12 @@ class CenteredMains:
         return (z * f) ** 2 + (e * y) ** 2 + (e * f) ** 2 + from_product, 0.0
 
     def inner_products(self, mains: Indices, v: Array) -> Array:
-        """Return Z^T diag(v) Z for the centered factors of some mains, side by side."""
+        """Return Z^T diag(v) Z, Z the centered factors of main kernels side by side."""
         Z = np.concatenate([self.factor(main) for main in mains.tolist()])
         return np.asarray(np.dot(Z * v, Z.T))
 
     def form_of_product(self, first: int, second: int, v: Array) -> float:
-        """Return v^T K v (summed over outputs), K the product of two factored mains."""
+        """Return v^T K v (summed over outputs), K the product of two main kernels."""
         A, B, columns = self.factor(first), self.factor(second).T, v.reshape(len(v), -1)
         return float(sum(np.sum(((A * column) @ B) ** 2) for column in columns.T))
 
@@ -171,7 +168,7 @@ class CenteredMains:
         v: Array,
         forms: Array,
     ) -> None:
-        """Add forms of the products of consecutive mains with later mains."""
+        """Add the quadratic forms of products of a range of main kernels to `forms`."""
         # Forms are unscaled and summed over the columns of v. `offsets` are the
         # first columns of order.mains, and end with the number of columns.
         add, columns = compiled(LOOPS, "write_block_squares"), v.reshape(len(v), -1).T
@@ -184,7 +181,7 @@ class CenteredMains:
                 add(np.dot(left, right), main_range, later, offsets, *pairs, forms)
 
     def _tile(self, mains: Indices, main_range: tuple[int, int]) -> Array:
-        """Return the centered factors of consecutive mains as rows of one array."""
+        """Return centered factors of consecutive main kernels as rows of one array."""
         members = mains[slice(*main_range)]
         if isinstance(as_slice(members), slice):
             first, last = (self.column_slices[members[i]] for i in (0, -1))
@@ -196,7 +193,7 @@ class CenteredMains:
     # Factors of products.
 
     def product(self, first: int, second: int) -> ProductFactor:
-        """Return the factor of a product, computed once, or of a main if second < 0."""
+        """Return the cached factor of a product, or of a main kernel if second < 0."""
         if second < 0:
             return ProductFactor(self.factor(first))
         key = first, second
@@ -208,7 +205,7 @@ class CenteredMains:
 
     @cached_property
     def _row_groups(self) -> list[tuple[Indices, Indices] | None]:
-        """Return the groups of equal rows of every main; see `distinct_rows`."""
+        """Return the groups of equal rows of every factor; see `distinct_rows`."""
         n_samples = self.stack.shape[1]
         # Factors of small tables are small: rows are not grouped.
         if n_samples <= SAMPLED:
@@ -218,7 +215,7 @@ class CenteredMains:
         return [distinct_rows(Z[:, part], max_groups) for part in self.column_slices]
 
     def _pair_groups(self, first: int, second: int) -> tuple[Indices, Indices] | None:
-        """Return groups of samples with equal rows in both mains; None if too many."""
+        """Return groups of samples with equal rows in both factors; None if many."""
         first_groups, second_groups = self._row_groups[first], self._row_groups[second]
         if first_groups is None or second_groups is None:
             return None
@@ -229,7 +226,7 @@ class CenteredMains:
     def _factorize_groups(
         self, A: Array, B: Array, groups: tuple[Indices, Indices] | None
     ) -> ProductFactor:
-        """Factorize the product of two mains, from one sample per group if grouped."""
+        """Factorize the product of factors A and B, from one sample per group."""
         if groups is None:
             return self._factorize(A, B)
         # `members` has one sample of each group, `group` the group of every sample.
@@ -265,7 +262,7 @@ class CenteredMains:
         )
 
     def _factorize(self, A: Array, B: Array) -> ProductFactor:
-        """Factorize the product of two mains, given their factors, by landmarks."""
+        """Factorize the product of two kernels, given their factors, by landmarks."""
         # Products of mains with few features have a factor without residual.
         if len(A) * len(B) <= MOST_VALUES:
             return ProductFactor((A[:, None] * B).reshape(-1, A.shape[1]))
@@ -313,7 +310,7 @@ class CenteredMains:
         return np.asarray(values.reshape(-1, coefs.shape[1]))
 
     def predictor(self, main: int) -> Kernel:
-        """Return a kernel whose features are the columns of the factor of a main."""
+        """Return a kernel whose features are the columns of a main kernel's factor."""
         # The kernel computes these features for new samples, too.
         shift = self.shifts[self.column_slices[main]]
         features = factor_features(self.stack, main, shift)

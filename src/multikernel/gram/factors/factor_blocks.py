@@ -40,7 +40,7 @@ class FactorBlock:
 def forms(
     block: FactorBlock, v: Array, columns: Indices, kernels: Indices
 ) -> tuple[Array, Array, Array]:
-    """Return Z^T v, sums of residual roots times |v| per kernel, and the sum of v."""
+    """Return Z^T v, each kernel's sum of residual roots times |v|, and the sum of v."""
     bounds = np.zeros(kernels.size)
     if block.roots is not None:
         bounds = (block.roots @ row_norms(v))[kernels]
@@ -54,7 +54,7 @@ def diagonals(block: FactorBlock, parts: Parts) -> Array:
 
 
 def sum_of_roots(block: FactorBlock, units: Array, parts: Parts) -> Array:
-    """Return the sum of units times roots of diagonals, shape (n_rows,)."""
+    """Return the sum of units times roots of kernels' diagonals, shape (n_rows,)."""
     roots = np.zeros(len(block.Z))
     for unit, Z in zip(units.tolist(), block.kernel_factors(parts), strict=True):
         roots += unit * np.sqrt(np.einsum("ik,ik->i", Z, Z))
@@ -64,7 +64,7 @@ def sum_of_roots(block: FactorBlock, units: Array, parts: Parts) -> Array:
 def image_lengths(
     block: FactorBlock, coordinates: Sequence[Array], parts: Parts
 ) -> Any:
-    """Return the squared lengths of Z_m u_m for some kernels."""
+    """Return the squared lengths of Z_m u_m, with coordinates u_m, of some kernels."""
     pairs = zip(block.kernel_factors(parts), coordinates, strict=True)
     return (np.array([np.sum((Z @ u) ** 2) for Z, u in pairs]),)
 
@@ -79,7 +79,7 @@ def residual_traces(
 
 
 def root_rows(block: FactorBlock, indices: Indices, kernels: Indices) -> Array:
-    """Return some entries of the residual's roots, shape (n_indices, n_kernels)."""
+    """Return roots of residual diagonals at some rows, shape (n_indices, n_kernels)."""
     if block.roots is None:
         return np.zeros((indices.size, kernels.size))
     return np.array(block.roots[np.ix_(kernels, indices)].T, dtype=np.float64)

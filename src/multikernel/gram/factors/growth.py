@@ -18,14 +18,13 @@ from multikernel.linalg.threads import compiled
 
 LOOPS = "multikernel.gram.factors.growth_loops"
 
+# For 569 samples, LAPACK took 15 ms, and a loop over columns 45 ms.
 COMPLETED = 5
-"""Ratio of full rank and current rank up to which LAPACK completes a factor that may
-have full rank. For 569 samples this took 15 ms, and column by column 45 ms.
-"""
+"""Ratio of full rank to current rank up to which LAPACK completes a factor."""
 
+# Each landmark adds one unit, because its contribution is subtracted once.
 ROUNDING = 4
-"""Rounding error of a residual without landmarks, in units in the last place of the
-diagonal. Each landmark adds one unit, because its contribution is subtracted once."""
+"""Rounding error of a residual without landmarks, in last places of the diagonal."""
 
 
 MOST_VALUES = 32
@@ -225,8 +224,7 @@ def _add_to_capacity(
 
 
 GrowthState = tuple[Array, Indices, Array, float, float, Array]
-"""Residual, landmarks, weights, floor, goal and sizes, the arguments of `grow_radial`.
-"""
+"""Arguments of `grow_radial`: residual, landmarks, weights, floor, goal and sizes."""
 
 
 def _add_columns(

@@ -36,7 +36,7 @@ def root_sum(residual: Array, sizes: Array) -> float:
 def add_landmark(
     factor: Array, rank: int, pivot: int, residual: Array, landmarks: Indices
 ) -> None:
-    """Turn the column of a new landmark into the next row of the factor."""
+    """Turn the kernel column of a new landmark into the next row of the factor."""
     # The first `rank` rows of the transposed factor, (capacity, n_samples), are
     # complete. The next row has the column of the pivot, whose residual is positive.
     n_samples, row = residual.size, factor[rank]

@@ -56,35 +56,10 @@ MOST_MONOMIALS = 64
 class LowRank:
     """Storage of kernels by their values at landmarks.
 
-    Every kernel starts with as many landmarks as `tol` requires, at most `first`. If
-    the duality gap over the full kernels requires more, landmarks are added, up to
-    `max_rank`.
-
-    Parameters
-    ----------
-    max_rank : int, default=2000
-        Maximum number of landmarks of a kernel.
-    tol : float, default=1e-8
-        Largest trace of a residual, as a share of the trace of the centered kernel.
-    first : int, default=200
-        Maximum number of landmarks of a kernel at the start.
-    folder : str or path-like, default=None
-        Folder for files of the factors, in blocks of rows, deleted when they are no
-        longer used. None stores factors in memory.
-    dtype : {"float64", "float32"}, default="float64"
-        Precision of factors in files; sums use float64. With float32 the gap is
-        accurate to about seven digits.
-
-    Raises
-    ------
-    ValueError
-        If a parameter is out of range.
-
-    Examples
-    --------
-    >>> from multikernel.gram import LowRank
-    >>> LowRank(max_rank=100)
-    LowRank(max_rank=100, tol=1e-08, first=200, folder=None, dtype='float64')
+    A kernel starts with at most `first` landmarks, so that the trace of its residual is
+    at most `tol` times that of the centered kernel. More are added, up to `max_rank`,
+    if the duality gap over the full kernels requires them. With `folder`, factors are
+    in files; there, float32 makes the gap accurate to seven digits.
     """
 
     max_rank: int = 2000
@@ -282,25 +257,6 @@ def kernel_features(kernel: Kernel, X: Array) -> Array | None:
     """Return features Z with k(X, X) = Z Z^T exactly, or None if none are known.
 
     Register a function for the class of your own kernel to give it features.
-
-    Parameters
-    ----------
-    kernel : Kernel
-        The kernel.
-    X : ndarray of shape (n_samples, n_features)
-        Samples.
-
-    Returns
-    -------
-    Z : ndarray of shape (n_samples, rank) or None
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from multikernel.gram.factors.landmarks import kernel_features
-    >>> from multikernel.kernels import ColumnKernel, LinearKernel
-    >>> kernel_features(ColumnKernel(LinearKernel(), 1), np.array([[1.0, 2.0]]))
-    array([[2.]])
     """
     return None
 

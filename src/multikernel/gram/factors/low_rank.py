@@ -22,10 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class FactorMatrix(GramMatrix):
-    r"""A Gram matrix :math:`K = Z \operatorname{diag}(w) Z^\top`, never formed.
-
-    The factor Z is a `TallMatrix`, whose rows may be distributed; w are weights.
-    """
+    """A Gram matrix K = Z diag(w) Z^T, never formed; rows of Z may be distributed."""
 
     Z: TallMatrix
     weights: Array
@@ -66,12 +63,8 @@ class FactorMatrix(GramMatrix):
     def solve(
         self, rhs: Array, *, shift: Array, low_rank: Array | None = None
     ) -> Array:
-        """Solve (K + diag(shift) + U U^T) x = rhs.
-
-        The Woodbury identity, O(n rank^2), is used if every shift and weight is
-        positive and the rank is below n. Otherwise the n x n matrix is computed and
-        factorized.
-        """
+        """Solve (K + diag(shift) + U U^T) x = rhs, by Woodbury's identity if valid."""
+        # The identity, O(n rank^2), requires positive shifts and weights, and rank < n.
         n, rank = self.Z.shape
         U = np.zeros((n, 0)) if low_rank is None else low_rank
         k = U.shape[1]
@@ -95,15 +88,7 @@ class FactorMatrix(GramMatrix):
 
 
 class LowRankMatrix(FactorMatrix):
-    r"""One Gram matrix :math:`K = Z \operatorname{diag}(w) Z^\top`, never formed.
-
-    Parameters
-    ----------
-    factor : ndarray or TallArray of shape (n_samples, rank)
-        The factor Z.
-    weights : ndarray of shape (rank,)
-        The weights w.
-    """
+    """One Gram matrix K = Z diag(w) Z^T in memory, never formed."""
 
     def __init__(self, factor: Array | TallArray, weights: Array) -> None:
         Z = factor if isinstance(factor, TallArray) else TallArray(factor)
@@ -115,7 +100,7 @@ class LowRankMatrix(FactorMatrix):
         return self.Z.rows(np.arange(self.shape[0]))
 
     def root(self, shift: Array) -> Root | None:
-        """Return a root of K + diag(shift), without negligible columns."""
+        """Return R with K + diag(shift) = R R^T, without negligible columns."""
         return factor_root(self.factor, self.weights, shift)
 
 
@@ -201,10 +186,7 @@ class FactorStack(GramStack):
         return np.asarray(float(self.shape[1]) * self.ranks)
 
     def attainable_goals(self, goals: Mapping[int, float]) -> dict[int, float]:
-        """Return the goals, by kernel, of the kernels that may get more landmarks.
-
-        The result is empty if the landmarks are not known.
-        """
+        """Return the goals of the kernels that may get more landmarks, maybe none."""
         if self.landmarks is None:
             return {}
         kernels, max_rank = self.landmarks.kernels, self.landmarks.options.max_rank
@@ -214,39 +196,12 @@ class FactorStack(GramStack):
 
 @dataclass(frozen=True, eq=False)
 class LowRankStack(FactorStack):
-    r"""Kernels of low rank, :math:`K_m = Z_m Z_m^\top`, as factors side by side.
+    """Kernels of low rank, K_m = Z_m Z_m^T, as factors side by side.
 
-    A quadratic form costs O(n r), and only the factors are stored. Forms and
-    matrix-vector products use Z_m Z_m^T, without approximation. If the kernels
-    have residuals, their diagonals give upper bounds on the quadratic forms of
-    the kernels (`residual_bounds`).
-
-    Parameters
-    ----------
-    factors : ndarray of shape (n_samples, total_rank)
-        The factors Z_1, ..., Z_M next to each other; not copied and not changed.
-    offsets : ndarray of shape (n_kernels + 1,)
-        The columns of kernel m are ``offsets[m]`` to ``offsets[m + 1]``, at least one.
-    residual : Residual, optional
-        The residuals of the kernels; none by default.
-    landmarks : Landmarks, optional
-        The landmarks, if factors may be refined.
-    chosen : ndarray of shape (n_kernels,), optional
-        Indices of the kernels in `landmarks`; all by default.
-
-    Raises
-    ------
-    ValueError
-        If the shapes do not match, or a kernel has no column.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from multikernel.gram import LowRankStack
-    >>> Z = np.array([[1.0, 0.0, 1.0], [2.0, 1.0, 0.0]])
-    >>> stack = LowRankStack(Z, np.array([0, 1, 3]))
-    >>> stack.quadratic_forms(np.array([1.0, 1.0]))
-    array([9., 2.])
+    Factor Z_m has the columns ``offsets[m]`` to ``offsets[m + 1]``, at least one. A
+    `residual` bounds the forms of the kernels (`residual_bounds`). Factors with
+    `landmarks` may be refined; `chosen` are the indices of the kernels in `landmarks`,
+    all by default.
     """
 
     factors: Array
@@ -310,11 +265,8 @@ class LowRankStack(FactorStack):
         return np.asarray(self.factors[:, part].T @ coefs)
 
     def combine(self, weights: Array) -> GramMatrix:
-        """Return sum_m weights[m] K_m as one matrix.
-
-        Factors with at least as many columns as samples are multiplied: the matrix is
-        smaller, and SMO and linear solvers read its rows in place.
-        """
+        """Return sum_m weights[m] K_m, as a factor if it has fewer columns than K_m."""
+        # Otherwise the product is smaller, and solvers read its rows in place.
         nonzero = np.flatnonzero(weights)
         columns = self._columns_of(nonzero)
         column_weights = np.repeat(weights[nonzero], self.ranks[nonzero])
@@ -376,7 +328,7 @@ class LowRankStack(FactorStack):
         return self._tall, self.offsets
 
     def residual_bounds(self, v: Array) -> Array:
-        """Return bounds on the forms of residuals; see `GramStack.residual_bounds`."""
+        """Bound the residuals' quadratic forms; see `GramStack.residual_bounds`."""
         if self.residual is None:
             return np.zeros(self.shape[0])
         return self.residual.bounds(v)
@@ -395,7 +347,7 @@ class LowRankStack(FactorStack):
         return np.array([not k.chosen.size and k.shift is None for k in kernels])
 
     def full_forms(self, kernels: Indices, v: Array) -> Array:
-        """Return forms of kernels, not of their factors; see `GramStack.full_forms`."""
+        """Return quadratic forms of full kernels; see `GramStack.full_forms`."""
         if self.residual is None or self.landmarks is None:
             return np.full(kernels.size, np.nan)
         return self.landmarks.full_forms(self.kernel_ids[kernels], v)

@@ -20,12 +20,12 @@ class PairOrder:
     partners: Indices
 
     def part(self, start: int, stop: int) -> Indices:
-        """Return indices of products whose first main is in `start` to `stop` - 1."""
+        """Return indices of products whose first kernel is in `start` to `stop` - 1."""
         return self.products[self.starts[start] : self.starts[stop]]
 
 
 def pair_order(terms: Indices) -> PairOrder:
-    """Return the products among the terms of a stack, ordered by their mains."""
+    """Return the products among the terms of a stack, ordered by their main kernels."""
     products = np.flatnonzero(terms[:, 1] >= 0)
     mains, positions = main_places(terms[products])
     first, second = positions.min(axis=1), positions.max(axis=1)
@@ -40,7 +40,7 @@ def pair_order(terms: Indices) -> PairOrder:
 
 
 def main_runs(offsets: Indices, max_columns: int) -> Iterator[tuple[int, int]]:
-    """Yield ranges of mains with at most `max_columns` columns in all, or of one."""
+    """Yield ranges of main kernels with at most `max_columns` columns, or of one."""
     start = 0
     while start < offsets.size - 1:
         stop = int(np.searchsorted(offsets, offsets[start] + max_columns, "right")) - 1

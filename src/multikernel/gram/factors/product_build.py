@@ -23,10 +23,10 @@ from multikernel.kernels.interactions import InteractionDictionary
 from multikernel.kernels.products import uncenter
 from multikernel.kernels.terms import ComputedRows, EveryPair, Terms
 
+# The factor of a product has ten times as many columns, and bounds include its
+# residual. On 100 000 samples a factor has 107 columns; with a ratio of 1 it had 145.
 ROUGHER = 100.0
-"""Ratio of the tolerances of products and main kernels. The factor of a product has ten
-times as many columns, and bounds include its residual. On 100 000 samples a factor has
-107 columns; with a ratio of 1 it had 145."""
+"""Ratio of the tolerances of products and main kernels."""
 
 
 class WholeTraces(FactoredProducts):
@@ -105,7 +105,7 @@ class EveryProduct(FactoredProducts):
         return map(self.once, self._numbers_of_parts())
 
     def _numbers_of_parts(self) -> Iterator[Indices]:
-        """Yield indices of kernels, about as many at a time as a tile has pairs."""
+        """Yield indices of consecutive kernels, about a tile of pairs at a time."""
         step = max(1, TILE // 2 * self.paired.size)
         for start in range(0, self.shape[0], step):
             yield np.arange(start, min(start + step, self.shape[0]))
@@ -113,7 +113,7 @@ class EveryProduct(FactoredProducts):
     def largest_forms(
         self, v: Array, level: float, n_largest: int
     ) -> tuple[Indices, Array, float]:
-        """Return the largest forms above a level; see `GramStack.largest_forms`."""
+        """Return the largest quadratic forms; see `GramStack.largest_forms`."""
         largest, start = Largest(level, n_largest), 0
         for stack in self.in_parts():
             for kernels, forms in stack.runs(v):

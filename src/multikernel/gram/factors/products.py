@@ -47,7 +47,7 @@ class ProductLandmarks(Landmarks):
 
     @property
     def centered(self) -> bool:
-        """Return False: mains are centered, and products are not."""
+        """Return False: main kernels are centered, and products are not."""
         return False
 
     @cached_property
@@ -82,7 +82,7 @@ class ProductLandmarks(Landmarks):
 
 @dataclass(frozen=True, eq=False)
 class FactoredProducts(ProductsOfMains):
-    """A stack of products of two centered mains, or mains alone, as factors."""
+    """A stack of products of two centered main kernels, or main kernels, as factors."""
 
     # `take` computes a factor for each chosen product, which then defines its matrix.
     mains: CenteredMains
@@ -105,12 +105,12 @@ class FactoredProducts(ProductsOfMains):
 
     @cached_property
     def _main_offsets(self) -> Indices:
-        """Return the first column of each main in `_order.mains`, and the total."""
+        """Return the first column of each kernel in `_order.mains`, and the total."""
         ranks = self.mains.stack.ranks[self._order.mains]
         return np.concatenate([[0], np.cumsum(ranks)])
 
     def _inexact_factors(self) -> Iterator[tuple[int, ProductFactor, Array]]:
-        """Yield (m, factor, roots) for the products whose factor has a residual."""
+        """Yield index, factor and residual roots of products that are approximated."""
         factors = self.mains.factor_cache
         has_residuals = any(factor.roots is not None for factor in factors.values())
         for m in self._products.tolist() if has_residuals else ():
@@ -176,7 +176,7 @@ class FactoredProducts(ProductsOfMains):
     def largest_forms(
         self, v: Array, level: float, n_largest: int
     ) -> tuple[Indices, Array, float]:
-        """Return the largest forms above a level; see `GramStack.largest_forms`."""
+        """Return the largest quadratic forms; see `GramStack.largest_forms`."""
         largest = Largest(level, n_largest)
         for kernels, forms in self.runs(v):
             largest.add(kernels, forms)
@@ -197,7 +197,7 @@ class FactoredProducts(ProductsOfMains):
         return images.reshape(*self.shape[:2], *v.shape[1:])
 
     def _write_images(self, v: Array, out: Array) -> None:
-        """Write K_m v of products (i, j): the diagonal of Z_i Z_i' diag(v) Z_j Z_j'."""
+        """Write K_m v for products i, j: the diagonal of Z_i Z_i' diag(v) Z_j Z_j'."""
         if not self._products.size:
             return
         (mains, positions), offsets = self._product_mains, self._main_offsets
@@ -259,7 +259,7 @@ class FactoredProducts(ProductsOfMains):
     def _per_kernel(
         self, mains: Array, left: Array, right: Array, weights: Array | float = 1.0
     ) -> Array:
-        """Return mains[i] of mains i alone, and <left[i], right[j]> of products ij."""
+        """Return mains[i] for main kernel i, and <left[i], right[j]> for a product."""
         values = np.empty(self.shape[0])
         values[self.main_kernels] = mains[self.terms[self.main_kernels][:, 0]]
         order, members = self._order, self._order.mains
@@ -276,7 +276,7 @@ class FactoredProducts(ProductsOfMains):
         return values
 
     def held_numbers(self) -> Array:
-        """Return the number of features of each kernel, shape (n_kernels,)."""
+        """Return the number of feature values of each kernel, shape (n_kernels,)."""
         ranks = np.append(self.mains.stack.ranks, 1)[np.asarray(self.terms)]
         return np.asarray(float(self.shape[1]) * np.prod(ranks, axis=1))
 
@@ -287,7 +287,7 @@ class FactoredProducts(ProductsOfMains):
     # Residuals.
 
     def residual_bounds(self, v: Array) -> Array:
-        """Return bounds on the forms of residuals; see `GramStack.residual_bounds`."""
+        """Bound the residuals' quadratic forms; see `GramStack.residual_bounds`."""
         mains, sizes, bounds = self.mains, row_norms(v), np.zeros(self.shape[0])
         if not mains.are_exact:
             factors = mains.bound_factors(sizes)
@@ -302,7 +302,7 @@ class FactoredProducts(ProductsOfMains):
         return bounds
 
     def residual_traces(self, shares: Array) -> Array:
-        """Return bounds on tr(D R_m), R_m the residual of kernel m, (n_kernels,)."""
+        """Return bounds on the residuals' weighted traces, shape (n_kernels,)."""
         # D has the shares on its diagonal. With squared row lengths z^2 and residual
         # diagonals e^2 of mains i and j, the diagonal of a product's residual is at
         # most z_i^2 e_j^2 + e_i^2 z_j^2 + e_i^2 e_j^2.
@@ -317,7 +317,7 @@ class FactoredProducts(ProductsOfMains):
         return traces
 
     def full_forms(self, kernels: Indices, v: Array) -> Array:
-        """Return forms of kernels, not of their factors; see `GramStack.full_forms`."""
+        """Return quadratic forms of full kernels; see `GramStack.full_forms`."""
         # For more samples, refinement is cheaper than centering every block again.
         if self.landmarks is None or self.shape[1] > CENTERING_ROWS:
             return np.full(kernels.size, np.nan)
@@ -353,7 +353,7 @@ class FactoredProducts(ProductsOfMains):
         return replace(self, mains=finer_mains)
 
     def _main_goals(self, sizes: Array, goals: Mapping[int, float]) -> dict[int, float]:
-        """Return goals for residuals of main kernels, from half of kernels' goals."""
+        """Return goals for residuals of main kernels: half of the goals of kernels."""
         # `sizes` are |v| of a dual point v, and `goals` limit residual forms at v.
         left, right = self.mains.bound_factors(sizes)
         main_roots, product_roots = self.mains.roots @ sizes, left @ right.T

@@ -24,15 +24,13 @@ from multikernel.gram.temporary import PathLike, TemporaryFolder, create_folder
 from multikernel.linalg.threads import available_threads, with_one_blas_thread
 
 Task = Callable[..., Any]
-"""A function of a block and other arguments, which it must not change: it may run
-twice."""
+"""A function of a block and more; it may run twice, so it must not change arguments."""
 
 FAN_IN = 8
 """Number of blocks whose results one task adds up before they are sent."""
 
 BLOCK_ROWS = 10_000
-"""Rows of a block if factors are in files: arrays below 32 MB, whose memory is reused.
-"""
+"""Rows of a block of factors in files: arrays below 32 MB, whose memory is reused."""
 
 SAMPLED_ROWS = 20_000
 """Number of rows from which landmarks are chosen; outliers are added later."""

@@ -1,16 +1,10 @@
-r"""Newton steps on the current face of the simplices, where zero masses remain zero.
+"""Newton steps on the current face of the simplices, where zero masses remain zero.
 
-The masses are the dual variables of `machine`, in one simplex per sample. Only samples
-with several positive masses can change on a face. The dual is a quadratic function of
-their positive masses, whose Hessian has one block :math:`K_c` per class. Constant sums
-of rows, and with an intercept of classes, couple the blocks. Both constraints are
-eliminated, so the changes are
-
-.. math:: \delta_c = K_c^{-1} (s_c - r + b_c 1),
-
-where the multipliers r and b solve a linear system with one equation for each of these
-samples and each class. If a step leaves the simplices, it is projected onto them, so
-many masses may become zero in one step.
+The masses are the dual variables of `machine`, in one simplex per sample. The dual is
+quadratic in the masses of samples with several positive ones, with one block K_c per
+class. Constant sums of rows, and with an intercept of classes, couple the blocks;
+eliminated, the changes are K_c^-1 (s_c - r + b_c 1), with the scores s_c of a class and
+multipliers r and b of a linear system. A step that leaves the simplices is projected.
 """
 
 import numpy as np

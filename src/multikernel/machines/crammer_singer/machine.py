@@ -1,19 +1,10 @@
-r"""Multi-class support vector machines on one Gram matrix, by sweeps over samples.
+"""Multi-class support vector machines on one Gram matrix, by sweeps over samples.
 
-The dual of Crammer and Singer's hinge has masses p in one simplex per sample:
-
-.. math:: \max_p \; \sum_i (w_i - p_{i y_i}) - \tfrac12 \operatorname{tr} \rho^\top K
-    \rho, \qquad \rho_i = w_i e_{y_i} - p_i, \quad \textstyle\sum_i \rho_{ic} = 0.
-
-The last constraint applies only with an intercept. It is treated by an augmented
-Lagrangian, whose multipliers are the intercepts. For fixed multipliers and fixed masses
-of the other samples, the best masses of a sample are a projection onto its simplex
-[1]_.
-
-References
-----------
-.. [1] Crammer, Singer (2001). On the algorithmic implementation of multiclass
-   kernel-based vector machines. JMLR 2, 265-292.
+The dual of Crammer and Singer's hinge has masses p in one simplex per sample, and
+maximizes sum_i (w_i - p_iy) - tr(rho^T K rho) / 2, rho_i = w_i e_y - p_i, with weights
+w and classes y. An augmented Lagrangian treats sum_i rho_i = 0; its multipliers are the
+intercepts. With the other samples fixed, the best masses of a sample are a projection
+onto its simplex (Crammer, Singer 2001, JMLR 2, 265-292).
 """
 
 from dataclasses import dataclass, field
@@ -39,10 +30,9 @@ from multikernel.machines.base import (
 )
 from multikernel.machines.crammer_singer.face import minimize_on_face, split_samples
 
+# Larger systems cost as much as hundreds of sweeps (see benchmarks/ablation).
 MOST_TORN, STALLED_TORN = 200, 1500
-"""Maximum number of samples with mass on several classes for a Newton step on their
-face, normally and if sweeps make no progress. Larger systems cost as much as hundreds
-of sweeps (see benchmarks/ablation)."""
+"""Maximum samples with several masses in a Newton step, normally and when stalled."""
 
 SWEEP = "multikernel.machines.crammer_singer.loops", "sweep"
 
@@ -51,34 +41,9 @@ SWEEP = "multikernel.machines.crammer_singer.loops", "sweep"
 class CrammerSinger(KernelMachine):
     """Solver of the Crammer-Singer SVM: sweeps over samples, and Newton steps.
 
-    The dual variables of a sample, one per class, are its masses, which lie in a
-    simplex. Newton steps change the positive masses that a sweep has left.
-
-    Parameters
-    ----------
-    tol : float, default=1e-3
-        Relative duality gap of the machine at which to stop.
-    max_steps : int, default=1000
-        Maximum number of rounds of sweeps and certificates.
-    cache_bytes : int, default=200_000_000
-        Memory for entries of a Gram matrix that is not stored as an array.
-
-    Notes
-    -----
-    A step of a sample costs n_samples flops for each dual variable that changes. A step
-    without a change costs n_classes flops.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from multikernel.gram import DenseMatrix
-    >>> from multikernel.losses import CrammerSingerLoss
-    >>> gram, y = DenseMatrix(np.eye(3)), np.eye(3)
-    >>> fit = CrammerSinger().fit(gram, y, CrammerSingerLoss(), fit_intercept=False)
-    >>> fit.dual.round(3)
-    array([[ 0.667, -0.333, -0.333],
-           [-0.333,  0.667, -0.333],
-           [-0.333, -0.333,  0.667]])
+    `tol` is the relative duality gap of the machine, and `max_steps` the maximum number
+    of rounds of sweeps and certificates. `cache_bytes` is memory for the entries of a
+    Gram matrix that is not stored as an array.
     """
 
     tol: float = 1e-3

@@ -1,11 +1,10 @@
 """SMO on one block of samples at a time, for matrices with fast products.
 
-A pair step reads two rows of the matrix. If rows are computed from a factor with
-hundreds of columns, they dominate the cost of a fit (benchmarks/ablation). For a block
-of 500 samples, one matrix product computes all entries, pair steps read short rows, and
-one product with the factor updates all other samples. Blocks contain the samples that
-violate the optimality conditions most, and the free samples, which are neither at a
-bound nor at the kink.
+Pair steps on rows computed from a factor dominate the cost of a fit
+(benchmarks/ablation). For a block of 500 samples, one matrix product computes all
+entries, pair steps read short rows, and one product with the factor updates all other
+samples. Blocks contain the samples that violate the optimality conditions most, and the
+free samples, which are neither at a bound nor at the kink.
 """
 
 from collections.abc import Callable
@@ -45,9 +44,10 @@ class Settings:
     spare: float = 1.5
     """Minimum number of samples of a block per free sample."""
 
+    # After a line search between two solutions, thousands of samples are free, until
+    # the next steps return them to bounds and kinks.
     most: int = 2000
-    """Maximum size of a block. After a line search between two solutions, thousands of
-    samples are free, until the next steps return them to bounds and kinks."""
+    """Maximum size of a block."""
 
     share: float = 0.1
     """Tolerance of a block, relative to the largest violation on all samples."""
@@ -93,7 +93,7 @@ def _run_on(
     block: Indices,
     run: Callable[[Array, Array], Outcome],
 ) -> Outcome:
-    """Run SMO on a block of samples, and update f of all samples by its changes."""
+    """Run SMO on a block of samples, and update K rho of all samples by its changes."""
     w = np.ascontiguousarray(v[:, block])
     done = run(w, gram.within(block))
     change = np.zeros(v.shape[1])
@@ -106,7 +106,7 @@ def _run_on(
 
 
 def _violations(v: Array, *, paired: bool) -> Array:
-    """Return the violations of optimality by increases and decreases of rho, (2, n)."""
+    """Return each sample's violations of optimality, upwards and downwards, (2, n)."""
     # F + UP and F + DOWN are slopes of the objective for an increase and a decrease of
     # rho. If samples are `paired`, two of them move in opposite directions. Otherwise,
     # a sample may also move alone, as if its partner had slope zero.

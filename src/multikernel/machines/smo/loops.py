@@ -1,17 +1,10 @@
 """Compiled loops of SMO, with and without an intercept: choice of the best step.
 
-The variable is the dual variable rho itself, so labels do not multiply kernel entries.
-SMO minimizes rho^T K rho / 2 + c(rho) in a box, where c is piecewise linear with a kink
-at zero. With an intercept, the sum of rho is fixed. The rows UP and DOWN of the state
-contain the one-sided slopes of c, which are infinite at the bounds. So f + up and f +
-down are the one-sided derivatives of the objective, and bounds require no branches.
-
-With an intercept, samples move in pairs, in opposite directions, which keeps the sum of
-rho. Without an intercept, a sample may also move alone. Its partner is then NOBODY, a
-sample without bounds, cost or kernel values, whose derivative is zero.
-
-Compiled functions only accept and return numbers, arrays and tuples of them. Creating
-other objects runs Python code, and an interrupt there would kill the process.
+SMO minimizes rho^T K rho / 2 + c(rho) in a box over the dual variable rho, where c is
+piecewise linear with a kink at zero. The rows UP and DOWN of the state are one-sided
+slopes of c, infinite at bounds, so f + up and f + down are one-sided derivatives of the
+objective. With an intercept, pairs of samples move, which keeps the sum of rho;
+without, the partner may be NOBODY, without bounds, cost or kernel values.
 """
 
 import numpy as np
@@ -50,7 +43,7 @@ Result = tuple[int, int, float]
 
 @part(error_model="numpy")
 def set_rho(v: Array, i: int, value: float) -> None:
-    """Set rho_i, and the one-sided slopes of c at it."""
+    """Set the dual variable of sample i in the state v, and the slopes of its cost."""
     v[RHO, i] = value
     up = v[LEFT, i] if value < 0.0 else v[RIGHT, i]
     down = v[RIGHT, i] if value > 0.0 else v[LEFT, i]
@@ -98,7 +91,7 @@ def line_minimum(
 
 @part(error_model="numpy")
 def reach(v: Array, i: int, sign: float) -> tuple[float, Pair]:
-    """Return rho_i's distance to its bound, up (1.0) or down (-1.0), and the kink."""
+    """Return sample i's distances, up (1.0) or down (-1.0), to its bound and kink."""
     if i == NOBODY:
         return np.inf, (np.inf, 0.0)
     bound = v[UPPER, i] if sign > 0.0 else v[LOWER, i]
@@ -112,7 +105,7 @@ def reach(v: Array, i: int, sign: float) -> tuple[float, Pair]:
 
 @part(error_model="numpy")
 def move(v: Array, i: int, sign: float, length: float, room: float) -> float:
-    """Move rho_i up (1.0) or down (-1.0), and set its slopes; return the change."""
+    """Move sample i's dual variable up (1.0) or down (-1.0); return the change."""
     if i == NOBODY:
         return 0.0
     old = v[RHO, i]
@@ -132,7 +125,7 @@ def move(v: Array, i: int, sign: float, length: float, room: float) -> float:
 def move_and_select(
     v: Array, row_i: Array, row_j: Array, change: Pair, lanes: Array
 ) -> Found:
-    """Add a pair's change to f, and select the first sample of the next pair."""
+    """Add a pair's change to the state's f, and select a first sample for the next."""
     # Both need only one pass. The result is the sample whose increase has the smallest
     # directional derivative, and that derivative; NOBODY if no sample may increase.
     delta_i, delta_j = change
@@ -189,7 +182,7 @@ def second_down(
 
 @part(error_model="numpy")
 def step_pair(v: Array, i: int, j: int, curvature: float) -> Pair:
-    """Increase rho_i and decrease rho_j by the best length; return the changes."""
+    """Raise sample i's and lower sample j's dual variable; return the changes."""
     slope = 0.0
     if i != NOBODY:
         slope -= v[F, i] + v[UP, i]
@@ -203,7 +196,7 @@ def step_pair(v: Array, i: int, j: int, curvature: float) -> Pair:
 
 @part(error_model="numpy")
 def row_of(K: Array, nothing: Array, i: int) -> Array:
-    """Return the row of a sample of K, or `nothing` for NOBODY."""
+    """Return row i of the matrix K, or `nothing` for the sample NOBODY."""
     row: Array = nothing
     if i != NOBODY:
         row = K[i]

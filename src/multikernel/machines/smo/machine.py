@@ -1,14 +1,10 @@
-r"""Sequential minimal optimization: support vector machines on one Gram matrix.
+"""Sequential minimal optimization: support vector machines on one Gram matrix.
 
-The dual of a piecewise linear loss is a quadratic program in a box,
-
-.. math::
-    \min_\rho \; \tfrac12 \rho^\top K \rho + \sum_i c_i(\rho_i)
-    \quad \text{subject to } L \le \rho \le U, \; \textstyle\sum_i \rho_i = 0,
-
-where c_i is linear on each side of zero. For the hinge, c is -y rho between 0 and y.
-For the epsilon-insensitive loss, c is -y rho + epsilon |rho| on [-1, 1]. The kink at
-zero is treated directly, so the problem has n variables instead of 2 n.
+The dual of a piecewise linear loss minimizes rho^T K rho / 2 + sum_i c_i(rho_i) subject
+to L <= rho <= U and, with an intercept, sum_i rho_i = 0; c_i is linear on each side of
+zero. For the hinge, c is -y rho between 0 and y. For the epsilon-insensitive loss, c is
+-y rho + epsilon |rho| on [-1, 1]. The kink at zero is treated directly, so the problem
+has n variables instead of 2 n.
 """
 
 from dataclasses import dataclass
@@ -67,18 +63,18 @@ from multikernel.machines.smo.state import (
 class Settings:
     """Settings of the machine that are not parameters."""
 
+    # They take 30 ms, because a visit takes 3 ns if rows are in memory.
     visits: int = 10_000_000
-    """Number of sample visits between two checks for interrupts: 30 ms, because a step
-    takes 3 ns per sample if rows are in memory."""
+    """Number of sample visits between two checks for interrupts."""
 
+    # Gaussian kernels on 1000 samples require up to 3 steps per sample with C = 1, and
+    # 390 with C = 1000, for a violation of 1e-6.
     steps_per_sample: int = 2000
-    """Default of the maximum number of steps per sample. Gaussian kernels on 1000
-    samples require up to 3 steps per sample with C = 1, and 390 with C = 1000, for a
-    violation of 1e-6."""
+    """Default of the maximum number of steps per sample."""
 
+    # Most fits end before the first Newton step.
     face_after: int = 10
-    """Number of pair steps per sample before each Newton step on the free samples. Most
-    fits end before the first Newton step."""
+    """Number of pair steps per sample before each Newton step on the free samples."""
 
     rounding: float = 1e-8
     """Relative size of rounding errors in a warm start or a quadratic form."""
@@ -98,40 +94,10 @@ BAD_SCALES = (
 class SMO(KernelMachine):
     """Sequential minimal optimization: steps of two dual variables, for SVMs.
 
-    Parameters
-    ----------
-    tol : float, default=1e-3
-        Largest allowed violation of the optimality conditions, in units of f, as in
-        LIBSVM. With an intercept, the violation is the largest difference between the
-        derivatives of two samples that can move in opposite directions. Without an
-        intercept, it is the largest derivative of a sample that can move.
-    max_steps : int or None, default=None
-        Maximum number of steps; None means 2000 per sample. A fit that requires more
-        steps has ``converged=False``.
-    cache_bytes : int, default=200_000_000
-        Memory for entries of a Gram matrix that is not stored as an array.
-
-    Notes
-    -----
-    Pairs are chosen by the second-order rule WSS 2 of [1]_. A step reads two rows of
-    the Gram matrix and costs O(n_samples). If the matrix does not fit in the cache, or
-    its products with vectors are quick, SMO runs on blocks of samples (`blocks`).
-    Without an intercept, a sample moves with a partner or alone, by the larger gain.
-
-    References
-    ----------
-    .. [1] Fan, Chen, Lin (2005). Working set selection using second order information
-       for training support vector machines. JMLR 6, 1889-1918.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from multikernel.gram import DenseMatrix
-    >>> from multikernel.losses import HingeLoss
-    >>> gram = DenseMatrix(np.array([[1.0, 0.0], [0.0, 1.0]]))
-    >>> fit = SMO().fit(gram, np.array([1.0, -1.0]), HingeLoss(), fit_intercept=True)
-    >>> fit.dual
-    array([ 1., -1.])
+    `tol` limits the violation of the optimality conditions in units of f, as in LIBSVM.
+    Pairs follow rule WSS 2 of Fan, Chen, Lin (2005), JMLR 6, 1889-1918. A fit that
+    needs more than `max_steps` (None: 2000 per sample) has ``converged=False``. SMO
+    runs on blocks if K exceeds `cache_bytes` or has quick products with vectors.
     """
 
     tol: float = 1e-3
@@ -166,7 +132,7 @@ class SMO(KernelMachine):
         return _checked_fit(v, gram, outcome, paired=paired, tol=self.tol)
 
     def _run(self, v: Array, gram: GramMatrix, *, paired: bool) -> Outcome:
-        """Solve for `v` in place, on the entire matrix or on blocks."""
+        """Solve for the state `v` in place, on the entire matrix or on blocks."""
         most = self.max_steps
         most = SETTINGS.steps_per_sample * v.shape[1] if most is None else most
         run = partial(self._run_on_array, paired=paired)

@@ -1,9 +1,4 @@
-"""The state of an SMO run, and Newton steps on the free samples.
-
-One array has a row for each quantity, RHO to DIAGONAL below, and a column for each
-sample, so that compiled loops get plain arrays. Importing this module does not load
-numba.
-"""
+"""The state of an SMO run, and Newton steps on the free samples, without numba."""
 
 from typing import NamedTuple
 
@@ -13,21 +8,20 @@ from multikernel._typing import Array, Indices
 from multikernel.linalg.shifted import solve_shifted
 from multikernel.machines.base import MOST_FACES
 
+# rho; its image K rho (without the intercept); the slopes of c to the right of rho
+# (infinity at the upper bound) and to its left (minus infinity at the lower bound); the
+# lower and upper bounds; the slopes of c for positive and for negative rho; diag(K).
 RHO, F, UP, DOWN, LOWER, UPPER, RIGHT, LEFT, DIAGONAL = range(9)
-"""Rows of the state: rho; its image K rho (without the intercept); the slopes of c to
-the right of rho (infinity at the upper bound) and to its left (minus infinity at the
-lower bound); the lower and upper bounds; the slopes of c for positive and for negative
-rho; the diagonal of K. The first four change during a run."""
+"""Rows of the state, whose columns are samples; the first four change during a run."""
 
 LOOPS = "multikernel.machines.smo.loops"
 
 CHANGING = slice(RHO, LOWER)
 
+# A minimum over a long array is one chain of dependent steps; the elementwise minimum
+# of parts of this length is vectorized.
 LANES = 64
-"""Number of samples that are compared at once. A minimum over a long array is one chain
-of dependent steps; the elementwise minimum of parts of this length is vectorized, and
-leaves this many candidates.
-"""
+"""Number of samples that are compared at once, and of the candidates that remain."""
 
 CONVERGED, STEPS_DONE, STALLED, INDEFINITE = range(4)
 """Codes for the reasons why a loop ended."""
@@ -39,8 +33,7 @@ class Outcome(NamedTuple):
     code: int
     step: int
     violation: float
-    """Largest violation of the optimality conditions; infinity before the first step.
-    """
+    """Largest violation of the optimality conditions; infinite before any step."""
 
 
 def set_slopes(v: Array) -> None:
