@@ -1,8 +1,4 @@
-"""CSV, TSV, Parquet and FASTA files as data frames, without silent repairs.
-
-A CSV column is numeric if all its cells are numbers or words for missing values. One
-note per rule names a column, a cell and the option that changes the interpretation.
-"""
+"""CSV, TSV, Parquet and FASTA files as data frames, without silent repairs."""
 
 import re
 import warnings
@@ -35,10 +31,9 @@ QUOTE = re.compile(r"EOF inside string starting at row (\d+)")
 
 TRUTH = {"true": True, "false": False}
 
+# As numbers, 01234 would lose its zero, and 12E3 would become 12000.
 CODE = re.compile(r"\s*([-+]?0\d[\d.]*|\d+[eE]\d+)\s*")
-"""Pattern of codes that conversion to numbers would change: the postal code 01234 would
-lose its zero, and the well 12E3 would become 12000. Numbers such as 1.2e+04 do not
-match."""
+"""Pattern of codes, such as 01234 or 12E3, that conversion to numbers would change."""
 
 LONG = re.compile(r"\s*[-+]?\d{16,}\s*")
 """Whole numbers whose last digits float64 may lose."""

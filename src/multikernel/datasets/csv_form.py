@@ -1,8 +1,4 @@
-"""The form of a CSV file: separator, header, and start of the rows.
-
-Readers of whole files and of partitions share these rules. The header and the first
-rows determine the separator.
-"""
+"""The form of a CSV file, for all readers: separator, header, and start of the rows."""
 
 import codecs
 import csv

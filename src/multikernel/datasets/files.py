@@ -49,14 +49,8 @@ PathLike = str | os.PathLike[str]
 class Fasta:
     """The records of a FASTA file.
 
-    Parameters
-    ----------
-    names : list of str
-        First word of every header.
-    sequences : list of str
-        Sequences, with lines joined.
-    fields : dict of str to list of str
-        Values of ``key=value`` words, for keys that all headers have.
+    Names are the first words of the headers. `fields` maps each key that all headers
+    have, as ``key=value``, to its values.
     """
 
     names: list[str]
@@ -77,10 +71,8 @@ def read_fasta(path: PathLike) -> Fasta:
 
     Raises
     ------
-    FileNotFoundError
-        If the file does not exist.
     ValueError
-        If it does not start with a header, has no record, or has an empty sequence.
+        If the file does not start with a header, or a record or sequence is empty.
 
     Examples
     --------

@@ -35,9 +35,9 @@ from multikernel.kernels.products import CenteredKernel, factors_of
 from multikernel.linalg.tables import equal_shares, row_chunks
 from multikernel.linalg.threads import compiled
 
+# 50 rows with 50 background and 100 training samples then take a second.
 MOST_COLUMNS = 10
-"""Maximum number of columns of a kernel for which all coalitions are evaluated. Then 50
-rows with 50 background and 100 training samples take a second."""
+"""Maximum number of columns of a kernel for which all coalitions are evaluated."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -203,6 +203,9 @@ class Games:
         self, term: Expansion, factors: dict[int, list[Factor]], values: Array
     ) -> None:
         """Add the Shapley values of a product of factors of three or more players."""
+        # Owen (1972). Multilinear extensions of games. Management Science 18, 64-79,
+        # eq. 3: a product of factors p_i (sample) and q_i (background) has the value
+        # (p_i - q_i) int_0^1 prod_{j != i} (u p_j + (1 - u) q_j) du, exact here.
         nodes, shares = leggauss((len(factors) + 1) // 2)
         quadrature = 0.5 * (nodes + 1.0), 0.5 * shares
         present, absent = zip(

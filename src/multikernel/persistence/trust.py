@@ -3,6 +3,8 @@
 import importlib
 from collections.abc import Collection
 
+# Compiled code of other classes does not check array sizes, so altered arrays could
+# crash the process. ``tests/attack`` alters the arrays of each class.
 SKLEARN = {
     "calibration": "CalibratedClassifierCV _CalibratedClassifier _SigmoidCalibration "
     "_TemperatureScaling",
@@ -44,10 +46,7 @@ SKLEARN = {
     "svm": "LinearSVC LinearSVR",
     "utils": "MetadataRequest MethodMetadataRequest",
 }
-"""Trusted classes of scikit-learn, by package, which use NumPy only.
-
-Compiled code of other classes does not check array sizes, so altered arrays could crash
-the process. ``tests/attack`` alters the arrays of each class."""
+"""Trusted classes of scikit-learn, by package, which use NumPy only."""
 
 MODULES = ("sklearn.gaussian_process.kernels", "sklearn.model_selection._split")
 """Modules of scikit-learn whose public classes are all trusted."""

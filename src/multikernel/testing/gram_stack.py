@@ -19,29 +19,13 @@ def check_gram_stack(
     """Check that a stack computes the same results as dense arrays.
 
     All methods are called with one and several outputs, and for all or some kernels and
-    samples. Results must be float64 arrays of the right shape.
+    samples. Results must be float64 arrays of the right shape, with relative errors of
+    at most `tol`; use 1e-5 for float32 storage. `reference` contains the matrices,
+    symmetric positive semidefinite, shape (n_kernels, n_samples, n_samples). A wrong
+    result raises an ``AssertionError`` that names the method.
 
-    Parameters
-    ----------
-    stack : GramStack
-        Square stack.
-    reference : ndarray of shape (n_kernels, n_samples, n_samples)
-        Its matrices, symmetric positive semidefinite.
-    tol : float, default=1e-9
-        Largest relative error; use 1e-5 for float32 storage.
-    seed : int, default=0
-        Seed of the random vectors.
-
-    Raises
-    ------
-    AssertionError
-        If a result is wrong; the message names the method.
-
-    Examples
-    --------
     >>> import numpy as np
     >>> from multikernel.gram import DenseStack
-    >>> from multikernel.testing import check_gram_stack
     >>> array = np.stack([np.eye(5), np.ones((5, 5))])
     >>> check_gram_stack(DenseStack(array), array)
     """

@@ -26,28 +26,9 @@ def check_loss(loss: Loss, y: Array | None = None, seed: int = 0) -> None:
     The conjugate is compared with a numerical supremum and checked by the Fenchel-Young
     inequality. Derivatives are compared with finite differences. Capabilities
     (`SmoothConjugateLoss`, `PolyhedralLoss`, ``shift_equivariant``, ``degree``) are
-    checked as well. Checks are repeated with sample weights.
-
-    Parameters
-    ----------
-    loss : Loss
-        The loss.
-    y : ndarray of shape (n_samples,), optional
-        Admissible targets. Default: -1 and +1; regression losses should be checked with
-        other values, too.
-    seed : int, default=0
-        Seed of the random decision values.
-
-    Raises
-    ------
-    AssertionError
-        If a property is violated; the message names it.
-
-    Examples
-    --------
-    >>> from multikernel.losses import LogisticLoss
-    >>> from multikernel.testing import check_loss
-    >>> check_loss(LogisticLoss())
+    checked as well, and all checks are repeated with sample weights. A violated
+    property raises an ``AssertionError`` that names it. Admissible targets `y` are -1
+    and +1 by default; check regression losses with other values, too.
     """
     rng = np.random.default_rng(seed)
     targets = (
