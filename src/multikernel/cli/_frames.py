@@ -193,7 +193,7 @@ def _plain_numbers(cells: Array) -> Any:
 def _converted(
     form: CsvForm, doubtful: Mapping[str, Array], exact: set[str], *, known: bool
 ) -> tuple[dict[str, Array], dict[str, Cell]]:
-    """Return numeric columns, and cells with decimal commas, by name; print notes."""
+    """Return numeric columns and, by name, a cell with a decimal comma; print notes."""
     numbers: dict[str, Any] = {}
     # An example is the first cell with a decimal comma.
     commas: dict[str, Cell] = {}
@@ -283,7 +283,7 @@ def _text_codes(
 
 
 def _changed_text(cells: Sequence[str]) -> str | None:
-    """Return text on the first cells that numbers would alter, or None."""
+    """Return a phrase on cells that conversion to numbers would alter, or None."""
     text_of_number: dict[float, str] = {}
     for cell in cells:
         if CODE.fullmatch(cell) or (

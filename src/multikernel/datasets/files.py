@@ -11,7 +11,7 @@ from multikernel.datasets.csv_form import NUMBER
 FORMATS = (".csv", ".parquet")
 
 SUFFIXES = (".fasta", ".fa", ".fna", ".ffn", ".faa", ".frn")
-"""Suffixes of FASTA files."""
+"""Suffixes of the names of FASTA files."""
 
 BOM = "\xef\xbb\xbf"
 """The byte order mark of UTF-8, decoded as Latin-1."""

@@ -175,7 +175,7 @@ def _read_npz(name: str, path: Path) -> Bunch:
 
 
 def _holds_letters(X: Any) -> bool:
-    """Return whether X contains ASCII codes of capitals, with a sequence per row."""
+    """Return whether each row of X is a sequence, as ASCII codes of capital letters."""
     if X is None or X.dtype != np.uint8:
         return False
     return bool(X.min() >= ord("A") and X.max() <= ord("Z"))

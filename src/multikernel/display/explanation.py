@@ -21,7 +21,7 @@ from multikernel.inspection import TermPosterior, pipelines
 from multikernel.inspection.units import in_original_units
 
 MOST_VALUES = 2
-"""Kernels on more columns than this are labeled without the values of the columns."""
+"""Maximum number of columns of a kernel whose label includes the sample's values."""
 
 
 @dataclass(eq=False, repr=False)

@@ -114,7 +114,7 @@ class HullDisplay(Display):
         return self
 
     def _draw_kinds(self, ax: Axes) -> None:
-        """Draw a table of nodes by number of inputs and sum of levels."""
+        """Draw the table that counts nodes by number of inputs and sum of levels."""
         inputs = np.array([len(kind) for kind in self.degrees], dtype=np.intp)
         levels = np.array([sum(kind) for kind in self.degrees], dtype=np.intp)
         shape = (inputs.max(initial=0) + 1, levels.max(initial=0) + 1)

@@ -14,7 +14,7 @@ from multikernel.estimators import NamedPath
 from multikernel.inspection.pipelines import SearchScores
 
 BLOCK_NORM = "block norm ‖f_m‖: size of a kernel's function"
-"""Axis label of a path."""
+"""Axis label of a path of block norms."""
 
 
 @dataclass(eq=False, repr=False)

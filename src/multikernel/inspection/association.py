@@ -251,7 +251,7 @@ def _matrices(estimator: BaseMKL, X: Any, y: Any, offset: Any) -> Training:
 def _null_model(
     training: Training, estimator: Any, covariates: Any
 ) -> scores.NullModel:
-    """Return the model with the covariates only, for every output."""
+    """Return the model without kernels, on the covariates only, for every output."""
     if getattr(estimator, "loss", None) is None:
         raise ValueError(
             f"{OWNER} does not support {type(estimator).__name__}: pass a classifier "

@@ -21,7 +21,7 @@ OWNER = "kernel_tests"
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PermutationTests:
-    """Permutation tests of the listed kernels; `KernelTests` documents the fields."""
+    """Statistics and p-values by permutation of the listed kernels."""
 
     kernel_index: Indices  # indices of the listed kernels, ascending
     statistics: Array  # score statistics, summed over outputs
@@ -130,7 +130,7 @@ def permutations_of(groups: Any, permute: str, n_samples: int) -> Draw:
 
 
 def _exceedance(draws: Array, values: Array) -> Array:
-    """Return, for each value, the share of draws that are at least as large."""
+    """Return, for each value, the share of `draws` that are at least as large."""
     n_smaller = np.searchsorted(np.sort(draws), values)
     return np.asarray((draws.size - n_smaller) / draws.size)
 
@@ -182,7 +182,7 @@ def _strengths(largest: Array, draws: Array) -> Array:
 
 
 def _standardize(forms: Array, rounding: Array) -> tuple[NDArray[np.bool_], Array]:
-    """Standardize statistics in place; return which vary, and standard deviations."""
+    """Standardize in place; return which kernels vary, and the standard deviations."""
     varies = np.ptp(forms, axis=1) > 2.0 * rounding
     spread = np.where(varies, forms.std(axis=1), np.inf)
     forms -= forms.mean(axis=1, keepdims=True)

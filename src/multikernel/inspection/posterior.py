@@ -95,7 +95,7 @@ class TermPosterior:
         return self.row_deviations(self.read(X))
 
     def row_deviations(self, rows: Array) -> Array:
-        """Return `predict_deviation` of rows with the model's own columns."""
+        """Return `predict_deviation` for an array with the model's own columns."""
         all_terms = list(range(len(self.active_kernels)))
         variances = self._variances(rows, all_terms, self.X)
         return np.asarray(np.sqrt(self.noise_variance + variances))
@@ -130,7 +130,7 @@ class TermPosterior:
 
 
 def _check_digits(variances: Array, prior: Array, n_train: int) -> None:
-    """Raise if rounding errors are not small compared with posterior variances."""
+    """Raise if posterior variances are so small that rounding errors hide them."""
     # Relative to the noise, a posterior variance is at least about 1 / n_train.
     floor = np.maximum(variances, 1.0 / n_train)
     # Standard deviations must have four correct digits.
@@ -232,7 +232,7 @@ def term_posterior(
 
 @dataclass(frozen=True, eq=False)
 class Residuals:
-    """Training samples of a fit, with positive weights and weighted residuals."""
+    """Training samples of a fit, their positive weights, and weighted residuals."""
 
     rows: Array
     weights: Array

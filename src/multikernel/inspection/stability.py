@@ -77,7 +77,7 @@ class Stability:
 
     @property
     def verdict(self) -> str:
-        """Part of a sentence that states the bound, and whether it proves nothing."""
+        """Text that states `expected_false`, and whether the selection proves nothing."""
         bound = f"at most {self.expected_false:.2g} expected by chance"
         if self.proves or not self.stable_kernels.size:
             return bound

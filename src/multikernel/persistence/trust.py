@@ -58,10 +58,10 @@ CALLED = (
     "sklearn.feature_selection._univariate_selection.f_regression",
     "sklearn.feature_selection._univariate_selection.r_regression",
 )
-"""Callables that may receive arguments from a file: dict and functions of arrays."""
+"""Trusted callables that get arguments from a file: a dict and functions of arrays."""
 
 DTYPE = "numpy.dtype"
-"""Type of an attribute of SimpleImputer; its objects contain no data."""
+"""Type of an attribute of SimpleImputer; its instances contain no data."""
 
 GREEDY = ("numpy.bytes_", "numpy.void", "numpy.random._generator.Generator")
 """Types trusted by skops that can allocate any number of bytes."""

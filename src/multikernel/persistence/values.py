@@ -242,7 +242,7 @@ def failing_part(root: Any, fails: Callable[[Any], bool]) -> tuple[str, Any]:
 
 
 def parts_of(item: Any) -> Iterator[tuple[str, Any, Any]]:
-    """Yield the expression template, key and value of each part of an object."""
+    """Yield each part of an object with its key, and a template of the path to it."""
     # Nothing is computed from the parts, which may come from an untrusted file.
     if isinstance(item, Mapping):
         yield from (("[{!r}]", key, value) for key, value in item.items())

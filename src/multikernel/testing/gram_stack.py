@@ -93,7 +93,7 @@ def _check_columns(stack: GramStack, K: Array, tol: float, rng: Generator) -> No
 
 
 def _check_sizes(stack: GramStack, K: Array, tol: float) -> None:
-    """Check diagonals, traces and reported bytes."""
+    """Check diagonals, traces and the reported memory in bytes."""
     _compare("diagonals", stack.diagonals(), np.einsum("mii->mi", K), tol)
     _compare("traces", stack.traces(), np.einsum("mii->m", K), tol)
     shares = np.arange(1.0, 1.0 + K.shape[1])
@@ -231,7 +231,7 @@ def _check_matrix(
 def _check_solve(
     label: str, matrix: GramMatrix, total: Array, tol: float, rng: Generator
 ) -> None:
-    """Check shifted systems by their residuals."""
+    """Check that solutions of shifted systems have small residuals."""
     n = total.shape[0]
     size = max(1.0, float(np.abs(total).max()))
     for low_rank in (None, np.ones((n, 1)), rng.normal(size=(n, 2))):

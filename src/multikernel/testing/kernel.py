@@ -152,7 +152,7 @@ def _check_edges(graph: FittedGraph, node: Any, roots: list[Any]) -> None:
 
 
 def _check_facts(graph: FittedGraph, node: Any) -> None:
-    """Check the weight, the name and the degrees of a node."""
+    """Check that a node's weight, name and degrees have valid values."""
     weight, degrees = graph.weight(node), graph.degrees(node)
     assert 0.0 < weight < np.inf, (
         f"weight of {node!r} is {weight}: it must be positive and finite."

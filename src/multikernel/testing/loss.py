@@ -44,7 +44,7 @@ def check_loss(loss: Loss, y: Array | None = None, seed: int = 0) -> None:
 
 
 def _check_promises(loss: Loss, y: Array, rng: Generator) -> None:
-    """Check a loss against all protocols that it satisfies."""
+    """Check a loss against all protocols that it implements."""
     assert isinstance(loss, Loss), (
         f"{loss!r} is not a Loss: it must have value, gradient, conjugate and "
         "dual_bounds."
@@ -280,7 +280,7 @@ def _check_dual_pieces(loss: PolyhedralLoss, y: Array, rng: Generator) -> None:
 
 
 def _check_weighting(loss: Loss, y: Array, weights: Array, rng: Generator) -> None:
-    """Check sample weights: capabilities, and integer weights as repeated samples."""
+    """Check that weights keep the loss's capabilities, and equal repeated samples."""
     weighted_loss = weighted(loss, weights)
     for capability in CAPABILITIES:
         has, had = isinstance(weighted_loss, capability), isinstance(loss, capability)

@@ -137,7 +137,7 @@ def _check_fenchel_young(
 
 
 def _check_tightness(penalty: BlockRegularizer, points: list[Array]) -> None:
-    """Check that the Fenchel-Young inequality is tight at slopes of the penalty."""
+    """Check equality in the Fenchel-Young inequality at slopes of the penalty."""
     for norms in points:
         # Central differences require positive norms.
         t = norms + 1e-2 * (1.0 + norms.mean())
