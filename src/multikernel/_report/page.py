@@ -77,8 +77,6 @@ def report(
 
     Raises
     ------
-    TypeError
-        If `model` is not a multiple kernel model, or a result has another type.
     ValueError
         If `y` is passed without `X` or is invalid, or `bootstrap` or `split` belong to
         another model.

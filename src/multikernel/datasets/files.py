@@ -49,7 +49,7 @@ PathLike = str | os.PathLike[str]
 class Fasta:
     """The records of a FASTA file.
 
-    Names are the first words of the headers. `fields` maps each key that all headers
+    `names` are the first words of the headers. `fields` maps each key that all headers
     have, as ``key=value``, to its values.
     """
 

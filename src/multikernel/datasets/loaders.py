@@ -42,7 +42,7 @@ def load(name: str, *, as_frame: bool = False) -> Bunch:
         Short name (``"liver"``, ``"pima"``, ``"ionosphere"``, ``"wpbc"``, ``"sonar"``,
         ``"ringnorm"``, ``"splice"``, ``"mnist"``), bundled set (``"breast_cancer"``,
         ``"diabetes"``, ``"digits"``, ``"iris"``, ``"wine"``), or file name without
-        suffix. The folder, an environment variable, has priority.
+        suffix. The environment variable names the folder, which has priority.
     as_frame : bool, default=False
         Whether to return data with names: ``X`` and ``Y`` as pandas data frames, ``y``
         as a series (of class names if known), ``views`` as column names, and ``K`` as
@@ -66,8 +66,6 @@ def load(name: str, *, as_frame: bool = False) -> Bunch:
     ------
     FileNotFoundError
         If the data set is known but not available.
-    ValueError
-        If no data set has that name.
 
     Examples
     --------

@@ -47,8 +47,7 @@ class ContributionDisplay(Display):
 
     Attributes
     ----------
-    ax_ : matplotlib Axes
-    figure_ : matplotlib Figure
+    ax_, figure_ : matplotlib Axes and Figure
     artist_ : Line2D, list of Line2D, or QuadMesh
         The line, the lines, or the heat map.
 
@@ -103,7 +102,7 @@ class ContributionDisplay(Display):
         ax: Axes | None = None,
         **kwargs: Any,
     ) -> "ContributionDisplay":
-        """Plot the contribution of one kernel, or of several on the same columns.
+        """Plot the function of one or several kernels on the same one or two columns.
 
         Axes have the units before a pipeline's scaling, if it can be inverted.
 
@@ -116,22 +115,16 @@ class ContributionDisplay(Display):
         kernel : int, str, or sequence of these
             Kernel index or name; several are summed. A column name, or two joined by ×,
             x or ``*``, means all active kernels on these columns; for `Interactions`,
-            two columns are the pure interaction.
+            two columns are the pure interaction. Kernels must be active.
         output : label, str or int, default=None
             The class, or the name or index of the target, if there are several.
-        bootstrap, posterior : Bootstrap and TermPosterior, default=None
+        bootstrap, posterior : Bootstrap or TermPosterior, default=None
             Result of `multikernel.inspection.bootstrap` for this model, or of
-            `multikernel.inspection.term_posterior`, for the band.
+            `multikernel.inspection.term_posterior`, for the band; not both.
         level : float, default=0.9
             Pointwise level of the band.
         ax, **kwargs
             See `plot`.
-
-        Raises
-        ------
-        ValueError
-            If a kernel is unknown or inactive, the kernels have different or more than
-            two columns, or both bands are given.
         """
         if bootstrap is not None and posterior is not None:
             raise ValueError("Pass either bootstrap or posterior, not both.")

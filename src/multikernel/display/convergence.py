@@ -104,7 +104,7 @@ class ConvergenceDisplay(Display):
         ----------
         ax : matplotlib Axes or pair of them, default=None
             Axes for the gap and the active kernels, or for the gap only. Default: a new
-            figure with both. The ``ax_`` of another display compares fits.
+            figure with both. Pass the ``ax_`` of another display to compare fits.
         x : {"seconds", "iteration", "passes"}, default="seconds"
             Quantity on the horizontal axis.
         **line_kwargs : dict

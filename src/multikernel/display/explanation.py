@@ -41,13 +41,11 @@ class ExplanationDisplay(Display):
     errors : array-like of shape (n_active,), default=None
         Half-widths of error bars.
     values : sequence of str, of length n_active, default=None
-        The sample's values in each kernel's columns, written beside the kernel's name;
-        empty strings are omitted.
+        The sample's values in each kernel's columns, written beside its name.
 
     Attributes
     ----------
-    ax_ : matplotlib Axes
-    figure_ : matplotlib Figure
+    ax_, figure_ : matplotlib Axes and Figure
     bars_ : BarContainer
 
     Examples

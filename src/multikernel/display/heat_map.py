@@ -22,17 +22,14 @@ class HeatMapDisplay(Display):
     ----------
     values : array-like of shape (n_rows, n_outputs)
         The values; shares may be negative.
-    row_names : sequence of str, of length n_rows
-        Names of the views or kernels.
-    output_names : sequence of str, of length n_outputs
-        Names of the classes, labels or targets.
+    row_names, output_names : sequence of str
+        Names of the views or kernels, and of the classes, labels or targets.
     value_name : str, default="share of the variance of f"
         Label of the color bar.
 
     Attributes
     ----------
-    ax_ : matplotlib Axes
-    figure_ : matplotlib Figure
+    ax_, figure_ : matplotlib Axes and Figure
     map_ : QuadMesh
 
     Examples

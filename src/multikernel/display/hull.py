@@ -69,8 +69,7 @@ class HullDisplay(Display):
         Parameters
         ----------
         estimator : estimator
-            A fitted `HKLClassifier` or `HKLRegressor`, or a pipeline or search that
-            ends in one.
+            Fitted HKL model, or a pipeline or search that ends in one.
         ax, max_nodes
             See `plot`.
         """

@@ -34,8 +34,7 @@ class RegularizationPathDisplay(Display):
     scores : array-like of shape (n_alphas, n_folds), default=None
         Cross-validated scores, drawn in a second panel as mean and standard error.
     best_alpha : float, default=None
-        Chosen alpha, drawn as a vertical line. If every target has its own alpha, this
-        is the smallest of them.
+        Chosen alpha, drawn as a vertical line; the smallest one if targets differ.
     score_name : str, default="cross-validated score"
         Axis label of `scores`.
 

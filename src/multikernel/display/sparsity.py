@@ -34,8 +34,7 @@ class SparsityPathDisplay(Display):
 
     Attributes
     ----------
-    ax_ : matplotlib Axes
-    figure_ : matplotlib Figure
+    ax_, figure_ : matplotlib Axes and Figure
     line_ : Line2D
         Line of the chosen strength.
     band_ : matplotlib artist
@@ -93,8 +92,8 @@ class SparsityPathDisplay(Display):
         Parameters
         ----------
         estimator : estimator
-            Fitted `GroupOMPClassifierCV` or `GroupOMPRegressorCV`, another search over
-            ``alpha`` and ``max_kernels``, or a pipeline or search that ends in one.
+            Fitted ``GroupOMP...CV`` model or another search over ``alpha`` and
+            ``max_kernels``, or a pipeline or search that ends in one.
         ax, **line_kwargs
             See `plot`.
         """

@@ -51,8 +51,7 @@ class KernelWeightsDisplay(Display):
 
     Attributes
     ----------
-    ax_ : matplotlib Axes
-    figure_ : matplotlib Figure
+    ax_, figure_ : matplotlib Axes and Figure
     bars_ : list of BarContainer
         One container per group.
 
@@ -238,8 +237,7 @@ class VarianceSplitDisplay(Display):
 
     Attributes
     ----------
-    ax_ : matplotlib Axes
-    figure_ : matplotlib Figure
+    ax_, figure_ : matplotlib Axes and Figure
     bars_ : list of BarContainer
         One container per target.
 
@@ -303,8 +301,7 @@ class VarianceSplitDisplay(Display):
         level : float, default=0.9
             Share of the resamples inside the error bars.
         max_terms : int, default=None
-            Maximum number of bars in a group. Default: 20 in total, at least 3 per
-            group.
+            Maximum number of bars per group. Default: 20 in total, at least 3 each.
         max_targets : int, default=6
             Maximum number of targets; if there are more, only their mean is shown.
         **bar_kwargs : dict

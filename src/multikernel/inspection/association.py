@@ -136,9 +136,8 @@ def kernel_tests(
 
     References
     ----------
-    .. [1] Wu, Lee, Cai, Li, Boehnke, Lin (2011). Rare-variant association testing for
-       sequencing data with the sequence kernel association test. American Journal of
-       Human Genetics 89. doi:10.1016/j.ajhg.2011.05.029
+    .. [1] Wu et al. (2011). Rare-variant association testing for sequencing data with
+       the sequence kernel association test. doi:10.1016/j.ajhg.2011.05.029
 
     Examples
     --------

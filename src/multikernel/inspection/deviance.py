@@ -77,8 +77,7 @@ def deviance_split(
 
     References
     ----------
-    .. [1] Aumann, Shapley (1974). Values of Non-Atomic Games. Princeton University
-       Press.
+    .. [1] Aumann, Shapley (1974). Values of Non-Atomic Games. Princeton.
 
     Examples
     --------

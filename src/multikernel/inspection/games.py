@@ -80,7 +80,7 @@ class Games:
 
     @cached_property
     def _shared(self) -> frozenset[int]:
-        """``id`` of each factor of product kernels, which several products may share."""
+        """``id`` of each factor of a product kernel; several products may share it."""
         grams = self.model.grams
         if not isinstance(grams, KernelGrams):
             return frozenset()
@@ -125,7 +125,7 @@ class Games:
         self._add_coalitions(position, players, values)
 
     def _refuse_parts_of_views(self, kernel: Kernel) -> None:
-        """Raise for missing values in a view, which a coalition could contain in part."""
+        """Raise for missing values in a view, part of which a coalition could have."""
         for factor in _factor_kernels(kernel):
             if isinstance(getattr(factor, "kernel", None), OptionalKernel):
                 in_view = np.isin(self.players, list(self._columns_of(factor)))
@@ -202,7 +202,7 @@ class Games:
     def _add_product(
         self, term: Expansion, factors: dict[int, list[Factor]], values: Array
     ) -> None:
-        """Add the Shapley values of a product of the factors of three or more players."""
+        """Add the Shapley values of a product of three or more players' factors."""
         # Owen (1972). Multilinear extensions of games. Management Science 18, 64-79,
         # eq. 3: a product of factors p_i (sample) and q_i (background) has the value
         # (p_i - q_i) int_0^1 prod_{j != i} (u p_j + (1 - u) q_j) du, exact here.

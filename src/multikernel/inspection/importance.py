@@ -61,7 +61,7 @@ def group_permutation_importance(
         A label for each sample, such as its patient. Whole groups are permuted: the
         rows of a group get the columns of another group's rows, in order and repeated.
     offset : array-like of shape (n_samples,) or (n_samples, n_outputs), default=None
-        Known parts of the decision values, for the estimator's own score.
+        Known parts of the decision values; requires ``scoring=None``.
     random_state : int, RandomState or None, default=None
         Seed of the permutations.
 
@@ -70,12 +70,6 @@ def group_permutation_importance(
     result : Bunch
         ``importances`` of shape (n_groups, n_repeats), ``importances_mean`` and
         ``importances_std`` of shape (n_groups,), and ``group_names``, a list.
-
-    Raises
-    ------
-    ValueError
-        If a group is empty, a column is unknown, there is no group, or `offset` is
-        combined with `scoring`.
 
     Examples
     --------

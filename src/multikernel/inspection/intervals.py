@@ -168,8 +168,8 @@ def bootstrap(
     n_resamples : int, default=100
         Number of fits, at least 2.
     sample_weight, groups, offset : array-like, default=None
-        Weights and offsets as in ``fit``, and a label for each sample, such as its
-        patient; whole groups are drawn, again if a class is missing.
+        Weights and offsets, as in ``fit``, and labels of groups, such as patients, that
+        are drawn as a whole. Draws without some class are repeated.
     n_jobs : int, default=None
         Number of parallel fits, on threads that share the kernels; -1 uses all cores.
     random_state : int, RandomState or None, default=None

@@ -35,10 +35,10 @@ OWNER = "nested_cross_validate"
 class NestedScores:
     """Scores of a search on outer folds, and the kernels active in at least one fold.
 
-    `nested_cross_validate` returns this object. Names of kernels contain learned
-    widths, which differ between folds; they are those of the first fold that uses the
-    kernel. `variance_shares` refer to each fold's training samples, averaged over
-    outputs. `best_params` are empty if the estimator is not a search.
+    `selections` and `variance_shares` have shape (n_folds, n_kernels); shares refer to
+    each fold's training samples, averaged over outputs. Names of kernels contain
+    learned widths; they are those of the first fold that uses the kernel.
+    `best_params` are empty if the estimator is not a search.
     """
 
     scores: Array
@@ -143,19 +143,13 @@ def nested_cross_validate(
     sample_weight : array-like of shape (n_samples,), default=None
         Weights of the samples in fits, and in scores if `scoring` is None.
     groups : array-like of shape (n_samples,), default=None
-        A label for each sample, such as its patient. Inner and outer folds keep groups
-        together.
+        Labels of groups, such as patients, that inner and outer folds keep together.
     offset : array-like of shape (n_samples,) or (n_samples, n_outputs), default=None
         Known parts of the decision values, as in ``fit``; requires ``scoring=None``.
 
     Returns
     -------
     nested : NestedScores
-
-    Raises
-    ------
-    ValueError
-        If `offset` is combined with `scoring`.
 
     Examples
     --------

@@ -102,18 +102,16 @@ def variance_split(
     ----------
     estimator : estimator
         A fitted regressor of this library, or a pipeline or search that ends in one.
-    X : array-like or data frame of shape (n_samples, n_features)
-        Data that the model has not seen.
-    y : array-like of shape (n_samples,) or (n_samples, n_outputs)
-        Targets.
+    X, y : array-like
+        Data that the model has not seen, and their targets.
     by : {"kernel", "view", "column"}, default="kernel"
         Unit of a share: kernels, views, or columns and interactions with all kernels on
         them. Unpenalized columns have their own shares; see `contributions`.
     n_resamples : int, default=1000
         Number of resamples of the samples, for intervals.
     sample_weight, groups, offset : array-like, default=None
-        Weights, a label for each sample, such as its patient (whole groups are
-        resampled), and known parts of the decision values, as in ``predict``.
+        Weights of the samples, labels of groups, such as patients, that are resampled
+        as a whole, and known parts of the decision values, as in ``predict``.
     random_state : int, RandomState or None, default=None
         Seed of the resamples.
 
@@ -133,9 +131,8 @@ def variance_split(
 
     References
     ----------
-    .. [1] Pratt, J. W. (1987). Dividing the indivisible: using simple symmetry to
-       partition variance explained. Proceedings of the Second International Conference
-       in Statistics, Tampere, 245-260.
+    .. [1] Pratt, J. W. (1987). Dividing the indivisible. Proceedings of the Second
+       International Conference in Statistics, Tampere, 245-260.
 
     Examples
     --------

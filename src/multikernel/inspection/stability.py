@@ -20,9 +20,9 @@ class Stability:
     """Selection frequencies of kernels on halves of the samples.
 
     `stability_selection` returns this object. `selections` has shape (n_resamples,
-    n_kernels); consecutive pairs of rows are fits on complementary halves.
-    `active_kernels` are those of the model on all samples, and a stable kernel has at
-    least the frequency `threshold`.
+    n_kernels); consecutive pairs of rows are fits on complementary halves. The
+    `active_kernels` are those of the model on all samples. Stable kernels have at least
+    the frequency `threshold`.
     """
 
     kernel_names: tuple[str, ...]
@@ -77,7 +77,7 @@ class Stability:
 
     @property
     def verdict(self) -> str:
-        """Text that states `expected_false`, and whether the selection proves nothing."""
+        """Part of a sentence: `expected_false`, and whether that proves nothing."""
         bound = f"at most {self.expected_false:.2g} expected by chance"
         if self.proves or not self.stable_kernels.size:
             return bound
@@ -133,8 +133,8 @@ def stability_selection(
     threshold : float, default=0.75
         Smallest frequency of a stable kernel, above 0.5.
     sample_weight, groups, offset : array-like, default=None
-        Weights and offsets as in ``fit``, and a label for each sample, such as its
-        patient; halves contain whole groups.
+        Weights and offsets, as in ``fit``, and labels of groups, such as patients, that
+        are entirely in one half.
     n_jobs : int, default=None
         Number of parallel fits, on threads that share the kernels; -1 uses all cores.
     random_state : int, RandomState or None, default=None

@@ -62,8 +62,7 @@ def save(estimator: Any, path: PathLike) -> None:
     ImportError
         If skops is not installed.
     OSError
-        If `path` is a folder or a device, its folder does not exist, or the disk is
-        full.
+        If `path` is a folder or a device or its folder is missing, or the disk is full.
     TypeError
         If the estimator contains an object that cannot be stored, such as a generator.
 
@@ -151,7 +150,7 @@ def _is_untrusted(item: Any) -> bool:
 def load(
     path: PathLike, trusted: Sequence[str | type] = (), *, max_bytes: int = MAX_BYTES
 ) -> Any:
-    """Read an estimator from a file written by `save`.
+    """Read an estimator from a file written by `save`, which has an example.
 
     `load` trusts the classes of this package, the plain types of skops, and these parts
     of scikit-learn: estimators that use NumPy only (scalers, encoders, imputers, linear
@@ -186,10 +185,6 @@ def load(
     multikernel.exceptions.VersionWarning
         If the file contains objects of an incompatible version of multikernel, another
         version of scikit-learn, or another major version of NumPy.
-
-    See Also
-    --------
-    save : Write such a file; it has an example.
     """
     _skops_io()
     check_parameter("load", "path", path, FILE)
