@@ -25,10 +25,10 @@ def local_rademacher_bound(
 ) -> LocalComplexity:
     """Return an upper bound on a kernel's local Rademacher complexity, and its cut-off.
 
-    The bound is for functions of norm at most one and second moment at most `r`. The
-    eigenvalues are those of the kernel's integral operator, in any order; those of K /
-    n on n samples estimate them. `tail` is the sum of the omitted eigenvalues. The
-    cut-off is a good first choice for `LocalRademacherMKLClassifier`.
+    The bound, theorem 3 of Cortes, Kloft and Mohri (2013), is for functions of norm at
+    most one and second moment at most `r`. The eigenvalues of the kernel's integral
+    operator, in any order, are estimated by those of K / n on n samples. `tail` is the
+    sum of omitted eigenvalues. The cut-off is a good first ``theta`` of an estimator.
     """
     values = _check_eigenvalues(eigenvalues, r, n_samples)
     if not tail >= 0.0:
@@ -56,10 +56,10 @@ def local_rademacher_leading_term(
 ) -> float:
     """Return the leading term of a complexity bound; it is not a bound by itself.
 
-    It applies to `LocalRademacherMKLClassifier` with ``method="conv"`` and p = 1, for
-    uniformly bounded, uncorrelated kernels. `spectra`, shape (n_kernels,
-    n_eigenvalues), are those of the integral operators, each divided by its tail. `r`
-    and `radius` bound the second moment and the norm of the functions.
+    Theorem 6 of Cortes, Kloft and Mohri (2013) is for `LocalRademacherMKLClassifier`
+    with ``method="conv"``, p = 1 and bounded, uncorrelated kernels. `spectra` are the
+    eigenvalues of their integral operators divided by their tails, shape (n_kernels,
+    n_eigenvalues); `r` bounds the functions' second moment, and `radius` their norm.
     """
     values = _check_eigenvalues(spectra, r, n_samples)
     if values.ndim != 2:
@@ -69,7 +69,7 @@ def local_rademacher_leading_term(
         )
     if not radius > 0.0:
         raise ValueError(f"radius must be positive, got {radius}.")
-    # Theorem 6 of Cortes, Kloft and Mohri; it does not specify a term of order 1 / n.
+    # The theorem does not specify a further term of order 1 / n.
     factor = (math.e * radius * math.log(values.shape[0])) ** 2
     sums = np.minimum(r, factor * values).sum(axis=1)
     return math.sqrt(16.0 * math.e / n_samples * float(sums.max()))
@@ -80,10 +80,10 @@ def local_rademacher_rate(
 ) -> float:
     """Return the rate at which the excess risk decreases, without its constants.
 
-    The rate is for ``method="conv"`` and the squared loss, if the j-th eigenvalue is at
-    most d j^-decay; the assumptions are those of `local_rademacher_leading_term`, and
-    `scale` is d times the squared `radius`. Only ratios of rates are meaningful.
-    `decay`, above 1, may be infinite.
+    Theorem 7 of Cortes, Kloft and Mohri (2013) is for the squared loss and kernels as
+    in `local_rademacher_leading_term` whose j-th eigenvalue is at most d j^-decay;
+    `decay`, above 1, may be infinite. `scale` is d times the squared bound on the
+    functions' norm. Only ratios of rates are meaningful.
     """
     if not decay > 1.0:
         raise ValueError(f"decay must be above 1, got {decay}.")

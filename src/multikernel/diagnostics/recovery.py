@@ -42,10 +42,10 @@ def recovery_coefficient(
 ) -> RecoveryCoefficient:
     """Return the recovery coefficient of a set of kernels for Group-OMP, or a bound.
 
-    If it is below one and targets are functions of the kernels `good` without noise, no
-    other kernel is ever selected. `alpha` is the ridge strength for the sum of losses:
-    n_samples times lambda. If a strong ridge leaves a selected kernel with the largest
-    improvement, the guarantee for the next step is void. Time is O(M n³) for M kernels.
+    If it is below one and targets depend on the kernels `good` only, without noise, no
+    other kernel is ever selected (theorem 2 of Sindhwani and Lozano, 2011), unless a
+    strong ridge leaves a selected kernel with the largest improvement. `alpha` is the
+    ridge strength for the sum of losses. The time is O(M n³) for M kernels.
     """
     # Theorem 2 of Sindhwani, Lozano (2011). Non-parametric group orthogonal matching
     # pursuit for sparse learning with multiple kernels. NIPS 24, section 4.2. With a
@@ -175,10 +175,10 @@ def rademacher_bound(
 ) -> float:
     """Return a bound on the excess risk of the empirical risk minimizer on few kernels.
 
-    The bound, in units of the squared target, fails with probability `delta`. It is for
-    functions of at most `n_kernels` kernels whose squared norms sum to at most
-    `squared_norm`; `largest_diagonal` bounds the values k(x, x), and `target_bound` the
-    absolute targets.
+    The bound (theorem 1 of Sindhwani and Lozano, 2011), in units of the squared target,
+    fails with probability `delta`. It is for functions of at most `n_kernels` kernels
+    whose squared norms sum to at most `squared_norm`; `largest_diagonal` bounds k(x,
+    x), and `target_bound` the absolute targets.
     """
     owner = "rademacher_bound"
     check_parameter(owner, "n_samples", n_samples, COUNT)
