@@ -22,7 +22,7 @@ RARE_CLASS = (
     "a search with scoring='roc_auc' ('balanced_accuracy' for many classes) or "
     "class_weight='balanced' may help"
 )
-"""Advice for rare labels and for rare classes."""
+"""Advice in warnings: RARE is for rare labels, RARE_CLASS for rare classes."""
 
 
 def one_class_warning(inner: Any, predicted: Array | None) -> list[str]:

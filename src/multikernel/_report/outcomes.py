@@ -36,8 +36,7 @@ MOST_POINTS = 1000
 """Maximum number of predictions that are drawn."""
 
 BIN_ROWS = 20
-"""Minimum number of rows per point of a calibration curve, for a standard error of at
-most 0.11."""
+"""Minimum rows per point of a calibration curve: its standard error is at most 0.11."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -18,7 +18,7 @@ from multikernel.estimators.survival.times import Times, read_times
 from multikernel.inspection.pipelines import data_at_model, last_step
 
 THIRDS = ("latest", "middle", "earliest")
-"""Labels of predicted event times for thirds of the samples, by increasing risk."""
+"""Labels of thirds of the samples by predicted time to the event, the latest first."""
 
 COVERAGE = 0.9
 """Coverage of the intervals of shares, and of all other intervals of the page."""

@@ -45,56 +45,43 @@ def report(
     """Return an HTML report on a fitted model: one page that needs no network.
 
     The page contains the certificate, scores, tables and plots of kernels and views,
-    shape functions, the largest interactions, parameters, and warnings. Classifiers
-    also get a confusion matrix and a calibration curve, regressors plots of predictions
-    and residuals, and survival models Kaplan-Meier curves and calibration. The
-    convergence is drawn if the fit ended above its tolerance or has no gap. Warnings
-    name training samples among the rows, a single class predicted for all rows, and
-    shares outside their intervals.
+    shape functions, the largest interactions, parameters, and warnings (such as
+    training samples among the rows). Classifiers also get a confusion matrix and a
+    calibration curve, regressors plots of predictions and residuals, and survival
+    models Kaplan-Meier curves and calibration.
 
     Parameters
     ----------
     model : estimator
         A fitted multiple kernel model, or a pipeline or search that ends in one.
     X : array-like or data frame of shape (n_samples, n_features), default=None
-        Data for scores and shape functions, preferably not used in the fit. Without X,
-        the page has no scores and no shape functions.
+        Data for scores and shape functions, preferably not used in the fit.
     y : array-like of shape (n_samples,) or (n_samples, n_outputs), default=None
         Targets of X, for the scores. For novelty detection, 1 for usual and -1 for
         unusual samples; for times to an event, as in ``fit``.
     path : str or path-like, default=None
-        File to which the page is also written, completely or not at all. It must not be
-        a file of Gram matrices in X. Links are followed, and pipes are supported.
+        File to which the page is also written, completely or not at all.
     offset : array-like of shape (n_samples,) or (n_samples, n_outputs), default=None
         Known parts of the decision values of X, as in ``predict``.
     bootstrap : Bootstrap, default=None
-        Result of `multikernel.inspection.bootstrap` for this model. It adds 90 %
-        intervals to the tables and plots of kernels and views.
+        Result of `multikernel.inspection.bootstrap` for this model; adds intervals.
     split : VarianceSplit, default=None
-        Result of `multikernel.inspection.variance_split` for this model. It adds a plot
-        of the shares of held-out variance.
+        Result of `multikernel.inspection.variance_split`; adds a plot of the shares.
     nested : NestedScores, default=None
-        Result of `multikernel.inspection.nested_cross_validate` for this model. It adds
-        the scores on outer folds, and how often each kernel and view was active.
+        Result of `multikernel.inspection.nested_cross_validate`; adds the scores on
+        outer folds, and how often each kernel and view was active.
 
     Returns
     -------
     page : str
-        The HTML.
 
     Raises
     ------
-    TypeError
-        If `model` is not a multiple kernel model, or a result has another type.
     ValueError
         If `y` is passed without `X` or is invalid, or `bootstrap` or `split` belong to
         another model.
-    sklearn.exceptions.NotFittedError
-        If the model is not fitted.
     ImportError
         If matplotlib is not installed.
-    OSError
-        If the file cannot be written.
 
     Examples
     --------

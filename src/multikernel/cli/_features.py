@@ -58,7 +58,7 @@ class Table:
 
 
 def text_columns(frame: Any, *, look: bool = True) -> list[str]:
-    """Return names of text and category columns; `look` is passed to `kinds_of`."""
+    """Return names of text and category columns; objects are numbers without `look`."""
     pairs = zip(map(str, frame.columns), kinds.kinds_of(frame, look=look), strict=True)
     return [name for name, kind in pairs if kind in kinds.TEXTS]
 

@@ -128,7 +128,7 @@ def fit_table(
 
 
 def _score(pipeline: Pipeline, table: Table) -> float:
-    """Return the training score; without targets, the share of inliers."""
+    """Return the training score; for novelty detection, the share of inliers."""
     if table.y is None:
         return float(np.mean(pipeline.predict(table.X) == 1))
     answers = Answers(pipeline, table.X, table.offset)

@@ -1,8 +1,4 @@
-"""CSV, TSV, Parquet and FASTA files as data frames, without silent repairs.
-
-A CSV column is numeric if all its cells are numbers or words for missing values. One
-note per rule names a column, a cell and the option that changes the interpretation.
-"""
+"""CSV, TSV, Parquet and FASTA files as data frames, without silent repairs."""
 
 import re
 import warnings
@@ -35,10 +31,9 @@ QUOTE = re.compile(r"EOF inside string starting at row (\d+)")
 
 TRUTH = {"true": True, "false": False}
 
+# As numbers, 01234 would lose its zero, and 12E3 would become 12000.
 CODE = re.compile(r"\s*([-+]?0\d[\d.]*|\d+[eE]\d+)\s*")
-"""Pattern of codes that conversion to numbers would change: the postal code 01234 would
-lose its zero, and the well 12E3 would become 12000. Numbers such as 1.2e+04 do not
-match."""
+"""Pattern of codes, such as 01234 or 12E3, that conversion to numbers would change."""
 
 LONG = re.compile(r"\s*[-+]?\d{16,}\s*")
 """Whole numbers whose last digits float64 may lose."""
@@ -198,7 +193,7 @@ def _plain_numbers(cells: Array) -> Any:
 def _converted(
     form: CsvForm, doubtful: Mapping[str, Array], exact: set[str], *, known: bool
 ) -> tuple[dict[str, Array], dict[str, Cell]]:
-    """Return numeric columns, and cells with decimal commas, by name; print notes."""
+    """Return numeric columns and, by name, a cell with a decimal comma; print notes."""
     numbers: dict[str, Any] = {}
     # An example is the first cell with a decimal comma.
     commas: dict[str, Cell] = {}
@@ -288,7 +283,7 @@ def _text_codes(
 
 
 def _changed_text(cells: Sequence[str]) -> str | None:
-    """Return text on the first cells that numbers would alter, or None."""
+    """Return a phrase on cells that conversion to numbers would alter, or None."""
     text_of_number: dict[float, str] = {}
     for cell in cells:
         if CODE.fullmatch(cell) or (

@@ -39,8 +39,7 @@ GRAPHS: Mapping[str, graph.KernelGraph | None] = {
 }
 
 LONGEST: Mapping[str, int] = {"dna": 6, "rna": 6, "protein": 3}
-"""Length of the longest words of each alphabet in spectrum kernels, so that there are
-at most a few thousand different words."""
+"""Maximum word length in spectrum kernels, by alphabet: a few thousand words."""
 
 CHOICES = ("default", "spectrum", "dna", "protein")
 """Values of --sequence-kernels."""

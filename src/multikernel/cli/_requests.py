@@ -1,14 +1,13 @@
-"""Arguments and options of the commands, one dataclass per command.
-
-None means that the data or the estimators determine the value. This module imports
-nothing of the library, so that help appears at once.
-"""
+"""Arguments and options of the commands, one dataclass per command."""
 
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import typer
+
+# This module imports nothing of the library, so that help appears at once. An option of
+# None means that the data or the estimators determine the value.
 
 FILES = "CSV, TSV, Parquet, FASTA or npz file, or - for CSV on standard input"
 SEVERAL = f"{FILES}. For several FASTA files, the column class holds the file names."

@@ -25,8 +25,7 @@ AMOUNT = re.compile(
     r"\s*\(?[-+\u2212]?[$\u20ac\u00a3]?\s*[-+\u2212]?(\d{1,3}([.,'\s]\d{3})+|\d+)([.,]\d*)?"
     r"\s*[%\u2030$\u20ac\u00a3]?\)?\s*"
 )
-"""Numbers with decimal commas, thousands separators, a currency or percent sign, or in
-brackets."""
+"""Numbers with decimal commas, thousands separators, currency, percent or brackets."""
 
 DATE = re.compile(
     r"\s*(\d{4}-\d{1,2}(?:-\d{1,2}([T ][\d:.+Z-]*)?)?"

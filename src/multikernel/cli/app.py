@@ -1,8 +1,4 @@
-"""The command-line application.
-
-This module imports nothing slow, so that ``--help`` and completion take a third of a
-second; a command imports its implementation when it runs.
-"""
+"""The command-line application."""
 
 import inspect
 from collections.abc import Callable
@@ -13,6 +9,7 @@ from typing import Any
 
 import typer
 
+# Nothing slow is imported here, so that --help and completion take a third of a second.
 from multikernel import __version__
 from multikernel.cli import _requests as requests
 from multikernel.cli._messages import user_errors

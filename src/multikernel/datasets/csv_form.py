@@ -1,8 +1,4 @@
-"""The form of a CSV file: separator, header, and start of the rows.
-
-Readers of whole files and of partitions share these rules. The header and the first
-rows determine the separator.
-"""
+"""The form of a CSV file, for all readers: separator, header, and start of the rows."""
 
 import codecs
 import csv
@@ -18,7 +14,7 @@ SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "pipes"}
 """Separators of fields, and their names in messages."""
 
 BLANK = " "
-"""Separator if no other separator is found, because names often contain blanks."""
+"""Separator used if no other is found, because names often contain blanks."""
 
 HEAD_ROWS = 100
 """Rows at the start of a file that determine its form."""
@@ -177,7 +173,7 @@ def _separator(lines: Sequence[str], path: Path) -> str:
 
 
 def _score(lines: Sequence[str], mark: str) -> tuple[bool, float, int]:
-    """Return whether most rows fit the header, the share of numbers, and n_fields."""
+    """Return whether most rows fit the header, share of numbers, and field count."""
     records = list(islice(_records(lines, mark), HEAD_ROWS))
     if not records:
         return False, 0.0, 0

@@ -11,7 +11,7 @@ from multikernel.datasets.csv_form import NUMBER
 FORMATS = (".csv", ".parquet")
 
 SUFFIXES = (".fasta", ".fa", ".fna", ".ffn", ".faa", ".frn")
-"""Suffixes of FASTA files."""
+"""Suffixes of the names of FASTA files."""
 
 BOM = "\xef\xbb\xbf"
 """The byte order mark of UTF-8, decoded as Latin-1."""
@@ -49,14 +49,8 @@ PathLike = str | os.PathLike[str]
 class Fasta:
     """The records of a FASTA file.
 
-    Parameters
-    ----------
-    names : list of str
-        First word of every header.
-    sequences : list of str
-        Sequences, with lines joined.
-    fields : dict of str to list of str
-        Values of ``key=value`` words, for keys that all headers have.
+    `names` are the first words of the headers. `fields` maps each key that all headers
+    have, as ``key=value``, to its values.
     """
 
     names: list[str]
@@ -77,10 +71,8 @@ def read_fasta(path: PathLike) -> Fasta:
 
     Raises
     ------
-    FileNotFoundError
-        If the file does not exist.
     ValueError
-        If it does not start with a header, has no record, or has an empty sequence.
+        If the file does not start with a header, or a record or sequence is empty.
 
     Examples
     --------

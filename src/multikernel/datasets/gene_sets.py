@@ -14,12 +14,8 @@ from multikernel.exceptions import DataWarning, warn_user
 class GeneSets:
     """Gene sets whose genes are columns of a table.
 
-    Parameters
-    ----------
-    views : dict of str to list
-        Columns of every set, for the ``kernels`` of an estimator.
-    absent : dict of str to int
-        Number of genes of every set in the file that are not columns.
+    `views` maps each set to its columns, for the ``kernels`` of an estimator. `absent`
+    maps each set to the number of its genes that are not columns.
     """
 
     views: dict[str, list[Any]]
@@ -51,8 +47,6 @@ def read_gene_sets(
 
     Raises
     ------
-    FileNotFoundError
-        If the file does not exist.
     ValueError
         If a line has fewer than three fields, two sets have the same name, or no set
         has enough genes among the columns.

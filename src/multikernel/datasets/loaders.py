@@ -1,8 +1,4 @@
-"""Real data sets by name, from a folder or from scikit-learn.
-
-The environment variable ``MULTIKERNEL_DATA`` defines the folder; it contains one
-``NAME.npz`` per data set and is never changed.
-"""
+"""Real data sets by name, from ``NAME.npz`` files of a folder or from scikit-learn."""
 
 import os
 from collections.abc import Mapping
@@ -38,23 +34,19 @@ _BUNDLED = {
 
 
 def load(name: str, *, as_frame: bool = False) -> Bunch:
-    """Load a data set by name.
-
-    The folder in the environment variable ``MULTIKERNEL_DATA`` has priority over
-    scikit-learn's bundled data sets.
+    """Load a data set from the folder ``MULTIKERNEL_DATA``, or from scikit-learn.
 
     Parameters
     ----------
     name : str
         Short name (``"liver"``, ``"pima"``, ``"ionosphere"``, ``"wpbc"``, ``"sonar"``,
         ``"ringnorm"``, ``"splice"``, ``"mnist"``), bundled set (``"breast_cancer"``,
-        ``"diabetes"``, ``"digits"``, ``"iris"``, ``"wine"``), or file name in the
-        folder without suffix.
+        ``"diabetes"``, ``"digits"``, ``"iris"``, ``"wine"``), or file name without
+        suffix. The environment variable names the folder, which has priority.
     as_frame : bool, default=False
         Whether to return data with names: ``X`` and ``Y`` as pandas data frames, ``y``
-        as a series (of class names if known), ``views`` as column names for the
-        ``kernels`` of an estimator, and ``K`` as Gram matrices by name for
-        `multikernel.stack_grams`.
+        as a series (of class names if known), ``views`` as column names, and ``K`` as
+        Gram matrices by name for `multikernel.stack_grams`.
 
     Returns
     -------
@@ -74,8 +66,6 @@ def load(name: str, *, as_frame: bool = False) -> Bunch:
     ------
     FileNotFoundError
         If the data set is known but not available.
-    ValueError
-        If no data set has that name.
 
     Examples
     --------
@@ -138,19 +128,7 @@ def _column_names(data: Bunch) -> list[str]:
 
 
 def available() -> tuple[str, ...]:
-    """Return the names that `load` finds on this machine, without a download.
-
-    Returns
-    -------
-    names : tuple of str
-        Sorted names, including short names of files.
-
-    Examples
-    --------
-    >>> from multikernel.datasets import available
-    >>> "breast_cancer" in available()
-    True
-    """
+    """Return the sorted names that `load` finds on this machine, without a download."""
     folder = _folder()
     stems = {path.stem for path in folder.glob("*.npz")} if folder else set()
     short_names = {name for name, stem in _FILES.items() if stem in stems}
@@ -195,7 +173,7 @@ def _read_npz(name: str, path: Path) -> Bunch:
 
 
 def _holds_letters(X: Any) -> bool:
-    """Return whether X contains ASCII codes of capitals, with a sequence per row."""
+    """Return whether each row of X is a sequence, as ASCII codes of capital letters."""
     if X is None or X.dtype != np.uint8:
         return False
     return bool(X.min() >= ord("A") and X.max() <= ord("Z"))

@@ -26,16 +26,9 @@ from multikernel.linalg.spectra import NEGLIGIBLE
 class RecoveryCoefficient:
     """The exact recovery coefficient of a set of kernels, or an upper bound on it.
 
-    Parameters
-    ----------
-    value : float
-        The coefficient or an upper bound. Recovery is guaranteed if it is below one.
-    lower : float
-        Lower bound on the coefficient, equal to `value` if exact.
-    kind : {"exact", "upper bound"}
-        Meaning of `value`.
-    worst_kernel : int
-        The kernel outside the set that determines `value`; -1 if there is none.
+    Recovery is guaranteed if `value` is below one. `lower` is a lower bound, equal to
+    `value` if exact. `worst_kernel` is the kernel outside the set that determines
+    `value`; -1 if there is none.
     """
 
     value: float
@@ -47,89 +40,20 @@ class RecoveryCoefficient:
 def recovery_coefficient(
     gram: GramStack, good: Indices, alpha: float, *, fit_intercept: bool = False
 ) -> RecoveryCoefficient:
-    r"""Return the coefficient of theorem 2 of [1]_ for a set G of good kernels.
+    """Return the recovery coefficient of a set of kernels for Group-OMP, or a bound.
 
-    With :math:`Q_j = (K_j (K_j + \alpha I)^{-1})^{1/2}`, the improvement of kernel j on
-    a residual r is :math:`\|Q_j r\|^2 / 2`. For residuals in the range of :math:`K_G =
-    \sum_{i \in G} K_i` with basis U, kernels outside G improve by at most :math:`\mu^2`
-    times the best improvement within G,
-
-    .. math::
-
-        \mu = \max_{j \notin G} \sup_{\|v\| = 1} \sum_{i \in G} \|C_{ij} v\|, \quad
-        C_{ij} = Q_i U \Bigl(U^\top \sum_{k \in G} Q_k^2 \, U\Bigr)^{-1} U^\top Q_j,
-
-    the (2, 1) operator norm of the coherence matrix C. If :math:`\mu < 1` and the
-    target is a function of G without noise, no kernel outside G is ever selected.
-
-    Parameters
-    ----------
-    gram : GramStack
-        Square matrices of all kernels.
-    good : ndarray of shape (n_good,)
-        Indices of the kernels in G, at least one.
-    alpha : float
-        Ridge strength for the sum of losses, as in `Problem`: n_samples times lambda.
-    fit_intercept : bool, default=False
-        Whether kernels are centered, as in `GroupOMP` with an intercept.
-
-    Raises
-    ------
-    ValueError
-        If `good` is empty, has duplicates or invalid indices, or alpha is not positive.
-
-    Notes
-    -----
-    Maximizing a convex function over a sphere is hard in general. An ascent gives a
-    lower bound g at some v. With weights w_i = 1 / ||C_ij v||, the Cauchy-Schwarz
-    inequality gives the upper bound (g lambda_max(sum_i w_i C_ij^T C_ij))^(1/2), which
-    equals g if v is the leading eigenvector. This always holds for one good kernel, and
-    for outside kernels of rank one. Otherwise the smallest of that bound, sum_i
-    ||C_ij|| and sqrt(n_good) ||C_j|| is returned. The cost is O(n_kernels n_samples^3).
-
-    Equation (8) of [1]_ has the factors K_G and Q_i of C in the other order, which is
-    equivalent if they commute; bound (7) holds in general for the order here. The
-    theorem compares with all kernels of G, selected or not. With a strong ridge a
-    selected kernel can still have the largest improvement, and the guarantee for the
-    next step is then void.
-
-    References
-    ----------
-    .. [1] Sindhwani, Lozano (2011). Non-parametric group orthogonal matching pursuit
-       for sparse learning with multiple kernels. NIPS 24, section 4.2.
-
-    Examples
-    --------
-    Two orthogonal features that the target uses, and a third one that resembles their
-    sum. At a cosine of 0.3 to each it is no rival:
-
-    >>> import numpy as np
-    >>> from multikernel.gram import LowRankStack
-    >>> from multikernel.losses import SquaredLoss
-    >>> from multikernel.problem import Problem
-    >>> from multikernel.regularizers import BlockElasticNet
-    >>> from multikernel.solvers import GroupOMP
-    >>> def features(cosine):
-    ...     rest = np.sqrt(1.0 - 2.0 * cosine**2)
-    ...     return np.array([[1, 0, cosine], [0, 1, cosine], [0, 0, rest], [0, 0, 0]])
-    >>> def first_two(Z, alpha=1e-6):
-    ...     gram = LowRankStack(Z, np.arange(4))
-    ...     y = Z[:, 0] + 0.8 * Z[:, 1]
-    ...     ridge = BlockElasticNet(alpha, l1_ratio=0.0)
-    ...     problem = Problem(gram, y, SquaredLoss(), ridge, fit_intercept=False)
-    ...     coefficient = recovery_coefficient(gram, np.array([0, 1]), alpha)
-    ...     print(f"mu = {coefficient.value:.2f} ({coefficient.kind})")
-    ...     return GroupOMP(max_kernels=2).path(problem).order
-    >>> first_two(features(0.3))
-    mu = 0.60 (exact)
-    array([0, 1])
-
-    At a cosine of 0.65 it fits the target better than either of the two alone:
-
-    >>> first_two(features(0.65))
-    mu = 1.30 (exact)
-    array([2, 0])
+    If it is below one and targets depend on the kernels `good` only, without noise, no
+    other kernel is ever selected (theorem 2 of Sindhwani and Lozano, 2011), unless a
+    strong ridge leaves a selected kernel with the largest improvement. `alpha` is the
+    ridge strength for the sum of losses. The time is O(M n³) for M kernels.
     """
+    # Theorem 2 of Sindhwani, Lozano (2011). Non-parametric group orthogonal matching
+    # pursuit for sparse learning with multiple kernels. NIPS 24, section 4.2. With a
+    # basis U of the range of K_G = sum_{i in G} K_i, the coefficient is the largest
+    # sum_{i in G} ||C_ij v|| over j outside G and unit vectors v, where
+    # C_ij = Q_i U (U^T S U)^{-1} U^T Q_j and S = sum_{k in G} Q_k^2 (see _hat_root).
+    # Equation (8) has K_G and Q_i in the other order, which is equivalent if they
+    # commute; bound (7) holds in general for the order here.
     owner = "recovery_coefficient"
     check_parameter(owner, "gram", gram, STACK)
     check_parameter(owner, "alpha", alpha, POSITIVE)
@@ -183,7 +107,7 @@ def _hat_root(gram: GramStack, m: int, alpha: float, *, fit_intercept: bool) -> 
 
 
 def _range_basis(total: Array) -> tuple[Array, Array]:
-    """Return a basis of the range, and its eigenvalues to the power -1/2."""
+    """Return a basis of the range of `total`, and its eigenvalues to the power -1/2."""
     values, vectors = np.linalg.eigh(total)
     is_positive = values > NEGLIGIBLE * max(values[-1], np.finfo(np.float64).tiny)
     return vectors[:, is_positive], 1.0 / np.sqrt(values[is_positive])
@@ -191,6 +115,7 @@ def _range_basis(total: Array) -> tuple[Array, Array]:
 
 def _norm_bounds(A_all: list[Array], B: Array) -> tuple[float, float]:
     """Return lower and upper bounds on sup_v sum_i ||A_i B v|| over unit vectors v."""
+    # They are equal for one i, and for B of rank one.
     if B.shape[0] == 0 or not np.any(B):
         return 0.0, 0.0
     # Only the row space of B matters, so low ranks give small blocks.
@@ -248,56 +173,12 @@ def rademacher_bound(
     target_bound: float,
     delta: float = 0.05,
 ) -> float:
-    r"""Return the generalization bound of theorem 1, equation (6) of [1]_.
+    """Return a bound on the excess risk of the empirical risk minimizer on few kernels.
 
-    For functions of at most s kernels with :math:`\|f\|^2 \le \tau`, the risk (expected
-    squared error) of the empirical minimizer exceeds the best risk, with probability at
-    least :math:`1 - \delta`, by at most
-
-    .. math::
-
-        8 L \sqrt{\frac{s \kappa \tau}{n}} + 4 L^2 \sqrt{\frac{\log(3 / \delta)}{2 n}},
-        \qquad L = M + \sqrt{s \kappa \tau}.
-
-    It does not depend on the size of the dictionary.
-
-    Parameters
-    ----------
-    n_samples : int
-        Number of samples n.
-    n_kernels : int
-        Number of selected kernels s.
-    squared_norm : float
-        Bound tau on the sum of the squared norms of the f_m.
-    largest_diagonal : float
-        Largest k_m(x, x) over kernels and inputs, kappa.
-    target_bound : float
-        Largest absolute target M.
-    delta : float, default=0.05
-        Probability that the bound fails, in (0, 1).
-
-    Returns
-    -------
-    excess_risk : float
-        In units of the squared target.
-
-    Raises
-    ------
-    ValueError
-        If a count is below one, a size negative or not finite, or delta outside (0, 1).
-
-    References
-    ----------
-    .. [1] Sindhwani, Lozano (2011). Non-parametric group orthogonal matching pursuit
-       for sparse learning with multiple kernels. NIPS 24, section 4.1.
-
-    Examples
-    --------
-    The bound halves with four times the samples:
-
-    >>> sizes = dict(squared_norm=1.0, largest_diagonal=1.0, target_bound=1.0)
-    >>> [round(rademacher_bound(n, 4, **sizes), 3) for n in (10_000, 40_000)]
-    [0.995, 0.498]
+    The bound (theorem 1 of Sindhwani and Lozano, 2011), in units of the squared target,
+    fails with probability `delta`. It is for functions of at most `n_kernels` kernels
+    whose squared norms sum to at most `squared_norm`; `largest_diagonal` bounds k(x,
+    x), and `target_bound` the absolute targets.
     """
     owner = "rademacher_bound"
     check_parameter(owner, "n_samples", n_samples, COUNT)
@@ -306,6 +187,10 @@ def rademacher_bound(
     check_parameter(owner, "largest_diagonal", largest_diagonal, NON_NEGATIVE)
     check_parameter(owner, "target_bound", target_bound, NON_NEGATIVE)
     check_parameter(owner, "delta", delta, Number(0.0, 1.0, above=True, below=True))
+    # Equation (6) of Sindhwani and Lozano (theorem 1), with s kernels, largest diagonal
+    # kappa, squared norm tau and target bound M, does not depend on the dictionary:
+    # 8 L sqrt(s kappa tau / n) + 4 L^2 sqrt(log(3 / delta) / (2 n)),
+    # L = M + sqrt(s kappa tau).
     squared_value_bound = n_kernels * largest_diagonal * squared_norm
     largest_error = target_bound + math.sqrt(squared_value_bound)
     confidence = math.sqrt(math.log(3.0 / delta) / (2.0 * n_samples))

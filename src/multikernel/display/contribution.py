@@ -40,28 +40,16 @@ class ContributionDisplay(Display):
         Samples, drawn as ticks below a line and as dots on lines and heat maps.
     band : pair of array-like of shape (n_points,), default=None
         Lower and upper bound of a band around a line.
-    title : str, default=""
-        Title of the plot.
-    value_name : str, default="contribution to f, mean zero"
-        Axis label of `values`.
-    band_name : str, default="band"
-        Legend label of `band`.
+    title, value_name, band_name : str
+        Title of the plot, axis label of `values`, and legend label of `band`.
     categories : sequence of (sequence of str or None), default=None
         For each column, the names of its values 0, 1, ... if these are categories.
 
     Attributes
     ----------
-    ax_ : matplotlib Axes
-        Axes of the lines or the heat map.
-    figure_ : matplotlib Figure
-        Figure that contains the axes.
+    ax_, figure_ : matplotlib Axes and Figure
     artist_ : Line2D, list of Line2D, or QuadMesh
         The line, the lines, or the heat map.
-
-    Raises
-    ------
-    ValueError
-        If shapes do not match.
 
     Examples
     --------
@@ -114,11 +102,9 @@ class ContributionDisplay(Display):
         ax: Axes | None = None,
         **kwargs: Any,
     ) -> "ContributionDisplay":
-        """Plot the contribution of one kernel, or of several on the same columns.
+        """Plot the function of one or several kernels on the same one or two columns.
 
-        The columns' axes are in the units before a pipeline's scaling, if it can be
-        inverted. For `Interactions`, a pair of columns such as ``"age × dose"`` is the
-        pure interaction.
+        Axes have the units before a pipeline's scaling, if it can be inverted.
 
         Parameters
         ----------
@@ -128,27 +114,17 @@ class ContributionDisplay(Display):
             Data for the samples, the range, and the mean that is subtracted.
         kernel : int, str, or sequence of these
             Kernel index or name; several are summed. A column name, or two joined by ×,
-            x or ``*``, means all active kernels on these columns.
+            x or ``*``, means all active kernels on these columns; for `Interactions`,
+            two columns are the pure interaction. Kernels must be active.
         output : label, str or int, default=None
             The class, or the name or index of the target, if there are several.
-        bootstrap : Bootstrap, default=None
-            Refits of the same model, for the band; see
-            `multikernel.inspection.bootstrap`.
-        posterior : TermPosterior, default=None
-            Posterior for the band, instead of `bootstrap`; see
-            `multikernel.inspection.term_posterior`.
+        bootstrap, posterior : Bootstrap or TermPosterior, default=None
+            Result of `multikernel.inspection.bootstrap` for this model, or of
+            `multikernel.inspection.term_posterior`, for the band; not both.
         level : float, default=0.9
             Pointwise level of the band.
-        ax : matplotlib Axes, default=None
+        ax, **kwargs
             See `plot`.
-        **kwargs : dict
-            See `plot`.
-
-        Raises
-        ------
-        ValueError
-            If a kernel is unknown or inactive, the kernels have different or more than
-            two columns, or both bands are given.
         """
         if bootstrap is not None and posterior is not None:
             raise ValueError("Pass either bootstrap or posterior, not both.")
@@ -191,11 +167,6 @@ class ContributionDisplay(Display):
             Axes to draw on. Default: a new figure.
         **kwargs : dict
             Passed to ``ax.plot``, or to ``ax.pcolormesh`` for heat maps.
-
-        Raises
-        ------
-        ImportError
-            If matplotlib is not installed.
         """
         line_axis = int(np.argmin([axis.size for axis in self.grid]))
         is_map = len(self.grid) == 2 and self.grid[line_axis].size > MOST_LINES
@@ -247,7 +218,7 @@ class ContributionDisplay(Display):
         _style.clean_axes(ax, grid="y")
 
     def _draw_lines(self, ax: Axes, few: int, kwargs: dict[str, Any]) -> None:
-        """Draw a function of two columns as a line for each value of one column."""
+        """Draw a function as a line for each value of column `few` (0 or 1)."""
         x, levels = self.grid[1 - few], self.grid[few]
         lines = self.values.T if few else self.values
         names = self.categories[few] or [f"{level:.3g}" for level in levels]

@@ -23,7 +23,7 @@ _X_LABELS = {
 class ConvergenceDisplay(Display):
     """Plot of the duality gap and the number of active kernels during a fit.
 
-    For greedy methods, which have no gap, the objective is drawn instead.
+    Greedy methods have no gap; their objective is drawn instead.
 
     Parameters
     ----------
@@ -41,7 +41,6 @@ class ConvergenceDisplay(Display):
     ax_ : ndarray of shape (2,) or (1,) of matplotlib Axes
         Axes of the gap (or objective), and of the active kernels if drawn.
     figure_ : matplotlib Figure
-        Figure that contains the axes.
     line_ : list of Line2D
         Lines of the upper axes, one per problem.
 
@@ -81,11 +80,7 @@ class ConvergenceDisplay(Display):
         ----------
         estimator : estimator
             Fitted model with a ``history_``, or a pipeline or search that ends in one.
-        ax : matplotlib Axes or pair of them, default=None
-            See `plot`.
-        x : {"seconds", "iteration", "passes"}, default="seconds"
-            See `plot`.
-        **line_kwargs : dict
+        ax, x, **line_kwargs
             See `plot`.
         """
         model = final_estimator(estimator)
@@ -109,19 +104,11 @@ class ConvergenceDisplay(Display):
         ----------
         ax : matplotlib Axes or pair of them, default=None
             Axes for the gap and the active kernels, or for the gap only. Default: a new
-            figure with both. On the ``ax_`` of another display, lines get the next
-            colors.
+            figure with both. Pass the ``ax_`` of another display to compare fits.
         x : {"seconds", "iteration", "passes"}, default="seconds"
             Quantity on the horizontal axis.
         **line_kwargs : dict
             Passed to ``ax.plot`` for all lines; ``label`` appears in the legend.
-
-        Raises
-        ------
-        ImportError
-            If matplotlib is not installed.
-        ValueError
-            If `x` is invalid.
         """
         if x not in _X_LABELS:
             raise ValueError(f"x must be one of {tuple(_X_LABELS)}, got {x!r}.")

@@ -26,8 +26,7 @@ N_POINTS = {1: 200, 2: 60}
 
 
 MOST_LINES = len(_style.PALETTE)
-"""Maximum number of values of a column for which a function of two columns is drawn as
-lines."""
+"""Maximum number of values of a column that are drawn as lines, not as a heat map."""
 
 
 def titles_of(

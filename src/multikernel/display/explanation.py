@@ -21,7 +21,7 @@ from multikernel.inspection import TermPosterior, pipelines
 from multikernel.inspection.units import in_original_units
 
 MOST_VALUES = 2
-"""Kernels on more columns than this are labeled without the values of the columns."""
+"""Maximum number of columns of a kernel whose label includes the sample's values."""
 
 
 @dataclass(eq=False, repr=False)
@@ -36,29 +36,17 @@ class ExplanationDisplay(Display):
         Names of the kernels.
     base : float
         Mean value, to which the terms are added.
-    title : str, default=""
-        Title, such as the sample's name.
-    value_name : str, default="contribution to f, mean zero"
-        Axis label of `terms`.
+    title, value_name : str
+        Title, such as the sample's name, and axis label of `terms`.
     errors : array-like of shape (n_active,), default=None
         Half-widths of error bars.
     values : sequence of str, of length n_active, default=None
-        The sample's values in each kernel's columns, written beside the kernel's name;
-        empty strings are omitted.
+        The sample's values in each kernel's columns, written beside its name.
 
     Attributes
     ----------
-    ax_ : matplotlib Axes
-        Axes with the bars.
-    figure_ : matplotlib Figure
-        Figure that contains the axes.
+    ax_, figure_ : matplotlib Axes and Figure
     bars_ : BarContainer
-        The bars.
-
-    Raises
-    ------
-    ValueError
-        If the numbers of names, terms, errors and values differ.
 
     Examples
     --------
@@ -113,24 +101,11 @@ class ExplanationDisplay(Display):
         output : label or int, default=None
             The class, or the index of the target, if there are several.
         posterior : TermPosterior, default=None
-            Posterior for error bars; see `multikernel.inspection.term_posterior`.
+            Result of `multikernel.inspection.term_posterior`, for error bars.
         level : float, default=0.9
             Probability that a term is inside its error bar.
-        ax : matplotlib Axes, default=None
+        ax, max_kernels, **bar_kwargs
             See `plot`.
-        max_kernels : int, default=12
-            See `plot`.
-        **bar_kwargs : dict
-            See `plot`.
-
-        Raises
-        ------
-        ValueError
-            If the sample or the output does not exist.
-
-        See Also
-        --------
-        ContributionDisplay : Plots a function of one or two columns over all samples.
         """
         before, _ = pipelines.last_step(estimator)
         model = pipelines.final_estimator(estimator)
@@ -177,11 +152,6 @@ class ExplanationDisplay(Display):
             Maximum number of bars of single kernels; the other kernels share one bar.
         **bar_kwargs : dict
             Passed to ``ax.barh``.
-
-        Raises
-        ------
-        ImportError
-            If matplotlib is not installed.
         """
         order = np.argsort(-np.abs(self.terms), kind="stable")
         widths = self.terms[order[:max_kernels]].tolist()

@@ -22,26 +22,15 @@ class HeatMapDisplay(Display):
     ----------
     values : array-like of shape (n_rows, n_outputs)
         The values; shares may be negative.
-    row_names : sequence of str, of length n_rows
-        Names of the views or kernels.
-    output_names : sequence of str, of length n_outputs
-        Names of the classes, labels or targets.
+    row_names, output_names : sequence of str
+        Names of the views or kernels, and of the classes, labels or targets.
     value_name : str, default="share of the variance of f"
         Label of the color bar.
 
     Attributes
     ----------
-    ax_ : matplotlib Axes
-        Axes with the map.
-    figure_ : matplotlib Figure
-        Figure that contains the axes.
+    ax_, figure_ : matplotlib Axes and Figure
     map_ : QuadMesh
-        The map.
-
-    Raises
-    ------
-    ValueError
-        If the numbers of names and values differ.
 
     Examples
     --------
@@ -81,20 +70,10 @@ class HeatMapDisplay(Display):
         values : {"view_shares", "variance_shares", "kernel_weights"}, default=None
             Fitted attribute, without its underscore; for kernels only the active ones.
             Default: shares of views if the model has views, else of kernels.
-        ax : matplotlib Axes, default=None
+        ax, **mesh_kwargs
             See `plot`.
         max_rows : int, default=60
-            Maximum number of rows; rows with the largest sums of absolute values are
-            shown.
-        **mesh_kwargs : dict
-            See `plot`.
-
-        Raises
-        ------
-        ValueError
-            If `values` is invalid.
-        AttributeError
-            If `values` is "view_shares" and the model has no views.
+            Maximum number of rows, those with the largest sums of absolute values.
         """
         model = final_estimator(estimator)
         if values is None:
@@ -125,11 +104,6 @@ class HeatMapDisplay(Display):
             Axes to draw on. Default: a new figure of fitting size.
         **mesh_kwargs : dict
             Passed to ``ax.pcolormesh``.
-
-        Raises
-        ------
-        ImportError
-            If matplotlib is not installed.
         """
         n_rows, n_outputs = self.values.shape
         size = max(4.8, 3.6 + 0.45 * n_outputs), 1.8 + 0.27 * n_rows

@@ -16,9 +16,8 @@ from multikernel.inspection.pipelines import model_with
 class HullDisplay(Display):
     """Plot of the nodes that an HKL model selected, its hull.
 
-    The upper panel has bars of the largest norms. The lower panel is a table of the
-    number of nodes, by number of inputs and sum of levels. Cells are shaded by their
-    share of all squared norms.
+    The upper panel has bars of the largest norms. The lower panel counts the nodes by
+    number of inputs and sum of levels, shaded by their share of all squared norms.
 
     Parameters
     ----------
@@ -34,16 +33,10 @@ class HullDisplay(Display):
     ax_ : list of matplotlib Axes
         Upper and lower panel.
     figure_ : matplotlib Figure
-        Figure that contains the axes.
     bars_ : BarContainer
         The bars, strongest first.
     counts_ : ndarray of shape (n_interactions + 1, n_degrees + 1)
         Nodes of the hull by number of inputs (row) and sum of levels (column).
-
-    Raises
-    ------
-    ValueError
-        If the numbers of norms, names and degrees differ.
 
     Examples
     --------
@@ -76,17 +69,9 @@ class HullDisplay(Display):
         Parameters
         ----------
         estimator : estimator
-            A fitted `HKLClassifier` or `HKLRegressor`, or a pipeline or search that
-            ends in one.
-        ax : sequence of two matplotlib Axes, default=None
+            Fitted HKL model, or a pipeline or search that ends in one.
+        ax, max_nodes
             See `plot`.
-        max_nodes : int, default=12
-            See `plot`.
-
-        Raises
-        ------
-        TypeError
-            If the model has no hull.
         """
         kinds = "a fitted HKLClassifier or HKLRegressor"
         model = model_with("hull_", estimator, kinds)
@@ -104,11 +89,6 @@ class HullDisplay(Display):
             Axes to draw on. Default: a new figure.
         max_nodes : int, default=12
             Maximum number of bars.
-
-        Raises
-        ------
-        ImportError
-            If matplotlib is not installed.
         """
         order = np.argsort(-self.norms, kind="stable")[:max_nodes]
         order = order[self.norms[order] > 0.0]
@@ -133,7 +113,7 @@ class HullDisplay(Display):
         return self
 
     def _draw_kinds(self, ax: Axes) -> None:
-        """Draw a table of nodes by number of inputs and sum of levels."""
+        """Draw the table that counts nodes by number of inputs and sum of levels."""
         inputs = np.array([len(kind) for kind in self.degrees], dtype=np.intp)
         levels = np.array([sum(kind) for kind in self.degrees], dtype=np.intp)
         shape = (inputs.max(initial=0) + 1, levels.max(initial=0) + 1)

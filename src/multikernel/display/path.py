@@ -14,7 +14,7 @@ from multikernel.estimators import NamedPath
 from multikernel.inspection.pipelines import SearchScores
 
 BLOCK_NORM = "block norm ‖f_m‖: size of a kernel's function"
-"""Axis label of a path."""
+"""Axis label of a path of block norms."""
 
 
 @dataclass(eq=False, repr=False)
@@ -26,8 +26,7 @@ class RegularizationPathDisplay(Display):
     alphas : array-like of shape (n_alphas,)
         Regularization strengths, positive, in any order.
     values : array-like of shape (n_alphas, n_kernels), default=None
-        Block norms or kernel weights at each alpha; without them, only scores are
-        drawn.
+        Block norms or kernel weights at each alpha; None draws the scores only.
     kernel_names : sequence of str, of length n_kernels, default=()
         Names of the kernels.
     value_name : str, default="block norm ‖f_m‖: size of a kernel's function"
@@ -35,8 +34,7 @@ class RegularizationPathDisplay(Display):
     scores : array-like of shape (n_alphas, n_folds), default=None
         Cross-validated scores, drawn in a second panel as mean and standard error.
     best_alpha : float, default=None
-        Chosen alpha, drawn as a vertical line. If every target has its own alpha, this
-        is the smallest of them.
+        Chosen alpha, drawn as a vertical line; the smallest one if targets differ.
     score_name : str, default="cross-validated score"
         Axis label of `scores`.
 
@@ -49,14 +47,8 @@ class RegularizationPathDisplay(Display):
     score_ax_ : matplotlib Axes or None
         Axes of the scores.
     figure_ : matplotlib Figure
-        Figure that contains the axes.
     line_ : list of Line2D
         Lines of the labeled kernels, largest first.
-
-    Raises
-    ------
-    ValueError
-        If shapes do not match, or an alpha is not positive.
 
     Examples
     --------
@@ -135,18 +127,9 @@ class RegularizationPathDisplay(Display):
         estimator : estimator
             Fitted ``...CV`` model, or a pipeline or search that ends in one. With
             ``refit=False``, and for other searches over ``alpha`` or ``C``, only the
-            scores are drawn. For a path without scores, use `from_path`.
-        ax : matplotlib Axes or pair of them, default=None
+            scores are drawn.
+        ax, max_labels, **line_kwargs
             See `plot`.
-        max_labels : int, default=7
-            See `plot`.
-        **line_kwargs : dict
-            See `plot`.
-
-        Raises
-        ------
-        TypeError
-            If the estimator did not search over alpha or C.
         """
         scores = SearchScores.of(estimator, ("alpha", "C", "p"))
         model, columns = scores.model, scores.columns
@@ -190,15 +173,9 @@ class RegularizationPathDisplay(Display):
         ax : matplotlib Axes or pair of them, default=None
             Axes for the path, or for the path and the scores. Default: a new figure.
         max_labels : int, default=7
-            Number of kernels with color and name, those with the largest values. The
-            others are gray.
+            Number of kernels with color and name, those with the largest values.
         **line_kwargs : dict
             Passed to ``ax.plot`` for the labeled lines.
-
-        Raises
-        ------
-        ImportError
-            If matplotlib is not installed.
         """
         upper, lower = self._panels(ax, line_kwargs)
         self.score_ax_ = lower

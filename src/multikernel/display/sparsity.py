@@ -14,9 +14,7 @@ from multikernel.inspection.pipelines import SearchScores
 
 @dataclass(eq=False, repr=False)
 class SparsityPathDisplay(Display):
-    """Plot of the cross-validated score against the number of kernels.
-
-    There is one line for each regularization strength.
+    """Plot of the score against the number of kernels, a line for each alpha.
 
     Parameters
     ----------
@@ -36,10 +34,7 @@ class SparsityPathDisplay(Display):
 
     Attributes
     ----------
-    ax_ : matplotlib Axes
-        Axes of the lines.
-    figure_ : matplotlib Figure
-        Figure that contains the axes.
+    ax_, figure_ : matplotlib Axes and Figure
     line_ : Line2D
         Line of the chosen strength.
     band_ : matplotlib artist
@@ -48,11 +43,6 @@ class SparsityPathDisplay(Display):
         Lines of the other strengths, in order.
     point_ : Line2D or None
         Mark of the chosen number of kernels.
-
-    Raises
-    ------
-    ValueError
-        If shapes do not match, or a chosen value is not a candidate.
 
     Examples
     --------
@@ -102,18 +92,10 @@ class SparsityPathDisplay(Display):
         Parameters
         ----------
         estimator : estimator
-            Fitted `GroupOMPClassifierCV` or `GroupOMPRegressorCV`, another search over
-            ``alpha`` and ``max_kernels``, or a pipeline or search that ends in one.
-            Only ``cv_results_`` is used.
-        ax : matplotlib Axes, default=None
+            Fitted ``GroupOMP...CV`` model or another search over ``alpha`` and
+            ``max_kernels``, or a pipeline or search that ends in one.
+        ax, **line_kwargs
             See `plot`.
-        **line_kwargs : dict
-            See `plot`.
-
-        Raises
-        ------
-        TypeError
-            If the estimator did not search over the number of kernels.
         """
         scores = SearchScores.of(estimator, ("alpha", "max_kernels"))
         if len(scores.columns) < 2:
@@ -145,11 +127,6 @@ class SparsityPathDisplay(Display):
             Axes to draw on. Default: a new figure.
         **line_kwargs : dict
             Passed to ``ax.plot`` for the line of the chosen strength.
-
-        Raises
-        ------
-        ImportError
-            If matplotlib is not installed.
         """
         (panel,) = self._new_axes(ax, "plot", line_kwargs, figsize=(6.8, 4.2))
         best = 0

@@ -24,12 +24,8 @@ class StabilityDisplay(Display):
 
     Attributes
     ----------
-    ax_ : matplotlib Axes
-        Axes with the bars.
-    figure_ : matplotlib Figure
-        Figure that contains the axes.
+    ax_, figure_ : matplotlib Axes and Figure
     bars_ : BarContainer
-        The bars.
 
     Examples
     --------
@@ -38,8 +34,7 @@ class StabilityDisplay(Display):
     >>> from multikernel.inspection import Stability
     >>> chosen = np.array([[True, False], [True, True]])
     >>> found = Stability(("age", "height"), chosen, np.array([0]), threshold=0.75)
-    >>> display = StabilityDisplay(found).plot()
-    >>> [float(bar.get_width()) for bar in display.bars_]
+    >>> [float(bar.get_width()) for bar in StabilityDisplay(found).plot().bars_]
     [1.0, 0.5]
     """
 
@@ -62,14 +57,10 @@ class StabilityDisplay(Display):
 
         Parameters
         ----------
-        estimator, X, y, n_resamples
+        estimator, X, y, n_resamples, **parameters
             Passed to `multikernel.inspection.stability_selection`.
-        ax : matplotlib Axes, default=None
+        ax, max_kernels
             See `plot`.
-        max_kernels : int, default=20
-            See `plot`.
-        **parameters : dict
-            Passed to `multikernel.inspection.stability_selection`.
         """
         selection = stability_selection(estimator, X, y, n_resamples, **parameters)
         return cls(selection).plot(ax, max_kernels=max_kernels)
@@ -79,8 +70,7 @@ class StabilityDisplay(Display):
     ) -> "StabilityDisplay":
         """Plot the bars, the most frequent on top, and gray below the threshold.
 
-        All bars are gray if the bound proves nothing (`Stability.proves`), which the
-        headline states.
+        All bars are gray if the bound proves nothing (`Stability.proves`).
 
         Parameters
         ----------
@@ -90,11 +80,6 @@ class StabilityDisplay(Display):
             Maximum number of bars. Kernels that were never selected have none.
         **bar_kwargs : dict
             Passed to ``ax.barh``.
-
-        Raises
-        ------
-        ImportError
-            If matplotlib is not installed.
         """
         stability = self.stability
         frequencies = stability.frequencies

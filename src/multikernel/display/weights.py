@@ -51,24 +51,15 @@ class KernelWeightsDisplay(Display):
 
     Attributes
     ----------
-    ax_ : matplotlib Axes
-        Axes with the bars.
-    figure_ : matplotlib Figure
-        Figure that contains the axes.
+    ax_, figure_ : matplotlib Axes and Figure
     bars_ : list of BarContainer
         One container per group.
-
-    Raises
-    ------
-    ValueError
-        If the numbers of weights, names and groups differ.
 
     Examples
     --------
     >>> from multikernel.display import KernelWeightsDisplay
     >>> display = KernelWeightsDisplay([0.7, 0.0, 0.3], ["age", "height", "weight"])
-    >>> bars = display.plot().bars_[0]
-    >>> [float(bar.get_width()) for bar in bars]
+    >>> [float(bar.get_width()) for bar in display.plot().bars_[0]]
     [0.7, 0.3]
     """
 
@@ -109,20 +100,15 @@ class KernelWeightsDisplay(Display):
         ----------
         estimator : estimator
             Fitted model, or a pipeline or search that ends in one.
-        ax : matplotlib Axes, default=None
-            See `plot`.
-        max_kernels : int, default=None
+        ax, max_kernels, **bar_kwargs
             See `plot`.
         values : {"kernel_weights", "variance_shares", "view_shares"}, default=None
             Values of the bars; "view_shares" has one bar per view. Default: weights, or
             shares if all active kernels have equal weights.
         bootstrap : Bootstrap, default=None
-            Refits of the same model, for error bars; see
-            `multikernel.inspection.bootstrap`.
+            Result of `multikernel.inspection.bootstrap` for this model, for error bars.
         level : float, default=0.9
             Share of these fits inside the error bars.
-        **bar_kwargs : dict
-            See `plot`.
         """
         model = final_estimator(estimator)
         weights = np.atleast_2d(model.kernel_weights_)
@@ -165,15 +151,9 @@ class KernelWeightsDisplay(Display):
             Axes to draw on. Default: a new figure of fitting height.
         max_kernels : int, default=None
             Maximum number of bars in a group. Default: 20 in total, at least 3 per
-            group, or all if `zeros` is True. Kernels of weight zero have no bar unless
-            `zeros` is True.
+            group; all, also those of weight zero, if `zeros` is True.
         **bar_kwargs : dict
             Passed to ``ax.barh``.
-
-        Raises
-        ------
-        ImportError
-            If matplotlib is not installed.
         """
         group_names = self.group_names or ()
         n_groups = len(group_names)
@@ -257,10 +237,7 @@ class VarianceSplitDisplay(Display):
 
     Attributes
     ----------
-    ax_ : matplotlib Axes
-        Axes with the bars.
-    figure_ : matplotlib Figure
-        Figure that contains the axes.
+    ax_, figure_ : matplotlib Axes and Figure
     bars_ : list of BarContainer
         One container per target.
 
@@ -271,8 +248,8 @@ class VarianceSplitDisplay(Display):
     >>> from multikernel.inspection import VarianceSplit
     >>> drawn = np.array([[0.5, 0.1], [0.7, 0.3]])
     >>> split = VarianceSplit(("genes", "clinic"), drawn.mean(axis=0), 0.8, drawn)
-    >>> display = VarianceSplitDisplay(split).plot()
-    >>> [round(float(bar.get_width()), 2) for bar in display.bars_[0]]
+    >>> bars = VarianceSplitDisplay(split).plot().bars_[0]
+    >>> [round(float(bar.get_width()), 2) for bar in bars]
     [0.6, 0.2]
     """
 
@@ -297,18 +274,10 @@ class VarianceSplitDisplay(Display):
 
         Parameters
         ----------
-        estimator, X, y, by
+        estimator, X, y, by, **parameters
             Passed to `multikernel.inspection.variance_split`.
-        ax : matplotlib Axes, default=None
+        ax, level, max_terms, max_targets
             See `plot`.
-        level : float, default=0.9
-            See `plot`.
-        max_terms : int, default=None
-            See `plot`.
-        max_targets : int, default=6
-            See `plot`.
-        **parameters : dict
-            Passed to `multikernel.inspection.variance_split`.
         """
         split = variance_split(estimator, X, y, by, **parameters)
         limits: dict[str, Any] = {"max_terms": max_terms, "max_targets": max_targets}
@@ -332,18 +301,11 @@ class VarianceSplitDisplay(Display):
         level : float, default=0.9
             Share of the resamples inside the error bars.
         max_terms : int, default=None
-            Maximum number of bars in a group. Default: 20 in total, at least 3 per
-            group.
+            Maximum number of bars per group. Default: 20 in total, at least 3 each.
         max_targets : int, default=6
-            Maximum number of targets with separate groups; if there are more targets,
-            only their mean is shown.
+            Maximum number of targets; if there are more, only their mean is shown.
         **bar_kwargs : dict
             Passed to ``ax.barh``.
-
-        Raises
-        ------
-        ImportError
-            If matplotlib is not installed.
         """
         check_parameter(type(self).__name__, "max_targets", max_targets, COUNT)
         self._check_keywords("barh", bar_kwargs)

@@ -47,9 +47,9 @@ from multikernel.kernels.terms import MANY
 from multikernel.linalg import EPS
 from multikernel.losses.base import is_shift_equivariant, is_smooth
 
+# Columns whose mean is 1e6 standard deviations leave about 1e-10.
 ROUNDING = 1e-9
-"""Largest norm of residuals, relative to that without covariates, taken for rounding:
-columns whose mean is 1e6 standard deviations leave about 1e-10."""
+"""Largest norm of residuals, relative to that of no covariates, due to rounding."""
 
 
 def kernel_tests(
@@ -67,11 +67,10 @@ def kernel_tests(
 ) -> KernelTests:
     r"""Test every kernel for association with the targets.
 
-    The null hypothesis of kernel m is that targets depend on the covariates only. Let
-    :math:`\rho_0` be minus the gradient of the loss at the null model; for the squared
-    loss, these are its residuals. The statistic of kernel m is :math:`Q_m = \rho_0^\top
-    K_m \rho_0`. For the squared and the logistic loss, it is the statistic of SKAT
-    [1]_. All permutations share one pass over the matrices.
+    The null hypothesis of a kernel K is that targets depend on the covariates only. The
+    statistic is :math:`Q = \rho^\top K \rho`, where :math:`\rho` is minus the gradient
+    of the loss at the null model: the residuals for the squared loss. For the squared
+    and the logistic loss, it is the statistic of SKAT [1]_.
 
     Parameters
     ----------
@@ -80,10 +79,8 @@ def kernel_tests(
         defines kernels, loss and normalization; or a value of the ``kernels``
         parameter, with the squared loss or, for text and up to 20 different whole
         numbers, the logistic loss.
-    X : array-like or data frame of shape (n_samples, n_features)
-        Data, as in ``fit``.
-    y : array-like of shape (n_samples,) or (n_samples, n_outputs)
-        Targets.
+    X, y : array-like
+        Data and targets, as in ``fit``.
     covariates : array-like or data frame, default=None
         Variables of the null model, (n_samples, n_covariates): numbers, or categories
         in a pandas data frame. Unpenalized columns of the model are also covariates.
@@ -94,10 +91,9 @@ def kernel_tests(
     groups : array-like of shape (n_samples,), default=None
         A label for each sample, such as its batch or its patient.
     permute : {"within", "groups"}, default="within"
-        "within" permutes samples within each group, for example within batches.
-        "groups" permutes whole groups of equal size, for example patients with several
-        dependent rows, and keeps the order of their rows. Without `groups`, "within"
-        permutes all samples, and "groups" raises an error.
+        "within" permutes samples within each group, such as a batch; without `groups`,
+        all samples. "groups" permutes whole groups of equal size, such as patients with
+        several dependent rows; a group of unique size stays in place.
     analytic : bool, default=True
         Whether to compute analytic p-values as well. They require one output, no
         groups, and the eigenvalues of every kernel.
@@ -111,60 +107,45 @@ def kernel_tests(
     Raises
     ------
     ValueError
-        If data or parameters are invalid, y is constant or explained exactly by the
-        covariates, the loss is piecewise linear, or ``permute="groups"`` finds no two
-        groups of equal size.
+        If `y` is constant or explained exactly by the covariates, the loss is piecewise
+        linear, or ``permute="groups"`` finds no two groups of equal size.
 
     Warns
     -----
     UserWarning
-        If no permutation within groups changes the statistic of a kernel; its p-values
-        are then 1.
+        If no permutation within groups changes the statistic of a kernel.
 
     Notes
     -----
-    P-values count the permutations whose statistic is at least as large as that of the
-    data, up to rounding. A kernel whose statistic is the same in all permutations, such
-    as a kernel on a constant column, has p-values of 1.
-
-    With ``permute="within"``, the null hypothesis is that residuals are exchangeable
-    within every group. With ``permute="groups"``, it is that whole groups of equal size
-    are exchangeable; a group of unique size stays in place.
-
     The residuals of the null model are permuted (Freedman and Lane). P-values by
-    permutation are exact without covariates, and approximate with covariates.
+    permutation are exact without covariates, and approximate with covariates. A kernel
+    whose statistic never changes, such as that of a constant column, has p-values of 1.
 
-    For analytic p-values, let V be the diagonal matrix of the second derivatives of the
-    loss at the null model (of their mean, if they depend on the targets), and
-    :math:`e = V^{-1/2} \rho_0` the scaled residuals. The :math:`\lambda_j` are the
-    eigenvalues of :math:`V^{1/2} K_m V^{1/2}` on the orthogonal complement of the
-    constant and the covariates, multiplied by :math:`V^{1/2}`. For the squared loss
-    with normal noise, :math:`\Pr(\sum_j (\lambda_j - Q_m / \|e\|^2) \chi^2_{1,j} > 0)`
-    is exact. For classes and counts, :math:`\Pr(\sum_j \lambda_j \chi^2_{1,j} > Q_m)`
-    is asymptotic. Other losses use the formula of the squared loss. If ``storage``
-    chooses factors, statistics are those of the factors.
+    For analytic p-values, V is the diagonal matrix of the second derivatives of the
+    loss at the null model, and :math:`\lambda_j` are the eigenvalues of :math:`V^{1/2}
+    K V^{1/2}` on the orthogonal complement of the constant and the covariates, times
+    :math:`V^{1/2}`. With :math:`e = V^{-1/2} \rho`, :math:`\Pr(\sum_j (\lambda_j - Q /
+    \|e\|^2) \chi^2_{1,j} > 0)` is exact for the squared loss with normal noise; other
+    losses use it too. For classes and counts, :math:`\Pr(\sum_j \lambda_j \chi^2_{1,j}
+    > Q)` is asymptotic.
 
-    Above one million kernels, statistics are not standardized, and each permutation is
-    one pass that stores its largest statistic; ``n_permutations=19`` is enough for a
-    level of 0.05. Only kernels that reach the smallest of these maxima are listed, at
-    most 1000. Kernels that are not listed have a family-wise p-value of 1 (or at least
-    the largest listed one, if 1000 are listed), and p = 1 in q-values. Tests of views
-    are not available.
+    Above one million kernels, statistics are not standardized, and each permutation
+    stores only its largest statistic; ``n_permutations=19`` is enough for a level of
+    0.05. At most 1000 kernels are listed, those above the smallest of these maxima; in
+    q-values the others have p = 1. Tests of views are not available.
 
     References
     ----------
-    .. [1] Wu, Lee, Cai, Li, Boehnke, Lin (2011). Rare-variant association testing for
-       sequencing data with the sequence kernel association test. American Journal of
-       Human Genetics 89. doi:10.1016/j.ajhg.2011.05.029
+    .. [1] Wu et al. (2011). Rare-variant association testing for sequencing data with
+       the sequence kernel association test. doi:10.1016/j.ajhg.2011.05.029
 
     Examples
     --------
     >>> import numpy as np
     >>> from multikernel.inspection import kernel_tests
     >>> from multikernel.kernels import GaussianKernel, per_column
-    >>> random = np.random.default_rng(0)
-    >>> X = random.normal(size=(100, 5))
-    >>> y = np.sin(2 * X[:, 3]) + 0.5 * random.normal(size=100)
+    >>> X, noise = np.random.default_rng(0).normal(size=(2, 100, 5))
+    >>> y = np.sin(2 * X[:, 3]) + 0.5 * noise[:, 0]
     >>> tests = kernel_tests(per_column(GaussianKernel(1.0), 5), X, y, random_state=0)
     >>> np.flatnonzero(tests.family_wise_p <= 0.05)
     array([3])
@@ -269,7 +250,7 @@ def _matrices(estimator: BaseMKL, X: Any, y: Any, offset: Any) -> Training:
 def _null_model(
     training: Training, estimator: Any, covariates: Any
 ) -> scores.NullModel:
-    """Return the model with the covariates only, for every output."""
+    """Return the model without kernels, on the covariates only, for every output."""
     if getattr(estimator, "loss", None) is None:
         raise ValueError(
             f"{OWNER} does not support {type(estimator).__name__}: pass a classifier "

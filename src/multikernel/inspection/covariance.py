@@ -65,7 +65,7 @@ def degrees_of_freedom(L: Array, basis: Array, weights: Array) -> float:
 def fitted_weights(
     model: AdditiveModel, X: Array, terms: Array, dual: Array
 ) -> tuple[Array, Array]:
-    """Return least-squares theta_m that fit terms by theta_m K_m `dual`, and errors."""
+    """Return theta_m such that theta_m K_m `dual` fits term m best, and the errors."""
     errors, size = np.zeros(model.n_active), max(float(np.linalg.norm(terms)), EPS)
     theta = np.zeros(terms.shape[1:])
     for position in range(model.n_active):

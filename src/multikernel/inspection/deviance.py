@@ -16,9 +16,9 @@ from multikernel.losses.base import is_smooth
 
 OWNER = "deviance_split"
 
+# Twice as many nodes change shares by 1e-9.
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(32)
-"""Gauss-Legendre rule on the line from the constant to the model; twice as many nodes
-change shares by 1e-9."""
+"""Gauss-Legendre rule on the line from the constant to the model."""
 
 
 def deviance_split(
@@ -41,10 +41,9 @@ def deviance_split(
     .. math:: -\frac{\sum_i w_i \int_0^1 \ell'(y_i, f_{t,i}) \, dt \; f_{m,i}}
         {\sum_i w_i \ell(y_i, c)},
 
-    where terms have mean zero (the split of Aumann and Shapley [1]_). An offset is
-    added to c and f. For the squared loss, this is `variance_split`. The shares sum to
-    D² without the contribution of the mean prediction. D² is one minus the loss of the
-    model divided by the loss of the constant.
+    where terms have mean zero (the split of Aumann and Shapley [1]_). For the squared
+    loss, this is `variance_split`. The shares sum to D², one minus the loss of the
+    model divided by the loss of the constant, without the part of the mean prediction.
 
     Parameters
     ----------
@@ -59,14 +58,9 @@ def deviance_split(
     by : {"kernel", "view", "column"}, default="kernel"
         Unit of a share, as in `variance_split`.
     n_resamples : int, default=1000
-        Number of resamples of the samples, for intervals. All resamples use the
-        constant of all samples.
-    sample_weight : array-like of shape (n_samples,), default=None
-        Weights of the samples.
-    groups : array-like of shape (n_samples,), default=None
-        A label for each sample, such as its patient; whole groups are resampled.
-    offset : array-like of shape (n_samples,) or (n_samples, n_outputs), default=None
-        Known parts of the decision values, as in ``predict``.
+        Number of resamples, for intervals; all use the constant of all samples.
+    sample_weight, groups, offset : array-like, default=None
+        As in `variance_split`.
     random_state : int, RandomState or None, default=None
         Seed of the resamples.
 
@@ -77,29 +71,21 @@ def deviance_split(
 
     Raises
     ------
-    TypeError
-        If the estimator is not a multiple kernel model.
     ValueError
-        If data or parameters are invalid, the loss is piecewise linear, all targets are
-        equal, or a class of the model is not in `y`.
-
-    See Also
-    --------
-    variance_split : The same split of R².
+        If the loss is piecewise linear, all targets are equal, or a class of the model
+        is not in `y`.
 
     References
     ----------
-    .. [1] Aumann, Shapley (1974). Values of Non-Atomic Games. Princeton University
-       Press.
+    .. [1] Aumann, Shapley (1974). Values of Non-Atomic Games. Princeton.
 
     Examples
     --------
     >>> import numpy as np
     >>> from multikernel import SpicyMKLClassifier
     >>> from multikernel.inspection import deviance_split
-    >>> random = np.random.default_rng(0)
-    >>> X = random.normal(size=(300, 2))
-    >>> y = X[:, 0] + 0.5 * random.normal(size=300) > 0
+    >>> X, noise = np.random.default_rng(0).normal(size=(2, 300, 2))
+    >>> y = X[:, 0] + 0.5 * noise[:, 0] > 0
     >>> model = SpicyMKLClassifier({"signal": 0, "noise": 1}).fit(X[:150], y[:150])
     >>> split = deviance_split(model, X[150:], y[150:], by="view", random_state=0)
     >>> bool(split.shares[0] > 0.4), bool(abs(split.shares[1]) < 0.05)

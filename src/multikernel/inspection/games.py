@@ -35,9 +35,9 @@ from multikernel.kernels.products import CenteredKernel, factors_of
 from multikernel.linalg.tables import equal_shares, row_chunks
 from multikernel.linalg.threads import compiled
 
+# 50 rows with 50 background and 100 training samples then take a second.
 MOST_COLUMNS = 10
-"""Maximum number of columns of a kernel for which all coalitions are evaluated. Then 50
-rows with 50 background and 100 training samples take a second."""
+"""Maximum number of columns of a kernel for which all coalitions are evaluated."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,7 +70,7 @@ Factor = Kernel | ChosenFeatures
 
 @dataclass(frozen=True, eq=False)
 class Games:
-    """Computation of the Shapley values of a model's terms, with columns as players."""
+    """Shapley values of a model's terms; the players are the columns of the data."""
 
     model: AdditiveModel
     table: Array  # samples to explain
@@ -80,7 +80,7 @@ class Games:
 
     @cached_property
     def _shared(self) -> frozenset[int]:
-        """Ids of the factors of products, which several products may share."""
+        """``id`` of each factor of a product kernel; several products may share it."""
         grams = self.model.grams
         if not isinstance(grams, KernelGrams):
             return frozenset()
@@ -125,7 +125,7 @@ class Games:
         self._add_coalitions(position, players, values)
 
     def _refuse_parts_of_views(self, kernel: Kernel) -> None:
-        """Raise if a coalition would contain only a part of a missing view."""
+        """Raise for missing values in a view, part of which a coalition could have."""
         for factor in _factor_kernels(kernel):
             if isinstance(getattr(factor, "kernel", None), OptionalKernel):
                 in_view = np.isin(self.players, list(self._columns_of(factor)))
@@ -138,13 +138,13 @@ class Games:
                     )
 
     def _columns_of(self, kernel: Kernel) -> set[int]:
-        """Return the data columns of a kernel that is not a product."""
+        """Return the players (data columns) of a kernel that is not a product."""
         columns = kernel.columns if isinstance(kernel, ColumnKernel) else slice(None)
         indices = resolve_indices(columns, Features(len(self.players)))
         return set(self.players[list(indices)].tolist())
 
     def _factors_by_player(self, kernel: Kernel) -> dict[int, list[Factor]] | None:
-        """Return the factors of each player; None if a factor has several players."""
+        """Return a kernel's factors by player; None if a factor has several players."""
         by_player: dict[int, list[Factor]] = {}
         factors = _factor_kernels(kernel)
         values: Sequence[Factor] = factors
@@ -202,7 +202,10 @@ class Games:
     def _add_product(
         self, term: Expansion, factors: dict[int, list[Factor]], values: Array
     ) -> None:
-        """Add the Shapley values of a product of factors of three or more players."""
+        """Add the Shapley values of a product of three or more players' factors."""
+        # Owen (1972). Multilinear extensions of games. Management Science 18, 64-79,
+        # eq. 3: a product of factors p_i (sample) and q_i (background) has the value
+        # (p_i - q_i) int_0^1 prod_{j != i} (u p_j + (1 - u) q_j) du, exact here.
         nodes, shares = leggauss((len(factors) + 1) // 2)
         quadrature = 0.5 * (nodes + 1.0), 0.5 * shares
         present, absent = zip(
@@ -239,7 +242,7 @@ class Games:
     def _factors(
         self, term: Expansion, kernels: Sequence[Factor]
     ) -> tuple[Array, Array]:
-        """Return a player's factor at all points, for the samples and background."""
+        """Return the product of a player's factors, for samples and for background."""
         present, absent = (
             np.prod([self._factor(rows, term, kernel) for kernel in kernels], axis=0)
             for rows in (self.table, self.background)
@@ -247,7 +250,7 @@ class Games:
         return present, absent
 
     def _factor(self, rows: Array, term: Expansion, kernel: Factor) -> Array:
-        """Return one factor at all points; factors shared by terms are cached."""
+        """Return a factor between rows and the term's points; cache shared factors."""
         key = id(rows), id(kernel)
         shared = id(kernel) in self._shared
         if shared and key in self._cache:

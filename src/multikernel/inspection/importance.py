@@ -34,9 +34,8 @@ def group_permutation_importance(
 ) -> Bunch:
     """Return the decrease of the score when groups of columns are shuffled.
 
-    All columns of a group are shuffled by the same permutation.
-    `sklearn.inspection.permutation_importance` shuffles single columns, which
-    underestimates redundant columns of a view.
+    All columns of a group are shuffled together. Shuffling single columns, as
+    scikit-learn's function does, underestimates redundant columns.
 
     Parameters
     ----------
@@ -60,10 +59,9 @@ def group_permutation_importance(
         Weights of the score.
     sample_groups : array-like of shape (n_samples,), default=None
         A label for each sample, such as its patient. Whole groups are permuted: the
-        rows of a group get the columns of another group's rows in order, repeated if
-        the group is longer.
+        rows of a group get the columns of another group's rows, in order and repeated.
     offset : array-like of shape (n_samples,) or (n_samples, n_outputs), default=None
-        Known parts of the decision values, for the estimator's own score.
+        Known parts of the decision values; requires ``scoring=None``.
     random_state : int, RandomState or None, default=None
         Seed of the permutations.
 
@@ -73,24 +71,15 @@ def group_permutation_importance(
         ``importances`` of shape (n_groups, n_repeats), ``importances_mean`` and
         ``importances_std`` of shape (n_groups,), and ``group_names``, a list.
 
-    Raises
-    ------
-    ValueError
-        If a group is empty, a column is unknown, there is no group, or `offset` is
-        combined with `scoring`.
-
     Examples
     --------
+    >>> from multikernel import SpicyMKLRegressor
     >>> from multikernel.datasets import make_additive_regression
-    >>> from multikernel.estimators import SpicyMKLRegressor
     >>> from multikernel.inspection import group_permutation_importance
-    >>> from multikernel.kernels import GaussianKernel, ParameterGrid
     >>> X, y = make_additive_regression(80, random_state=0)
-    >>> kernels = ParameterGrid([GaussianKernel(0.5)], range(10))
-    >>> model = SpicyMKLRegressor(kernels, alpha=0.1).fit(X, y)
-    >>> result = group_permutation_importance(
-    ...     model, X, y, {"signal": [0, 1, 2], "noise": [3, 4, 5, 6]}, random_state=0
-    ... )
+    >>> model = SpicyMKLRegressor(alpha=0.1).fit(X, y)
+    >>> groups = {"signal": [0, 1, 2], "noise": [3, 4, 5, 6]}
+    >>> result = group_permutation_importance(model, X, y, groups, random_state=0)
     >>> bool(result.importances_mean[0] > 10 * abs(result.importances_mean[1]))
     True
     """

@@ -22,28 +22,9 @@ from multikernel.inspection.resampling import (
 class Bootstrap:
     """Fits of one model on samples drawn with replacement.
 
-    Parameters
-    ----------
-    kernel_names : tuple of str
-        Names of all kernels.
-    variance_shares : ndarray of shape (n_resamples, [n_outputs, ]n_kernels)
-        Variance shares of the kernels in every fit, on its own samples.
-    kernel_weights : ndarray of shape (n_resamples, [n_outputs, ]n_kernels)
-        Kernel weights of every fit.
-    active_kernels : tuple of ndarray
-        Active kernels of every fit.
-    models : tuple of AdditiveModel
-        Model of every fit.
-    kernel_views : tuple of str or None, default=None
-        View of every kernel, if there are views.
-    output_names : tuple of str, default=()
-        Names of the outputs, if there are several.
-
-    See Also
-    --------
-    bootstrap : Function that returns this object.
-    multikernel.display.KernelWeightsDisplay : Plots its intervals.
-    multikernel.display.ContributionDisplay : Plots its bands.
+    `bootstrap` returns this object. `variance_shares` (of each fit's own samples) and
+    `kernel_weights` have shape (n_resamples, n_kernels), or (n_resamples, n_outputs,
+    n_kernels) for several outputs; other fields have one entry per fit or kernel.
     """
 
     kernel_names: tuple[str, ...]
@@ -102,27 +83,12 @@ class Bootstrap:
     def interval(
         self, what: str = "variance_shares", level: float = 0.9
     ) -> tuple[Array, Array]:
-        r"""Return percentile intervals of the values of each kernel or view.
+        """Return percentile intervals of the values of each kernel or view.
 
-        The intervals measure sampling variation. They do not correct for the shrinkage
-        that a penalty causes.
-
-        Parameters
-        ----------
-        what : str, default="variance_shares"
-            "variance_shares", "kernel_weights", or "view_shares", which are sums of
-            shares over each view, in the order of `view_names`.
-        level : float, default=0.9
-            Share of the fits inside the interval.
-
-        Returns
-        -------
-        low, high : ndarray of shape ([n_outputs, ]n_kernels) or ([n_outputs, ]n_views)
-
-        Raises
-        ------
-        ValueError
-            If `what` or `level` is invalid, or the model has no views.
+        `what` is ``"variance_shares"``, ``"kernel_weights"`` or ``"view_shares"``, the
+        sum of the shares of each view in `view_names`. `level` is the share of the fits
+        inside an interval. Intervals measure sampling variation; they do not correct
+        for the shrinkage that a penalty causes.
         """
         names = OneOf(("variance_shares", "kernel_weights", "view_shares"))
         check_parameter(type(self).__name__, "what", what, names)
@@ -133,23 +99,12 @@ class Bootstrap:
     def band(
         self, X: Rows, kernels: Any, level: float = 0.9, center: Rows | None = None
     ) -> tuple[Array, Array]:
-        """Return pointwise percentile intervals of a function.
+        """Return pointwise percentile intervals of the sum of some kernels' terms.
 
-        Parameters
-        ----------
-        X : ndarray or data frame of numbers, shape (n_samples, n_features)
-            Points, after the transformers of a pipeline.
-        kernels : sequence of int
-            Kernels whose terms sum to the function; terms that a fit does not use are
-            zero.
-        level : float, default=0.9
-            Share of the fits inside the interval, at each point.
-        center : ndarray of shape (n_others, n_features), default=None
-            Samples over which every fit's function is centered.
-
-        Returns
-        -------
-        low, high : ndarray of shape (n_samples, n_outputs)
+        `X` is numeric, as transformed by the earlier steps of a pipeline. Terms of
+        kernels that a fit does not use are zero. `level` is the share of the fits
+        inside each point's interval. If `center` is given, each fit's sum has mean zero
+        over these samples. Both bounds have shape (n_samples, n_outputs).
         """
         X, center = _as_rows(X), None if center is None else _as_rows(center)
         values = [
@@ -206,32 +161,19 @@ def bootstrap(
     Parameters
     ----------
     estimator : estimator
-        A multiple kernel model with fixed parameters, or a pipeline that ends in one,
-        whose transformers are fitted to all samples. It is not changed.
-    X : array-like or data frame of shape (n_samples, n_features)
+        A multiple kernel model with fixed parameters and a fixed list of kernels, or a
+        pipeline that ends in one; transformers are fitted to all samples. Not changed.
+    X, y : array-like
         Training data, as in ``fit``.
-    y : array-like of shape (n_samples,)
-        Targets.
     n_resamples : int, default=100
         Number of fits, at least 2.
-    sample_weight : array-like of shape (n_samples,), default=None
-        Weights, as in ``fit``.
-    groups : array-like of shape (n_samples,), default=None
-        A label for each sample, such as its patient; whole groups are drawn. Resamples
-        without some class are drawn again.
-    offset : array-like of shape (n_samples,) or (n_samples, n_outputs), default=None
-        Known parts of the decision values, as in ``fit``.
+    sample_weight, groups, offset : array-like, default=None
+        Weights and offsets, as in ``fit``, and labels of groups, such as patients, that
+        are drawn as a whole. Draws without some class are repeated.
     n_jobs : int, default=None
         Number of parallel fits, on threads that share the kernels; -1 uses all cores.
     random_state : int, RandomState or None, default=None
         Seed of the resamples.
-
-    Raises
-    ------
-    TypeError
-        If the estimator is not a multiple kernel model with a fixed list of kernels.
-    ValueError
-        If a parameter or the data are invalid.
 
     Warns
     -----
@@ -240,19 +182,14 @@ def bootstrap(
 
     Examples
     --------
+    >>> from multikernel import SpicyMKLRegressor
     >>> from multikernel.datasets import make_additive_regression
-    >>> from multikernel.estimators import SpicyMKLRegressor
     >>> from multikernel.inspection import bootstrap
-    >>> from multikernel.kernels import GaussianKernel, ParameterGrid
     >>> X, y = make_additive_regression(80, random_state=0)
-    >>> kernels = ParameterGrid([GaussianKernel(0.5)], range(10))
-    >>> fits = bootstrap(SpicyMKLRegressor(kernels, 0.2), X, y, 10, random_state=0)
-    >>> low, high = fits.interval("variance_shares", level=0.8)
+    >>> model = SpicyMKLRegressor({"first": [0, 1, 2], "others": slice(3, 10)})
+    >>> low, high = bootstrap(model, X, y, 5).interval("view_shares", level=0.8)
     >>> low.shape, bool((low <= high).all())
-    ((10,), True)
-    >>> by_view = {"first": [0, 1, 2], "others": slice(3, 10)}
-    >>> bootstrap(SpicyMKLRegressor(by_view), X, y, 5).interval("view_shares")[0].shape
-    (2,)
+    ((2,), True)
     """
     owner = "bootstrap"
     check_parameter(owner, "n_resamples", n_resamples, Number(2, integer=True))

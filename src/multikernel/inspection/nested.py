@@ -33,31 +33,12 @@ OWNER = "nested_cross_validate"
 
 @dataclass(frozen=True, eq=False, repr=False)
 class NestedScores:
-    """Scores of a search on outer folds, and the kernels used there.
+    """Scores of a search on outer folds, and the kernels active in at least one fold.
 
-    Parameters
-    ----------
-    scores : ndarray of shape (n_folds,)
-        Scores on the validation set of each outer fold.
-    scoring : str
-        Name of the score.
-    best_params : tuple of dict
-        Parameters that the search chose in each fold; empty without a search.
-    kernel_names : tuple of str
-        Kernels active in at least one fold. Names contain learned widths, which differ
-        between folds; they are those of the first fold with the kernel.
-    selections : ndarray of bool of shape (n_folds, n_kernels)
-        Active kernels of each fold.
-    variance_shares : ndarray of shape (n_folds, n_kernels)
-        Variance shares in each fold, on its training samples; means over outputs.
-    kernel_views : tuple of str or None, default=None
-        View of each kernel, if there are views.
-    view_names : tuple of str, default=()
-        All views, active or not.
-
-    See Also
-    --------
-    nested_cross_validate : Function that returns this object.
+    `selections` and `variance_shares` have shape (n_folds, n_kernels); shares refer to
+    each fold's training samples, averaged over outputs. Names of kernels contain
+    learned widths; they are those of the first fold that uses the kernel.
+    `best_params` are empty if the estimator is not a search.
     """
 
     scores: Array
@@ -80,41 +61,16 @@ class NestedScores:
         return float(self.scores.std(ddof=1)) if len(self.scores) > 1 else np.nan
 
     def summary(self, by: str = "kernel") -> Any:
-        """Return how often each kernel or view was active, as a data frame.
+        """Return how often each kernel or view was active, as a pandas data frame.
 
-        Parameters
-        ----------
-        by : {"kernel", "view"}, default="kernel"
-            Unit of a row.
-
-        Returns
-        -------
-        table : pandas DataFrame
-            Columns: ``kernel`` or ``view``; ``in_use``, the share of folds in which it
-            is active; and the mean, smallest and largest ``variance_share`` over folds
-            (zero if not active). Rows are sorted by ``in_use``.
-
-        Raises
-        ------
-        ValueError
-            If `by` is invalid, or the model has no views.
-        ImportError
-            If pandas is not installed.
+        A row is a ``"kernel"`` or a ``"view"``, as selected by `by`. ``in_use`` is the
+        share of folds in which it is active; further columns are the mean, smallest and
+        largest variance share over folds. Models without views raise a ``ValueError``.
         """
         return data_frame(self.columns(by))
 
     def columns(self, by: str = "kernel") -> dict[str, list[Any]]:
-        """Return the columns of the summary.
-
-        Parameters
-        ----------
-        by : {"kernel", "view"}, default="kernel"
-            Unit of a row.
-
-        Returns
-        -------
-        columns : dict of str to list
-        """
+        """Return the columns of `summary` by name, as lists."""
         check_parameter(type(self).__name__, "by", by, OneOf(("kernel", "view")))
         names, shares = self.kernel_names, self.variance_shares
         active = self.selections
@@ -168,20 +124,17 @@ def nested_cross_validate(
 ) -> NestedScores:
     """Score a search on outer folds, with a separate search on each training set.
 
-    The score of a search itself is too optimistic, because it is the best of many
-    candidates on the same folds. In nested cross-validation, the scored samples do not
-    influence the choice.
+    A search's own score is too optimistic, as the best of many candidates on the same
+    folds. In nested cross-validation, the scored samples do not influence the choice.
 
     Parameters
     ----------
     estimator : estimator
         A search of this library, a pipeline that ends in one, or a search of
-        scikit-learn over models of this library. A model with fixed parameters gives
-        plain cross-validation. The estimator is not changed.
-    X : array-like or data frame of shape (n_samples, n_features)
-        Data, as in ``fit``.
-    y : array-like of shape (n_samples,) or (n_samples, n_outputs)
-        Targets, as in ``fit``.
+        scikit-learn over its models; not changed. A model with fixed parameters gives
+        plain cross-validation.
+    X, y : array-like
+        Data and targets, as in ``fit``.
     cv : int, splitter, iterable of (train, test) or None, default=None
         Outer folds; None means five. Inner folds are the ``cv`` of the search.
     scoring : str, callable or None, default=None
@@ -190,22 +143,13 @@ def nested_cross_validate(
     sample_weight : array-like of shape (n_samples,), default=None
         Weights of the samples in fits, and in scores if `scoring` is None.
     groups : array-like of shape (n_samples,), default=None
-        A label for each sample, such as its patient. Inner and outer folds keep groups
-        together.
+        Labels of groups, such as patients, that inner and outer folds keep together.
     offset : array-like of shape (n_samples,) or (n_samples, n_outputs), default=None
         Known parts of the decision values, as in ``fit``; requires ``scoring=None``.
 
     Returns
     -------
     nested : NestedScores
-
-    Raises
-    ------
-    TypeError
-        If the estimator is not a multiple kernel model, a pipeline that ends in one, or
-        a search over these.
-    ValueError
-        If data or parameters are invalid, or `offset` is combined with `scoring`.
 
     Examples
     --------

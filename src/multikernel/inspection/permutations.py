@@ -21,56 +21,28 @@ OWNER = "kernel_tests"
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PermutationTests:
-    """Permutation tests of the listed kernels; `KernelTests` documents the fields."""
+    """Statistics and p-values by permutation of the listed kernels."""
 
-    kernel_index: Indices
-    statistics: Array
-    permutation_p: Array
+    kernel_index: Indices  # indices of the listed kernels, ascending
+    statistics: Array  # score statistics, summed over outputs
+    permutation_p: Array  # the data count as one permutation
+    # Share of permutations whose largest standardized statistic is at least that of the
+    # kernel; bounds the probability of any false discovery.
     family_wise_p: Array
+    # For each permutation, the alpha above which no kernel is active, ascending.
     strengths: Array
+    # P-value and family-wise p-value of each view's largest standardized statistic.
     view_p: Mapping[str, tuple[float, float]]
-    varies: NDArray[np.bool_]
+    varies: NDArray[np.bool_]  # whether permutations change the statistic
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class KernelTests(PermutationTests):
-    """Score statistics and p-values of kernels.
+    """Score statistics and p-values of kernels, as returned by `kernel_tests`.
 
-    Above a million kernels, only those with the largest statistics are listed. Arrays
-    have one entry for each of the `n_tested` listed kernels.
-
-    Parameters
-    ----------
-    kernel_index : ndarray of shape (n_tested,)
-        Indices of the listed kernels, ascending.
-    statistics : ndarray of shape (n_tested,)
-        The score statistics Q_m, summed over outputs.
-    permutation_p : ndarray of shape (n_tested,)
-        P-values by permutation; the data count as one permutation.
-    family_wise_p : ndarray of shape (n_tested,)
-        Share of permutations whose largest standardized statistic is at least that of
-        the kernel. It bounds the probability of any false discovery.
-    strengths : ndarray of shape (n_permutations,)
-        For each permutation, the alpha above which no kernel is active, ascending.
-    view_p : mapping of str to (float, float)
-        P-value and family-wise p-value of each view's largest standardized statistic.
-    varies : ndarray of bool of shape (n_tested,)
-        Whether permutations change the statistic by more than rounding.
-    kernel_names : tuple of str
-        Names of the kernels.
-    p_values : ndarray of shape (n_tested,)
-        Analytic p-values; NaN if not available.
-    q_values : ndarray of shape (n_tested,)
-        False discovery rates by Benjamini and Hochberg, from analytic p-values or else
-        from those by permutation.
-    views : tuple of str or None
-        View of every kernel.
-    n_kernels : int
-        Number of tested kernels, for which p-values are corrected.
-
-    See Also
-    --------
-    kernel_tests : Function that returns this object.
+    Arrays of shape (n_tested,) have one entry for each listed kernel: all kernels, or
+    above a million kernels those with the largest statistics. `p_values` are analytic,
+    NaN if not available; `q_values` are false discovery rates (Benjamini and Hochberg).
     """
 
     kernel_names: tuple[str, ...]
@@ -88,24 +60,12 @@ class KernelTests(PermutationTests):
         return printable("\n".join([title, *lines]))
 
     def summary(self, by: str = "kernel") -> Any:
-        """Return the tests as a data frame, sorted by p-value.
+        """Return the tests as a pandas data frame, sorted by p-value.
 
-        Parameters
-        ----------
-        by : {"kernel", "view"}, default="kernel"
-            Unit of a row.
-
-        Returns
-        -------
-        table : pandas DataFrame
-            Columns ``kernel``, ``view`` if there are views, ``statistic``, ``p``,
-            ``p_permutation``, ``p_family`` and ``q``. With ``by="view"``, the columns
-            are ``view``, ``p_permutation`` and ``p_family``.
-
-        Raises
-        ------
-        ValueError
-            If `by` is invalid, or kernels have no views.
+        The columns are ``kernel``, ``view`` if there are views, ``statistic``, ``p``,
+        ``p_permutation``, ``p_family`` and ``q``. With ``by="view"``, they are
+        ``view``, ``p_permutation`` and ``p_family``; kernels without views raise a
+        ``ValueError``.
         """
         columns: dict[str, Any]
         if by == "view" and self.views is not None:
@@ -142,9 +102,9 @@ Draw = Callable[[int, np.random.RandomState], Iterator[Indices]]
 LISTED = 1000
 """Maximum number of listed kernels if there are too many to test all."""
 
+# Larger values only list more kernels.
 MARGIN = 1e-6
-"""Relative rounding error allowed between two computations of a quadratic form; larger
-values only list more kernels."""
+"""Relative rounding error allowed between two computations of a quadratic form."""
 
 
 def permutations_of(groups: Any, permute: str, n_samples: int) -> Draw:
@@ -170,7 +130,7 @@ def permutations_of(groups: Any, permute: str, n_samples: int) -> Draw:
 
 
 def _exceedance(draws: Array, values: Array) -> Array:
-    """Return, for each value, the share of draws that are at least as large."""
+    """Return, for each value, the share of `draws` that are at least as large."""
     n_smaller = np.searchsorted(np.sort(draws), values)
     return np.asarray((draws.size - n_smaller) / draws.size)
 
@@ -222,7 +182,7 @@ def _strengths(largest: Array, draws: Array) -> Array:
 
 
 def _standardize(forms: Array, rounding: Array) -> tuple[NDArray[np.bool_], Array]:
-    """Standardize statistics in place; return which vary, and standard deviations."""
+    """Standardize in place; return which kernels vary, and the standard deviations."""
     varies = np.ptp(forms, axis=1) > 2.0 * rounding
     spread = np.where(varies, forms.std(axis=1), np.inf)
     forms -= forms.mean(axis=1, keepdims=True)

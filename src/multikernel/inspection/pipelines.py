@@ -152,7 +152,7 @@ def model_with(attribute: str, estimator: Any, expected: str) -> Any:
 
 
 def output_heads(model: Any) -> list[str]:
-    """Return the titles of outputs in plots, such as "class a"."""
+    """Return the names of outputs for titles of plots; classes become "class a"."""
     names = list(model.output_names_)
     classes = [str(label) for label in getattr(model, "classes_", ())]
     return [f"class {name}" for name in names] if names == classes else names

@@ -40,7 +40,7 @@ def quantile_levels(owner: str, level: float) -> tuple[float, float]:
 
 @dataclass(frozen=True, eq=False)
 class Refits:
-    """Attributes of the fit to all samples, and lists of them for all resamples."""
+    """Attributes of the fit to all samples, and lists of the same for all resamples."""
 
     full_fit: dict[str, Any]
     fits: dict[str, list[Any]]

@@ -22,20 +22,11 @@ OWNER = "scaled_intervals"
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ScaledIntervals:
-    """Scaled CV+ intervals of a search.
+    """Scaled CV+ intervals of a search, as returned by `scaled_intervals`.
 
-    Parameters
-    ----------
-    folds : FoldModels
-        Models of the folds, and residuals of the training samples.
-    posteriors : tuple of TermPosterior
-        Posterior of each fold's model, given its training samples.
-    scores : ndarray of shape (n_samples, n_outputs)
-        Residuals of the training samples divided by their deviations.
-
-    See Also
-    --------
-    scaled_intervals : Function that returns this object.
+    Each fold has a model in `folds` and its posterior in `posteriors`. The scores are
+    the absolute residuals of the training samples, each divided by its posterior
+    deviation, shape (n_samples, n_outputs).
     """
 
     folds: FoldModels
@@ -48,24 +39,12 @@ class ScaledIntervals:
         return f"Scaled CV+ intervals from {n_samples} samples in {n_folds} folds"
 
     def predict_interval(self, X: Any, coverage: float = 0.9) -> tuple[Array, Array]:
-        """Return intervals that contain the targets of new samples.
+        """Return intervals for the targets of new samples, as lower and upper bounds.
 
-        Parameters
-        ----------
-        X : array-like or data frame of shape (n_samples, n_features)
-            Data, as in ``predict``.
-        coverage : float, default=0.9
-            Share of new samples whose targets lie inside, in [0.5, 1).
-
-        Returns
-        -------
-        low, high : ndarray of shape (n_samples,) or (n_samples, n_outputs)
-            Bounds in the units of the targets.
-
-        Raises
-        ------
-        ValueError
-            If the coverage requires more training samples.
+        `X` is as in ``predict``, and `coverage`, in [0.5, 1), is the share of new
+        samples whose targets lie inside. The bounds have shape (n_samples,) or
+        (n_samples, n_outputs). A coverage that requires more training samples raises a
+        ``ValueError``.
         """
         rows = self.posteriors[0].read(X)
         predicted = self.folds.decision_values(rows)
@@ -76,63 +55,12 @@ class ScaledIntervals:
 
 
 def scaled_intervals(estimator: Any, X: Any, y: Any) -> ScaledIntervals:
-    r"""Return prediction intervals that are wider where training samples are rare.
+    """Return prediction intervals that are wider where training samples are rare.
 
-    With the prediction :math:`\hat\mu_{-k(i)}` of the model without the fold of sample
-    i, and its posterior deviation :math:`s_{-k(i)}` of new targets
-    (`TermPosterior.predict_deviation`), the score of a training sample is :math:`S_i =
-    |y_i - \hat\mu_{-k(i)}(x_i)| / s_{-k(i)}(x_i)`, and the interval is
-
-    .. math:: \bigl[q^-\{\hat\mu_{-k(i)}(x) - S_i s_{-k(i)}(x)\},\;
-        q^+\{\hat\mu_{-k(i)}(x) + S_i s_{-k(i)}(x)\}\bigr]
-
-    with the quantiles of CV+ [1]_ and scaled scores as in section 5.2 of [2]_. The
-    guarantee is that of ``predict_interval``, even if the posterior is wrong.
-
-    Parameters
-    ----------
-    estimator : estimator
-        A fitted search of a regressor with the squared loss and ``intervals=True``, or
-        a pipeline that ends in one.
-    X : array-like or data frame of shape (n_samples, n_features)
-        The training samples. An n x n matrix is factorized for each fold.
-    y : array-like of shape (n_samples,) or (n_samples, n_outputs)
-        The targets of the fit.
-
-    Returns
-    -------
-    intervals : ScaledIntervals
-
-    Raises
-    ------
-    TypeError
-        If the estimator is not a regressor of this library.
-    ValueError
-        If the loss is not squared, the search has no ``intervals``, the fit had an
-        offset, kernels are precomputed matrices or centered by ``normalize``, or the
-        samples are not those of the fit.
-
-    References
-    ----------
-    .. [1] Barber, R. F., Candès, E. J., Ramdas, A. and Tibshirani, R. J. (2021).
-       Predictive inference with the jackknife+. Annals of Statistics 49, 486-507.
-    .. [2] Lei, J., G'Sell, M., Rinaldo, A., Tibshirani, R. J. and Wasserman, L. (2018).
-       Distribution-free predictive inference for regression. Journal of the American
-       Statistical Association 113, 1094-1111.
-       https://doi.org/10.1080/01621459.2017.1307116
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from multikernel import SpicyMKLRegressorCV
-    >>> from multikernel.inspection import scaled_intervals
-    >>> random = np.random.default_rng(0)
-    >>> X = random.normal(size=(120, 2))
-    >>> y = np.sin(X[:, 0]) + random.normal(0, 0.2, 120)
-    >>> model = SpicyMKLRegressorCV(intervals=True).fit(X, y)
-    >>> low, high = scaled_intervals(model, X, y).predict_interval([[0, 0], [4, 4]])
-    >>> bool(high[1] - low[1] > 1.5 * (high[0] - low[0]))
-    True
+    `estimator` is a fitted search with the squared loss and ``intervals=True``, or a
+    pipeline that ends in one; `X` and `y` are its training samples. The guarantee is
+    that of ``predict_interval``, even if the posterior is wrong. A fit with an offset,
+    with precomputed matrices or with centered kernels raises a ``ValueError``.
     """
     model, read = squared_model(OWNER, estimator)
     state = model._fitted()
@@ -160,6 +88,8 @@ def scaled_intervals(estimator: Any, X: Any, y: Any) -> ScaledIntervals:
         posterior = posterior_of(fold_model, active, theta, training, read)
         deviations[~train] = posterior.row_deviations(rows[~train])
         posteriors.append(posterior)
+    # Section 5.2 of Lei et al. (2018). Distribution-free predictive inference for
+    # regression. Journal of the American Statistical Association 113, 1094-1111.
     return ScaledIntervals(folds, tuple(posteriors), folds.residuals / deviations)
 
 

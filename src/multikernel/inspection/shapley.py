@@ -23,19 +23,10 @@ from multikernel.linalg.tables import row_chunks
 class ShapleyValues:
     """Shapley values, with the fields of a ``shap.Explanation``.
 
-    Parameters
-    ----------
-    values : ndarray of shape (n_samples, n_columns[, n_outputs])
-        Contribution of every column to the decision value or prediction of a sample.
-    base_values : ndarray of shape (n_samples[, n_outputs])
-        Mean decision value over the background. Base value and values of all columns
-        sum to the decision value.
-    data : ndarray of shape (n_samples, n_columns)
-        The samples, in the units before the scalers of a pipeline.
-    feature_names : tuple of str
-        Names of the columns.
-    output_names : tuple of str, default=()
-        Names of the outputs, if there are several.
+    `values` have shape (n_samples, n_columns), or (n_samples, n_columns, n_outputs) for
+    several outputs. `base_values` are the mean decision values over the background; a
+    sample's base value and the values of its columns sum to its decision value. `data`
+    are the samples, in the units before the scalers of a pipeline.
     """
 
     values: Array
@@ -45,24 +36,10 @@ class ShapleyValues:
     output_names: tuple[str, ...] = ()
 
     def explanation(self, output: str | None = None) -> Any:
-        """Return the values as a ``shap.Explanation`` for ``shap.plots``.
+        """Return the values as a ``shap.Explanation`` (requires shap) for its plots.
 
-        Parameters
-        ----------
-        output : str, default=None
-            One of ``output_names``, if there are several. None returns all outputs,
-            which few plots support.
-
-        Returns
-        -------
-        explanation : shap.Explanation
-
-        Raises
-        ------
-        ImportError
-            If shap is not installed.
-        ValueError
-            If the output does not exist.
+        `output` is one of `output_names`, if there are several. None returns all
+        outputs, which few plots support.
         """
         try:
             from shap import Explanation
@@ -100,24 +77,10 @@ class ShapleyValues:
 def shapley_values(estimator: Any, X: Any, background: Any) -> ShapleyValues:
     r"""Return the exact Shapley values of a fitted model.
 
-    A coalition S of columns has the value
-
-    .. math:: v_x(S) = \frac1B \sum_{b=1}^B f(x_S, z^b_{\bar S}),
-
-    where columns outside S come from a background sample z (interventional expectation,
-    eq. 1 of [1]_). A column receives its mean marginal value over all orders of the
-    columns. The values are computed term by term, without sampling:
-
-    - a term on one column contributes :math:`f_m(x) - \operatorname{mean}_b f_m(z^b)`;
-    - a term on two columns is split by inclusion and exclusion over its four
-      coalitions;
-    - a Gaussian kernel on d columns, or a product of kernels on single columns, is a
-      product of factors :math:`p_i` (sample) and :math:`q_i` (background) for every
-      training sample, with the Shapley value :math:`(p_i - q_i) \int_0^1
-      \prod_{j \ne i} (u p_j + (1 - u) q_j)\,du`, exact with d / 2 Gauss-Legendre
-      nodes [2]_;
-    - a linear or category kernel is a sum over its columns;
-    - any other kernel on at most 10 columns is evaluated for all coalitions.
+    A coalition S of columns has the mean value of :math:`f(x_S, z_{\bar S})`, where
+    columns outside S come from the background samples z (eq. 1 of [1]_). A column
+    receives its mean marginal value over all orders of the columns. The values are
+    computed term by term, without sampling.
 
     Parameters
     ----------
@@ -128,8 +91,7 @@ def shapley_values(estimator: Any, X: Any, background: Any) -> ShapleyValues:
     background : array-like or data frame of shape (n_background, n_features)
         Samples for the columns outside a coalition, such as 100 to 1000 training
         samples. For kernels on d > 2 columns, time is proportional to ``n_samples *
-        n_background * n_training * d**2``. With 20 samples, 50 background samples, 500
-        training samples and d = 20, it is 0.2 s.
+        n_background * n_training * d**2``.
 
     Returns
     -------
@@ -140,23 +102,14 @@ def shapley_values(estimator: Any, X: Any, background: Any) -> ShapleyValues:
 
     Raises
     ------
-    TypeError
-        If the estimator is not a multiple kernel model.
     ValueError
         If kernels are precomputed matrices or nodes of a graph, or a kernel on more
         than 10 columns has no exact form.
-
-    See Also
-    --------
-    contributions : Terms by kernel, view or set of columns, without a background.
-    sobol_indices : Shares of a model's variance.
 
     References
     ----------
     .. [1] Lundberg, S. M. and Lee, S.-I. (2017). A unified approach to interpreting
        model predictions. Advances in Neural Information Processing Systems 30.
-    .. [2] Owen, G. (1972). Multilinear extensions of games. Management Science 18,
-       64-79, eq. 3. https://doi.org/10.1287/mnsc.18.5.64
 
     Examples
     --------

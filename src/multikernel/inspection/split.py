@@ -25,21 +25,10 @@ from multikernel.linalg import EPS
 class VarianceSplit:
     """Shares of held-out variance by term, with resampling intervals.
 
-    Parameters
-    ----------
-    names : tuple of str
-        Names of the terms.
-    shares : ndarray of shape ([n_outputs, ]n_terms)
-        Shares; see `variance_split`.
-    r2 : float or ndarray of shape (n_outputs,)
-        `sklearn.metrics.r2_score` of the predictions. It is the sum of the shares minus
-        ``(mean(y) - mean(f))² / Var(y)``.
-    resampled : ndarray of shape (n_resamples, [n_outputs, ]n_terms)
-        Shares on resamples of the held-out samples.
-    output_names : tuple of str, default=()
-        Names of the outputs, if there are several.
-    score : str, default="R²"
-        Name of the score; "D²" for `deviance_split`.
+    `shares` have shape (n_terms,) or (n_outputs, n_terms), and `resampled` contains
+    them for every resample of the held-out samples. `score` is "R²", or "D²" for
+    `deviance_split`. `r2` is this score of the predictions: the sum of the shares minus
+    ``(mean(y) - mean(f))² / Var(y)`` for R².
     """
 
     names: tuple[str, ...]
@@ -50,19 +39,10 @@ class VarianceSplit:
     score: str = "R²"
 
     def interval(self, level: float = 0.9) -> tuple[Array, Array]:
-        """Return percentile intervals of the shares.
+        """Return percentile intervals of the shares, which have the shape of `shares`.
 
-        They measure the variation of the held-out samples for a fixed model;
-        `bootstrap` also refits the model.
-
-        Parameters
-        ----------
-        level : float, default=0.9
-            Share of the resamples inside the interval.
-
-        Returns
-        -------
-        low, high : ndarray of shape ([n_outputs, ]n_terms)
+        `level` is the share of the resamples inside an interval. Intervals measure the
+        variation of the held-out samples for a fixed model; `bootstrap` also refits it.
         """
         levels = quantile_levels(type(self).__name__, level)
         # Without terms, NumPy returns an empty array of another shape.
@@ -71,13 +51,7 @@ class VarianceSplit:
         return low, high
 
     def mean(self) -> "VarianceSplit":
-        """Return the split of the mean R² over several targets.
-
-        Returns
-        -------
-        split : VarianceSplit
-            The split with one output.
-        """
+        """Return the split of the mean R² over several targets, with one output."""
         if self.shares.ndim == 1:
             return self
         shares, resampled = self.shares.mean(axis=0), self.resampled.mean(axis=1)
@@ -120,29 +94,24 @@ def variance_split(
     .. math:: \frac{\operatorname{Cov}(f_m, 2 y - f)}{\operatorname{Var}(y)},
 
     the part that it explains alone, plus half of the part that it explains jointly with
-    each other term (the product measure [1]_). The shares sum to
-    :math:`1 - \operatorname{Var}(y - f) / \operatorname{Var}(y)`. A negative share
-    means that the term makes predictions worse.
+    each other term (the product measure [1]_). The shares sum to :math:`1 -
+    \operatorname{Var}(y - f) / \operatorname{Var}(y)`. A negative share means that the
+    term makes predictions worse.
 
     Parameters
     ----------
     estimator : estimator
         A fitted regressor of this library, or a pipeline or search that ends in one.
-    X : array-like or data frame of shape (n_samples, n_features)
-        Data that the model has not seen.
-    y : array-like of shape (n_samples,) or (n_samples, n_outputs)
-        Targets.
+    X, y : array-like
+        Data that the model has not seen, and their targets.
     by : {"kernel", "view", "column"}, default="kernel"
         Unit of a share: kernels, views, or columns and interactions with all kernels on
         them. Unpenalized columns have their own shares; see `contributions`.
     n_resamples : int, default=1000
         Number of resamples of the samples, for intervals.
-    sample_weight : array-like of shape (n_samples,), default=None
-        Weights of the samples.
-    groups : array-like of shape (n_samples,), default=None
-        A label for each sample, such as its patient; whole groups are resampled.
-    offset : array-like of shape (n_samples,) or (n_samples, n_outputs), default=None
-        Known parts of the decision values, as in ``predict``.
+    sample_weight, groups, offset : array-like, default=None
+        Weights of the samples, labels of groups, such as patients, that are resampled
+        as a whole, and known parts of the decision values, as in ``predict``.
     random_state : int, RandomState or None, default=None
         Seed of the resamples.
 
@@ -152,22 +121,18 @@ def variance_split(
 
     Raises
     ------
-    TypeError
-        If the estimator is not a regressor of this library.
     ValueError
-        If data or parameters are invalid, a target is constant, or the loss is
-        "poisson" or "gamma", whose predictions are not sums: use `deviance_split`.
+        If a target is constant, or the loss is "poisson" or "gamma", whose predictions
+        are not sums.
 
     See Also
     --------
     deviance_split : The same split for classifiers and other losses.
-    multikernel.display.VarianceSplitDisplay : Plots the split.
 
     References
     ----------
-    .. [1] Pratt, J. W. (1987). Dividing the indivisible: using simple symmetry to
-       partition variance explained. Proceedings of the Second International Conference
-       in Statistics, Tampere, 245-260.
+    .. [1] Pratt, J. W. (1987). Dividing the indivisible. Proceedings of the Second
+       International Conference in Statistics, Tampere, 245-260.
 
     Examples
     --------

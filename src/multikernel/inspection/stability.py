@@ -19,22 +19,10 @@ THRESHOLD = Number(0.5, 1.0, above=True)
 class Stability:
     """Selection frequencies of kernels on halves of the samples.
 
-    Parameters
-    ----------
-    kernel_names : tuple of str
-        Names of all kernels.
-    selections : ndarray of bool of shape (n_resamples, n_kernels)
-        Kernels selected by every fit; consecutive pairs of fits are on complementary
-        halves.
-    active_kernels : ndarray of shape (n_active,)
-        Active kernels of the model on all samples.
-    threshold : float
-        Smallest frequency of a stable kernel.
-
-    See Also
-    --------
-    stability_selection : Function that returns this object.
-    multikernel.display.StabilityDisplay : Plots the frequencies.
+    `stability_selection` returns this object. `selections` has shape (n_resamples,
+    n_kernels); consecutive pairs of rows are fits on complementary halves. The
+    `active_kernels` are those of the model on all samples. Stable kernels have at least
+    the frequency `threshold`.
     """
 
     kernel_names: tuple[str, ...]
@@ -72,17 +60,13 @@ class Stability:
 
     @property
     def expected_false(self) -> float:
-        r"""Bound on the expected number of kernels that pass by chance.
+        """Bound on the expected number of kernels that pass by chance.
 
-        With q = `n_selected` of M kernels and threshold t, the bound is
-
-        .. math:: \frac{q^2}{(2 t - 1) M}
-
-        It counts kernels whose probability of selection on a half is at most q / M,
-        that of a random kernel (theorem 1 of [1]_ for complementary pairs). It requires
-        no assumptions about the method or the kernels. In the theorem q is an
-        expectation, which `n_selected` estimates.
+        The bound is q² / ((2 t - 1) M) for the mean number q of the M kernels selected
+        on a half and the threshold t. It counts kernels whose probability of selection
+        is at most q / M, that of a random kernel, and requires no assumptions.
         """
+        # Theorem 1 of Shah and Samworth (2013); `n_selected` estimates its expectation.
         n_kernels = len(self.kernel_names)
         return self.n_selected**2 / ((2.0 * self.threshold - 1.0) * n_kernels)
 
@@ -93,7 +77,7 @@ class Stability:
 
     @property
     def verdict(self) -> str:
-        """Part of a sentence that states the bound, and whether it proves nothing."""
+        """Part of a sentence: `expected_false`, and whether that proves nothing."""
         bound = f"at most {self.expected_false:.2g} expected by chance"
         if self.proves or not self.stable_kernels.size:
             return bound
@@ -102,20 +86,8 @@ class Stability:
     def group_frequencies(self, groups: Any) -> dict[Any, float]:
         """Return how often any kernel of each group was selected.
 
-        Parameters
-        ----------
-        groups : sequence of length n_kernels
-            Group of every kernel, for example its view.
-
-        Returns
-        -------
-        frequencies : dict
-            Frequency of each group, in the order of their first kernels.
-
-        Raises
-        ------
-        ValueError
-            If there is not one group per kernel.
+        `groups` has the group of every kernel, such as its view. The frequencies are in
+        the order of the groups' first kernels.
         """
         labels = list(groups)
         if len(labels) != len(self.kernel_names):
@@ -145,41 +117,28 @@ def stability_selection(
 ) -> Stability:
     """Fit a model on halves of the samples, and count the selected kernels.
 
-    A kernel that is selected on most halves does not depend on a few samples. The
-    halves are complementary pairs [1]_, stratified by class, which bounds the number of
-    kernels that pass by chance (`Stability.expected_false`). Kernels are computed once
-    and normalized on each half. Fits start from the model on all samples.
+    The halves are complementary pairs [1]_, stratified by class, which bounds the
+    number of kernels that pass by chance (`Stability.expected_false`). Kernels are
+    computed once and normalized on each half.
 
     Parameters
     ----------
     estimator : estimator
-        A multiple kernel model with fixed parameters, or a pipeline that ends in one,
-        whose transformers are fitted to all samples. It is not changed.
-    X : array-like or data frame of shape (n_samples, n_features)
+        A multiple kernel model with fixed parameters and a fixed list of kernels, or a
+        pipeline that ends in one; transformers are fitted to all samples. Not changed.
+    X, y : array-like
         Training data, as in ``fit``.
-    y : array-like of shape (n_samples,)
-        Targets.
     n_resamples : int, default=100
         Number of halves, even.
     threshold : float, default=0.75
         Smallest frequency of a stable kernel, above 0.5.
-    sample_weight : array-like of shape (n_samples,), default=None
-        Weights, as in ``fit``.
-    groups : array-like of shape (n_samples,), default=None
-        A label for each sample, such as its patient; halves contain whole groups.
-    offset : array-like of shape (n_samples,) or (n_samples, n_outputs), default=None
-        Known parts of the decision values, as in ``fit``.
+    sample_weight, groups, offset : array-like, default=None
+        Weights and offsets, as in ``fit``, and labels of groups, such as patients, that
+        are entirely in one half.
     n_jobs : int, default=None
         Number of parallel fits, on threads that share the kernels; -1 uses all cores.
     random_state : int, RandomState or None, default=None
         Seed of the halves.
-
-    Raises
-    ------
-    TypeError
-        If the estimator is not a multiple kernel model with a fixed list of kernels.
-    ValueError
-        If a parameter or the data are invalid.
 
     Warns
     -----
@@ -193,13 +152,12 @@ def stability_selection(
 
     Examples
     --------
+    >>> from multikernel import SpicyMKLRegressor
     >>> from multikernel.datasets import make_additive_regression
-    >>> from multikernel.estimators import SpicyMKLRegressor
     >>> from multikernel.inspection import stability_selection
-    >>> from multikernel.kernels import GaussianKernel, ParameterGrid
+    >>> from multikernel.kernels import GaussianKernel, per_column
     >>> X, y = make_additive_regression(80, random_state=0)
-    >>> kernels = ParameterGrid([GaussianKernel(0.5)], range(10))
-    >>> model = SpicyMKLRegressor(kernels, alpha=0.2)
+    >>> model = SpicyMKLRegressor(per_column(GaussianKernel(0.5), 10), alpha=0.2)
     >>> stability = stability_selection(model, X, y, 20, random_state=0)
     >>> [stability.kernel_names[m] for m in stability.stable_kernels]
     ['gaussian(sigma=0.5)[x0]', 'gaussian(sigma=0.5)[x2]']

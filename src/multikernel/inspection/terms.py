@@ -27,8 +27,8 @@ def contributions(estimator: Any, X: Any, by: str = "kernel") -> Bunch:
     X : array-like or data frame of shape (n_samples, n_features)
         Data, as in ``predict``.
     by : {"kernel", "view", "column"}, default="kernel"
-        Unit of a term: an active kernel, a view, or a set of columns. Interactions have
-        their own terms, such as ``age × dose``.
+        Unit of a term: an active kernel, a view, or a set of columns, such as ``age``
+        or the interaction ``age × dose``.
 
     Returns
     -------
@@ -40,8 +40,6 @@ def contributions(estimator: Any, X: Any, by: str = "kernel") -> Bunch:
 
     Raises
     ------
-    TypeError
-        If the estimator is not a multiple kernel model.
     ValueError
         If `by` is "view" and the model has no views, or "column" and kernels are
         precomputed matrices or nodes of a graph.
@@ -49,13 +47,11 @@ def contributions(estimator: Any, X: Any, by: str = "kernel") -> Bunch:
     Examples
     --------
     >>> import numpy as np
-    >>> from sklearn.pipeline import make_pipeline
-    >>> from sklearn.preprocessing import StandardScaler
     >>> from multikernel import SpicyMKLRegressor
     >>> from multikernel.inspection import contributions
     >>> X = np.random.default_rng(0).normal(size=(40, 2))
-    >>> model = make_pipeline(StandardScaler(), SpicyMKLRegressor({"a": 0, "b": 1}))
-    >>> split = contributions(model.fit(X, X[:, 0] ** 2), X, by="view")
+    >>> model = SpicyMKLRegressor({"a": 0, "b": 1}).fit(X, X[:, 0] ** 2)
+    >>> split = contributions(model, X, by="view")
     >>> split.names, split.terms.shape
     (['a', 'b'], (40, 2))
     """

@@ -46,43 +46,30 @@ NAMES = InstanceOf((list, tuple, set, frozenset), "a list of types or of their n
 def save(estimator: Any, path: PathLike) -> None:
     """Write an estimator to a compressed file, completely or not at all.
 
-    Unfitted estimators are saved with their parameters. The file records the versions
-    of this library, scikit-learn and NumPy. Parameters are stored as plain values; for
-    example, a pandas Index becomes a list. The estimator itself does not change.
-
-    The file is written under a temporary name and then renamed, so an interrupt or a
-    full disk leaves an existing file unchanged.
+    The file records the versions of this library, scikit-learn and NumPy. Parameters
+    are stored as plain values; for example, a pandas Index becomes a list. An interrupt
+    or a full disk leaves an existing file unchanged.
 
     Parameters
     ----------
     estimator : estimator
         Estimator, pipeline or search, fitted or not.
     path : str or path-like
-        File to write, by convention with the suffix ``.skops``. Links are followed, and
-        pipes are written to.
+        File or pipe to write, by convention with the suffix ``.skops``.
 
     Raises
     ------
     ImportError
         If skops is not installed.
-    FileNotFoundError
-        If the folder of `path` does not exist.
-    IsADirectoryError
-        If `path` is a folder.
     OSError
-        If `path` is a device, or the disk is full.
+        If `path` is a folder or a device or its folder is missing, or the disk is full.
     TypeError
         If the estimator contains an object that cannot be stored, such as a generator.
 
     Warns
     -----
     UserWarning
-        If `load` will require ``trusted=`` or a larger ``max_bytes``; the message
-        contains the value.
-
-    See Also
-    --------
-    load : Read such a file.
+        If `load` will require ``trusted=`` or a larger ``max_bytes``.
 
     Examples
     --------
@@ -163,14 +150,13 @@ def _is_untrusted(item: Any) -> bool:
 def load(
     path: PathLike, trusted: Sequence[str | type] = (), *, max_bytes: int = MAX_BYTES
 ) -> Any:
-    """Read an estimator from a file written by `save`.
+    """Read an estimator from a file written by `save`, which has an example.
 
     `load` trusts the classes of this package, the plain types of skops, and these parts
     of scikit-learn: estimators that use NumPy only (scalers, encoders, imputers, linear
     models, pipelines, searches), Gaussian process kernels, splitters and named scores.
     Any other type raises an error, because building it can run its code, or because
-    compiled code (as in `sklearn.svm.SVC`) may crash on altered arrays. Objects are
-    built without their constructors and then validated.
+    compiled code (as in `sklearn.svm.SVC`) may crash on altered arrays.
 
     Parameters
     ----------
@@ -187,26 +173,18 @@ def load(
     ------
     ImportError
         If skops is not installed.
-    FileNotFoundError
-        If the file does not exist.
-    IsADirectoryError
-        If the path is a folder.
+    OSError
+        If the file does not exist, or is a folder.
     ValueError
-        If the file is not a model file, is damaged, has another format, requires more
-        than `max_bytes`, or contains inconsistent arrays.
+        If the file is damaged or not a model file, or requires more than `max_bytes`.
     multikernel.exceptions.UntrustedTypesError
         If the file contains types that are not trusted; the message lists them.
 
     Warns
     -----
     multikernel.exceptions.VersionWarning
-        If the file was written by an earlier or later incompatible version of
-        multikernel, another version of scikit-learn, or another major version of NumPy,
-        and contains objects of that library.
-
-    See Also
-    --------
-    save : Write such a file; it has an example.
+        If the file contains objects of an incompatible version of multikernel, another
+        version of scikit-learn, or another major version of NumPy.
     """
     _skops_io()
     check_parameter("load", "path", path, FILE)

@@ -195,7 +195,7 @@ class _Tree:
     def without_references(
         self, item: Any, n_nested: int = 0, *, boxed: bool = False
     ) -> Any:
-        """Return the tree without references to earlier nodes, array files excepted."""
+        """Return a copy of the tree without references to nodes, except to arrays."""
         # With references, a small file can describe a huge or endless object.
         if isinstance(item, list):
             return [

@@ -1,8 +1,4 @@
-"""Validation of objects built from a model file.
-
-Compiled code does not check array sizes, so altered arrays could crash the process. All
-objects that call such code are validated.
-"""
+"""Validation of objects built from a model file."""
 
 from dataclasses import fields, is_dataclass
 from typing import Any
@@ -14,13 +10,13 @@ from multikernel.persistence.values import parts_of
 ONE_HOT = "sklearn.preprocessing._encoders.OneHotEncoder"
 
 CHECKS = ("__post_init__", "_check_fitted")
-"""Methods that validate an object: dataclasses after construction, others after
-loading."""
+"""Methods that validate a dataclass after construction, or an object after loading."""
 
 
 def check_loaded(root: Any) -> None:
     """Raise if any object of this library in a tree has an invalid state."""
-    # Parts are validated before the object that contains them.
+    # Compiled code does not check array sizes, so altered arrays could crash it. Parts
+    # are validated before the object that contains them.
     stack, seen = [(root, False)], set()
     while stack:
         item, parts_checked = stack.pop()

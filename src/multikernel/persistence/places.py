@@ -1,8 +1,4 @@
-"""Output files: links, pipes and standard output are supported, inputs refused.
-
-`find_place` raises if the output cannot be written; `write_to` then writes all or
-nothing.
-"""
+"""Output files: links, pipes and standard output are supported, inputs refused."""
 
 import glob
 import os

@@ -3,6 +3,8 @@
 import importlib
 from collections.abc import Collection
 
+# Compiled code of other classes does not check array sizes, so altered arrays could
+# crash the process. ``tests/attack`` alters the arrays of each class.
 SKLEARN = {
     "calibration": "CalibratedClassifierCV _CalibratedClassifier _SigmoidCalibration "
     "_TemperatureScaling",
@@ -44,10 +46,7 @@ SKLEARN = {
     "svm": "LinearSVC LinearSVR",
     "utils": "MetadataRequest MethodMetadataRequest",
 }
-"""Trusted classes of scikit-learn, by package, which use NumPy only.
-
-Compiled code of other classes does not check array sizes, so altered arrays could crash
-the process. ``tests/attack`` alters the arrays of each class."""
+"""Trusted classes of scikit-learn, by package, which use NumPy only."""
 
 MODULES = ("sklearn.gaussian_process.kernels", "sklearn.model_selection._split")
 """Modules of scikit-learn whose public classes are all trusted."""
@@ -59,10 +58,10 @@ CALLED = (
     "sklearn.feature_selection._univariate_selection.f_regression",
     "sklearn.feature_selection._univariate_selection.r_regression",
 )
-"""Callables that may receive arguments from a file: dict and functions of arrays."""
+"""Trusted callables that get arguments from a file: a dict and functions of arrays."""
 
 DTYPE = "numpy.dtype"
-"""Type of an attribute of SimpleImputer; its objects contain no data."""
+"""Type of an attribute of SimpleImputer; its instances contain no data."""
 
 GREEDY = ("numpy.bytes_", "numpy.void", "numpy.random._generator.Generator")
 """Types trusted by skops that can allocate any number of bytes."""

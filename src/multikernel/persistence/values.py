@@ -1,8 +1,4 @@
-"""Conversion of values that skops cannot store to plain values, and back.
-
-Examples are a pandas Index, dates as categories, and booleans as keys. Only a copy of
-the model is converted, because `clone` compares the parameters of the model itself.
-"""
+"""Conversion of values that skops cannot store to plain values, and back."""
 
 from collections import OrderedDict, deque
 from collections.abc import (
@@ -72,6 +68,8 @@ def _isoformat(value: Any) -> tuple[str]:
     return (value.isoformat(),)
 
 
+# The rebuilding functions get values from files, so they must not run code, or allocate
+# more memory than their parts.
 KINDS: dict[str, tuple[Callable[[Any], Iterable[Any]], Callable[..., Any]]] = {
     "builtins.frozenset": (tuple, lambda *parts: frozenset(parts)),
     "builtins.dict": (dict.items, lambda *pairs: dict(pairs)),
@@ -96,10 +94,7 @@ KINDS: dict[str, tuple[Callable[[Any], Iterable[Any]], Callable[..., Any]]] = {
     "scipy.stats._distn_infrastructure.rv_continuous_frozen": (_frozen, _distribution),
     "scipy.stats._distn_infrastructure.rv_discrete_frozen": (_frozen, _distribution),
 }
-"""Functions that split values into parts and rebuild them, by type name.
-
-The rebuilding functions get values from files, so they must not run code, or allocate
-more memory than their parts."""
+"""Functions that split values into parts and rebuild them, by type name."""
 
 OWNED = (
     "sklearn.utils._metadata_requests.MetadataRequest",
@@ -247,7 +242,7 @@ def failing_part(root: Any, fails: Callable[[Any], bool]) -> tuple[str, Any]:
 
 
 def parts_of(item: Any) -> Iterator[tuple[str, Any, Any]]:
-    """Yield the expression template, key and value of each part of an object."""
+    """Yield each part of an object with its key, and a template of the path to it."""
     # Nothing is computed from the parts, which may come from an untrusted file.
     if isinstance(item, Mapping):
         yield from (("[{!r}]", key, value) for key, value in item.items())

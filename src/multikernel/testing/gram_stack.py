@@ -19,29 +19,13 @@ def check_gram_stack(
     """Check that a stack computes the same results as dense arrays.
 
     All methods are called with one and several outputs, and for all or some kernels and
-    samples. Results must be float64 arrays of the right shape.
+    samples. Results must be float64 arrays of the right shape, with relative errors of
+    at most `tol`; use 1e-5 for float32 storage. `reference` contains the matrices,
+    symmetric positive semidefinite, shape (n_kernels, n_samples, n_samples). A wrong
+    result raises an ``AssertionError`` that names the method.
 
-    Parameters
-    ----------
-    stack : GramStack
-        Square stack.
-    reference : ndarray of shape (n_kernels, n_samples, n_samples)
-        Its matrices, symmetric positive semidefinite.
-    tol : float, default=1e-9
-        Largest relative error; use 1e-5 for float32 storage.
-    seed : int, default=0
-        Seed of the random vectors.
-
-    Raises
-    ------
-    AssertionError
-        If a result is wrong; the message names the method.
-
-    Examples
-    --------
     >>> import numpy as np
     >>> from multikernel.gram import DenseStack
-    >>> from multikernel.testing import check_gram_stack
     >>> array = np.stack([np.eye(5), np.ones((5, 5))])
     >>> check_gram_stack(DenseStack(array), array)
     """
@@ -109,7 +93,7 @@ def _check_columns(stack: GramStack, K: Array, tol: float, rng: Generator) -> No
 
 
 def _check_sizes(stack: GramStack, K: Array, tol: float) -> None:
-    """Check diagonals, traces and reported bytes."""
+    """Check diagonals, traces and the reported memory in bytes."""
     _compare("diagonals", stack.diagonals(), np.einsum("mii->mi", K), tol)
     _compare("traces", stack.traces(), np.einsum("mii->m", K), tol)
     shares = np.arange(1.0, 1.0 + K.shape[1])
@@ -247,7 +231,7 @@ def _check_matrix(
 def _check_solve(
     label: str, matrix: GramMatrix, total: Array, tol: float, rng: Generator
 ) -> None:
-    """Check shifted systems by their residuals."""
+    """Check that solutions of shifted systems have small residuals."""
     n = total.shape[0]
     size = max(1.0, float(np.abs(total).max()))
     for low_rank in (None, np.ones((n, 1)), rng.normal(size=(n, 2))):

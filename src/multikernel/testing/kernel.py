@@ -22,36 +22,13 @@ def check_kernel(kernel: Kernel, X: Any, tol: float = 1e-8) -> None:
 
     The matrix must be finite, symmetric and positive semidefinite, ``kernel(X)`` must
     equal ``kernel(X, X)``, values must only depend on their two samples, and ``diag``
-    must be the diagonal. Because no finite check proves positive semidefiniteness, try
-    several data sets of different scales.
+    must be the diagonal. Otherwise an ``AssertionError`` names the property.
 
-    Parameters
-    ----------
-    kernel : Kernel
-        The kernel.
-    X : ndarray of shape (n_samples, n_features), or sequence
-        Ten to a hundred samples (at least four) as the kernel accepts them: rows of
-        numbers, or strings. Pass the matrix of a kernel on other objects to
-        `multikernel.kernels.Grams`.
-    tol : float, default=1e-8
-        Largest error, relative to the largest value.
-
-    Raises
-    ------
-    AssertionError
-        If a property is violated; the message names it.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from multikernel.kernels import FunctionKernel, GaussianKernel
-    >>> from multikernel.testing import check_kernel
-    >>> X = np.random.default_rng(0).standard_normal((20, 3))
-    >>> check_kernel(GaussianKernel(1.0), X)
-    >>> check_kernel(FunctionKernel("sigmoid"), X)  # doctest: +ELLIPSIS
-    Traceback (most recent call last):
-        ...
-    AssertionError: sigmoid() is not positive semidefinite: its matrix of these ...
+    `X` has ten to a hundred samples (at least four) as the kernel accepts them: rows of
+    numbers, or strings. Because no finite check proves positive semidefiniteness, try
+    several data sets of different scales. `tol` is the largest error, relative to the
+    largest value. For kernels on other objects, pass matrices to
+    `multikernel.kernels.Grams`.
     """
     name = getattr(kernel, "name", None) or repr(kernel)
     is_kernel = callable(kernel) and callable(getattr(kernel, "diag", None))
@@ -117,31 +94,12 @@ def check_kernel_graph(
 
     Parents and children must agree without cycles. Features must reproduce the
     quadratic forms, and must not depend on other samples. Descendant sums must not be
-    smaller than sums over visited nodes.
+    smaller than sums over visited nodes. Otherwise an ``AssertionError`` names the
+    method. `X` has about ten samples, at least three. The `n_nodes` nodes nearest to
+    the roots are visited, with relative errors of at most `tol`.
 
-    Parameters
-    ----------
-    graph : KernelGraph
-        The graph.
-    X : ndarray of shape (n_samples, n_features)
-        About ten samples, at least three.
-    n_nodes : int, default=100
-        Number of nodes to visit, those nearest to the roots.
-    tol : float, default=1e-6
-        Largest relative error.
-    seed : int, default=0
-        Seed of the random vectors.
-
-    Raises
-    ------
-    AssertionError
-        If a property is violated; the message names the method.
-
-    Examples
-    --------
     >>> import numpy as np
     >>> from multikernel.kernels.graph import PolynomialGrid
-    >>> from multikernel.testing import check_kernel_graph
     >>> X = np.random.default_rng(0).standard_normal((10, 3))
     >>> check_kernel_graph(PolynomialGrid(2), X)
     """
@@ -194,7 +152,7 @@ def _check_edges(graph: FittedGraph, node: Any, roots: list[Any]) -> None:
 
 
 def _check_facts(graph: FittedGraph, node: Any) -> None:
-    """Check the weight, the name and the degrees of a node."""
+    """Check that a node's weight, name and degrees have valid values."""
     weight, degrees = graph.weight(node), graph.degrees(node)
     assert 0.0 < weight < np.inf, (
         f"weight of {node!r} is {weight}: it must be positive and finite."

@@ -26,28 +26,9 @@ def check_loss(loss: Loss, y: Array | None = None, seed: int = 0) -> None:
     The conjugate is compared with a numerical supremum and checked by the Fenchel-Young
     inequality. Derivatives are compared with finite differences. Capabilities
     (`SmoothConjugateLoss`, `PolyhedralLoss`, ``shift_equivariant``, ``degree``) are
-    checked as well. Checks are repeated with sample weights.
-
-    Parameters
-    ----------
-    loss : Loss
-        The loss.
-    y : ndarray of shape (n_samples,), optional
-        Admissible targets. Default: -1 and +1; regression losses should be checked with
-        other values, too.
-    seed : int, default=0
-        Seed of the random decision values.
-
-    Raises
-    ------
-    AssertionError
-        If a property is violated; the message names it.
-
-    Examples
-    --------
-    >>> from multikernel.losses import LogisticLoss
-    >>> from multikernel.testing import check_loss
-    >>> check_loss(LogisticLoss())
+    checked as well, and all checks are repeated with sample weights. A violated
+    property raises an ``AssertionError`` that names it. Admissible targets `y` are -1
+    and +1 by default; check regression losses with other values, too.
     """
     rng = np.random.default_rng(seed)
     targets = (
@@ -63,7 +44,7 @@ def check_loss(loss: Loss, y: Array | None = None, seed: int = 0) -> None:
 
 
 def _check_promises(loss: Loss, y: Array, rng: Generator) -> None:
-    """Check a loss against all protocols that it satisfies."""
+    """Check a loss against all protocols that it implements."""
     assert isinstance(loss, Loss), (
         f"{loss!r} is not a Loss: it must have value, gradient, conjugate and "
         "dual_bounds."
@@ -299,7 +280,7 @@ def _check_dual_pieces(loss: PolyhedralLoss, y: Array, rng: Generator) -> None:
 
 
 def _check_weighting(loss: Loss, y: Array, weights: Array, rng: Generator) -> None:
-    """Check sample weights: capabilities, and integer weights as repeated samples."""
+    """Check that weights keep the loss's capabilities, and equal repeated samples."""
     weighted_loss = weighted(loss, weights)
     for capability in CAPABILITIES:
         has, had = isinstance(weighted_loss, capability), isinstance(loss, capability)

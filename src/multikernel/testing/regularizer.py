@@ -21,27 +21,9 @@ def check_regularizer(
 
     The conjugate is checked by the Fenchel-Young inequality, with equality at
     gradients. The prox is compared with random neighbors, its derivative with finite
-    differences, and kernel weights with their definition.
-
-    Parameters
-    ----------
-    regularizer : BlockRegularizer
-        The penalty.
-    n_kernels : int, default=6
-        Number of kernels, if the penalty allows several.
-    seed : int, default=0
-        Seed of the random norms.
-
-    Raises
-    ------
-    AssertionError
-        If a property is violated; the message names it.
-
-    Examples
-    --------
-    >>> from multikernel.regularizers import BlockElasticNet
-    >>> from multikernel.testing import check_regularizer
-    >>> check_regularizer(BlockElasticNet(alpha=2.0, l1_ratio=0.7))
+    differences, and kernel weights with their definition. A violated property raises an
+    ``AssertionError`` that names it. If the penalty is for a fixed number of kernels,
+    pass this number as `n_kernels`.
     """
     assert isinstance(regularizer, BlockRegularizer), (
         f"{regularizer!r} is not a BlockRegularizer: it must have alpha, with_alpha, "
@@ -155,7 +137,7 @@ def _check_fenchel_young(
 
 
 def _check_tightness(penalty: BlockRegularizer, points: list[Array]) -> None:
-    """Check that the Fenchel-Young inequality is tight at slopes of the penalty."""
+    """Check equality in the Fenchel-Young inequality at slopes of the penalty."""
     for norms in points:
         # Central differences require positive norms.
         t = norms + 1e-2 * (1.0 + norms.mean())

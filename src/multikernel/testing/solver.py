@@ -31,12 +31,8 @@ from multikernel.solvers.base import Solver
 def small_problems(n_samples: int = 24, n_kernels: int = 6) -> Iterator[Problem]:
     """Yield a small problem for every loss and penalty, with and without intercept.
 
-    Parameters
-    ----------
-    n_samples : int, default=24
-        Number of samples; regression losses use the labels -1 and +1 as targets.
-    n_kernels : int, default=6
-        Number of Gaussian kernels on one or two of four columns.
+    The `n_kernels` Gaussian kernels are on one or two of four columns. Regression
+    losses use the labels -1 and +1 as targets.
     """
     rng = np.random.default_rng(0)
     X = rng.normal(size=(n_samples, 4))
@@ -63,26 +59,8 @@ def check_solver(
     again gives the same numbers; a warm start is at least as good; callbacks see every
     line of the history, can stop the solver, and their exceptions propagate; passes
     count all reads of Gram matrices; and reordering the kernels reorders the solution.
-
-    Parameters
-    ----------
-    solver : Solver
-        The solver.
-    problems : sequence of Problem, optional
-        Problems to solve. Default: `small_problems`.
-    tol : float, optional
-        Relative duality gap of converged solutions. Default: the solver's ``tol``.
-
-    Raises
-    ------
-    AssertionError
-        If a property is violated; the message names it and the problem.
-
-    Examples
-    --------
-    >>> from multikernel.solvers import SpicyMKL
-    >>> from multikernel.testing import check_solver, small_problems
-    >>> check_solver(SpicyMKL(tol=1e-4), [next(small_problems())])
+    Otherwise an ``AssertionError`` names the property and the problem. By default the
+    problems are `small_problems`, and `tol` (relative duality gap) is the solver's.
     """
     if not isinstance(solver, Solver):
         raise AssertionError(
@@ -130,20 +108,9 @@ def _check_problem(solver: Solver, problem: Problem, tol: float) -> None:
 def check_solution(problem: Problem, solution: Solution, tol: float) -> None:
     """Check that a solution is consistent and certified.
 
-    Parameters
-    ----------
-    problem : Problem
-        The problem.
-    solution : Solution
-        Its solution.
-    tol : float
-        Largest relative duality gap of a converged solution, recomputed from the
-        expansions and the dual point.
-
-    Raises
-    ------
-    AssertionError
-        If a property is violated; the message names it.
+    The relative duality gap of a converged solution is recomputed from the expansions
+    and the dual point, and must be at most `tol`. A violated property raises an
+    ``AssertionError`` that names it.
     """
     _check_form(problem, solution)
     _check_values(problem, solution)
