@@ -80,38 +80,29 @@ class OneClassMKL(OutlierMixin, BaseMKL):
         all kernels. With p = 1 few kernels are selected. Near 1, kernels that are
         almost constant are preferred because no sample is unusual to them.
     normalize : str, Normalizer, list of str and Normalizer, or None, default="variance"
-        Normalization of the kernels. "variance" gives unit variance in feature space,
+        Normalization of the kernels: "variance" gives unit variance in feature space,
         "trace" a mean diagonal of one, "cosine" cosine similarity; "center" only
-        centers. An object such as `multikernel.gram.TailNormalizer` is accepted too. A
-        list is applied in order. The factors are computed on the training samples.
+        centers. A list is applied in order.
     penalty_weights : dict, sequence of float or None, default=None
-        Penalty weights w_m > 0: the penalty contains w_m ‖f_m‖ in place of ‖f_m‖, so a
-        kernel of weight 2 must explain twice as much to enter. A sequence has one
-        number for each kernel. A dict maps names of kernels or views to weights; a
-        kernel's name takes precedence over its view's, and kernels without an entry
-        have weight 1. The fit divides the normalized kernels by w_m²; ``block_norms_``
-        and ``kernel_weights_`` refer to these scaled kernels, ``variance_shares_`` does
-        not depend on the scale.
+        Weights w_m > 0: the penalty contains w_m ‖f_m‖ in place of ‖f_m‖. A sequence
+        has one number for each kernel; a dict has weights by the name of a kernel, or
+        else of its view, and other kernels have weight 1. ``kernel_weights_`` and
+        ``block_norms_`` then refer to the normalized kernels divided by w_m².
     tol : float, default=1e-3
         Relative duality gap at which to stop.
     max_iter : int, default=200
         Maximum number of iterations; each fits one machine and passes over all kernels.
     storage : str, LowRank or Device, default="auto"
-        Storage of the Gram matrices during the fit, see `multikernel.gram.build_stack`.
-        "dense" stores all matrices, "dense32" in single precision; "lazy" recomputes
-        them when needed; "low_rank", or a `multikernel.gram.LowRank`, stores factors
-        from landmarks; "by_kernel" stores kernels of high rank whole and factors of the
-        others; "device", or a `multikernel.gram.Device`, stores matrices on an
-        accelerator. "auto" chooses the storage that is predicted to be the fastest.
-        Precomputed matrices are not copied or converted.
+        Storage of the Gram matrices: "dense", "dense32" (single precision), "lazy"
+        (recomputed when needed), "low_rank" (factors), "by_kernel" (dense or factors
+        for each kernel), "device" (accelerator), or an object with options, see
+        `multikernel.gram.build_stack`. "auto" predicts which is fastest.
     max_bytes : int, default=None
-        Maximum memory of the Gram matrices in bytes, including copies for folds; None
-        allows half of the free memory.
+        Maximum bytes of the Gram matrices; None allows half of the free memory.
     verbose : int, default=0
         If positive, print one line per iteration to standard error.
     random_state : int, RandomState or None, default=None
-        Seed of the vectors that test precomputed matrices for symmetry and of
-        subsamples of the dictionary. All other steps are deterministic.
+        Seed of subsamples, and of the tests of precomputed matrices for symmetry.
 
     Attributes
     ----------
@@ -120,16 +111,13 @@ class OneClassMKL(OutlierMixin, BaseMKL):
     block_norms_ : ndarray of shape (n_kernels,)
         Norm of each function f_m in the space of its normalized kernel.
     variance_shares_ : ndarray of shape (n_kernels,)
-        Share of each term in the variance of the decision values on the training
-        samples. The shares sum to one; the share of a term that opposes the others is
-        negative.
+        Share of each term in the variance of the training decision values. Shares sum
+        to one; a term that opposes the others has a negative share.
     view_weights_, view_shares_ : dict
-        Sums of ``kernel_weights_`` and ``variance_shares_`` over the kernels of each
-        view; only if ``kernels`` was a mapping of views. ``kernel_views_`` is the view
-        of each kernel, ``view_columns_`` the columns of each view.
+        Sums of weights and variance shares of each view, if there are views.
+        ``kernel_views_`` has the view of each kernel, ``view_columns_`` the columns.
     category_features_, categories_ : ndarray, list of ndarray
-        Positions of the text columns that are compared as categories, and the training
-        values of each.
+        Positions of text columns compared as categories, and their training values.
     active_kernels_ : ndarray of shape (n_active,)
         Indices of the kernels with a nonzero weight, ascending.
     kernel_names_ : list of str
@@ -150,29 +138,17 @@ class OneClassMKL(OutlierMixin, BaseMKL):
     n_iter_ : int
         Number of outer iterations, at least one.
     history_ : structured ndarray of shape (n_lines,)
-        One record per outer iteration with the fields output (always 0), iteration,
-        seconds, objective, duality_gap, n_active, passes, inner_steps.
-    status_ : str
-        Reason why the solver stopped: "converged" if the tolerance was reached,
-        otherwise another name of a `Status` in lower case.
-    status_message_ : str
-        The reason as a sentence.
+        One record per outer iteration: output (always 0), iteration, seconds,
+        objective, duality_gap, n_active, passes, inner_steps.
+    status_, status_message_ : str
+        Why the solver stopped: "converged" or another name of a `Status` in lower case,
+        and the reason as a sentence.
     n_kernels_ : int
-        Number of kernels in the dictionary. Above one million interactions of columns
-        with few values, ``kernel_weights_``, ``kernel_names_`` and the other attributes
-        of kernels describe a short list; all other kernels have weight zero, and the
-        gap covers all kernels.
+        Number of candidate kernels.
     fit_info_ : dict
-        Details of the fit. "solver": the algorithms that produced the solution of each
-        problem, in order, such as "newton_in_weights". "storage" and "storage_reason":
-        the storage of the Gram matrices and the reason for it. "left_out": columns,
-        interactions and exact kernels that the default dictionary omits, and the
-        reason; empty if it omits none or if ``kernels`` is given. "cv_tol" (searches):
-        relative duality gap for the fits of the folds, 30 times ``tol`` and at most
-        0.03. "search_rows" (searches): number of rows whose folds gave the scores, see
-        ``max_search_rows``. "predicted_alike" (searches): the class that the chosen
-        models predict for every validation sample; empty if predictions differ, and for
-        regressors.
+        Details of the fit: "solver", the algorithms that were used; "storage" of the
+        Gram matrices and "storage_reason"; "left_out", the columns and kernels that the
+        default dictionary omits, and the reason.
     n_features_in_ : int
         Number of columns of X; for precomputed kernels, number of training samples.
     feature_names_in_ : ndarray of shape (n_features,)
