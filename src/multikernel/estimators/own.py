@@ -107,11 +107,10 @@ class MKLClassifier(OwnParameters, ClassifierMKL):
     Parameters
     ----------
     kernels : Kernel, list, dict, KernelDictionary, "precomputed" or None, default=None
-        Candidates. None selects `median_dictionary`, or `sequence_dictionary` if X
-        contains strings; standardize numeric columns first. A kernel may be a function
-        or a name of `sklearn.metrics.pairwise`, see
-        `multikernel.kernels.FunctionKernel`. A dict has the columns or (columns,
-        kernels) of each view, see `multikernel.kernels.Views`; for "precomputed" see
+        Candidate kernels; functions and names of `sklearn.metrics.pairwise` are kernels
+        too. None selects `median_dictionary`, or `sequence_dictionary` if X contains
+        strings; standardize numeric columns first. A dict has the columns, or (columns,
+        kernels), of each view, see `multikernel.kernels.Views`. For "precomputed" see
         `stack_grams`.
     loss : str or Loss, default="log_loss"
         "log_loss", "hinge", "squared_hinge", "squared_error" (targets of -1 and 1) or a
@@ -248,11 +247,10 @@ class MKLRegressor(OwnParameters, RegressorMKL):
     Parameters
     ----------
     kernels : Kernel, list, dict, KernelDictionary, "precomputed" or None, default=None
-        Candidates. None selects `median_dictionary`, or `sequence_dictionary` if X
-        contains strings; standardize numeric columns first. A kernel may be a function
-        or a name of `sklearn.metrics.pairwise`, see
-        `multikernel.kernels.FunctionKernel`. A dict has the columns or (columns,
-        kernels) of each view, see `multikernel.kernels.Views`; for "precomputed" see
+        Candidate kernels; functions and names of `sklearn.metrics.pairwise` are kernels
+        too. None selects `median_dictionary`, or `sequence_dictionary` if X contains
+        strings; standardize numeric columns first. A dict has the columns, or (columns,
+        kernels), of each view, see `multikernel.kernels.Views`. For "precomputed" see
         `stack_grams`.
     loss : str or Loss, default="squared_error"
         "squared_error", "epsilon_insensitive", "quantile", "huber", "poisson" (counts),

@@ -91,23 +91,19 @@ class WeightedSearchCV(SearchCV):
 class FixedWeightsMKLClassifierCV(
     WeightedClassification, WeightedSearchCV, ClassifierMKL
 ):
-    r"""Classification with fixed weights, C chosen by cross-validation.
+    """Classification with fixed weights, C chosen by cross-validation.
 
-    Each fold computes the weights from its training samples and solves the problem of
-    `FixedWeightsMKLClassifier` for all values of C, with warm starts. The search
-    chooses the C with the best mean validation score. With ``kernel_weights="single"``
-    each kernel alone is a candidate with all values of C, and the model is the best
-    single kernel. Kernels are fitted and Gram matrices computed once, without labels;
-    each fold normalizes them by its own training samples.
+    Each fold solves the problem of `FixedWeightsMKLClassifier` for all values of C,
+    with kernels normalized and weights computed on its own training samples. With
+    ``kernel_weights="single"`` each kernel alone is a candidate for each C.
 
     Parameters
     ----------
     kernels : Kernel, list, dict, KernelDictionary, "precomputed" or None, default=None
-        Candidates. None selects `median_dictionary`, or `sequence_dictionary` if X
-        contains strings; standardize numeric columns first. A kernel may be a function
-        or a name of `sklearn.metrics.pairwise`, see
-        `multikernel.kernels.FunctionKernel`. A dict has the columns or (columns,
-        kernels) of each view, see `multikernel.kernels.Views`; for "precomputed" see
+        Candidate kernels; functions and names of `sklearn.metrics.pairwise` are kernels
+        too. None selects `median_dictionary`, or `sequence_dictionary` if X contains
+        strings; standardize numeric columns first. A dict has the columns, or (columns,
+        kernels), of each view, see `multikernel.kernels.Views`. For "precomputed" see
         `stack_grams`.
     cv : int, splitter, iterable of (train, test) or None, default=None
         Folds of cross-validation, as in scikit-learn; None means five. A single (train,
@@ -127,10 +123,9 @@ class FixedWeightsMKLClassifierCV(
         draws 2000 rows if there are more than 4000, and doubles them until the choice
         is reliable, see the page "Large data". The chosen model is fitted on all rows.
     Cs : sequence of float, default=None
-        Candidate values of C, positive. None means c / (s v) for c = 1/32, 1/8, 1/2, 2,
-        ..., 128, and four times that for "log_loss". Here s is the sum of the weights
-        (one for a rule) and v the mean variance of the kernels. If there is one value,
-        "single" chooses the kernel only.
+        Candidate values of C, positive. None means c / (s v) with c = 1/32, 1/8, ...,
+        128 (four times that for "log_loss") for weights of sum s (one for a rule) and
+        kernels of mean variance v.
     kernel_weights : str, array-like or callable, default="uniform"
         Weights of the normalized kernels: "uniform" (all 1), "alignment" with the
         targets (`multikernel.solvers.alignment_weights`), for classifiers "easy"
@@ -176,8 +171,7 @@ class FixedWeightsMKLClassifierCV(
     kernel_ : int
         Index of the chosen kernel in ``kernel_names_``; only for "single".
     path_ : RegularizationPath
-        Norms, weights, objectives and gaps on all samples. The strengths of the path
-        are 1 / C.
+        Norms, weights, objectives and gaps on all samples, for strengths 1 / C.
     best_params_ : dict
         Chosen parameters. Among equal scores, a model with kernels is preferred, then
         the lower ``mean_test_loss``, then the simplest model.
@@ -246,28 +240,15 @@ class FixedWeightsMKLClassifierCV(
     --------
     FixedWeightsMKLClassifier : The model for one C.
 
-    References
-    ----------
-    .. [1] Kloft, Brefeld, Sonnenburg, Zien (2011). lp-norm multiple kernel learning.
-       JMLR 12, 953-997.
-    .. [2] Cortes, Mohri, Rostamizadeh (2012). Algorithms for learning kernels based on
-       centered alignment. JMLR 13, 795-828.
-    .. [3] Aiolli, Donini (2015). EasyMKL: a scalable multiple kernel learning
-       algorithm. Neurocomputing 169, 215-224.
-
     Examples
     --------
     >>> import numpy as np
-    >>> from multikernel.estimators import FixedWeightsMKLClassifierCV
-    >>> from multikernel.kernels import ColumnKernel, GaussianKernel
+    >>> from multikernel import FixedWeightsMKLClassifierCV
     >>> X = np.random.default_rng(0).standard_normal((60, 4))
     >>> y = np.where(np.abs(X[:, 2]) > 0.7, "far", "near")
-    >>> kernels = [ColumnKernel(GaussianKernel(1.0), column) for column in range(4)]
-    >>> model = FixedWeightsMKLClassifierCV(kernels, Cs=[0.1, 1.0, 9.0], cv=3).fit(X, y)
-    >>> model.best_params_["C"] == model.C_, model.Cs_.size
-    (True, 3)
-    >>> model.set_params(kernel_weights="single", Cs=[1.0]).fit(X, y).kernel_weights_
-    array([0., 0., 1., 0.])
+    >>> model = FixedWeightsMKLClassifierCV(kernel_weights="single", cv=3).fit(X, y)
+    >>> model.best_params_["C"] in model.Cs_, model.kernel_ in model.active_kernels_
+    (True, True)
     """
 
     _checks = weight_checks("uniform", "alignment", "easy", "single")
@@ -275,23 +256,19 @@ class FixedWeightsMKLClassifierCV(
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class FixedWeightsMKLRegressorCV(WeightedRegression, WeightedSearchCV, RegressorMKL):
-    r"""Regression with fixed weights, C chosen by cross-validation.
+    """Regression with fixed weights, C chosen by cross-validation.
 
-    Each fold computes the weights from its training samples and solves the problem of
-    `FixedWeightsMKLRegressor` for all values of C, with warm starts. The search chooses
-    the C with the best mean validation score. With ``kernel_weights="single"`` each
-    kernel alone is a candidate with all values of C, and the model is the best single
-    kernel. Kernels are fitted and Gram matrices computed once, without labels; each
-    fold normalizes them by its own training samples.
+    Each fold solves the problem of `FixedWeightsMKLRegressor` for all values of C, with
+    kernels normalized and weights computed on its own training samples. With
+    ``kernel_weights="single"`` each kernel alone is a candidate for each C.
 
     Parameters
     ----------
     kernels : Kernel, list, dict, KernelDictionary, "precomputed" or None, default=None
-        Candidates. None selects `median_dictionary`, or `sequence_dictionary` if X
-        contains strings; standardize numeric columns first. A kernel may be a function
-        or a name of `sklearn.metrics.pairwise`, see
-        `multikernel.kernels.FunctionKernel`. A dict has the columns or (columns,
-        kernels) of each view, see `multikernel.kernels.Views`; for "precomputed" see
+        Candidate kernels; functions and names of `sklearn.metrics.pairwise` are kernels
+        too. None selects `median_dictionary`, or `sequence_dictionary` if X contains
+        strings; standardize numeric columns first. A dict has the columns, or (columns,
+        kernels), of each view, see `multikernel.kernels.Views`. For "precomputed" see
         `stack_grams`.
     cv : int, splitter, iterable of (train, test) or None, default=None
         Folds of cross-validation, as in scikit-learn; None means five. A single (train,
@@ -311,10 +288,8 @@ class FixedWeightsMKLRegressorCV(WeightedRegression, WeightedSearchCV, Regressor
         draws 2000 rows if there are more than 4000, and doubles them until the choice
         is reliable, see the page "Large data". The chosen model is fitted on all rows.
     Cs : sequence of float, default=None
-        Candidate values of C, positive. None means c / (s v) for c = 1/32, 1/8, 1/2, 2,
-        ..., 128. Here s is the sum of the weights (one for a rule) and v the mean
-        variance of the kernels. If there is one value, "single" chooses the kernel
-        only.
+        Candidate values of C, positive. None means c / (s v) with c = 1/32, 1/8, ...,
+        128 for weights of sum s (one for a rule) and kernels of mean variance v.
     kernel_weights : str, array-like or callable, default="uniform"
         Weights of the normalized kernels: "uniform" (all 1), "alignment" with the
         targets (`multikernel.solvers.alignment_weights`), for classifiers "easy"
@@ -367,8 +342,7 @@ class FixedWeightsMKLRegressorCV(WeightedRegression, WeightedSearchCV, Regressor
     kernel_ : int
         Index of the chosen kernel in ``kernel_names_``; only for "single".
     path_ : RegularizationPath
-        Norms, weights, objectives and gaps on all samples. The strengths of the path
-        are 1 / C.
+        Norms, weights, objectives and gaps on all samples, for strengths 1 / C.
     best_params_ : dict
         Chosen parameters. Among equal scores, a model with kernels is preferred, then
         the lower ``mean_test_loss``, then the simplest model.
@@ -435,27 +409,16 @@ class FixedWeightsMKLRegressorCV(WeightedRegression, WeightedSearchCV, Regressor
     --------
     FixedWeightsMKLRegressor : The model for one C.
 
-    References
-    ----------
-    .. [1] Kloft, Brefeld, Sonnenburg, Zien (2011). lp-norm multiple kernel learning.
-       JMLR 12, 953-997.
-    .. [2] Cortes, Mohri, Rostamizadeh (2012). Algorithms for learning kernels based on
-       centered alignment. JMLR 13, 795-828.
-
     Examples
     --------
     >>> import numpy as np
-    >>> from multikernel.estimators import FixedWeightsMKLRegressorCV
-    >>> from multikernel.kernels import ColumnKernel, GaussianKernel
+    >>> from multikernel import FixedWeightsMKLRegressorCV
     >>> rng = np.random.default_rng(0)
     >>> X = rng.standard_normal((60, 4))
     >>> y = np.sin(2.0 * X[:, 2]) + 0.3 * rng.standard_normal(60)
-    >>> kernels = [ColumnKernel(GaussianKernel(1.0), column) for column in range(4)]
-    >>> model = FixedWeightsMKLRegressorCV(kernels, Cs=[0.1, 1.0, 9.0, 81.0], cv=3)
-    >>> model.fit(X, y).best_params_["C"] in model.Cs_, model.Cs_.size
-    (True, 4)
-    >>> model.set_params(kernel_weights="single", Cs=[1.0]).fit(X, y).kernel_weights_
-    array([0., 0., 1., 0.])
+    >>> model = FixedWeightsMKLRegressorCV(kernel_weights="single", cv=3).fit(X, y)
+    >>> model.best_params_["C"] in model.Cs_, model.kernel_ in model.active_kernels_
+    (True, True)
     """
 
     _checks = weight_checks("uniform", "alignment", "single")

@@ -60,23 +60,21 @@ class FixedWeightsMKLClassifier(WeightedClassification, ClassifierMKL):
     The fit minimizes, over functions of the kernels' spaces and an intercept,
 
     .. math::
-        \frac12 \sum_m \frac{\|f_m\|^2}{\theta_m} + C \sum_i s_i\,
-        \ell\Bigl(y_i, \sum_m f_m(x_i) + b\Bigr)
+        \frac12 \sum_m \frac{\|f_m\|^2}{\theta_m}
+        + C \sum_i s_i\, \ell\Bigl(y_i, \sum_m f_m(x_i) + b\Bigr)
 
     with sample weights s: for the hinge loss this is `sklearn.svm.SVC` with the
-    weighted sum of the normalized kernels. The weights theta are equal, given, or
-    computed by a rule from the kernels and targets alone [2]_, [3]_. Use this estimator
-    as the baseline for learned weights. Equal weights are `LpMKLClassifier` with p =
-    inf and the same ``normalize`` [1]_.
+    weighted sum of the normalized kernels. The weights theta are equal [1]_, given, or
+    computed by a rule from kernels and targets alone [2]_, [3]_. Use this estimator as
+    the baseline for learned weights.
 
     Parameters
     ----------
     kernels : Kernel, list, dict, KernelDictionary, "precomputed" or None, default=None
-        Candidates. None selects `median_dictionary`, or `sequence_dictionary` if X
-        contains strings; standardize numeric columns first. A kernel may be a function
-        or a name of `sklearn.metrics.pairwise`, see
-        `multikernel.kernels.FunctionKernel`. A dict has the columns or (columns,
-        kernels) of each view, see `multikernel.kernels.Views`; for "precomputed" see
+        Candidate kernels; functions and names of `sklearn.metrics.pairwise` are kernels
+        too. None selects `median_dictionary`, or `sequence_dictionary` if X contains
+        strings; standardize numeric columns first. A dict has the columns, or (columns,
+        kernels), of each view, see `multikernel.kernels.Views`. For "precomputed" see
         `stack_grams`.
     C : float or None, default=None
         Factor of the sum of the losses, positive, as in `sklearn.svm.SVC`. None means 2
@@ -189,13 +187,11 @@ class FixedWeightsMKLClassifier(WeightedClassification, ClassifierMKL):
     Examples
     --------
     >>> import numpy as np
-    >>> from multikernel.estimators import FixedWeightsMKLClassifier
+    >>> from multikernel import FixedWeightsMKLClassifier
     >>> from multikernel.kernels import ColumnKernel, GaussianKernel
     >>> X = np.random.default_rng(0).standard_normal((60, 4))
     >>> y = np.where(np.abs(X[:, 2]) > 0.7, "far", "near")
     >>> kernels = [ColumnKernel(GaussianKernel(1.0), column) for column in range(4)]
-    >>> FixedWeightsMKLClassifier(kernels).fit(X, y).kernel_weights_
-    array([1., 1., 1., 1.])
     >>> model = FixedWeightsMKLClassifier(kernels, kernel_weights="alignment").fit(X, y)
     >>> int(np.argmax(model.kernel_weights_))
     2
@@ -216,23 +212,21 @@ class FixedWeightsMKLRegressor(WeightedRegression, RegressorMKL):
     The fit minimizes, over functions of the kernels' spaces and an intercept,
 
     .. math::
-        \frac12 \sum_m \frac{\|f_m\|^2}{\theta_m} + C \sum_i s_i\,
-        \ell\Bigl(y_i, \sum_m f_m(x_i) + b\Bigr)
+        \frac12 \sum_m \frac{\|f_m\|^2}{\theta_m}
+        + C \sum_i s_i\, \ell\Bigl(y_i, \sum_m f_m(x_i) + b\Bigr)
 
     with sample weights s: for the epsilon-insensitive loss this is `sklearn.svm.SVR`
-    with the weighted sum of the normalized kernels. The weights theta are equal, given,
-    or computed by a rule from the kernels and targets alone [2]_. Use this estimator as
-    the baseline for learned weights. Equal weights are `LpMKLRegressor` with p = inf
-    and the same ``normalize`` [1]_.
+    with the weighted sum of the normalized kernels. The weights theta are equal [1]_,
+    given, or computed by a rule from kernels and targets alone [2]_. Use this estimator
+    as the baseline for learned weights.
 
     Parameters
     ----------
     kernels : Kernel, list, dict, KernelDictionary, "precomputed" or None, default=None
-        Candidates. None selects `median_dictionary`, or `sequence_dictionary` if X
-        contains strings; standardize numeric columns first. A kernel may be a function
-        or a name of `sklearn.metrics.pairwise`, see
-        `multikernel.kernels.FunctionKernel`. A dict has the columns or (columns,
-        kernels) of each view, see `multikernel.kernels.Views`; for "precomputed" see
+        Candidate kernels; functions and names of `sklearn.metrics.pairwise` are kernels
+        too. None selects `median_dictionary`, or `sequence_dictionary` if X contains
+        strings; standardize numeric columns first. A dict has the columns, or (columns,
+        kernels), of each view, see `multikernel.kernels.Views`. For "precomputed" see
         `stack_grams`.
     C : float or None, default=None
         Factor of the sum of the losses, positive, for targets of standard deviation
@@ -345,13 +339,11 @@ class FixedWeightsMKLRegressor(WeightedRegression, RegressorMKL):
     Examples
     --------
     >>> import numpy as np
-    >>> from multikernel.estimators import FixedWeightsMKLRegressor
+    >>> from multikernel import FixedWeightsMKLRegressor
     >>> from multikernel.kernels import ColumnKernel, GaussianKernel
     >>> X = np.random.default_rng(0).standard_normal((60, 4))
     >>> y = np.sin(2.0 * X[:, 2])
     >>> kernels = [ColumnKernel(GaussianKernel(1.0), column) for column in range(4)]
-    >>> FixedWeightsMKLRegressor(kernels).fit(X, y).kernel_weights_
-    array([1., 1., 1., 1.])
     >>> model = FixedWeightsMKLRegressor(kernels, kernel_weights="alignment").fit(X, y)
     >>> int(np.argmax(model.kernel_weights_))
     2

@@ -78,29 +78,24 @@ class GroupOMPClassifier(GreedyClassification, ClassifierMKL):
     model is then fitted again on the selected kernels G,
 
     .. math::
-        \min_{f, b} \frac{1}{\sum_i s_i} \sum_i s_i\, \ell\Bigl(y_i,
-        \sum_{m \in G} f_m(x_i) + b\Bigr)
-        + \frac{\alpha}{2} \sum_{m \in G} \|f_m\|^2
+        \min_{f, b} \frac{1}{\sum_i s_i} \sum_i s_i\, \ell\Bigl(y_i, \sum_{m \in G}
+        f_m(x_i) + b\Bigr) + \frac{\alpha}{2} \sum_{m \in G} \|f_m\|^2
 
     with sample weights s. Targets are -1 and 1. More than two classes have one target
     column per class and share one selection: the improvement of a kernel is summed over
-    the classes.
-
-    ``max_kernels`` sets the number of kernels exactly. Each prefix of the selection is
-    a model: `prefix` returns one, `staged_predict` predicts with all of them.
+    the classes. Each prefix of the selection is a model: `prefix` returns one,
+    `staged_predict` predicts with all of them.
 
     Parameters
     ----------
     kernels : Kernel, list, dict, KernelDictionary, "precomputed" or None, default=None
-        Candidates. None selects `median_dictionary`, or `sequence_dictionary` if X
-        contains strings; standardize numeric columns first. A kernel may be a function
-        or a name of `sklearn.metrics.pairwise`, see
-        `multikernel.kernels.FunctionKernel`. A dict has the columns or (columns,
-        kernels) of each view, see `multikernel.kernels.Views`; for "precomputed" see
+        Candidate kernels; functions and names of `sklearn.metrics.pairwise` are kernels
+        too. None selects `median_dictionary`, or `sequence_dictionary` if X contains
+        strings; standardize numeric columns first. A dict has the columns, or (columns,
+        kernels), of each view, see `multikernel.kernels.Views`. For "precomputed" see
         `stack_grams`.
     alpha : float, default=0.01
-        Strength of the ridge penalty, positive, relative to the mean loss: the lambda
-        of [1]_.
+        Strength of the ridge penalty, positive: the lambda of [1]_.
     max_kernels : int or None, default=None
         Number of kernels to select. With None, only `tol` stops the selection.
     tol : float, default=1e-3
@@ -195,6 +190,8 @@ class GroupOMPClassifier(GreedyClassification, ClassifierMKL):
     --------
     GroupOMPClassifierCV : Chooses the number of kernels and alpha.
     multikernel.solvers.GroupOMP : The algorithm.
+    multikernel.diagnostics.recovery_coefficient : A condition for the right selection.
+    multikernel.diagnostics.recovery_coefficient : When selections are right.
 
     References
     ----------
@@ -204,18 +201,14 @@ class GroupOMPClassifier(GreedyClassification, ClassifierMKL):
     Examples
     --------
     >>> import numpy as np
-    >>> from multikernel.estimators import GroupOMPClassifier
+    >>> from multikernel import GroupOMPClassifier
     >>> from multikernel.kernels import ColumnKernel, GaussianKernel
     >>> X = np.random.default_rng(0).standard_normal((90, 4))
     >>> y = np.where(np.abs(X[:, 2]) > 0.7, "far", "near")
     >>> kernels = [ColumnKernel(GaussianKernel(1.0), column) for column in range(4)]
     >>> model = GroupOMPClassifier(kernels, max_kernels=2).fit(X, y)
-    >>> model.kernel_names_[model.selection_order_[0]]
-    'gaussian(sigma=1)[x2]'
-    >>> [round(float(np.mean(labels == y)), 2) for labels in model.staged_predict(X)]
-    [0.52, 0.99, 1.0]
-    >>> model.prefix(1).active_kernels_
-    array([2])
+    >>> model.selection_order_, model.prefix(1).active_kernels_
+    (array([2, 0]), array([2]))
     """
 
     alpha: float = STANDARD_RIDGE
@@ -232,37 +225,30 @@ class GroupOMPRegressor(GreedyRegression, RegressorMKL):
     model is then fitted again on the selected kernels G,
 
     .. math::
-        \min_{f, b} \frac{1}{\sum_i s_i} \sum_i s_i\, \ell\Bigl(y_i,
-        \sum_{m \in G} f_m(x_i) + b\Bigr)
-        + \frac{\alpha}{2} \sum_{m \in G} \|f_m\|^2
+        \min_{f, b} \frac{1}{\sum_i s_i} \sum_i s_i\, \ell\Bigl(y_i, \sum_{m \in G}
+        f_m(x_i) + b\Bigr) + \frac{\alpha}{2} \sum_{m \in G} \|f_m\|^2
 
     with sample weights s. Several targets share one selection: losses, penalties and
     improvements are summed over the targets, so scale the targets to comparable units.
-
-    ``max_kernels`` sets the number of kernels exactly. Each prefix of the selection is
-    a model: `prefix` returns one, `staged_predict` predicts with all of them.
+    Each prefix of the selection is a model: `prefix` returns one, `staged_predict`
+    predicts with all of them.
 
     Parameters
     ----------
     kernels : Kernel, list, dict, KernelDictionary, "precomputed" or None, default=None
-        Candidates. None selects `median_dictionary`, or `sequence_dictionary` if X
-        contains strings; standardize numeric columns first. A kernel may be a function
-        or a name of `sklearn.metrics.pairwise`, see
-        `multikernel.kernels.FunctionKernel`. A dict has the columns or (columns,
-        kernels) of each view, see `multikernel.kernels.Views`; for "precomputed" see
+        Candidate kernels; functions and names of `sklearn.metrics.pairwise` are kernels
+        too. None selects `median_dictionary`, or `sequence_dictionary` if X contains
+        strings; standardize numeric columns first. A dict has the columns, or (columns,
+        kernels), of each view, see `multikernel.kernels.Views`. For "precomputed" see
         `stack_grams`.
     alpha : float, default=0.01
-        Strength of the ridge penalty, positive, relative to the mean loss: the lambda
-        of [1]_ for targets with a standard deviation of one. For "epsilon_insensitive"
-        and "quantile" the fit divides it by the standard deviation of y.
+        Strength of the ridge penalty, positive, for targets of standard deviation one:
+        the lambda of [1]_.
     max_kernels : int or None, default=None
         Number of kernels to select. With None, only `tol` stops the selection.
     tol : float, default=1e-2
         Precision of the selection, not a duality gap: stop when no kernel improves the
-        fit by more than this share of the largest possible improvement over the
-        constant model. For the squared loss that is half the variance of the target.
-        Regression targets are noisier than labels: with the 1e-3 of classifiers the
-        selection fits noise (on the diabetes data R^2 falls from 0.48 to 0.40).
+        fit by more than this share of the largest possible improvement.
     loss : str or Loss, default="squared_error"
         "squared_error", "epsilon_insensitive", "quantile", "huber", "poisson" (counts),
         "gamma" (positive amounts) or a loss object.
@@ -354,6 +340,8 @@ class GroupOMPRegressor(GreedyRegression, RegressorMKL):
     --------
     GroupOMPRegressorCV : Chooses the number of kernels and alpha.
     multikernel.solvers.GroupOMP : The algorithm.
+    multikernel.diagnostics.recovery_coefficient : A condition for the right selection.
+    multikernel.diagnostics.recovery_coefficient : When selections are right.
 
     References
     ----------
@@ -363,16 +351,14 @@ class GroupOMPRegressor(GreedyRegression, RegressorMKL):
     Examples
     --------
     >>> import numpy as np
-    >>> from multikernel.estimators import GroupOMPRegressor
+    >>> from multikernel import GroupOMPRegressor
     >>> from multikernel.kernels import ColumnKernel, GaussianKernel
     >>> X = np.random.default_rng(0).standard_normal((60, 4))
     >>> y = np.column_stack([np.sin(2.0 * X[:, 1]), X[:, 1] + 0.5 * X[:, 3]])
     >>> kernels = [ColumnKernel(GaussianKernel(1.0), column) for column in range(4)]
     >>> model = GroupOMPRegressor(kernels, max_kernels=2).fit(X, y)
-    >>> model.selection_order_
-    array([1, 3])
-    >>> model.predict(X).shape, model.prefix(1).active_kernels_
-    ((60, 2), array([1]))
+    >>> model.selection_order_, model.prefix(1).active_kernels_
+    (array([1, 3]), array([1]))
     """
 
     alpha: float = STANDARD_RIDGE

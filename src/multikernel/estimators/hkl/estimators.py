@@ -59,14 +59,12 @@ class HKLClassifier(HullClassification, ClassifierMKL):
     The fit minimizes, over functions of all nodes v and an intercept,
 
     .. math::
-        \frac{1}{\sum_i s_i} \sum_i s_i\, \ell\Bigl(y_i,
-        \sum_v f_v(x_i) + b\Bigr)
+        \frac{1}{\sum_i s_i} \sum_i s_i\, \ell\Bigl(y_i, \sum_v f_v(x_i) + b\Bigr)
         + \frac{\alpha}{2} \Bigl(\sum_v d_v \|f_{D(v)}\|\Bigr)^2
 
     with sample weights s and D(v) the descendants of v. A node enters only after all
     its ancestors, so an interaction enters only after all its parts. The search
-    therefore visits few nodes of a graph that may be far too large to enumerate;
-    ``duality_gap_`` covers all of its nodes.
+    therefore visits few nodes of a graph that may be too large to enumerate.
 
     Parameters
     ----------
@@ -185,23 +183,20 @@ class HKLRegressor(HullRegression, RegressorMKL):
     The fit minimizes, over functions of all nodes v and an intercept,
 
     .. math::
-        \frac{1}{\sum_i s_i} \sum_i s_i\, \ell\Bigl(y_i,
-        \sum_v f_v(x_i) + b\Bigr)
+        \frac{1}{\sum_i s_i} \sum_i s_i\, \ell\Bigl(y_i, \sum_v f_v(x_i) + b\Bigr)
         + \frac{\alpha}{2} \Bigl(\sum_v d_v \|f_{D(v)}\|\Bigr)^2
 
     with sample weights s and D(v) the descendants of v. A node enters only after all
     its ancestors, so an interaction enters only after all its parts. The search
-    therefore visits few nodes of a graph that may be far too large to enumerate;
-    ``duality_gap_`` covers all of its nodes.
+    therefore visits few nodes of a graph that may be too large to enumerate.
 
     Parameters
     ----------
     kernels : KernelGraph or None, default=None
         Graph of kernels with its weights; None means ``PolynomialGrid(4)``.
     alpha : float, default=1e-3
-        Strength of the penalty, positive: the lambda of [1]_, for targets with a
-        standard deviation of one. For "epsilon_insensitive" and "quantile" the fit
-        divides it by the standard deviation of y.
+        Strength of the penalty, positive, for targets of standard deviation one: the
+        lambda of [1]_.
     loss : str or Loss, default="squared_error"
         "squared_error", "epsilon_insensitive", "quantile", "huber", "poisson" (counts),
         "gamma" (positive amounts) or a loss object.

@@ -141,22 +141,20 @@ class TailSearchCV(SearchCV):
 
 @dataclass(eq=False, repr=False)
 class LocalRademacherMKLClassifierCV(TailClassification, TailSearchCV, ClassifierMKL):
-    r"""Classification by local Rademacher MKL, C and theta cross-validated.
+    """Classification by local Rademacher MKL, C and theta cross-validated.
 
     Each fold solves the problem of `LocalRademacherMKLClassifier` for pairs of C and
-    theta, with warm starts: for the largest theta all C until scores fall, for each
-    smaller theta the C near the best one. ``cv_results_`` contains nan for skipped
-    pairs. The Gram matrices are computed once; each fold normalizes them by its own
-    training samples and computes one spectrum of each kernel for all pairs.
+    theta: for the largest theta all C until scores fall, for each smaller theta the C
+    near the best one. ``cv_results_`` contains nan for skipped pairs. Each fold
+    normalizes kernels by its own training samples.
 
     Parameters
     ----------
     kernels : Kernel, list, dict, KernelDictionary, "precomputed" or None, default=None
-        Candidates. None selects `median_dictionary`, or `sequence_dictionary` if X
-        contains strings; standardize numeric columns first. A kernel may be a function
-        or a name of `sklearn.metrics.pairwise`, see
-        `multikernel.kernels.FunctionKernel`. A dict has the columns or (columns,
-        kernels) of each view, see `multikernel.kernels.Views`; for "precomputed" see
+        Candidate kernels; functions and names of `sklearn.metrics.pairwise` are kernels
+        too. None selects `median_dictionary`, or `sequence_dictionary` if X contains
+        strings; standardize numeric columns first. A dict has the columns, or (columns,
+        kernels), of each view, see `multikernel.kernels.Views`. For "precomputed" see
         `stack_grams`.
     cv : int, splitter, iterable of (train, test) or None, default=None
         Folds of cross-validation, as in scikit-learn; None means five. A single (train,
@@ -176,10 +174,9 @@ class LocalRademacherMKLClassifierCV(TailClassification, TailSearchCV, Classifie
         draws 2000 rows if there are more than 4000, and doubles them until the choice
         is reliable, see the page "Large data". The chosen model is fitted on all rows.
     Cs : sequence of float, default=None
-        Candidate values of C, positive, for every theta. None means
-        c t / (M^(1 - 1/p) v) for c = 1/32, 1/8, 1/2, 2, ..., 128, and four times that
-        for "log_loss". M is the number of kernels, v is their mean variance, t is the
-        geometric mean of their tail sums for this theta, and 1/p is 0 for p = inf.
+        Candidate values of C, positive, for every theta. None means c t / (M^(1 - 1/p)
+        v) with c = 1/32, 1/8, ..., 128 (four times that for "log_loss") for M kernels
+        of mean variance v, whose tail sums have the geometric mean t.
     thetas : sequence of int, default=(0, 1, 2, 4, 8, 16)
         Candidate numbers of free eigenvalues; 0 gives the model of `LpMKLClassifier`.
     p : float, default=2.0
@@ -189,9 +186,8 @@ class LocalRademacherMKLClassifierCV(TailClassification, TailSearchCV, Classifie
         "conv" bounds the tail sum of each kernel, a convex problem; "dc" bounds the
         tail sum of the weighted kernel, a difference of convex functions.
     n_starts : int, default=3
-        Number of starts of "dc" for the final model: first the solution at the previous
-        C (at the first C, of "conv"), then equal weights, then random weights. Folds
-        use the first start only.
+        Number of starts of "dc" for the final model: the solution at the previous C,
+        equal weights, then random ones. Folds use the first start only.
     loss : {"hinge", "log_loss", "squared_error"} or Loss, default="hinge"
         Loss. "squared_error" has targets -1 and 1; `predict_proba` needs "log_loss".
     solver : str, default="auto"
@@ -238,9 +234,8 @@ class LocalRademacherMKLClassifierCV(TailClassification, TailSearchCV, Classifie
     thetas_ : ndarray of shape (n_thetas,)
         All values of theta, ascending.
     path_ : RegularizationPath
-        Norms, weights, objectives and gaps on all samples for ``theta_``, and for all C
-        up to ``C_``; for ``C_`` alone if scores are those of a sample of the rows. The
-        strengths of the path are 1 / C; gaps of "dc" are those of the convex problems.
+        Norms, weights, objectives and gaps on all samples, for ``theta_`` and C up to
+        ``C_``. Its strengths are 1 / C.
     best_params_ : dict
         Chosen parameters. Among equal scores, a model with kernels is preferred, then
         the lower ``mean_test_loss``, then the simplest model.
@@ -312,20 +307,13 @@ class LocalRademacherMKLClassifierCV(TailClassification, TailSearchCV, Classifie
     --------
     LocalRademacherMKLClassifier : The model for one C and one theta.
 
-    References
-    ----------
-    .. [1] Cortes, Kloft, Mohri (2013). Learning kernels using local Rademacher
-       complexity. NIPS 26.
-
     Examples
     --------
     >>> import numpy as np
-    >>> from multikernel.estimators import LocalRademacherMKLClassifierCV
-    >>> from multikernel.kernels import ColumnKernel, GaussianKernel
+    >>> from multikernel import LocalRademacherMKLClassifierCV
     >>> X = np.random.default_rng(0).standard_normal((60, 4))
     >>> y = np.where(np.abs(X[:, 2]) > 0.7, "far", "near")
-    >>> kernels = [ColumnKernel(GaussianKernel(1.0), column) for column in range(4)]
-    >>> model = LocalRademacherMKLClassifierCV(kernels, Cs=[0.01, 0.1, 1.0], cv=3)
+    >>> model = LocalRademacherMKLClassifierCV(Cs=[0.1, 1.0], thetas=[1, 4], cv=3)
     >>> model = model.fit(X, y)
     >>> model.best_params_["C"] in model.Cs_, model.theta_ in model.thetas_
     (True, True)
@@ -334,22 +322,20 @@ class LocalRademacherMKLClassifierCV(TailClassification, TailSearchCV, Classifie
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class LocalRademacherMKLRegressorCV(TailRegression, TailSearchCV, RegressorMKL):
-    r"""Regression by local Rademacher MKL, C and theta cross-validated.
+    """Regression by local Rademacher MKL, C and theta cross-validated.
 
     Each fold solves the problem of `LocalRademacherMKLRegressor` for pairs of C and
-    theta, with warm starts: for the largest theta all C until scores fall, for each
-    smaller theta the C near the best one. ``cv_results_`` contains nan for skipped
-    pairs. The Gram matrices are computed once; each fold normalizes them by its own
-    training samples and computes one spectrum of each kernel for all pairs.
+    theta: for the largest theta all C until scores fall, for each smaller theta the C
+    near the best one. ``cv_results_`` contains nan for skipped pairs. Each fold
+    normalizes kernels by its own training samples.
 
     Parameters
     ----------
     kernels : Kernel, list, dict, KernelDictionary, "precomputed" or None, default=None
-        Candidates. None selects `median_dictionary`, or `sequence_dictionary` if X
-        contains strings; standardize numeric columns first. A kernel may be a function
-        or a name of `sklearn.metrics.pairwise`, see
-        `multikernel.kernels.FunctionKernel`. A dict has the columns or (columns,
-        kernels) of each view, see `multikernel.kernels.Views`; for "precomputed" see
+        Candidate kernels; functions and names of `sklearn.metrics.pairwise` are kernels
+        too. None selects `median_dictionary`, or `sequence_dictionary` if X contains
+        strings; standardize numeric columns first. A dict has the columns, or (columns,
+        kernels), of each view, see `multikernel.kernels.Views`. For "precomputed" see
         `stack_grams`.
     cv : int, splitter, iterable of (train, test) or None, default=None
         Folds of cross-validation, as in scikit-learn; None means five. A single (train,
@@ -369,10 +355,9 @@ class LocalRademacherMKLRegressorCV(TailRegression, TailSearchCV, RegressorMKL):
         draws 2000 rows if there are more than 4000, and doubles them until the choice
         is reliable, see the page "Large data". The chosen model is fitted on all rows.
     Cs : sequence of float, default=None
-        Candidate values of C, positive, for every theta. None means
-        c t / (M^(1 - 1/p) v) for c = 1/32, 1/8, 1/2, 2, ..., 128. M is the number of
-        kernels, v is their mean variance, t is the geometric mean of their tail sums
-        for this theta, and 1/p is 0 for p = inf.
+        Candidate values of C, positive, for every theta. None means c t / (M^(1 - 1/p)
+        v) with c = 1/32, 1/8, ..., 128 for M kernels of mean variance v, whose tail
+        sums have the geometric mean t.
     thetas : sequence of int, default=(0, 1, 2, 4, 8, 16)
         Candidate numbers of free eigenvalues; 0 gives the model of `LpMKLRegressor`.
     p : float, default=2.0
@@ -382,9 +367,8 @@ class LocalRademacherMKLRegressorCV(TailRegression, TailSearchCV, RegressorMKL):
         "conv" bounds the tail sum of each kernel, a convex problem; "dc" bounds the
         tail sum of the weighted kernel, a difference of convex functions.
     n_starts : int, default=3
-        Number of starts of "dc" for the final model: first the solution at the previous
-        C (at the first C, of "conv"), then equal weights, then random weights. Folds
-        use the first start only.
+        Number of starts of "dc" for the final model: the solution at the previous C,
+        equal weights, then random ones. Folds use the first start only.
     loss : str or Loss, default="epsilon_insensitive"
         "squared_error", "epsilon_insensitive", "quantile", "huber", "poisson" (counts),
         "gamma" (positive amounts) or a loss object.
@@ -433,9 +417,8 @@ class LocalRademacherMKLRegressorCV(TailRegression, TailSearchCV, RegressorMKL):
     thetas_ : ndarray of shape (n_thetas,)
         All values of theta, ascending.
     path_ : RegularizationPath
-        Norms, weights, objectives and gaps on all samples for ``theta_``, and for all C
-        up to ``C_``; for ``C_`` alone if scores are those of a sample of the rows. The
-        strengths of the path are 1 / C; gaps of "dc" are those of the convex problems.
+        Norms, weights, objectives and gaps on all samples, for ``theta_`` and C up to
+        ``C_``. Its strengths are 1 / C.
     best_params_ : dict
         Chosen parameters. Among equal scores, a model with kernels is preferred, then
         the lower ``mean_test_loss``, then the simplest model.
@@ -504,21 +487,14 @@ class LocalRademacherMKLRegressorCV(TailRegression, TailSearchCV, RegressorMKL):
     --------
     LocalRademacherMKLRegressor : The model for one C and one theta.
 
-    References
-    ----------
-    .. [1] Cortes, Kloft, Mohri (2013). Learning kernels using local Rademacher
-       complexity. NIPS 26.
-
     Examples
     --------
     >>> import numpy as np
-    >>> from multikernel.estimators import LocalRademacherMKLRegressorCV
-    >>> from multikernel.kernels import ColumnKernel, GaussianKernel
+    >>> from multikernel import LocalRademacherMKLRegressorCV
     >>> rng = np.random.default_rng(0)
     >>> X = rng.standard_normal((60, 4))
     >>> y = np.sin(2.0 * X[:, 2]) + 0.3 * rng.standard_normal(60)
-    >>> kernels = [ColumnKernel(GaussianKernel(1.0), column) for column in range(4)]
-    >>> model = LocalRademacherMKLRegressorCV(kernels, Cs=[0.1, 1.0, 10.0], cv=3)
+    >>> model = LocalRademacherMKLRegressorCV(Cs=[0.1, 1.0], thetas=[1, 4], cv=3)
     >>> model = model.fit(X, y)
     >>> model.best_params_["C"] in model.Cs_, model.theta_ in model.thetas_
     (True, True)

@@ -69,34 +69,30 @@ class LocalRademacherMKLClassifier(TailClassification, ClassifierMKL):
     weights :math:`\mu \ge 0`,
 
     .. math::
-        \frac12 \sum_m \frac{\|f_m\|^2}{\mu_m} + C \sum_i s_i\,
-        \ell\Bigl(y_i, \sum_m f_m(x_i) + b\Bigr)
+        \frac12 \sum_m \frac{\|f_m\|^2}{\mu_m}
+        + C \sum_i s_i\, \ell\Bigl(y_i, \sum_m f_m(x_i) + b\Bigr)
 
-    with sample weights s. The constraint on the weights does not contain the traces of
-    the kernels but the tail sums of their spectra: like the local Rademacher
-    complexity, it does not count the leading theta eigenvalues. Kernels are scaled to
-    trace n. "conv" requires
+    with sample weights s. Kernels are scaled to trace n. The constraint on the weights
+    bounds the tail sums of spectra: like the local Rademacher complexity, it does not
+    count the leading theta eigenvalues. "conv" requires
 
     .. math::
         \Bigl\| \Bigl( \mu_m \, \tfrac1n \sum_{j > \theta} \lambda_j(K_m)
         \Bigr)_m \Bigr\|_p \le 1,
 
-    which is lp-norm learning with kernels divided by their tails. This problem is
-    convex, and every fit ends with a duality gap. "dc" bounds the tail of the combined
-    kernel, :math:`\frac1n \sum_{j > \theta} \lambda_j(\sum_m \mu_m K_m) \le 1` where p
-    is 1 (`TailDC` has the norm for other p). This problem is not convex. "dc" solves a
-    sequence of convex problems, each with its own gap, and each decreases
-    ``objective_``. The model is the best of `n_starts` stationary points and has no
-    certificate. With ``theta=0`` both are `LpMKLClassifier` with ``normalize="trace"``.
+    a convex problem: lp-norm learning with kernels divided by their tails. "dc" bounds
+    the tail of the combined kernel, :math:`\frac1n\sum_{j>\theta}\lambda_j(\sum_m\mu_m
+    K_m)\le 1` for p = 1 (see `TailDC` for other p), by a sequence of convex problems.
+    Its model is the best of `n_starts` stationary points and has no certificate. With
+    ``theta=0`` both are `LpMKLClassifier` with ``normalize="trace"``.
 
     Parameters
     ----------
     kernels : Kernel, list, dict, KernelDictionary, "precomputed" or None, default=None
-        Candidates. None selects `median_dictionary`, or `sequence_dictionary` if X
-        contains strings; standardize numeric columns first. A kernel may be a function
-        or a name of `sklearn.metrics.pairwise`, see
-        `multikernel.kernels.FunctionKernel`. A dict has the columns or (columns,
-        kernels) of each view, see `multikernel.kernels.Views`; for "precomputed" see
+        Candidate kernels; functions and names of `sklearn.metrics.pairwise` are kernels
+        too. None selects `median_dictionary`, or `sequence_dictionary` if X contains
+        strings; standardize numeric columns first. A dict has the columns, or (columns,
+        kernels), of each view, see `multikernel.kernels.Views`. For "precomputed" see
         `stack_grams`.
     C : float or None, default=None
         Factor of the sum of the losses, positive, as in `sklearn.svm.SVC`. None means 2
@@ -108,8 +104,7 @@ class LocalRademacherMKLClassifier(TailClassification, ClassifierMKL):
         "conv" bounds the tail sum of each kernel, a convex problem; "dc" bounds the
         tail sum of the weighted kernel, a difference of convex functions.
     n_starts : int, default=3
-        Number of starts of "dc": the first starts from the result of "conv", the second
-        from equal weights, the others from random weights.
+        Number of starts of "dc": the result of "conv", equal weights, then random ones.
     loss : {"hinge", "log_loss", "squared_error"} or Loss, default="hinge"
         Loss. "squared_error" has targets -1 and 1; `predict_proba` needs "log_loss".
     solver : str, default="auto"
@@ -220,17 +215,13 @@ class LocalRademacherMKLClassifier(TailClassification, ClassifierMKL):
     Examples
     --------
     >>> import numpy as np
-    >>> from multikernel.estimators import LocalRademacherMKLClassifier
+    >>> from multikernel import LocalRademacherMKLClassifier
     >>> from multikernel.kernels import ColumnKernel, GaussianKernel
     >>> X = np.random.default_rng(0).standard_normal((60, 4))
     >>> y = np.where(np.abs(X[:, 2]) > 0.7, "far", "near")
     >>> kernels = [ColumnKernel(GaussianKernel(1.0), column) for column in range(4)]
-    >>> conv = LocalRademacherMKLClassifier(kernels, p=1.0, theta=4).fit(X, y)
-    >>> int(np.argmax(conv.kernel_weights_)), bool(conv.duality_gap_ <= conv.tol)
-    (2, True)
-    >>> dc = LocalRademacherMKLClassifier(kernels, p=1.0, theta=4, method="dc")
-    >>> dc = dc.fit(X, y)
-    >>> int(np.argmax(dc.kernel_weights_)), bool(dc.subproblem_gap_ <= dc.tol)
+    >>> model = LocalRademacherMKLClassifier(kernels, p=1.0, theta=4).fit(X, y)
+    >>> int(np.argmax(model.kernel_weights_)), bool(model.duality_gap_ <= model.tol)
     (2, True)
     """
 
@@ -251,34 +242,30 @@ class LocalRademacherMKLRegressor(TailRegression, RegressorMKL):
     weights :math:`\mu \ge 0`,
 
     .. math::
-        \frac12 \sum_m \frac{\|f_m\|^2}{\mu_m} + C \sum_i s_i\,
-        \ell\Bigl(y_i, \sum_m f_m(x_i) + b\Bigr)
+        \frac12 \sum_m \frac{\|f_m\|^2}{\mu_m}
+        + C \sum_i s_i\, \ell\Bigl(y_i, \sum_m f_m(x_i) + b\Bigr)
 
-    with sample weights s. The constraint on the weights does not contain the traces of
-    the kernels but the tail sums of their spectra: like the local Rademacher
-    complexity, it does not count the leading theta eigenvalues. Kernels are scaled to
-    trace n. "conv" requires
+    with sample weights s. Kernels are scaled to trace n. The constraint on the weights
+    bounds the tail sums of spectra: like the local Rademacher complexity, it does not
+    count the leading theta eigenvalues. "conv" requires
 
     .. math::
         \Bigl\| \Bigl( \mu_m \, \tfrac1n \sum_{j > \theta} \lambda_j(K_m)
         \Bigr)_m \Bigr\|_p \le 1,
 
-    which is lp-norm learning with kernels divided by their tails. This problem is
-    convex, and every fit ends with a duality gap. "dc" bounds the tail of the combined
-    kernel, :math:`\frac1n \sum_{j > \theta} \lambda_j(\sum_m \mu_m K_m) \le 1` where p
-    is 1 (`TailDC` has the norm for other p). This problem is not convex. "dc" solves a
-    sequence of convex problems, each with its own gap, and each decreases
-    ``objective_``. The model is the best of `n_starts` stationary points and has no
-    certificate. With ``theta=0`` both are `LpMKLRegressor` with ``normalize="trace"``.
+    a convex problem: lp-norm learning with kernels divided by their tails. "dc" bounds
+    the tail of the combined kernel, :math:`\frac1n\sum_{j>\theta}\lambda_j(\sum_m\mu_m
+    K_m)\le 1` for p = 1 (see `TailDC` for other p), by a sequence of convex problems.
+    Its model is the best of `n_starts` stationary points and has no certificate. With
+    ``theta=0`` both are `LpMKLRegressor` with ``normalize="trace"``.
 
     Parameters
     ----------
     kernels : Kernel, list, dict, KernelDictionary, "precomputed" or None, default=None
-        Candidates. None selects `median_dictionary`, or `sequence_dictionary` if X
-        contains strings; standardize numeric columns first. A kernel may be a function
-        or a name of `sklearn.metrics.pairwise`, see
-        `multikernel.kernels.FunctionKernel`. A dict has the columns or (columns,
-        kernels) of each view, see `multikernel.kernels.Views`; for "precomputed" see
+        Candidate kernels; functions and names of `sklearn.metrics.pairwise` are kernels
+        too. None selects `median_dictionary`, or `sequence_dictionary` if X contains
+        strings; standardize numeric columns first. A dict has the columns, or (columns,
+        kernels), of each view, see `multikernel.kernels.Views`. For "precomputed" see
         `stack_grams`.
     C : float or None, default=None
         Factor of the sum of the losses, positive, for targets of standard deviation
@@ -290,8 +277,7 @@ class LocalRademacherMKLRegressor(TailRegression, RegressorMKL):
         "conv" bounds the tail sum of each kernel, a convex problem; "dc" bounds the
         tail sum of the weighted kernel, a difference of convex functions.
     n_starts : int, default=3
-        Number of starts of "dc": the first starts from the result of "conv", the second
-        from equal weights, the others from random weights.
+        Number of starts of "dc": the result of "conv", equal weights, then random ones.
     loss : str or Loss, default="epsilon_insensitive"
         "squared_error", "epsilon_insensitive", "quantile", "huber", "poisson" (counts),
         "gamma" (positive amounts) or a loss object.
@@ -398,17 +384,13 @@ class LocalRademacherMKLRegressor(TailRegression, RegressorMKL):
     Examples
     --------
     >>> import numpy as np
-    >>> from multikernel.estimators import LocalRademacherMKLRegressor
+    >>> from multikernel import LocalRademacherMKLRegressor
     >>> from multikernel.kernels import ColumnKernel, GaussianKernel
     >>> X = np.random.default_rng(0).standard_normal((60, 4))
     >>> y = np.sin(2.0 * X[:, 2])
     >>> kernels = [ColumnKernel(GaussianKernel(1.0), column) for column in range(4)]
-    >>> conv = LocalRademacherMKLRegressor(kernels, p=1.0, theta=4).fit(X, y)
-    >>> int(np.argmax(conv.kernel_weights_)), bool(conv.duality_gap_ <= conv.tol)
-    (2, True)
-    >>> dc = LocalRademacherMKLRegressor(kernels, p=1.0, theta=4, method="dc")
-    >>> dc = dc.fit(X, y)
-    >>> int(np.argmax(dc.kernel_weights_)), bool(dc.subproblem_gap_ <= dc.tol)
+    >>> model = LocalRademacherMKLRegressor(kernels, p=1.0, theta=4).fit(X, y)
+    >>> int(np.argmax(model.kernel_weights_)), bool(model.duality_gap_ <= model.tol)
     (2, True)
     """
 

@@ -188,24 +188,21 @@ class MarginSearchCV(SearchCV):
 
 @dataclass(eq=False, repr=False)
 class LpMKLClassifierCV(LpClassification, MarginSearchCV, ClassifierMKL):
-    r"""Classification by lp-norm MKL, C and p chosen by cross-validation.
+    """Classification by lp-norm MKL, C and p chosen by cross-validation.
 
-    Each fold solves the problem of `LpMKLClassifier` for pairs of C and p, with warm
-    starts. The search chooses the pair with the best mean validation score. It begins
-    with the largest p and increases C until the scores decrease. Each smaller p starts
-    with the best C of the next larger p and its two neighbors, and continues to larger
-    C while the scores rise. ``cv_results_`` contains nan for pairs that were skipped.
-    The Gram matrices are computed once; each fold normalizes them by its own training
-    samples, so its models are those of a `LpMKLClassifier` fitted on these samples.
+    Each fold solves the problem of `LpMKLClassifier` for pairs of C and p. For the
+    largest p, C increases until the scores decrease. Each smaller p starts with the
+    best C of the next larger p and its two neighbors, and continues to larger C while
+    the scores rise. ``cv_results_`` contains nan for skipped pairs. Each fold
+    normalizes kernels by its own training samples.
 
     Parameters
     ----------
     kernels : Kernel, list, dict, KernelDictionary, "precomputed" or None, default=None
-        Candidates. None selects `median_dictionary`, or `sequence_dictionary` if X
-        contains strings; standardize numeric columns first. A kernel may be a function
-        or a name of `sklearn.metrics.pairwise`, see
-        `multikernel.kernels.FunctionKernel`. A dict has the columns or (columns,
-        kernels) of each view, see `multikernel.kernels.Views`; for "precomputed" see
+        Candidate kernels; functions and names of `sklearn.metrics.pairwise` are kernels
+        too. None selects `median_dictionary`, or `sequence_dictionary` if X contains
+        strings; standardize numeric columns first. A dict has the columns, or (columns,
+        kernels), of each view, see `multikernel.kernels.Views`. For "precomputed" see
         `stack_grams`.
     cv : int, splitter, iterable of (train, test) or None, default=None
         Folds of cross-validation, as in scikit-learn; None means five. A single (train,
@@ -280,8 +277,8 @@ class LpMKLClassifierCV(LpClassification, MarginSearchCV, ClassifierMKL):
     ps_ : ndarray of shape (n_ps,)
         All values of p, ascending.
     path_ : RegularizationPath
-        Norms, weights, objectives and gaps on all samples for ``p_`` and C up to
-        ``C_``. The strengths of the path are 1 / C; all but the last are solved to
+        Norms, weights, objectives and gaps on all samples, for ``p_`` and C up to
+        ``C_``. Its strengths are 1 / C; all but the last are solved to
         ``fit_info_["cv_tol"]``.
     best_params_ : dict
         Chosen parameters. Among equal scores, a model with kernels is preferred, then
@@ -349,47 +346,35 @@ class LpMKLClassifierCV(LpClassification, MarginSearchCV, ClassifierMKL):
     --------
     LpMKLClassifier : The model for one C and one p.
 
-    References
-    ----------
-    .. [1] Kloft, Brefeld, Sonnenburg, Laskov, Müller, Zien (2009). Efficient and
-       accurate lp-norm multiple kernel learning. NIPS 22, 997-1005.
-    .. [2] Kloft, Brefeld, Sonnenburg, Zien (2011). lp-norm multiple kernel learning.
-       JMLR 12, 953-997.
-
     Examples
     --------
     >>> import numpy as np
-    >>> from multikernel.estimators import LpMKLClassifierCV
-    >>> from multikernel.kernels import ColumnKernel, GaussianKernel
+    >>> from multikernel import LpMKLClassifierCV
     >>> X = np.random.default_rng(0).standard_normal((60, 4))
     >>> y = np.where(np.abs(X[:, 2]) > 0.7, "far", "near")
-    >>> kernels = [ColumnKernel(GaussianKernel(1.0), column) for column in range(4)]
-    >>> model = LpMKLClassifierCV(kernels, Cs=[0.01, 0.1, 1.0], cv=3).fit(X, y)
-    >>> model.C_ in model.Cs_, model.p_ in model.ps_
+    >>> model = LpMKLClassifierCV(Cs=[0.1, 1.0, 10.0, 100.0], cv=3).fit(X, y)
+    >>> model.best_params_["C"] in model.Cs_, model.p_ in model.ps_
     (True, True)
     """
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class LpMKLRegressorCV(LpRegression, MarginSearchCV, RegressorMKL):
-    r"""Regression by lp-norm MKL, C and p chosen by cross-validation.
+    """Regression by lp-norm MKL, C and p chosen by cross-validation.
 
-    Each fold solves the problem of `LpMKLRegressor` for pairs of C and p, with warm
-    starts. The search chooses the pair with the best mean validation score. It begins
-    with the largest p and increases C until the scores decrease. Each smaller p starts
-    with the best C of the next larger p and its two neighbors, and continues to larger
-    C while the scores rise. ``cv_results_`` contains nan for pairs that were skipped.
-    The Gram matrices are computed once; each fold normalizes them by its own training
-    samples, so its models are those of a `LpMKLRegressor` fitted on these samples.
+    Each fold solves the problem of `LpMKLRegressor` for pairs of C and p. For the
+    largest p, C increases until the scores decrease. Each smaller p starts with the
+    best C of the next larger p and its two neighbors, and continues to larger C while
+    the scores rise. ``cv_results_`` contains nan for skipped pairs. Each fold
+    normalizes kernels by its own training samples.
 
     Parameters
     ----------
     kernels : Kernel, list, dict, KernelDictionary, "precomputed" or None, default=None
-        Candidates. None selects `median_dictionary`, or `sequence_dictionary` if X
-        contains strings; standardize numeric columns first. A kernel may be a function
-        or a name of `sklearn.metrics.pairwise`, see
-        `multikernel.kernels.FunctionKernel`. A dict has the columns or (columns,
-        kernels) of each view, see `multikernel.kernels.Views`; for "precomputed" see
+        Candidate kernels; functions and names of `sklearn.metrics.pairwise` are kernels
+        too. None selects `median_dictionary`, or `sequence_dictionary` if X contains
+        strings; standardize numeric columns first. A dict has the columns, or (columns,
+        kernels), of each view, see `multikernel.kernels.Views`. For "precomputed" see
         `stack_grams`.
     cv : int, splitter, iterable of (train, test) or None, default=None
         Folds of cross-validation, as in scikit-learn; None means five. A single (train,
@@ -472,8 +457,8 @@ class LpMKLRegressorCV(LpRegression, MarginSearchCV, RegressorMKL):
     ps_ : ndarray of shape (n_ps,)
         All values of p, ascending.
     path_ : RegularizationPath
-        Norms, weights, objectives and gaps on all samples for ``p_`` and C up to
-        ``C_``. The strengths of the path are 1 / C; all but the last are solved to
+        Norms, weights, objectives and gaps on all samples, for ``p_`` and C up to
+        ``C_``. Its strengths are 1 / C; all but the last are solved to
         ``fit_info_["cv_tol"]``.
     best_params_ : dict
         Chosen parameters. Among equal scores, a model with kernels is preferred, then
@@ -511,7 +496,7 @@ class LpMKLRegressorCV(LpRegression, MarginSearchCV, RegressorMKL):
     support_ : ndarray of shape (n_support,)
         Indices of the training samples with a nonzero coefficient.
     objective_ : float or ndarray of shape (n_targets,)
-        Objective of `LpMKLRegressor`: the penalty plus C times the sum of the losses.
+        Penalty plus C times the sum of the losses.
     duality_gap_ : float or ndarray of shape (n_targets,)
         Relative duality gap of the model; the fit stops when it is at most ``tol``.
     n_iter_ : int or ndarray of shape (n_targets,)
@@ -539,23 +524,14 @@ class LpMKLRegressorCV(LpRegression, MarginSearchCV, RegressorMKL):
     --------
     LpMKLRegressor : The model for one C and one p.
 
-    References
-    ----------
-    .. [1] Kloft, Brefeld, Sonnenburg, Laskov, Müller, Zien (2009). Efficient and
-       accurate lp-norm multiple kernel learning. NIPS 22, 997-1005.
-    .. [2] Kloft, Brefeld, Sonnenburg, Zien (2011). lp-norm multiple kernel learning.
-       JMLR 12, 953-997.
-
     Examples
     --------
     >>> import numpy as np
-    >>> from multikernel.estimators import LpMKLRegressorCV
-    >>> from multikernel.kernels import ColumnKernel, GaussianKernel
+    >>> from multikernel import LpMKLRegressorCV
     >>> rng = np.random.default_rng(0)
     >>> X = rng.standard_normal((60, 4))
     >>> y = np.sin(2.0 * X[:, 2]) + 0.3 * rng.standard_normal(60)
-    >>> kernels = [ColumnKernel(GaussianKernel(1.0), column) for column in range(4)]
-    >>> model = LpMKLRegressorCV(kernels, Cs=[0.1, 1.0, 10.0], cv=3).fit(X, y)
+    >>> model = LpMKLRegressorCV(Cs=[0.1, 1.0, 10.0, 100.0], cv=3).fit(X, y)
     >>> model.best_params_["C"] in model.Cs_, model.p_ in model.ps_
     (True, True)
     """

@@ -27,30 +27,26 @@ class SpicyMKLOrdinal(OrdinalMKL):
     spaces and increasing thresholds,
 
     .. math::
-        -\frac{1}{\sum_i s_i} \sum_i s_i \log P\Bigl(y_i \Bigm|
-        \sum_m f_m(x_i), \theta\Bigr) + \alpha \sum_m \Bigl(r \|f_m\|
-        + \frac{1 - r}{2} \|f_m\|^2\Bigr)
+        -\frac{1}{\sum_i s_i} \sum_i s_i \log P\Bigl(y_i \Bigm| \sum_m f_m(x_i),
+        \theta\Bigr) + \alpha \sum_m \Bigl(r \|f_m\| + \frac{1 - r}{2} \|f_m\|^2\Bigr)
 
     with sample weights s, ``r = l1_ratio`` and the loss of
-    `multikernel.losses.CumulativeLogitLoss`. Thresholds have no penalty. The problem is
-    convex in functions and thresholds together, and every fit ends with a duality gap,
-    a bound on the distance of ``objective_`` to the optimum over both.
+    `multikernel.losses.CumulativeLogitLoss`. Thresholds have no penalty. Every fit ends
+    with a duality gap, a bound on the distance of ``objective_`` to the optimum.
 
     Parameters
     ----------
     kernels : Kernel, list, dict, KernelDictionary, "precomputed" or None, default=None
-        Candidates. None selects `median_dictionary`, or `sequence_dictionary` if X
-        contains strings; standardize numeric columns first. A kernel may be a function
-        or a name of `sklearn.metrics.pairwise`, see
-        `multikernel.kernels.FunctionKernel`. A dict has the columns or (columns,
-        kernels) of each view, see `multikernel.kernels.Views`; for "precomputed" see
+        Candidate kernels; functions and names of `sklearn.metrics.pairwise` are kernels
+        too. None selects `median_dictionary`, or `sequence_dictionary` if X contains
+        strings; standardize numeric columns first. A dict has the columns, or (columns,
+        kernels), of each view, see `multikernel.kernels.Views`. For "precomputed" see
         `stack_grams`.
     alpha : float or "auto", default="auto"
         Strength of the penalty, positive; "auto" is as for `SpicyMKLRegressor`.
     order : sequence of shape (n_classes,), default=None
         The classes from the lowest to the highest. None uses the order of an ordered
-        pandas categorical; other labels are sorted, numbers by size and strings
-        alphabetically.
+        pandas categorical; other labels are sorted.
     l1_ratio : float, default=1.0
         Share r of the block l1 norm in the penalty, in [0, 1]. Below 1, kernels that
         carry the same information enter together.
@@ -124,9 +120,8 @@ class SpicyMKLOrdinal(OrdinalMKL):
     classes_ : ndarray of shape (n_classes,)
         The classes, from the lowest to the highest.
     thresholds_ : ndarray of shape (n_classes - 1,)
-        Thresholds between consecutive classes: if `linear_predictor` equals a
-        threshold, a lower and a higher class are equally likely. The thresholds replace
-        the intercept.
+        Thresholds between consecutive classes, in place of an intercept: where
+        `linear_predictor` equals one, a lower and a higher class are equally likely.
     n_features_in_ : int
         Number of columns of X; for precomputed kernels, number of training samples.
     feature_names_in_ : ndarray of shape (n_features,)
@@ -145,7 +140,7 @@ class SpicyMKLOrdinal(OrdinalMKL):
     Examples
     --------
     >>> import numpy as np
-    >>> from multikernel.estimators import SpicyMKLOrdinal
+    >>> from multikernel import SpicyMKLOrdinal
     >>> rng = np.random.default_rng(0)
     >>> X = rng.standard_normal((120, 4))
     >>> grade = np.digitize(X[:, 1] + 0.3 * rng.logistic(size=120), [-1.0, 0.5])
@@ -212,22 +207,20 @@ class SpicyMKLOrdinalCV(OrdinalMKL, AlphaSearchCV):
     """Sparse model of ordered classes with alpha chosen by cross-validation.
 
     Each fold solves the problem of `SpicyMKLOrdinal` for all strengths, with warm
-    starts. The search chooses the strength with the largest mean share of correctly
-    ordered pairs of validation samples from different classes.
+    starts. The score is the mean share of correctly ordered pairs of validation samples
+    from different classes, 0.5 for a constant model.
 
     Parameters
     ----------
     kernels : Kernel, list, dict, KernelDictionary, "precomputed" or None, default=None
-        Candidates. None selects `median_dictionary`, or `sequence_dictionary` if X
-        contains strings; standardize numeric columns first. A kernel may be a function
-        or a name of `sklearn.metrics.pairwise`, see
-        `multikernel.kernels.FunctionKernel`. A dict has the columns or (columns,
-        kernels) of each view, see `multikernel.kernels.Views`; for "precomputed" see
+        Candidate kernels; functions and names of `sklearn.metrics.pairwise` are kernels
+        too. None selects `median_dictionary`, or `sequence_dictionary` if X contains
+        strings; standardize numeric columns first. A dict has the columns, or (columns,
+        kernels), of each view, see `multikernel.kernels.Views`. For "precomputed" see
         `stack_grams`.
     cv : int, splitter, iterable of (train, test) or None, default=None
-        The folds; None means five. With a number of folds, the folds are stratified by
-        class, and keep ``groups`` together if ``fit`` gets groups. Metadata routing
-        needs ``set_fit_request(groups=True)``.
+        The folds; None means five. An int or None creates folds that are stratified by
+        class and keep each group together if ``fit`` receives ``groups``.
     n_jobs : int or None, default=None
         Number of folds fitted in parallel threads; -1 uses all cores.
     refit : bool or "one_standard_error", default=True

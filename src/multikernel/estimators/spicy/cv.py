@@ -202,18 +202,15 @@ class SpicyMKLClassifierCV(SparseClassification, AlphaSearchCV, ClassifierMKL):
     """Sparse multiple kernel classification with alpha chosen by cross-validation.
 
     Each fold solves the problem of `SpicyMKLClassifier` for all strengths, with warm
-    starts. The search chooses the strength with the best mean validation score. The
-    Gram matrices are computed once; each fold normalizes them by its own training
-    samples, as `SpicyMKLClassifier` does.
+    starts. Each fold normalizes kernels by its own training samples.
 
     Parameters
     ----------
     kernels : Kernel, list, dict, KernelDictionary, "precomputed" or None, default=None
-        Candidates. None selects `median_dictionary`, or `sequence_dictionary` if X
-        contains strings; standardize numeric columns first. A kernel may be a function
-        or a name of `sklearn.metrics.pairwise`, see
-        `multikernel.kernels.FunctionKernel`. A dict has the columns or (columns,
-        kernels) of each view, see `multikernel.kernels.Views`; for "precomputed" see
+        Candidate kernels; functions and names of `sklearn.metrics.pairwise` are kernels
+        too. None selects `median_dictionary`, or `sequence_dictionary` if X contains
+        strings; standardize numeric columns first. A dict has the columns, or (columns,
+        kernels), of each view, see `multikernel.kernels.Views`. For "precomputed" see
         `stack_grams`.
     cv : int, splitter, iterable of (train, test) or None, default=None
         Folds of cross-validation, as in scikit-learn; None means five. A single (train,
@@ -355,19 +352,13 @@ class SpicyMKLClassifierCV(SparseClassification, AlphaSearchCV, ClassifierMKL):
     --------
     SpicyMKLClassifier : The model for one alpha.
 
-    References
-    ----------
-    .. [1] Suzuki, Tomioka (2009). SpicyMKL. METR 2009-45, University of Tokyo.
-
     Examples
     --------
     >>> import numpy as np
-    >>> from multikernel.estimators import SpicyMKLClassifierCV
-    >>> from multikernel.kernels import ColumnKernel, GaussianKernel
+    >>> from multikernel import SpicyMKLClassifierCV
     >>> X = np.random.default_rng(0).standard_normal((60, 4))
     >>> y = np.where(np.abs(X[:, 2]) > 0.7, "far", "near")
-    >>> kernels = [ColumnKernel(GaussianKernel(1.0), column) for column in range(4)]
-    >>> model = SpicyMKLClassifierCV(kernels, n_alphas=8, cv=3).fit(X, y)
+    >>> model = SpicyMKLClassifierCV(n_alphas=8, cv=3).fit(X, y)
     >>> model.alphas_.shape, bool(model.alpha_ in model.alphas_)
     ((8,), True)
     """
@@ -378,21 +369,17 @@ class SpicyMKLRegressorCV(SparseRegression, AlphaSearchCV, RegressorMKL):
     """Sparse multiple kernel regression with alpha chosen by cross-validation.
 
     Each fold solves the problem of `SpicyMKLRegressor` for all strengths, with warm
-    starts. The search chooses the strength with the best mean validation score. The
-    Gram matrices are computed once; each fold normalizes them by its own training
-    samples, as `SpicyMKLRegressor` does.
-
-    With ``selection="separate"`` each target gets its own strength, unless ``scoring``
-    is a callable, which scores all targets together.
+    starts. Each fold normalizes kernels by its own training samples. With
+    ``selection="separate"`` each target gets its own strength, unless ``scoring`` is a
+    callable, which scores all targets together.
 
     Parameters
     ----------
     kernels : Kernel, list, dict, KernelDictionary, "precomputed" or None, default=None
-        Candidates. None selects `median_dictionary`, or `sequence_dictionary` if X
-        contains strings; standardize numeric columns first. A kernel may be a function
-        or a name of `sklearn.metrics.pairwise`, see
-        `multikernel.kernels.FunctionKernel`. A dict has the columns or (columns,
-        kernels) of each view, see `multikernel.kernels.Views`; for "precomputed" see
+        Candidate kernels; functions and names of `sklearn.metrics.pairwise` are kernels
+        too. None selects `median_dictionary`, or `sequence_dictionary` if X contains
+        strings; standardize numeric columns first. A dict has the columns, or (columns,
+        kernels), of each view, see `multikernel.kernels.Views`. For "precomputed" see
         `stack_grams`.
     cv : int, splitter, iterable of (train, test) or None, default=None
         Folds of cross-validation, as in scikit-learn; None means five. A single (train,
@@ -476,13 +463,12 @@ class SpicyMKLRegressorCV(SparseRegression, AlphaSearchCV, RegressorMKL):
     target_scores_ : ndarray of shape (n_targets, n_candidates)
         Mean score of each target and candidate, nan for skipped candidates; only if
         each target has its own strength. ``best_params_``, ``best_index_`` and
-        ``alpha_`` then contain one entry for each target, and ``best_score_`` is the
-        mean over targets. ``cv_results_`` contains means of scores and sums of losses
-        over targets.
+        ``alpha_`` then have one entry for each target; other results are means over
+        targets.
     path_ : RegularizationPath
-        Norms, weights, objectives and gaps along the path on all samples, which ends at
-        the chosen strength. If each target has its own strength, the path ends at the
-        smallest; beyond its strength a target keeps its model.
+        Norms, weights, objectives and gaps on all samples, down to the chosen strength,
+        or the smallest one if there are several; a target keeps its model below its
+        own.
     best_params_ : dict
         Chosen parameters. Among equal scores, a model with kernels is preferred, then
         the lower ``mean_test_loss``, then the simplest model.
@@ -547,22 +533,16 @@ class SpicyMKLRegressorCV(SparseRegression, AlphaSearchCV, RegressorMKL):
     --------
     SpicyMKLRegressor : The model for one alpha.
 
-    References
-    ----------
-    .. [1] Suzuki, Tomioka (2009). SpicyMKL. METR 2009-45, University of Tokyo.
-
     Examples
     --------
     >>> import numpy as np
-    >>> from multikernel.estimators import SpicyMKLRegressorCV
-    >>> from multikernel.kernels import ColumnKernel, GaussianKernel
+    >>> from multikernel import SpicyMKLRegressorCV
     >>> rng = np.random.default_rng(0)
     >>> X = rng.standard_normal((60, 4))
-    >>> y = np.sin(2.0 * X[:, 1]) + 0.1 * rng.standard_normal(60)
-    >>> kernels = [ColumnKernel(GaussianKernel(1.0), column) for column in range(4)]
-    >>> model = SpicyMKLRegressorCV(kernels, alpha_min_ratio=1e-3, cv=3).fit(X, y)
-    >>> bool(model.best_score_ > 0.9)
-    True
+    >>> y = np.sin(2.0 * X[:, 2]) + 0.3 * rng.standard_normal(60)
+    >>> model = SpicyMKLRegressorCV(n_alphas=8, cv=3).fit(X, y)
+    >>> model.alphas_.shape, bool(model.alpha_ in model.alphas_)
+    ((8,), True)
     """
 
     intervals: bool = False

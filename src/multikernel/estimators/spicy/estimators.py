@@ -73,34 +73,29 @@ class SpicyMKLClassifier(SparseClassification, ClassifierMKL):
     The fit minimizes, over functions of the kernels' spaces and an intercept,
 
     .. math::
-        \frac{1}{\sum_i s_i} \sum_i s_i\, \ell\Bigl(y_i,
-        \sum_m f_m(x_i) + b\Bigr) + \alpha \sum_m \Bigl(r \|f_m\|
-        + \frac{1 - r}{2} \|f_m\|^2\Bigr)
+        \frac{1}{\sum_i s_i} \sum_i s_i\, \ell\Bigl(y_i, \sum_m f_m(x_i) + b\Bigr)
+        + \alpha \sum_m \Bigl(r \|f_m\| + \frac{1 - r}{2} \|f_m\|^2\Bigr)
 
-    with sample weights s and ``r = l1_ratio``. Most functions f_m are exactly zero:
-    the model consists of the remaining kernels. Every fit ends with a duality gap, a
-    bound on the distance of ``objective_`` to the optimum. SpicyMKL is the name of
-    [1]_: its augmented Lagrangian, on a working set of kernels, solves part of the
-    fits; Newton's method in the kernel weights solves the others. ``fit_info_`` stores
-    which algorithm ran; `multikernel.solvers.SpicyMKL` says when each runs.
+    with sample weights s and ``r = l1_ratio``. Most functions f_m are exactly zero.
+    Every fit ends with a duality gap, a bound on the distance of ``objective_`` to the
+    optimum. The augmented Lagrangian of [1]_ solves part of the fits, Newton's method
+    in the kernel weights the others, see `multikernel.solvers.SpicyMKL`. The default
+    kernels include interactions of pairs of columns.
 
     Parameters
     ----------
     kernels : Kernel, list, dict, KernelDictionary, "precomputed" or None, default=None
-        Candidates. None selects `median_dictionary`, or `sequence_dictionary` if X
-        contains strings; standardize numeric columns first. A kernel may be a function
-        or a name of `sklearn.metrics.pairwise`, see
-        `multikernel.kernels.FunctionKernel`. A dict has the columns or (columns,
-        kernels) of each view, see `multikernel.kernels.Views`; for "precomputed" see
+        Candidate kernels; functions and names of `sklearn.metrics.pairwise` are kernels
+        too. None selects `median_dictionary`, or `sequence_dictionary` if X contains
+        strings; standardize numeric columns first. A dict has the columns, or (columns,
+        kernels), of each view, see `multikernel.kernels.Views`. For "precomputed" see
         `stack_grams`.
     alpha : float, "auto", "null" or NullAlpha, default="auto"
         Strength of the penalty, positive. "null" computes the strength at which some
         kernel enters with probability 0.05 if y is noise, see `NullAlpha`. "auto" is
-        0.01 for most tables. If no default kernel of a wide table is on a single
-        column, it is 0.003; if there are thousands of pairs of columns, it is at least
-        the value of "null". ``alpha_`` stores the value. No kernel enters at
-        ``alpha_max`` or above, which is at most 1/2 for the logistic loss and kernels
-        of unit variance. The C of [1]_ is n_samples times alpha for the same kernels.
+        0.01, or 0.003 if no default kernel of a wide table is on a single column; with
+        thousands of pairs of columns, it is at least the value of "null". The C of [1]_
+        is n_samples times alpha for the same kernels.
     loss : str or Loss, default="log_loss"
         "log_loss", "hinge", "squared_hinge", "squared_error" (targets of -1 and 1) or a
         loss object. `predict_proba` requires "log_loss".
@@ -208,16 +203,14 @@ class SpicyMKLClassifier(SparseClassification, ClassifierMKL):
     Examples
     --------
     >>> import numpy as np
-    >>> from multikernel.estimators import SpicyMKLClassifier
+    >>> from multikernel import SpicyMKLClassifier
     >>> from multikernel.kernels import ColumnKernel, GaussianKernel
     >>> X = np.random.default_rng(0).standard_normal((60, 4))
     >>> y = np.where(np.abs(X[:, 2]) > 0.7, "far", "near")
     >>> kernels = [ColumnKernel(GaussianKernel(1.0), column) for column in range(4)]
     >>> model = SpicyMKLClassifier(kernels, alpha=0.05).fit(X, y)
-    >>> [model.kernel_names_[m] for m in model.active_kernels_]
-    ['gaussian(sigma=1)[x2]']
-    >>> bool(model.duality_gap_ <= model.tol)
-    True
+    >>> model.active_kernels_, bool(model.duality_gap_ <= model.tol)
+    (array([2]), True)
     """
 
     _checks = NULL_CHECKS
@@ -235,34 +228,29 @@ class SpicyMKLRegressor(SparseRegression, RegressorMKL):
     The fit minimizes, over functions of the kernels' spaces and an intercept,
 
     .. math::
-        \frac{1}{\sum_i s_i} \sum_i s_i\, \ell\Bigl(y_i,
-        \sum_m f_m(x_i) + b\Bigr) + \alpha \sum_m \Bigl(r \|f_m\|
-        + \frac{1 - r}{2} \|f_m\|^2\Bigr)
+        \frac{1}{\sum_i s_i} \sum_i s_i\, \ell\Bigl(y_i, \sum_m f_m(x_i) + b\Bigr)
+        + \alpha \sum_m \Bigl(r \|f_m\| + \frac{1 - r}{2} \|f_m\|^2\Bigr)
 
-    with sample weights s and ``r = l1_ratio``. Most functions f_m are exactly zero:
-    the model consists of the remaining kernels. Every fit ends with a duality gap, a
-    bound on the distance of ``objective_`` to the optimum. SpicyMKL is the name of
-    [1]_: its augmented Lagrangian, on a working set of kernels, solves part of the
-    fits; Newton's method in the kernel weights solves the others. ``fit_info_`` stores
-    which algorithm ran; `multikernel.solvers.SpicyMKL` says when each runs.
+    with sample weights s and ``r = l1_ratio``. Most functions f_m are exactly zero.
+    Every fit ends with a duality gap, a bound on the distance of ``objective_`` to the
+    optimum. The augmented Lagrangian of [1]_ solves part of the fits, Newton's method
+    in the kernel weights the others, see `multikernel.solvers.SpicyMKL`. The default
+    kernels include interactions of pairs of columns.
 
     Parameters
     ----------
     kernels : Kernel, list, dict, KernelDictionary, "precomputed" or None, default=None
-        Candidates. None selects `median_dictionary`, or `sequence_dictionary` if X
-        contains strings; standardize numeric columns first. A kernel may be a function
-        or a name of `sklearn.metrics.pairwise`, see
-        `multikernel.kernels.FunctionKernel`. A dict has the columns or (columns,
-        kernels) of each view, see `multikernel.kernels.Views`; for "precomputed" see
+        Candidate kernels; functions and names of `sklearn.metrics.pairwise` are kernels
+        too. None selects `median_dictionary`, or `sequence_dictionary` if X contains
+        strings; standardize numeric columns first. A dict has the columns, or (columns,
+        kernels), of each view, see `multikernel.kernels.Views`. For "precomputed" see
         `stack_grams`.
     alpha : float, "auto", "null" or NullAlpha, default="auto"
-        Strength of the penalty, positive, for targets with a standard deviation of one:
-        for "squared_error" and "huber" the fit multiplies it by the standard deviation
-        of y. "null" computes the strength at which some kernel enters with probability
-        0.05 if y is noise, see `NullAlpha`. "auto" is 0.02, or the value of "null" if
-        that is larger and the default ``kernels`` have thousands of pairs of columns.
-        With the squared error and kernels of mean diagonal one, no kernel enters at 1
-        or above.
+        Strength of the penalty, positive, for targets of standard deviation one. "null"
+        computes the strength at which some kernel enters with probability 0.05 if y is
+        noise, see `NullAlpha`. "auto" is 0.02, or the value of "null" if that is larger
+        and the default kernels have thousands of pairs of columns. With the squared
+        error and kernels of mean diagonal one, no kernel enters at 1 or above.
     loss : str or Loss, default="squared_error"
         "squared_error", "epsilon_insensitive", "quantile", "huber", "poisson" (counts),
         "gamma" (positive amounts) or a loss object.
@@ -372,14 +360,14 @@ class SpicyMKLRegressor(SparseRegression, RegressorMKL):
     Examples
     --------
     >>> import numpy as np
-    >>> from multikernel.estimators import SpicyMKLRegressor
+    >>> from multikernel import SpicyMKLRegressor
     >>> from multikernel.kernels import ColumnKernel, GaussianKernel
     >>> X = np.random.default_rng(0).standard_normal((60, 4))
-    >>> y = np.sin(2.0 * X[:, 1])
+    >>> y = np.sin(2.0 * X[:, 2])
     >>> kernels = [ColumnKernel(GaussianKernel(1.0), column) for column in range(4)]
     >>> model = SpicyMKLRegressor(kernels, alpha=0.05).fit(X, y)
-    >>> model.active_kernels_
-    array([1])
+    >>> model.active_kernels_, bool(model.duality_gap_ <= model.tol)
+    (array([2]), True)
     """
 
     _checks = NULL_CHECKS

@@ -86,27 +86,24 @@ class SpicyMKLSurvivalCV(SurvivalMKL, AlphaSearchCV):
     """Sparse model of survival times with alpha chosen by cross-validation.
 
     Each fold solves the problem of `SpicyMKLSurvival` for all strengths, with warm
-    starts. The search chooses the strength with the best mean concordance index.
+    starts. The score is the concordance index [1]_.
 
     Parameters
     ----------
     kernels : Kernel, list, dict, KernelDictionary, "precomputed" or None, default=None
-        Candidates. None selects `median_dictionary`, or `sequence_dictionary` if X
-        contains strings; standardize numeric columns first. A kernel may be a function
-        or a name of `sklearn.metrics.pairwise`, see
-        `multikernel.kernels.FunctionKernel`. A dict has the columns or (columns,
-        kernels) of each view, see `multikernel.kernels.Views`; for "precomputed" see
+        Candidate kernels; functions and names of `sklearn.metrics.pairwise` are kernels
+        too. None selects `median_dictionary`, or `sequence_dictionary` if X contains
+        strings; standardize numeric columns first. A dict has the columns, or (columns,
+        kernels), of each view, see `multikernel.kernels.Views`. For "precomputed" see
         `stack_grams`.
     cv : int, splitter, iterable of (train, test) or None, default=None
-        The folds; None means five. With a number of folds, the folds are stratified by
-        the event indicator, and keep ``groups`` together if ``fit`` gets groups. A
-        splitter gets the event indicator as its classes. Metadata routing needs
-        ``set_fit_request(groups=True)``.
+        The folds; None means five. An int or None creates folds that are stratified by
+        the event indicator and keep each group together if ``fit`` receives ``groups``;
+        a splitter gets the event indicator as classes.
     scoring : callable or None, default=None
         Score to maximize; None means Harrell's concordance index. A callable is called
         with the model, the validation samples and their times: a structured array with
-        the fields ``event`` and ``time``, or ``lower`` and ``upper`` if some times are
-        interval-censored.
+        the fields ``event`` and ``time``, or ``lower`` and ``upper`` for intervals.
     n_jobs : int or None, default=None
         Number of folds fitted in parallel threads; -1 uses all cores.
     refit : bool or "one_standard_error", default=True
@@ -168,7 +165,7 @@ class SpicyMKLSurvivalCV(SurvivalMKL, AlphaSearchCV):
         Nonnegative weights with sum one; all zero if no kernel entered.
     scale_ : float
         Sigma of the predictions: the maximum likelihood estimate for the predictions of
-        the fold models at ``alpha_`` on their validation samples.
+        the fold models on their validation samples.
     loss_scale_ : float
         Sigma of the minimized loss: the maximum likelihood estimate without kernels.
     alpha_ : float or ndarray of shape (n_outputs,)
@@ -229,9 +226,8 @@ class SpicyMKLSurvivalCV(SurvivalMKL, AlphaSearchCV):
 
     References
     ----------
-    .. [1] Harrell, F. E., Califf, R. M., Pryor, D. B., Lee, K. L. and Rosati, R. A.
-       (1982). Evaluating the yield of medical tests. JAMA 247, 2543-2546.
-       https://doi.org/10.1001/jama.1982.03320430047030
+    .. [1] Harrell, Califf, Pryor, Lee, Rosati (1982). Evaluating the yield of medical
+       tests. JAMA 247, 2543-2546.
 
     Examples
     --------

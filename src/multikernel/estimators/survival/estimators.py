@@ -15,34 +15,33 @@ from multikernel.problem import Callback
 class SpicyMKLSurvival(SurvivalMKL):
     r"""Sparse multiple kernel model of survival times, which may be censored.
 
-    The model is log-logistic with accelerated failure times: the logarithm of a time is
-    f(x) plus sigma times a logistic variable. The fit minimizes, over functions of the
-    kernels' spaces and an intercept,
+    The model is log-logistic with accelerated failure times [1]_: the logarithm of a
+    time is f(x) plus sigma times a logistic variable. The fit minimizes, over functions
+    of the kernels' spaces and an intercept,
 
     .. math::
-        \frac{1}{\sum_i s_i} \sum_i s_i\, \ell_\sigma\Bigl(y_i,
-        \sum_m f_m(x_i) + b\Bigr) + \alpha \sum_m \Bigl(r \|f_m\|
-        + \frac{1 - r}{2} \|f_m\|^2\Bigr)
+        \frac{1}{\sum_i s_i} \sum_i s_i\,
+        \ell_\sigma\Bigl(y_i, \sum_m f_m(x_i) + b\Bigr) +
+        \alpha \sum_m \Bigl(r \|f_m\| + \frac{1 - r}{2} \|f_m\|^2\Bigr)
 
     with sample weights s, ``r = l1_ratio`` and the loss of
-    `multikernel.losses.LogLogisticLoss`, minus the log-likelihood. Observed events,
-    right-censored and left-censored times and intervals enter by their likelihoods.
-    While f is fitted, sigma is the maximum likelihood estimate of the model without
-    kernels; afterwards it is estimated again for this f. Every fit ends with a duality
-    gap, a bound on the distance of ``objective_`` to the optimum.
+    `multikernel.losses.LogLogisticLoss`. Observed events, right-censored and
+    left-censored times and intervals enter by their likelihoods. While f is fitted,
+    sigma is the maximum likelihood estimate without kernels; afterwards it is estimated
+    again for this f. Every fit ends with a duality gap, a bound on the distance of
+    ``objective_`` to the optimum.
 
     Parameters
     ----------
     kernels : Kernel, list, dict, KernelDictionary, "precomputed" or None, default=None
-        Candidates. None selects `median_dictionary`, or `sequence_dictionary` if X
-        contains strings; standardize numeric columns first. A kernel may be a function
-        or a name of `sklearn.metrics.pairwise`, see
-        `multikernel.kernels.FunctionKernel`. A dict has the columns or (columns,
-        kernels) of each view, see `multikernel.kernels.Views`; for "precomputed" see
+        Candidate kernels; functions and names of `sklearn.metrics.pairwise` are kernels
+        too. None selects `median_dictionary`, or `sequence_dictionary` if X contains
+        strings; standardize numeric columns first. A dict has the columns, or (columns,
+        kernels), of each view, see `multikernel.kernels.Views`. For "precomputed" see
         `stack_grams`.
     alpha : float or "auto", default="auto"
-        Strength of the penalty, positive; "auto" is as for `SpicyMKLRegressor`. It does
-        not depend on the unit of the times, which only shifts their logarithms.
+        Strength of the penalty, positive, for any unit of the times; "auto" is as for
+        `SpicyMKLRegressor`.
     l1_ratio : float, default=1.0
         Share r of the block l1 norm in the penalty, in [0, 1]. Below 1, kernels that
         carry the same information enter together.
@@ -78,8 +77,7 @@ class SpicyMKLSurvival(SurvivalMKL):
         Nonnegative weights with sum one; all zero if no kernel entered.
     scale_ : float
         Sigma of the predictions: the maximum likelihood estimate for f on the training
-        samples. It is too small if f overfits; a search estimates it on its validation
-        folds.
+        samples. It is too small if f overfits.
     loss_scale_ : float
         Sigma of the minimized loss.
     block_norms_ : ndarray of shape (n_kernels,)
