@@ -79,23 +79,20 @@ class OneClassMKL(OutlierMixin, BaseMKL):
         all kernels. With p = 1 few kernels are selected; near 1, kernels that are
         almost constant are preferred.
     normalize : str, Normalizer, list of str and Normalizer, or None, default="variance"
-        Normalization of the kernels: "variance" gives unit variance in feature space,
-        "trace" a mean diagonal of one, "cosine" cosine similarity; "center" only
-        centers. A list is applied in order.
+        Normalization of the kernels: unit "variance" in feature space, a mean diagonal
+        of one ("trace"), "cosine" similarity, or only "center"; lists in order.
     penalty_weights : dict, sequence of float or None, default=None
-        Weights w_m > 0: the penalty contains w_m ‖f_m‖ in place of ‖f_m‖. A sequence
-        has one number for each kernel; a dict has weights by the name of a kernel, or
-        else of its view, and other kernels have weight 1. ``kernel_weights_`` and
-        ``block_norms_`` then refer to the normalized kernels divided by w_m².
+        Weights w_m > 0, one per kernel or by names of kernels and views (others are 1):
+        the penalty contains w_m ‖f_m‖ in place of ‖f_m‖. ``kernel_weights_`` and
+        ``block_norms_`` then refer to normalized kernels divided by w_m².
     tol : float, default=1e-3
         Relative duality gap at which to stop.
     max_iter : int, default=200
         Maximum number of iterations; each fits one machine and passes over all kernels.
     storage : str, LowRank or Device, default="auto"
-        Storage of the Gram matrices: "dense", "dense32" (single precision), "lazy"
-        (recomputed when needed), "low_rank" (factors), "by_kernel" (dense or factors
-        for each kernel), "device" (accelerator), or an object with options, see
-        `multikernel.gram.build_stack`. "auto" predicts which is fastest.
+        Storage of the Gram matrices: "auto" (fastest by prediction), "dense", "dense32"
+        (single precision), "lazy" (recomputed), "low_rank" or "by_kernel" (factors),
+        "device" (accelerator) or an object, see `multikernel.gram.build_stack`.
     max_bytes : int, default=None
         Maximum bytes of the Gram matrices; None allows half of the free memory.
     verbose : int, default=0
@@ -110,8 +107,7 @@ class OneClassMKL(OutlierMixin, BaseMKL):
     block_norms_ : ndarray of shape (n_kernels,)
         Norm of each function f_m in the space of its normalized kernel.
     variance_shares_ : ndarray of shape (n_kernels,)
-        Share of each term in the variance of the training decision values. Shares sum
-        to one; a term that opposes the others has a negative share.
+        Share of each term in the variance of training decision values, with sum one.
     view_weights_, view_shares_ : dict
         Sums of weights and variance shares of each view, if there are views.
         ``kernel_views_`` has the view of each kernel, ``view_columns_`` the columns.
@@ -137,11 +133,9 @@ class OneClassMKL(OutlierMixin, BaseMKL):
     n_iter_ : int
         Number of outer iterations, at least one.
     history_ : structured ndarray of shape (n_lines,)
-        One record per outer iteration: output (always 0), iteration, seconds,
-        objective, duality_gap, n_active, passes, inner_steps.
+        One record per outer iteration: ``output`` (0) and fields of `Progress`.
     status_, status_message_ : str
-        Why the solver stopped: "converged" or another name of a `Status` in lower case,
-        and the reason as a sentence.
+        Why the solver stopped: a `Status` such as "converged", and its sentence.
     n_kernels_ : int
         Number of candidate kernels.
     fit_info_ : dict
@@ -202,31 +196,27 @@ class OneClassMKL(OutlierMixin, BaseMKL):
         Parameters
         ----------
         X : array-like or data frame of shape (n_samples, n_features)
-            Training data; with ``kernels="precomputed"`` Gram matrices of shape
-            (n_samples, n_samples, n_kernels), see `stack_grams`.
+            Training data, or Gram matrices from `stack_grams`.
         y : ignored
             Not used; present by convention.
         sample_weight : array-like of shape (n_samples,), default=None
-            Nonnegative weights of the samples. An integer weight has the effect of as
-            many copies of the sample; a weight of zero removes it.
+            Nonnegative weights; an integer weight acts as copies of the sample.
         callback : callable, default=None
-            Called with a `Progress` once per iteration; the fit stops if it returns
-            True.
+            Called with a `Progress` per iteration; the fit stops if it returns True.
 
         Returns
         -------
         self : estimator
-            The fitted estimator.
 
         Raises
         ------
         ValueError
-            If a parameter or the data are invalid; the message says which and why.
+            If a parameter or the data are invalid.
 
         Warns
         -----
         ConvergenceWarning
-            If the solver stopped above the tolerance; the message gives the gap.
+            If the solver stopped above the tolerance.
         """
         if X is None:
             raise ValueError(
@@ -249,13 +239,11 @@ class OneClassMKL(OutlierMixin, BaseMKL):
         Parameters
         ----------
         X : array-like or data frame of shape (n_samples, n_features)
-            Data; with ``kernels="precomputed"`` of shape (n_samples, n_fit_samples,
-            n_kernels).
+            Samples, or their rows of Gram matrices from `stack_grams`.
 
         Returns
         -------
         f : ndarray of shape (n_samples,)
-            Negative outside.
         """
         values: Array = self._decision_values(X)[:, 0]
         return values

@@ -107,11 +107,10 @@ class MKLClassifier(OwnParameters, ClassifierMKL):
     Parameters
     ----------
     kernels : Kernel, list, dict, KernelDictionary, "precomputed" or None, default=None
-        Candidate kernels; functions and names of `sklearn.metrics.pairwise` are kernels
-        too. None selects `median_dictionary`, or `sequence_dictionary` if X contains
-        strings; standardize numeric columns first. A dict has the columns, or (columns,
-        kernels), of each view, see `multikernel.kernels.Views`. For "precomputed" see
-        `stack_grams`.
+        Candidate kernels, also functions and names of `sklearn.metrics.pairwise`. None
+        selects `median_dictionary` (`sequence_dictionary` for text); standardize
+        numeric columns. A dict has the columns, or (columns, kernels), of each view
+        (`multikernel.kernels.Views`). For "precomputed" see `stack_grams`.
     loss : str or Loss, default="log_loss"
         "log_loss", "hinge", "squared_hinge", "squared_error" (targets of -1 and 1) or a
         loss object. `predict_proba` requires "log_loss".
@@ -121,21 +120,18 @@ class MKLClassifier(OwnParameters, ClassifierMKL):
     solver : Solver or None, default=None
         Solver with its tolerance. None means ``SpicyMKL()``.
     normalize : str, Normalizer, list of str and Normalizer, or None, default="variance"
-        Normalization of the kernels: "variance" gives unit variance in feature space,
-        "trace" a mean diagonal of one, "cosine" cosine similarity; "center" only
-        centers. A list is applied in order.
+        Normalization of the kernels: unit "variance" in feature space, a mean diagonal
+        of one ("trace"), "cosine" similarity, or only "center"; lists in order.
     penalty_weights : dict, sequence of float or None, default=None
-        Weights w_m > 0: the penalty contains w_m ‖f_m‖ in place of ‖f_m‖. A sequence
-        has one number for each kernel; a dict has weights by the name of a kernel, or
-        else of its view, and other kernels have weight 1. ``kernel_weights_`` and
-        ``block_norms_`` then refer to the normalized kernels divided by w_m².
+        Weights w_m > 0, one per kernel or by names of kernels and views (others are 1):
+        the penalty contains w_m ‖f_m‖ in place of ‖f_m‖. ``kernel_weights_`` and
+        ``block_norms_`` then refer to normalized kernels divided by w_m².
     fit_intercept : bool, default=True
         Whether to fit the intercept b; otherwise b = 0.
     storage : str, LowRank or Device, default="auto"
-        Storage of the Gram matrices: "dense", "dense32" (single precision), "lazy"
-        (recomputed when needed), "low_rank" (factors), "by_kernel" (dense or factors
-        for each kernel), "device" (accelerator), or an object with options, see
-        `multikernel.gram.build_stack`. "auto" predicts which is fastest.
+        Storage of the Gram matrices: "auto" (fastest by prediction), "dense", "dense32"
+        (single precision), "lazy" (recomputed), "low_rank" or "by_kernel" (factors),
+        "device" (accelerator) or an object, see `multikernel.gram.build_stack`.
     max_bytes : int, default=None
         Maximum bytes of the Gram matrices; None allows half of the free memory.
     verbose : int, default=0
@@ -155,8 +151,7 @@ class MKLClassifier(OwnParameters, ClassifierMKL):
     block_norms_ : ndarray of shape (n_kernels,) or (n_classes, n_kernels)
         Norm of each function f_m in the space of its normalized kernel.
     variance_shares_ : ndarray of shape (n_kernels,) or (n_classes, n_kernels)
-        Share of each term in the variance of the training decision values. Shares sum
-        to one; a term that opposes the others has a negative share.
+        Share of each term in the variance of training decision values, with sum one.
     view_weights_, view_shares_ : dict
         Sums of weights and variance shares of each view, if there are views.
         ``kernel_views_`` has the view of each kernel, ``view_columns_`` the columns.
@@ -179,11 +174,9 @@ class MKLClassifier(OwnParameters, ClassifierMKL):
     n_iter_ : int or ndarray of shape (n_classes,)
         Number of outer iterations, at least one.
     history_ : structured ndarray of shape (n_lines,)
-        One record per outer iteration: output (index of the class), iteration, seconds,
-        objective, duality_gap, n_active, passes, inner_steps.
+        One record per outer iteration: class (``output``) and fields of `Progress`.
     status_, status_message_ : str
-        Why the solver stopped (the worst class): "converged" or another name of a
-        `Status` in lower case, and the reason as a sentence.
+        Why the worst class stopped: a `Status` such as "converged", and its sentence.
     n_kernels_ : int
         Number of candidate kernels.
     fit_info_ : dict
@@ -247,11 +240,10 @@ class MKLRegressor(OwnParameters, RegressorMKL):
     Parameters
     ----------
     kernels : Kernel, list, dict, KernelDictionary, "precomputed" or None, default=None
-        Candidate kernels; functions and names of `sklearn.metrics.pairwise` are kernels
-        too. None selects `median_dictionary`, or `sequence_dictionary` if X contains
-        strings; standardize numeric columns first. A dict has the columns, or (columns,
-        kernels), of each view, see `multikernel.kernels.Views`. For "precomputed" see
-        `stack_grams`.
+        Candidate kernels, also functions and names of `sklearn.metrics.pairwise`. None
+        selects `median_dictionary` (`sequence_dictionary` for text); standardize
+        numeric columns. A dict has the columns, or (columns, kernels), of each view
+        (`multikernel.kernels.Views`). For "precomputed" see `stack_grams`.
     loss : str or Loss, default="squared_error"
         "squared_error", "epsilon_insensitive", "quantile", "huber", "poisson" (counts),
         "gamma" (positive amounts) or a loss object.
@@ -263,21 +255,18 @@ class MKLRegressor(OwnParameters, RegressorMKL):
     solver : Solver or None, default=None
         Solver with its tolerance. None means ``SpicyMKL()``.
     normalize : str, Normalizer, list of str and Normalizer, or None, default="variance"
-        Normalization of the kernels: "variance" gives unit variance in feature space,
-        "trace" a mean diagonal of one, "cosine" cosine similarity; "center" only
-        centers. A list is applied in order.
+        Normalization of the kernels: unit "variance" in feature space, a mean diagonal
+        of one ("trace"), "cosine" similarity, or only "center"; lists in order.
     penalty_weights : dict, sequence of float or None, default=None
-        Weights w_m > 0: the penalty contains w_m ‖f_m‖ in place of ‖f_m‖. A sequence
-        has one number for each kernel; a dict has weights by the name of a kernel, or
-        else of its view, and other kernels have weight 1. ``kernel_weights_`` and
-        ``block_norms_`` then refer to the normalized kernels divided by w_m².
+        Weights w_m > 0, one per kernel or by names of kernels and views (others are 1):
+        the penalty contains w_m ‖f_m‖ in place of ‖f_m‖. ``kernel_weights_`` and
+        ``block_norms_`` then refer to normalized kernels divided by w_m².
     fit_intercept : bool, default=True
         Whether to fit the intercept b; otherwise b = 0.
     storage : str, LowRank or Device, default="auto"
-        Storage of the Gram matrices: "dense", "dense32" (single precision), "lazy"
-        (recomputed when needed), "low_rank" (factors), "by_kernel" (dense or factors
-        for each kernel), "device" (accelerator), or an object with options, see
-        `multikernel.gram.build_stack`. "auto" predicts which is fastest.
+        Storage of the Gram matrices: "auto" (fastest by prediction), "dense", "dense32"
+        (single precision), "lazy" (recomputed), "low_rank" or "by_kernel" (factors),
+        "device" (accelerator) or an object, see `multikernel.gram.build_stack`.
     max_bytes : int, default=None
         Maximum bytes of the Gram matrices; None allows half of the free memory.
     verbose : int, default=0
@@ -299,8 +288,7 @@ class MKLRegressor(OwnParameters, RegressorMKL):
     block_norms_ : ndarray of shape (n_kernels,)
         Norm of each function f_m in the space of its normalized kernel.
     variance_shares_ : ndarray of shape (n_kernels,)
-        Share of each term in the variance of the training decision values. Shares sum
-        to one; a term that opposes the others has a negative share.
+        Share of each term in the variance of training decision values, with sum one.
     view_weights_, view_shares_ : dict
         Sums of weights and variance shares of each view, if there are views.
         ``kernel_views_`` has the view of each kernel, ``view_columns_`` the columns.
@@ -324,11 +312,9 @@ class MKLRegressor(OwnParameters, RegressorMKL):
     n_iter_ : int
         Number of outer iterations, at least one.
     history_ : structured ndarray of shape (n_lines,)
-        One record per outer iteration: output (always 0), iteration, seconds,
-        objective, duality_gap, n_active, passes, inner_steps.
+        One record per outer iteration: ``output`` (0) and fields of `Progress`.
     status_, status_message_ : str
-        Why the solver stopped: "converged" or another name of a `Status` in lower case,
-        and the reason as a sentence.
+        Why the solver stopped: a `Status` such as "converged", and its sentence.
     n_kernels_ : int
         Number of candidate kernels.
     fit_info_ : dict

@@ -100,11 +100,10 @@ class FixedWeightsMKLClassifierCV(
     Parameters
     ----------
     kernels : Kernel, list, dict, KernelDictionary, "precomputed" or None, default=None
-        Candidate kernels; functions and names of `sklearn.metrics.pairwise` are kernels
-        too. None selects `median_dictionary`, or `sequence_dictionary` if X contains
-        strings; standardize numeric columns first. A dict has the columns, or (columns,
-        kernels), of each view, see `multikernel.kernels.Views`. For "precomputed" see
-        `stack_grams`.
+        Candidate kernels, also functions and names of `sklearn.metrics.pairwise`. None
+        selects `median_dictionary` (`sequence_dictionary` for text); standardize
+        numeric columns. A dict has the columns, or (columns, kernels), of each view
+        (`multikernel.kernels.Views`). For "precomputed" see `stack_grams`.
     cv : int, splitter, iterable of (train, test) or None, default=None
         Folds of cross-validation, as in scikit-learn; None means five. A single (train,
         test) pair is one validation set. An int or None keeps each group together if
@@ -151,10 +150,9 @@ class FixedWeightsMKLClassifierCV(
     class_weight : dict, "balanced" or None, default=None
         Factor of the sample weights of each class; "balanced" makes class totals equal.
     storage : str, LowRank or Device, default="auto"
-        Storage of the Gram matrices: "dense", "dense32" (single precision), "lazy"
-        (recomputed when needed), "low_rank" (factors), "by_kernel" (dense or factors
-        for each kernel), "device" (accelerator), or an object with options, see
-        `multikernel.gram.build_stack`. "auto" predicts which is fastest.
+        Storage of the Gram matrices: "auto" (fastest by prediction), "dense", "dense32"
+        (single precision), "lazy" (recomputed), "low_rank" or "by_kernel" (factors),
+        "device" (accelerator) or an object, see `multikernel.gram.build_stack`.
     max_bytes : int, default=None
         Maximum bytes of the Gram matrices; None allows half of the free memory.
     verbose : int, default=0
@@ -189,8 +187,7 @@ class FixedWeightsMKLClassifierCV(
     block_norms_ : ndarray of shape (n_kernels,) or (n_classes, n_kernels)
         Norm of each function f_m in the space of its normalized kernel.
     variance_shares_ : ndarray of shape (n_kernels,) or (n_classes, n_kernels)
-        Share of each term in the variance of the training decision values. Shares sum
-        to one; a term that opposes the others has a negative share.
+        Share of each term in the variance of training decision values, with sum one.
     view_weights_, view_shares_ : dict
         Sums of weights and variance shares of each view, if there are views.
         ``kernel_views_`` has the view of each kernel, ``view_columns_`` the columns.
@@ -216,11 +213,9 @@ class FixedWeightsMKLClassifierCV(
     machine_gap_ : float or ndarray of shape (n_outputs,)
         Relative duality gap for the fixed weights; only for weights from a rule.
     history_ : structured ndarray of shape (n_lines,)
-        One record per outer iteration: output (index of the class), iteration, seconds,
-        objective, duality_gap, n_active, passes, inner_steps.
+        One record per outer iteration: class (``output``) and fields of `Progress`.
     status_, status_message_ : str
-        Why the solver stopped (the worst class): "converged" or another name of a
-        `Status` in lower case, and the reason as a sentence.
+        Why the worst class stopped: a `Status` such as "converged", and its sentence.
     n_kernels_ : int
         Number of candidate kernels.
     fit_info_ : dict
@@ -265,11 +260,10 @@ class FixedWeightsMKLRegressorCV(WeightedRegression, WeightedSearchCV, Regressor
     Parameters
     ----------
     kernels : Kernel, list, dict, KernelDictionary, "precomputed" or None, default=None
-        Candidate kernels; functions and names of `sklearn.metrics.pairwise` are kernels
-        too. None selects `median_dictionary`, or `sequence_dictionary` if X contains
-        strings; standardize numeric columns first. A dict has the columns, or (columns,
-        kernels), of each view, see `multikernel.kernels.Views`. For "precomputed" see
-        `stack_grams`.
+        Candidate kernels, also functions and names of `sklearn.metrics.pairwise`. None
+        selects `median_dictionary` (`sequence_dictionary` for text); standardize
+        numeric columns. A dict has the columns, or (columns, kernels), of each view
+        (`multikernel.kernels.Views`). For "precomputed" see `stack_grams`.
     cv : int, splitter, iterable of (train, test) or None, default=None
         Folds of cross-validation, as in scikit-learn; None means five. A single (train,
         test) pair is one validation set. An int or None keeps each group together if
@@ -317,10 +311,9 @@ class FixedWeightsMKLRegressorCV(WeightedRegression, WeightedSearchCV, Regressor
     max_iter : int or None, default=None
         Maximum number of outer iterations; None selects the default of the solver.
     storage : str, LowRank or Device, default="auto"
-        Storage of the Gram matrices: "dense", "dense32" (single precision), "lazy"
-        (recomputed when needed), "low_rank" (factors), "by_kernel" (dense or factors
-        for each kernel), "device" (accelerator), or an object with options, see
-        `multikernel.gram.build_stack`. "auto" predicts which is fastest.
+        Storage of the Gram matrices: "auto" (fastest by prediction), "dense", "dense32"
+        (single precision), "lazy" (recomputed), "low_rank" or "by_kernel" (factors),
+        "device" (accelerator) or an object, see `multikernel.gram.build_stack`.
     max_bytes : int, default=None
         Maximum bytes of the Gram matrices; None allows half of the free memory.
     verbose : int, default=0
@@ -360,8 +353,7 @@ class FixedWeightsMKLRegressorCV(WeightedRegression, WeightedSearchCV, Regressor
     block_norms_ : ndarray of shape (n_kernels,)
         Norm of each function f_m in the space of its normalized kernel.
     variance_shares_ : ndarray of shape (n_kernels,)
-        Share of each term in the variance of the training decision values. Shares sum
-        to one; a term that opposes the others has a negative share.
+        Share of each term in the variance of training decision values, with sum one.
     view_weights_, view_shares_ : dict
         Sums of weights and variance shares of each view, if there are views.
         ``kernel_views_`` has the view of each kernel, ``view_columns_`` the columns.
@@ -387,11 +379,9 @@ class FixedWeightsMKLRegressorCV(WeightedRegression, WeightedSearchCV, Regressor
     machine_gap_ : float or ndarray of shape (n_outputs,)
         Relative duality gap for the fixed weights; only for weights from a rule.
     history_ : structured ndarray of shape (n_lines,)
-        One record per outer iteration: output (always 0), iteration, seconds,
-        objective, duality_gap, n_active, passes, inner_steps.
+        One record per outer iteration: ``output`` (0) and fields of `Progress`.
     status_, status_message_ : str
-        Why the solver stopped: "converged" or another name of a `Status` in lower case,
-        and the reason as a sentence.
+        Why the solver stopped: a `Status` such as "converged", and its sentence.
     n_kernels_ : int
         Number of candidate kernels.
     fit_info_ : dict

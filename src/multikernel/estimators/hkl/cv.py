@@ -129,8 +129,7 @@ class HKLClassifierCV(HullClassification, HullSearchCV, ClassifierMKL):
     block_norms_ : ndarray of shape (n_hull,) or (n_classes, n_hull)
         Norm of each function f_m in the space of its normalized kernel.
     variance_shares_ : ndarray of shape (n_hull,) or (n_classes, n_hull)
-        Share of each term in the variance of the training decision values. Shares sum
-        to one; a term that opposes the others has a negative share.
+        Share of each term in the variance of training decision values, with sum one.
     active_kernels_ : ndarray of shape (n_active,)
         Positions in ``hull_`` of the nodes with a nonzero function.
     kernel_names_ : list of str
@@ -151,11 +150,10 @@ class HKLClassifierCV(HullClassification, HullSearchCV, ClassifierMKL):
     n_iter_ : int or ndarray of shape (n_classes,)
         Number of rounds of the search along the path on all samples.
     history_ : structured ndarray of shape (n_lines,)
-        One record per round: output (index of the class), iteration, seconds,
-        objective, duality_gap (or nan), n_active (visited nodes), passes, inner_steps.
+        One record per round: class (``output``) and fields of `Progress`; ``n_active``
+        is the number of visited nodes.
     status_, status_message_ : str
-        Why the search stopped (the worst class): "converged", "noise_limited" or
-        another name of a `Status` in lower case, and the reason as a sentence.
+        Why the worst class stopped: a `Status` like "noise_limited", and its sentence.
     fit_info_ : dict
         Details of the fit: "solver" names the algorithm, "cv_tol" is the relative
         duality gap of the folds, "search_rows" the number of scored rows,
@@ -280,8 +278,7 @@ class HKLRegressorCV(HullRegression, HullSearchCV, RegressorMKL):
     block_norms_ : ndarray of shape (n_hull,)
         Norm of each function f_m in the space of its normalized kernel.
     variance_shares_ : ndarray of shape (n_hull,)
-        Share of each term in the variance of the training decision values. Shares sum
-        to one; a term that opposes the others has a negative share.
+        Share of each term in the variance of training decision values, with sum one.
     active_kernels_ : ndarray of shape (n_active,)
         Positions in ``hull_`` of the nodes with a nonzero function.
     kernel_names_ : list of str
@@ -302,11 +299,10 @@ class HKLRegressorCV(HullRegression, HullSearchCV, RegressorMKL):
     n_iter_ : int
         Number of rounds of the search along the path on all samples.
     history_ : structured ndarray of shape (n_lines,)
-        One record per round: output (always 0), iteration, seconds, objective,
-        duality_gap (or nan), n_active (visited nodes), passes, inner_steps.
+        One record per round: ``output`` (0) and fields of `Progress`; ``n_active`` is
+        the number of visited nodes.
     status_, status_message_ : str
-        Why the search stopped: "converged", "noise_limited" or another name of a
-        `Status` in lower case, and the reason as a sentence.
+        Why the search stopped: a `Status` such as "noise_limited", and its sentence.
     fit_info_ : dict
         Details of the fit: "solver" names the algorithm, "cv_tol" is the relative
         duality gap of the folds, "search_rows" the number of scored rows,

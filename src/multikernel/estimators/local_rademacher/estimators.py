@@ -89,11 +89,10 @@ class LocalRademacherMKLClassifier(TailClassification, ClassifierMKL):
     Parameters
     ----------
     kernels : Kernel, list, dict, KernelDictionary, "precomputed" or None, default=None
-        Candidate kernels; functions and names of `sklearn.metrics.pairwise` are kernels
-        too. None selects `median_dictionary`, or `sequence_dictionary` if X contains
-        strings; standardize numeric columns first. A dict has the columns, or (columns,
-        kernels), of each view, see `multikernel.kernels.Views`. For "precomputed" see
-        `stack_grams`.
+        Candidate kernels, also functions and names of `sklearn.metrics.pairwise`. None
+        selects `median_dictionary` (`sequence_dictionary` for text); standardize
+        numeric columns. A dict has the columns, or (columns, kernels), of each view
+        (`multikernel.kernels.Views`). For "precomputed" see `stack_grams`.
     C : float or None, default=None
         Factor of the sum of the losses, positive, as in `sklearn.svm.SVC`. None means 2
         (8 for "log_loss") divided by the variance of the combined kernel.
@@ -129,10 +128,9 @@ class LocalRademacherMKLClassifier(TailClassification, ClassifierMKL):
     class_weight : dict, "balanced" or None, default=None
         Factor of the sample weights of each class; "balanced" makes class totals equal.
     storage : str, LowRank or Device, default="auto"
-        Storage of the Gram matrices: "dense", "dense32" (single precision), "lazy"
-        (recomputed when needed), "low_rank" (factors), "by_kernel" (dense or factors
-        for each kernel), "device" (accelerator), or an object with options, see
-        `multikernel.gram.build_stack`. "auto" predicts which is fastest.
+        Storage of the Gram matrices: "auto" (fastest by prediction), "dense", "dense32"
+        (single precision), "lazy" (recomputed), "low_rank" or "by_kernel" (factors),
+        "device" (accelerator) or an object, see `multikernel.gram.build_stack`.
     max_bytes : int, default=None
         Maximum bytes of the Gram matrices; None allows half of the free memory.
     verbose : int, default=0
@@ -153,8 +151,7 @@ class LocalRademacherMKLClassifier(TailClassification, ClassifierMKL):
     block_norms_ : ndarray of shape (n_kernels,) or (n_classes, n_kernels)
         Norm of each function f_m in the space of its normalized kernel.
     variance_shares_ : ndarray of shape (n_kernels,) or (n_classes, n_kernels)
-        Share of each term in the variance of the training decision values. Shares sum
-        to one; a term that opposes the others has a negative share.
+        Share of each term in the variance of training decision values, with sum one.
     view_weights_, view_shares_ : dict
         Sums of weights and variance shares of each view, if there are views.
         ``kernel_views_`` has the view of each kernel, ``view_columns_`` the columns.
@@ -183,11 +180,9 @@ class LocalRademacherMKLClassifier(TailClassification, ClassifierMKL):
     n_iter_ : int or ndarray of shape (n_classes,)
         Number of outer iterations; for "dc", number of convex problems over all starts.
     history_ : structured ndarray of shape (n_lines,)
-        One record per outer iteration: output (index of the class), iteration, seconds,
-        objective, duality_gap, n_active, passes, inner_steps.
+        One record per outer iteration: class (``output``) and fields of `Progress`.
     status_, status_message_ : str
-        Why the solver stopped (the worst class): "converged" or another name of a
-        `Status` in lower case, and the reason as a sentence.
+        Why the worst class stopped: a `Status` such as "converged", and its sentence.
     n_kernels_ : int
         Number of candidate kernels.
     fit_info_ : dict
@@ -262,11 +257,10 @@ class LocalRademacherMKLRegressor(TailRegression, RegressorMKL):
     Parameters
     ----------
     kernels : Kernel, list, dict, KernelDictionary, "precomputed" or None, default=None
-        Candidate kernels; functions and names of `sklearn.metrics.pairwise` are kernels
-        too. None selects `median_dictionary`, or `sequence_dictionary` if X contains
-        strings; standardize numeric columns first. A dict has the columns, or (columns,
-        kernels), of each view, see `multikernel.kernels.Views`. For "precomputed" see
-        `stack_grams`.
+        Candidate kernels, also functions and names of `sklearn.metrics.pairwise`. None
+        selects `median_dictionary` (`sequence_dictionary` for text); standardize
+        numeric columns. A dict has the columns, or (columns, kernels), of each view
+        (`multikernel.kernels.Views`). For "precomputed" see `stack_grams`.
     C : float or None, default=None
         Factor of the sum of the losses, positive, for targets of standard deviation
         one. None means 2 divided by the variance of the combined kernel.
@@ -299,10 +293,9 @@ class LocalRademacherMKLRegressor(TailRegression, RegressorMKL):
     max_iter : int or None, default=None
         Maximum number of outer iterations; None selects the default of the solver.
     storage : str, LowRank or Device, default="auto"
-        Storage of the Gram matrices: "dense", "dense32" (single precision), "lazy"
-        (recomputed when needed), "low_rank" (factors), "by_kernel" (dense or factors
-        for each kernel), "device" (accelerator), or an object with options, see
-        `multikernel.gram.build_stack`. "auto" predicts which is fastest.
+        Storage of the Gram matrices: "auto" (fastest by prediction), "dense", "dense32"
+        (single precision), "lazy" (recomputed), "low_rank" or "by_kernel" (factors),
+        "device" (accelerator) or an object, see `multikernel.gram.build_stack`.
     max_bytes : int, default=None
         Maximum bytes of the Gram matrices; None allows half of the free memory.
     verbose : int, default=0
@@ -324,8 +317,7 @@ class LocalRademacherMKLRegressor(TailRegression, RegressorMKL):
     block_norms_ : ndarray of shape (n_kernels,)
         Norm of each function f_m in the space of its normalized kernel.
     variance_shares_ : ndarray of shape (n_kernels,)
-        Share of each term in the variance of the training decision values. Shares sum
-        to one; a term that opposes the others has a negative share.
+        Share of each term in the variance of training decision values, with sum one.
     view_weights_, view_shares_ : dict
         Sums of weights and variance shares of each view, if there are views.
         ``kernel_views_`` has the view of each kernel, ``view_columns_`` the columns.
@@ -354,11 +346,9 @@ class LocalRademacherMKLRegressor(TailRegression, RegressorMKL):
     n_iter_ : int
         Number of outer iterations; for "dc", number of convex problems over all starts.
     history_ : structured ndarray of shape (n_lines,)
-        One record per outer iteration: output (always 0), iteration, seconds,
-        objective, duality_gap, n_active, passes, inner_steps.
+        One record per outer iteration: ``output`` (0) and fields of `Progress`.
     status_, status_message_ : str
-        Why the solver stopped: "converged" or another name of a `Status` in lower case,
-        and the reason as a sentence.
+        Why the solver stopped: a `Status` such as "converged", and its sentence.
     n_kernels_ : int
         Number of candidate kernels.
     fit_info_ : dict

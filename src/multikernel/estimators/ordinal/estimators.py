@@ -37,11 +37,10 @@ class SpicyMKLOrdinal(OrdinalMKL):
     Parameters
     ----------
     kernels : Kernel, list, dict, KernelDictionary, "precomputed" or None, default=None
-        Candidate kernels; functions and names of `sklearn.metrics.pairwise` are kernels
-        too. None selects `median_dictionary`, or `sequence_dictionary` if X contains
-        strings; standardize numeric columns first. A dict has the columns, or (columns,
-        kernels), of each view, see `multikernel.kernels.Views`. For "precomputed" see
-        `stack_grams`.
+        Candidate kernels, also functions and names of `sklearn.metrics.pairwise`. None
+        selects `median_dictionary` (`sequence_dictionary` for text); standardize
+        numeric columns. A dict has the columns, or (columns, kernels), of each view
+        (`multikernel.kernels.Views`). For "precomputed" see `stack_grams`.
     alpha : float or "auto", default="auto"
         Strength of the penalty, positive; "auto" is as for `SpicyMKLRegressor`.
     order : sequence of shape (n_classes,), default=None
@@ -51,18 +50,16 @@ class SpicyMKLOrdinal(OrdinalMKL):
         Share r of the block l1 norm in the penalty, in [0, 1]. Below 1, kernels that
         carry the same information enter together.
     normalize : str, Normalizer, list of str and Normalizer, or None, default="variance"
-        Normalization of the kernels: "variance" gives unit variance in feature space,
-        "trace" a mean diagonal of one, "cosine" cosine similarity; "center" only
-        centers. A list is applied in order.
+        Normalization of the kernels: unit "variance" in feature space, a mean diagonal
+        of one ("trace"), "cosine" similarity, or only "center"; lists in order.
     tol : float, default=1e-3
         Relative duality gap at which to stop.
     max_iter : int, default=100
         Maximum number of outer iterations; each passes over all kernels.
     storage : str, LowRank or Device, default="auto"
-        Storage of the Gram matrices: "dense", "dense32" (single precision), "lazy"
-        (recomputed when needed), "low_rank" (factors), "by_kernel" (dense or factors
-        for each kernel), "device" (accelerator), or an object with options, see
-        `multikernel.gram.build_stack`. "auto" predicts which is fastest.
+        Storage of the Gram matrices: "auto" (fastest by prediction), "dense", "dense32"
+        (single precision), "lazy" (recomputed), "low_rank" or "by_kernel" (factors),
+        "device" (accelerator) or an object, see `multikernel.gram.build_stack`.
     max_bytes : int, default=None
         Maximum bytes of the Gram matrices; None allows half of the free memory.
     verbose : int, default=0
@@ -81,8 +78,7 @@ class SpicyMKLOrdinal(OrdinalMKL):
     block_norms_ : ndarray of shape (n_kernels,)
         Norm of each function f_m in the space of its normalized kernel.
     variance_shares_ : ndarray of shape (n_kernels,)
-        Share of each term in the variance of the training decision values. Shares sum
-        to one; a term that opposes the others has a negative share.
+        Share of each term in the variance of training decision values, with sum one.
     view_weights_, view_shares_ : dict
         Sums of weights and variance shares of each view, if there are views.
         ``kernel_views_`` has the view of each kernel, ``view_columns_`` the columns.
@@ -105,11 +101,9 @@ class SpicyMKLOrdinal(OrdinalMKL):
     n_iter_ : int
         Number of outer iterations, at least one.
     history_ : structured ndarray of shape (n_lines,)
-        One record per outer iteration: output (always 0), iteration, seconds,
-        objective, duality_gap, n_active, passes, inner_steps.
+        One record per outer iteration: ``output`` (0) and fields of `Progress`.
     status_, status_message_ : str
-        Why the solver stopped: "converged" or another name of a `Status` in lower case,
-        and the reason as a sentence.
+        Why the solver stopped: a `Status` such as "converged", and its sentence.
     n_kernels_ : int
         Number of candidate kernels. Above one million interactions, the attributes of
         kernels describe a short list; all other kernels have weight zero.
@@ -167,34 +161,29 @@ class SpicyMKLOrdinal(OrdinalMKL):
         Parameters
         ----------
         X : array-like or data frame of shape (n_samples, n_features)
-            Training data; with ``kernels="precomputed"`` Gram matrices of shape
-            (n_samples, n_samples, n_kernels), see `stack_grams`.
+            Training data, or Gram matrices from `stack_grams`.
         y : array-like of shape (n_samples,)
             Classes.
         sample_weight : array-like of shape (n_samples,), default=None
-            Nonnegative weights of the samples. An integer weight has the effect of as
-            many copies of the sample; a weight of zero removes it.
+            Nonnegative weights; an integer weight acts as copies of the sample.
         offset : None
             Not supported.
         callback : callable, default=None
-            Called with a `Progress` once per outer iteration, its objective in the
-            summed scale of `Problem`; the fit stops if it returns True.
+            Called with a `Progress` per iteration; the fit stops if it returns True.
 
         Returns
         -------
         self : estimator
-            The fitted estimator.
 
         Raises
         ------
         ValueError
-            If a parameter or the data are invalid, or all samples have one class; the
-            message says which and why.
+            If a parameter or the data are invalid, or all samples have one class.
 
         Warns
         -----
         ConvergenceWarning
-            If the solver stopped above the tolerance; the message gives the gap.
+            If the solver stopped above the tolerance.
         """
         return self._learn(X, y, sample_weight, offset, callback)
 
@@ -213,11 +202,10 @@ class SpicyMKLOrdinalCV(OrdinalMKL, AlphaSearchCV):
     Parameters
     ----------
     kernels : Kernel, list, dict, KernelDictionary, "precomputed" or None, default=None
-        Candidate kernels; functions and names of `sklearn.metrics.pairwise` are kernels
-        too. None selects `median_dictionary`, or `sequence_dictionary` if X contains
-        strings; standardize numeric columns first. A dict has the columns, or (columns,
-        kernels), of each view, see `multikernel.kernels.Views`. For "precomputed" see
-        `stack_grams`.
+        Candidate kernels, also functions and names of `sklearn.metrics.pairwise`. None
+        selects `median_dictionary` (`sequence_dictionary` for text); standardize
+        numeric columns. A dict has the columns, or (columns, kernels), of each view
+        (`multikernel.kernels.Views`). For "precomputed" see `stack_grams`.
     cv : int, splitter, iterable of (train, test) or None, default=None
         The folds; None means five. An int or None creates folds that are stratified by
         class and keep each group together if ``fit`` receives ``groups``.
@@ -244,18 +232,16 @@ class SpicyMKLOrdinalCV(OrdinalMKL, AlphaSearchCV):
         Share r of the block l1 norm in the penalty, in [0, 1]. Below 1, kernels that
         carry the same information enter together.
     normalize : str, Normalizer, list of str and Normalizer, or None, default="variance"
-        Normalization of the kernels: "variance" gives unit variance in feature space,
-        "trace" a mean diagonal of one, "cosine" cosine similarity; "center" only
-        centers. A list is applied in order.
+        Normalization of the kernels: unit "variance" in feature space, a mean diagonal
+        of one ("trace"), "cosine" similarity, or only "center"; lists in order.
     tol : float, default=1e-3
         Relative duality gap at which to stop.
     max_iter : int, default=100
         Maximum number of outer iterations; each passes over all kernels.
     storage : str, LowRank or Device, default="auto"
-        Storage of the Gram matrices: "dense", "dense32" (single precision), "lazy"
-        (recomputed when needed), "low_rank" (factors), "by_kernel" (dense or factors
-        for each kernel), "device" (accelerator), or an object with options, see
-        `multikernel.gram.build_stack`. "auto" predicts which is fastest.
+        Storage of the Gram matrices: "auto" (fastest by prediction), "dense", "dense32"
+        (single precision), "lazy" (recomputed), "low_rank" or "by_kernel" (factors),
+        "device" (accelerator) or an object, see `multikernel.gram.build_stack`.
     max_bytes : int, default=None
         Maximum bytes of the Gram matrices; None allows half of the free memory.
     verbose : int, default=0
@@ -289,8 +275,7 @@ class SpicyMKLOrdinalCV(OrdinalMKL, AlphaSearchCV):
     block_norms_ : ndarray of shape (n_kernels,)
         Norm of each function f_m in the space of its normalized kernel.
     variance_shares_ : ndarray of shape (n_kernels,)
-        Share of each term in the variance of the training decision values. Shares sum
-        to one; a term that opposes the others has a negative share.
+        Share of each term in the variance of training decision values, with sum one.
     view_weights_, view_shares_ : dict
         Sums of weights and variance shares of each view, if there are views.
         ``kernel_views_`` has the view of each kernel, ``view_columns_`` the columns.
@@ -313,11 +298,9 @@ class SpicyMKLOrdinalCV(OrdinalMKL, AlphaSearchCV):
     n_iter_ : int
         Number of outer iterations along the path on all samples.
     history_ : structured ndarray of shape (n_lines,)
-        One record per outer iteration: output (always 0), iteration, seconds,
-        objective, duality_gap, n_active, passes, inner_steps.
+        One record per outer iteration: ``output`` (0) and fields of `Progress`.
     status_, status_message_ : str
-        Why the solver stopped: "converged" or another name of a `Status` in lower case,
-        and the reason as a sentence.
+        Why the solver stopped: a `Status` such as "converged", and its sentence.
     n_kernels_ : int
         Number of candidate kernels. Above one million interactions, the attributes of
         kernels describe a short list; all other kernels have weight zero.

@@ -85,11 +85,10 @@ class SpicyMKLClassifier(SparseClassification, ClassifierMKL):
     Parameters
     ----------
     kernels : Kernel, list, dict, KernelDictionary, "precomputed" or None, default=None
-        Candidate kernels; functions and names of `sklearn.metrics.pairwise` are kernels
-        too. None selects `median_dictionary`, or `sequence_dictionary` if X contains
-        strings; standardize numeric columns first. A dict has the columns, or (columns,
-        kernels), of each view, see `multikernel.kernels.Views`. For "precomputed" see
-        `stack_grams`.
+        Candidate kernels, also functions and names of `sklearn.metrics.pairwise`. None
+        selects `median_dictionary` (`sequence_dictionary` for text); standardize
+        numeric columns. A dict has the columns, or (columns, kernels), of each view
+        (`multikernel.kernels.Views`). For "precomputed" see `stack_grams`.
     alpha : float, "auto", "null" or NullAlpha, default="auto"
         Strength of the penalty, positive. "null" computes the strength at which some
         kernel enters with probability 0.05 if y is noise, see `NullAlpha`. "auto" is
@@ -108,14 +107,12 @@ class SpicyMKLClassifier(SparseClassification, ClassifierMKL):
         "log_loss" is then the multinomial loss, "hinge" that of Crammer and Singer.
         "shared" is often more accurate if classes depend on the same columns.
     normalize : str, Normalizer, list of str and Normalizer, or None, default="variance"
-        Normalization of the kernels: "variance" gives unit variance in feature space,
-        "trace" a mean diagonal of one, "cosine" cosine similarity; "center" only
-        centers. A list is applied in order.
+        Normalization of the kernels: unit "variance" in feature space, a mean diagonal
+        of one ("trace"), "cosine" similarity, or only "center"; lists in order.
     penalty_weights : dict, sequence of float or None, default=None
-        Weights w_m > 0: the penalty contains w_m ‖f_m‖ in place of ‖f_m‖. A sequence
-        has one number for each kernel; a dict has weights by the name of a kernel, or
-        else of its view, and other kernels have weight 1. ``kernel_weights_`` and
-        ``block_norms_`` then refer to the normalized kernels divided by w_m².
+        Weights w_m > 0, one per kernel or by names of kernels and views (others are 1):
+        the penalty contains w_m ‖f_m‖ in place of ‖f_m‖. ``kernel_weights_`` and
+        ``block_norms_`` then refer to normalized kernels divided by w_m².
     fit_intercept : bool, default=True
         Whether to fit the intercept b; otherwise b = 0.
     tol : float, default=1e-3
@@ -125,10 +122,9 @@ class SpicyMKLClassifier(SparseClassification, ClassifierMKL):
     class_weight : dict, "balanced" or None, default=None
         Factor of the sample weights of each class; "balanced" makes class totals equal.
     storage : str, LowRank or Device, default="auto"
-        Storage of the Gram matrices: "dense", "dense32" (single precision), "lazy"
-        (recomputed when needed), "low_rank" (factors), "by_kernel" (dense or factors
-        for each kernel), "device" (accelerator), or an object with options, see
-        `multikernel.gram.build_stack`. "auto" predicts which is fastest.
+        Storage of the Gram matrices: "auto" (fastest by prediction), "dense", "dense32"
+        (single precision), "lazy" (recomputed), "low_rank" or "by_kernel" (factors),
+        "device" (accelerator) or an object, see `multikernel.gram.build_stack`.
     max_bytes : int, default=None
         Maximum bytes of the Gram matrices; None allows half of the free memory.
     verbose : int, default=0
@@ -148,8 +144,7 @@ class SpicyMKLClassifier(SparseClassification, ClassifierMKL):
     block_norms_ : ndarray of shape (n_kernels,) or (n_classes, n_kernels)
         Norm of each function f_m in the space of its normalized kernel.
     variance_shares_ : ndarray of shape (n_kernels,) or (n_classes, n_kernels)
-        Share of each term in the variance of the training decision values. Shares sum
-        to one; a term that opposes the others has a negative share.
+        Share of each term in the variance of training decision values, with sum one.
     view_weights_, view_shares_ : dict
         Sums of weights and variance shares of each view, if there are views.
         ``kernel_views_`` has the view of each kernel, ``view_columns_`` the columns.
@@ -172,11 +167,9 @@ class SpicyMKLClassifier(SparseClassification, ClassifierMKL):
     n_iter_ : int or ndarray of shape (n_classes,)
         Number of outer iterations, at least one.
     history_ : structured ndarray of shape (n_lines,)
-        One record per outer iteration: output (index of the class), iteration, seconds,
-        objective, duality_gap, n_active, passes, inner_steps.
+        One record per outer iteration: class (``output``) and fields of `Progress`.
     status_, status_message_ : str
-        Why the solver stopped (the worst class): "converged" or another name of a
-        `Status` in lower case, and the reason as a sentence.
+        Why the worst class stopped: a `Status` such as "converged", and its sentence.
     n_kernels_ : int
         Number of candidate kernels. Above one million interactions, the attributes of
         kernels describe a short list; all other kernels have weight zero.
@@ -240,11 +233,10 @@ class SpicyMKLRegressor(SparseRegression, RegressorMKL):
     Parameters
     ----------
     kernels : Kernel, list, dict, KernelDictionary, "precomputed" or None, default=None
-        Candidate kernels; functions and names of `sklearn.metrics.pairwise` are kernels
-        too. None selects `median_dictionary`, or `sequence_dictionary` if X contains
-        strings; standardize numeric columns first. A dict has the columns, or (columns,
-        kernels), of each view, see `multikernel.kernels.Views`. For "precomputed" see
-        `stack_grams`.
+        Candidate kernels, also functions and names of `sklearn.metrics.pairwise`. None
+        selects `median_dictionary` (`sequence_dictionary` for text); standardize
+        numeric columns. A dict has the columns, or (columns, kernels), of each view
+        (`multikernel.kernels.Views`). For "precomputed" see `stack_grams`.
     alpha : float, "auto", "null" or NullAlpha, default="auto"
         Strength of the penalty, positive, for targets of standard deviation one. "null"
         computes the strength at which some kernel enters with probability 0.05 if y is
@@ -267,14 +259,12 @@ class SpicyMKLRegressor(SparseRegression, RegressorMKL):
         all targets, by the joint norm of a kernel's functions; "separate" fits each
         target with its own kernels and weights.
     normalize : str, Normalizer, list of str and Normalizer, or None, default="variance"
-        Normalization of the kernels: "variance" gives unit variance in feature space,
-        "trace" a mean diagonal of one, "cosine" cosine similarity; "center" only
-        centers. A list is applied in order.
+        Normalization of the kernels: unit "variance" in feature space, a mean diagonal
+        of one ("trace"), "cosine" similarity, or only "center"; lists in order.
     penalty_weights : dict, sequence of float or None, default=None
-        Weights w_m > 0: the penalty contains w_m ‖f_m‖ in place of ‖f_m‖. A sequence
-        has one number for each kernel; a dict has weights by the name of a kernel, or
-        else of its view, and other kernels have weight 1. ``kernel_weights_`` and
-        ``block_norms_`` then refer to the normalized kernels divided by w_m².
+        Weights w_m > 0, one per kernel or by names of kernels and views (others are 1):
+        the penalty contains w_m ‖f_m‖ in place of ‖f_m‖. ``kernel_weights_`` and
+        ``block_norms_`` then refer to normalized kernels divided by w_m².
     fit_intercept : bool, default=True
         Whether to fit the intercept b; otherwise b = 0.
     tol : float, default=1e-3
@@ -282,10 +272,9 @@ class SpicyMKLRegressor(SparseRegression, RegressorMKL):
     max_iter : int, default=100
         Maximum number of outer iterations; each passes over all kernels.
     storage : str, LowRank or Device, default="auto"
-        Storage of the Gram matrices: "dense", "dense32" (single precision), "lazy"
-        (recomputed when needed), "low_rank" (factors), "by_kernel" (dense or factors
-        for each kernel), "device" (accelerator), or an object with options, see
-        `multikernel.gram.build_stack`. "auto" predicts which is fastest.
+        Storage of the Gram matrices: "auto" (fastest by prediction), "dense", "dense32"
+        (single precision), "lazy" (recomputed), "low_rank" or "by_kernel" (factors),
+        "device" (accelerator) or an object, see `multikernel.gram.build_stack`.
     max_bytes : int, default=None
         Maximum bytes of the Gram matrices; None allows half of the free memory.
     verbose : int, default=0
@@ -307,8 +296,7 @@ class SpicyMKLRegressor(SparseRegression, RegressorMKL):
     block_norms_ : ndarray of shape (n_kernels,)
         Norm of each function f_m in the space of its normalized kernel.
     variance_shares_ : ndarray of shape (n_kernels,)
-        Share of each term in the variance of the training decision values. Shares sum
-        to one; a term that opposes the others has a negative share.
+        Share of each term in the variance of training decision values, with sum one.
     view_weights_, view_shares_ : dict
         Sums of weights and variance shares of each view, if there are views.
         ``kernel_views_`` has the view of each kernel, ``view_columns_`` the columns.
@@ -331,11 +319,9 @@ class SpicyMKLRegressor(SparseRegression, RegressorMKL):
     n_iter_ : int or ndarray of shape (n_targets,)
         Number of outer iterations.
     history_ : structured ndarray of shape (n_lines,)
-        One record per outer iteration: output (index of the problem), iteration,
-        seconds, objective, duality_gap, n_active, passes, inner_steps.
+        One record per outer iteration: target (``output``) and fields of `Progress`.
     status_, status_message_ : str
-        Why the solver stopped: "converged" or another name of a `Status` in lower case,
-        and the reason as a sentence.
+        Why the solver stopped: a `Status` such as "converged", and its sentence.
     n_kernels_ : int
         Number of candidate kernels. Above one million interactions, the attributes of
         kernels describe a short list; all other kernels have weight zero.
