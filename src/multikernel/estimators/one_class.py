@@ -80,7 +80,7 @@ class OneClassMKL(OutlierMixin, BaseMKL):
         almost constant are preferred.
     normalize : str, Normalizer, list of str and Normalizer, or None, default="variance"
         Normalization of the kernels: unit "variance" in feature space, a mean diagonal
-        of one ("trace"), "cosine" similarity, or only "center"; lists in order.
+        of one ("trace"), "cosine" similarity, "center" only, or a list of such steps.
     penalty_weights : dict, sequence of float or None, default=None
         Weights w_m > 0, one per kernel or by names of kernels and views (others are 1):
         the penalty contains w_m ‖f_m‖ in place of ‖f_m‖. ``kernel_weights_`` and
@@ -92,7 +92,8 @@ class OneClassMKL(OutlierMixin, BaseMKL):
     storage : str, LowRank or Device, default="auto"
         Storage of the Gram matrices: "auto" (fastest by prediction), "dense", "dense32"
         (single precision), "lazy" (recomputed), "low_rank" or "by_kernel" (factors),
-        "device" (accelerator) or an object, see `multikernel.gram.build_stack`.
+        "device" (accelerator) or an object with options, see
+        `multikernel.gram.build_stack`.
     max_bytes : int, default=None
         Maximum bytes of the Gram matrices; None allows half of the free memory.
     verbose : int, default=0
@@ -139,9 +140,8 @@ class OneClassMKL(OutlierMixin, BaseMKL):
     n_kernels_ : int
         Number of candidate kernels.
     fit_info_ : dict
-        Details of the fit: "solver", the algorithms that were used; "storage" of the
-        Gram matrices and "storage_reason"; "left_out", the columns and kernels that the
-        default dictionary omits, and the reason.
+        Details: "solver" names the algorithms, "storage" and "storage_reason" refer to
+        the Gram matrices, "left_out" says what the default kernels omit, and why.
     n_features_in_ : int
         Number of columns of X; for precomputed kernels, number of training samples.
     feature_names_in_ : ndarray of shape (n_features,)

@@ -100,10 +100,11 @@ class FixedWeightsMKLClassifierCV(
     Parameters
     ----------
     kernels : Kernel, list, dict, KernelDictionary, "precomputed" or None, default=None
-        Candidate kernels, also functions and names of `sklearn.metrics.pairwise`. None
-        selects `median_dictionary` (`sequence_dictionary` for text); standardize
-        numeric columns. A dict has the columns, or (columns, kernels), of each view
-        (`multikernel.kernels.Views`). For "precomputed" see `stack_grams`.
+        Candidate kernels, which may be functions or names of
+        `sklearn.metrics.pairwise`. None selects `median_dictionary`
+        (`sequence_dictionary` for text); standardize numeric columns. A dict maps views
+        to columns or (columns, kernels), see `multikernel.kernels.Views`. For
+        "precomputed" see `stack_grams`.
     cv : int, splitter, iterable of (train, test) or None, default=None
         Folds of cross-validation, as in scikit-learn; None means five. A single (train,
         test) pair is one validation set. An int or None keeps each group together if
@@ -152,7 +153,8 @@ class FixedWeightsMKLClassifierCV(
     storage : str, LowRank or Device, default="auto"
         Storage of the Gram matrices: "auto" (fastest by prediction), "dense", "dense32"
         (single precision), "lazy" (recomputed), "low_rank" or "by_kernel" (factors),
-        "device" (accelerator) or an object, see `multikernel.gram.build_stack`.
+        "device" (accelerator) or an object with options, see
+        `multikernel.gram.build_stack`.
     max_bytes : int, default=None
         Maximum bytes of the Gram matrices; None allows half of the free memory.
     verbose : int, default=0
@@ -219,11 +221,11 @@ class FixedWeightsMKLClassifierCV(
     n_kernels_ : int
         Number of candidate kernels.
     fit_info_ : dict
-        Details of the fit: "solver", the algorithms that were used; "storage" of the
-        Gram matrices and "storage_reason"; "left_out", the columns and kernels that the
-        default dictionary omits, and the reason; "cv_tol", the relative duality gap of
-        the folds; "search_rows", the number of scored rows; "predicted_alike", the
-        class predicted for all validation samples, if any.
+        Details: "solver" names the algorithms, "storage" and "storage_reason" refer to
+        the Gram matrices, "left_out" says what the default kernels omit, and why;
+        "cv_tol" is the relative duality gap of the folds, "search_rows" the number of
+        scored rows, "predicted_alike" the class predicted for all validation samples,
+        if any.
     classes_ : ndarray of shape (n_classes,)
         Class labels.
     n_features_in_ : int
@@ -260,10 +262,11 @@ class FixedWeightsMKLRegressorCV(WeightedRegression, WeightedSearchCV, Regressor
     Parameters
     ----------
     kernels : Kernel, list, dict, KernelDictionary, "precomputed" or None, default=None
-        Candidate kernels, also functions and names of `sklearn.metrics.pairwise`. None
-        selects `median_dictionary` (`sequence_dictionary` for text); standardize
-        numeric columns. A dict has the columns, or (columns, kernels), of each view
-        (`multikernel.kernels.Views`). For "precomputed" see `stack_grams`.
+        Candidate kernels, which may be functions or names of
+        `sklearn.metrics.pairwise`. None selects `median_dictionary`
+        (`sequence_dictionary` for text); standardize numeric columns. A dict maps views
+        to columns or (columns, kernels), see `multikernel.kernels.Views`. For
+        "precomputed" see `stack_grams`.
     cv : int, splitter, iterable of (train, test) or None, default=None
         Folds of cross-validation, as in scikit-learn; None means five. A single (train,
         test) pair is one validation set. An int or None keeps each group together if
@@ -313,7 +316,8 @@ class FixedWeightsMKLRegressorCV(WeightedRegression, WeightedSearchCV, Regressor
     storage : str, LowRank or Device, default="auto"
         Storage of the Gram matrices: "auto" (fastest by prediction), "dense", "dense32"
         (single precision), "lazy" (recomputed), "low_rank" or "by_kernel" (factors),
-        "device" (accelerator) or an object, see `multikernel.gram.build_stack`.
+        "device" (accelerator) or an object with options, see
+        `multikernel.gram.build_stack`.
     max_bytes : int, default=None
         Maximum bytes of the Gram matrices; None allows half of the free memory.
     verbose : int, default=0
@@ -385,11 +389,11 @@ class FixedWeightsMKLRegressorCV(WeightedRegression, WeightedSearchCV, Regressor
     n_kernels_ : int
         Number of candidate kernels.
     fit_info_ : dict
-        Details of the fit: "solver", the algorithms that were used; "storage" of the
-        Gram matrices and "storage_reason"; "left_out", the columns and kernels that the
-        default dictionary omits, and the reason; "cv_tol", the relative duality gap of
-        the folds; "search_rows", the number of scored rows; "predicted_alike", the
-        class predicted for all validation samples, if any.
+        Details: "solver" names the algorithms, "storage" and "storage_reason" refer to
+        the Gram matrices, "left_out" says what the default kernels omit, and why;
+        "cv_tol" is the relative duality gap of the folds, "search_rows" the number of
+        scored rows, "predicted_alike" the class predicted for all validation samples,
+        if any.
     n_features_in_ : int
         Number of columns of X; for precomputed kernels, number of training samples.
     feature_names_in_ : ndarray of shape (n_features,)

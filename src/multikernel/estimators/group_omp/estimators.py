@@ -89,10 +89,11 @@ class GroupOMPClassifier(GreedyClassification, ClassifierMKL):
     Parameters
     ----------
     kernels : Kernel, list, dict, KernelDictionary, "precomputed" or None, default=None
-        Candidate kernels, also functions and names of `sklearn.metrics.pairwise`. None
-        selects `median_dictionary` (`sequence_dictionary` for text); standardize
-        numeric columns. A dict has the columns, or (columns, kernels), of each view
-        (`multikernel.kernels.Views`). For "precomputed" see `stack_grams`.
+        Candidate kernels, which may be functions or names of
+        `sklearn.metrics.pairwise`. None selects `median_dictionary`
+        (`sequence_dictionary` for text); standardize numeric columns. A dict maps views
+        to columns or (columns, kernels), see `multikernel.kernels.Views`. For
+        "precomputed" see `stack_grams`.
     alpha : float, default=0.01
         Strength of the ridge penalty, positive: the lambda of [1]_.
     max_kernels : int or None, default=None
@@ -103,10 +104,10 @@ class GroupOMPClassifier(GreedyClassification, ClassifierMKL):
     loss : {"squared_error", "log_loss", "hinge"} or Loss, default="squared_error"
         Loss. "squared_error" has targets -1 and 1; `predict_proba` needs "log_loss".
     subsample : float or int, default=1.0
-        Random part of the kernels that each step considers: a fraction or an int.
+        Kernels that each step considers at random: their fraction, or an int number.
     normalize : str, Normalizer, list of str and Normalizer, or None, default="variance"
         Normalization of the kernels: unit "variance" in feature space, a mean diagonal
-        of one ("trace"), "cosine" similarity, or only "center"; lists in order.
+        of one ("trace"), "cosine" similarity, "center" only, or a list of such steps.
     penalty_weights : dict, sequence of float or None, default=None
         Weights w_m > 0, one per kernel or by names of kernels and views (others are 1):
         the penalty contains w_m ‖f_m‖ in place of ‖f_m‖. ``kernel_weights_`` and
@@ -118,7 +119,8 @@ class GroupOMPClassifier(GreedyClassification, ClassifierMKL):
     storage : str, LowRank or Device, default="auto"
         Storage of the Gram matrices: "auto" (fastest by prediction), "dense", "dense32"
         (single precision), "lazy" (recomputed), "low_rank" or "by_kernel" (factors),
-        "device" (accelerator) or an object, see `multikernel.gram.build_stack`.
+        "device" (accelerator) or an object with options, see
+        `multikernel.gram.build_stack`.
     max_bytes : int, default=None
         Maximum bytes of the Gram matrices; None allows half of the free memory.
     verbose : int, default=0
@@ -170,9 +172,8 @@ class GroupOMPClassifier(GreedyClassification, ClassifierMKL):
     n_kernels_ : int
         Number of candidate kernels.
     fit_info_ : dict
-        Details of the fit: "solver", the algorithms that were used; "storage" of the
-        Gram matrices and "storage_reason"; "left_out", the columns and kernels that the
-        default dictionary omits, and the reason.
+        Details: "solver" names the algorithms, "storage" and "storage_reason" refer to
+        the Gram matrices, "left_out" says what the default kernels omit, and why.
     classes_ : ndarray of shape (n_classes,)
         Class labels.
     n_features_in_ : int
@@ -230,10 +231,11 @@ class GroupOMPRegressor(GreedyRegression, RegressorMKL):
     Parameters
     ----------
     kernels : Kernel, list, dict, KernelDictionary, "precomputed" or None, default=None
-        Candidate kernels, also functions and names of `sklearn.metrics.pairwise`. None
-        selects `median_dictionary` (`sequence_dictionary` for text); standardize
-        numeric columns. A dict has the columns, or (columns, kernels), of each view
-        (`multikernel.kernels.Views`). For "precomputed" see `stack_grams`.
+        Candidate kernels, which may be functions or names of
+        `sklearn.metrics.pairwise`. None selects `median_dictionary`
+        (`sequence_dictionary` for text); standardize numeric columns. A dict maps views
+        to columns or (columns, kernels), see `multikernel.kernels.Views`. For
+        "precomputed" see `stack_grams`.
     alpha : float, default=0.01
         Strength of the ridge penalty, positive, for targets of standard deviation one:
         the lambda of [1]_.
@@ -249,10 +251,10 @@ class GroupOMPRegressor(GreedyRegression, RegressorMKL):
         Error in standard deviations of y: "epsilon_insensitive" ignores smaller errors
         (None means 0.1), "huber" is linear beyond it (None means 0.7).
     subsample : float or int, default=1.0
-        Random part of the kernels that each step considers: a fraction or an int.
+        Kernels that each step considers at random: their fraction, or an int number.
     normalize : str, Normalizer, list of str and Normalizer, or None, default="variance"
         Normalization of the kernels: unit "variance" in feature space, a mean diagonal
-        of one ("trace"), "cosine" similarity, or only "center"; lists in order.
+        of one ("trace"), "cosine" similarity, "center" only, or a list of such steps.
     penalty_weights : dict, sequence of float or None, default=None
         Weights w_m > 0, one per kernel or by names of kernels and views (others are 1):
         the penalty contains w_m ‖f_m‖ in place of ‖f_m‖. ``kernel_weights_`` and
@@ -262,7 +264,8 @@ class GroupOMPRegressor(GreedyRegression, RegressorMKL):
     storage : str, LowRank or Device, default="auto"
         Storage of the Gram matrices: "auto" (fastest by prediction), "dense", "dense32"
         (single precision), "lazy" (recomputed), "low_rank" or "by_kernel" (factors),
-        "device" (accelerator) or an object, see `multikernel.gram.build_stack`.
+        "device" (accelerator) or an object with options, see
+        `multikernel.gram.build_stack`.
     max_bytes : int, default=None
         Maximum bytes of the Gram matrices; None allows half of the free memory.
     verbose : int, default=0
@@ -316,9 +319,8 @@ class GroupOMPRegressor(GreedyRegression, RegressorMKL):
     n_kernels_ : int
         Number of candidate kernels.
     fit_info_ : dict
-        Details of the fit: "solver", the algorithms that were used; "storage" of the
-        Gram matrices and "storage_reason"; "left_out", the columns and kernels that the
-        default dictionary omits, and the reason.
+        Details: "solver" names the algorithms, "storage" and "storage_reason" refer to
+        the Gram matrices, "left_out" says what the default kernels omit, and why.
     n_features_in_ : int
         Number of columns of X; for precomputed kernels, number of training samples.
     feature_names_in_ : ndarray of shape (n_features,)

@@ -151,10 +151,11 @@ class LocalRademacherMKLClassifierCV(TailClassification, TailSearchCV, Classifie
     Parameters
     ----------
     kernels : Kernel, list, dict, KernelDictionary, "precomputed" or None, default=None
-        Candidate kernels, also functions and names of `sklearn.metrics.pairwise`. None
-        selects `median_dictionary` (`sequence_dictionary` for text); standardize
-        numeric columns. A dict has the columns, or (columns, kernels), of each view
-        (`multikernel.kernels.Views`). For "precomputed" see `stack_grams`.
+        Candidate kernels, which may be functions or names of
+        `sklearn.metrics.pairwise`. None selects `median_dictionary`
+        (`sequence_dictionary` for text); standardize numeric columns. A dict maps views
+        to columns or (columns, kernels), see `multikernel.kernels.Views`. For
+        "precomputed" see `stack_grams`.
     cv : int, splitter, iterable of (train, test) or None, default=None
         Folds of cross-validation, as in scikit-learn; None means five. A single (train,
         test) pair is one validation set. An int or None keeps each group together if
@@ -190,9 +191,8 @@ class LocalRademacherMKLClassifierCV(TailClassification, TailSearchCV, Classifie
     loss : {"hinge", "log_loss", "squared_error"} or Loss, default="hinge"
         Loss. "squared_error" has targets -1 and 1; `predict_proba` needs "log_loss".
     solver : str, default="auto"
-        "newton", "cutting_plane" or "alternating"; for p = 1 also "squared_form",
-        "silp", "simple" and "hessian". All reach the same optimum; "auto" chooses by
-        the numbers of kernels and samples.
+        "newton", "cutting_plane", "alternating"; for p = 1 also "squared_form", "silp",
+        "simple", "hessian". All reach the same optimum; "auto" chooses by size.
     selection : {"shared", "separate"}, default="separate"
         With more than two classes, or several labels, "separate" fits each one against
         the rest with its own kernels. "shared" fits all with the same kernels:
@@ -213,7 +213,8 @@ class LocalRademacherMKLClassifierCV(TailClassification, TailSearchCV, Classifie
     storage : str, LowRank or Device, default="auto"
         Storage of the Gram matrices: "auto" (fastest by prediction), "dense", "dense32"
         (single precision), "lazy" (recomputed), "low_rank" or "by_kernel" (factors),
-        "device" (accelerator) or an object, see `multikernel.gram.build_stack`.
+        "device" (accelerator) or an object with options, see
+        `multikernel.gram.build_stack`.
     max_bytes : int, default=None
         Maximum bytes of the Gram matrices; None allows half of the free memory.
     verbose : int, default=0
@@ -286,11 +287,11 @@ class LocalRademacherMKLClassifierCV(TailClassification, TailSearchCV, Classifie
     n_kernels_ : int
         Number of candidate kernels.
     fit_info_ : dict
-        Details of the fit: "solver", the algorithms that were used; "storage" of the
-        Gram matrices and "storage_reason"; "left_out", the columns and kernels that the
-        default dictionary omits, and the reason; "cv_tol", the relative duality gap of
-        the folds; "search_rows", the number of scored rows; "predicted_alike", the
-        class predicted for all validation samples, if any.
+        Details: "solver" names the algorithms, "storage" and "storage_reason" refer to
+        the Gram matrices, "left_out" says what the default kernels omit, and why;
+        "cv_tol" is the relative duality gap of the folds, "search_rows" the number of
+        scored rows, "predicted_alike" the class predicted for all validation samples,
+        if any.
     classes_ : ndarray of shape (n_classes,)
         Class labels.
     n_features_in_ : int
@@ -327,10 +328,11 @@ class LocalRademacherMKLRegressorCV(TailRegression, TailSearchCV, RegressorMKL):
     Parameters
     ----------
     kernels : Kernel, list, dict, KernelDictionary, "precomputed" or None, default=None
-        Candidate kernels, also functions and names of `sklearn.metrics.pairwise`. None
-        selects `median_dictionary` (`sequence_dictionary` for text); standardize
-        numeric columns. A dict has the columns, or (columns, kernels), of each view
-        (`multikernel.kernels.Views`). For "precomputed" see `stack_grams`.
+        Candidate kernels, which may be functions or names of
+        `sklearn.metrics.pairwise`. None selects `median_dictionary`
+        (`sequence_dictionary` for text); standardize numeric columns. A dict maps views
+        to columns or (columns, kernels), see `multikernel.kernels.Views`. For
+        "precomputed" see `stack_grams`.
     cv : int, splitter, iterable of (train, test) or None, default=None
         Folds of cross-validation, as in scikit-learn; None means five. A single (train,
         test) pair is one validation set. An int or None keeps each group together if
@@ -370,9 +372,8 @@ class LocalRademacherMKLRegressorCV(TailRegression, TailSearchCV, RegressorMKL):
         Error in standard deviations of y: "epsilon_insensitive" ignores smaller errors
         (None means 0.1), "huber" is linear beyond it (None means 0.7).
     solver : str, default="auto"
-        "newton", "cutting_plane" or "alternating"; for p = 1 also "squared_form",
-        "silp", "simple" and "hessian". All reach the same optimum; "auto" chooses by
-        the numbers of kernels and samples.
+        "newton", "cutting_plane", "alternating"; for p = 1 also "squared_form", "silp",
+        "simple", "hessian". All reach the same optimum; "auto" chooses by size.
     normalize : str, Normalizer, list of str and Normalizer, or None, default=None
         Normalization before the spectra are computed: "center", "cosine" or a list. The
         kernels are then scaled to trace n, so "variance" or "trace" has no effect.
@@ -386,7 +387,8 @@ class LocalRademacherMKLRegressorCV(TailRegression, TailSearchCV, RegressorMKL):
     storage : str, LowRank or Device, default="auto"
         Storage of the Gram matrices: "auto" (fastest by prediction), "dense", "dense32"
         (single precision), "lazy" (recomputed), "low_rank" or "by_kernel" (factors),
-        "device" (accelerator) or an object, see `multikernel.gram.build_stack`.
+        "device" (accelerator) or an object with options, see
+        `multikernel.gram.build_stack`.
     max_bytes : int, default=None
         Maximum bytes of the Gram matrices; None allows half of the free memory.
     verbose : int, default=0
@@ -463,11 +465,11 @@ class LocalRademacherMKLRegressorCV(TailRegression, TailSearchCV, RegressorMKL):
     n_kernels_ : int
         Number of candidate kernels.
     fit_info_ : dict
-        Details of the fit: "solver", the algorithms that were used; "storage" of the
-        Gram matrices and "storage_reason"; "left_out", the columns and kernels that the
-        default dictionary omits, and the reason; "cv_tol", the relative duality gap of
-        the folds; "search_rows", the number of scored rows; "predicted_alike", the
-        class predicted for all validation samples, if any.
+        Details: "solver" names the algorithms, "storage" and "storage_reason" refer to
+        the Gram matrices, "left_out" says what the default kernels omit, and why;
+        "cv_tol" is the relative duality gap of the folds, "search_rows" the number of
+        scored rows, "predicted_alike" the class predicted for all validation samples,
+        if any.
     n_features_in_ : int
         Number of columns of X; for precomputed kernels, number of training samples.
     feature_names_in_ : ndarray of shape (n_features,)

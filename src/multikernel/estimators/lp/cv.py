@@ -199,10 +199,11 @@ class LpMKLClassifierCV(LpClassification, MarginSearchCV, ClassifierMKL):
     Parameters
     ----------
     kernels : Kernel, list, dict, KernelDictionary, "precomputed" or None, default=None
-        Candidate kernels, also functions and names of `sklearn.metrics.pairwise`. None
-        selects `median_dictionary` (`sequence_dictionary` for text); standardize
-        numeric columns. A dict has the columns, or (columns, kernels), of each view
-        (`multikernel.kernels.Views`). For "precomputed" see `stack_grams`.
+        Candidate kernels, which may be functions or names of
+        `sklearn.metrics.pairwise`. None selects `median_dictionary`
+        (`sequence_dictionary` for text); standardize numeric columns. A dict maps views
+        to columns or (columns, kernels), see `multikernel.kernels.Views`. For
+        "precomputed" see `stack_grams`.
     cv : int, splitter, iterable of (train, test) or None, default=None
         Folds of cross-validation, as in scikit-learn; None means five. A single (train,
         test) pair is one validation set. An int or None keeps each group together if
@@ -228,9 +229,8 @@ class LpMKLClassifierCV(LpClassification, MarginSearchCV, ClassifierMKL):
     loss : {"hinge", "log_loss", "squared_error"} or Loss, default="hinge"
         Loss. "squared_error" has targets -1 and 1; `predict_proba` needs "log_loss".
     solver : str, default="auto"
-        "newton", "cutting_plane" or "alternating"; for p = 1 also "squared_form",
-        "silp", "simple" and "hessian". All reach the same optimum; "auto" chooses by
-        the numbers of kernels and samples.
+        "newton", "cutting_plane", "alternating"; for p = 1 also "squared_form", "silp",
+        "simple", "hessian". All reach the same optimum; "auto" chooses by size.
     selection : {"shared", "separate"}, default="separate"
         With more than two classes, or several labels, "separate" fits each one against
         the rest with its own kernels. "shared" fits all with the same kernels:
@@ -238,7 +238,7 @@ class LpMKLClassifierCV(LpClassification, MarginSearchCV, ClassifierMKL):
         "shared" is often more accurate if classes depend on the same columns.
     normalize : str, Normalizer, list of str and Normalizer, or None, default="variance"
         Normalization of the kernels: unit "variance" in feature space, a mean diagonal
-        of one ("trace"), "cosine" similarity, or only "center"; lists in order.
+        of one ("trace"), "cosine" similarity, "center" only, or a list of such steps.
     penalty_weights : dict, sequence of float or None, default=None
         Weights w_m > 0, one per kernel or by names of kernels and views (others are 1):
         the penalty contains w_m ‖f_m‖ in place of ‖f_m‖. ``kernel_weights_`` and
@@ -254,7 +254,8 @@ class LpMKLClassifierCV(LpClassification, MarginSearchCV, ClassifierMKL):
     storage : str, LowRank or Device, default="auto"
         Storage of the Gram matrices: "auto" (fastest by prediction), "dense", "dense32"
         (single precision), "lazy" (recomputed), "low_rank" or "by_kernel" (factors),
-        "device" (accelerator) or an object, see `multikernel.gram.build_stack`.
+        "device" (accelerator) or an object with options, see
+        `multikernel.gram.build_stack`.
     max_bytes : int, default=None
         Maximum bytes of the Gram matrices; None allows half of the free memory.
     verbose : int, default=0
@@ -323,11 +324,11 @@ class LpMKLClassifierCV(LpClassification, MarginSearchCV, ClassifierMKL):
     n_kernels_ : int
         Number of candidate kernels.
     fit_info_ : dict
-        Details of the fit: "solver", the algorithms that were used; "storage" of the
-        Gram matrices and "storage_reason"; "left_out", the columns and kernels that the
-        default dictionary omits, and the reason; "cv_tol", the relative duality gap of
-        the folds; "search_rows", the number of scored rows; "predicted_alike", the
-        class predicted for all validation samples, if any.
+        Details: "solver" names the algorithms, "storage" and "storage_reason" refer to
+        the Gram matrices, "left_out" says what the default kernels omit, and why;
+        "cv_tol" is the relative duality gap of the folds, "search_rows" the number of
+        scored rows, "predicted_alike" the class predicted for all validation samples,
+        if any.
     classes_ : ndarray of shape (n_classes,)
         Class labels.
     n_features_in_ : int
@@ -364,10 +365,11 @@ class LpMKLRegressorCV(LpRegression, MarginSearchCV, RegressorMKL):
     Parameters
     ----------
     kernels : Kernel, list, dict, KernelDictionary, "precomputed" or None, default=None
-        Candidate kernels, also functions and names of `sklearn.metrics.pairwise`. None
-        selects `median_dictionary` (`sequence_dictionary` for text); standardize
-        numeric columns. A dict has the columns, or (columns, kernels), of each view
-        (`multikernel.kernels.Views`). For "precomputed" see `stack_grams`.
+        Candidate kernels, which may be functions or names of
+        `sklearn.metrics.pairwise`. None selects `median_dictionary`
+        (`sequence_dictionary` for text); standardize numeric columns. A dict maps views
+        to columns or (columns, kernels), see `multikernel.kernels.Views`. For
+        "precomputed" see `stack_grams`.
     cv : int, splitter, iterable of (train, test) or None, default=None
         Folds of cross-validation, as in scikit-learn; None means five. A single (train,
         test) pair is one validation set. An int or None keeps each group together if
@@ -399,16 +401,15 @@ class LpMKLRegressorCV(LpRegression, MarginSearchCV, RegressorMKL):
     quantile : float, default=0.5
         Level of the quantile, between 0 and 1; only for "quantile".
     solver : str, default="auto"
-        "newton", "cutting_plane" or "alternating"; for p = 1 also "squared_form",
-        "silp", "simple" and "hessian". All reach the same optimum; "auto" chooses by
-        the numbers of kernels and samples.
+        "newton", "cutting_plane", "alternating"; for p = 1 also "squared_form", "silp",
+        "simple", "hessian". All reach the same optimum; "auto" chooses by size.
     selection : {"shared", "separate"}, default="shared"
         Selection of kernels for several targets. "shared" selects the same kernels for
         all targets, by the joint norm of a kernel's functions; "separate" fits each
         target with its own kernels and weights.
     normalize : str, Normalizer, list of str and Normalizer, or None, default="variance"
         Normalization of the kernels: unit "variance" in feature space, a mean diagonal
-        of one ("trace"), "cosine" similarity, or only "center"; lists in order.
+        of one ("trace"), "cosine" similarity, "center" only, or a list of such steps.
     penalty_weights : dict, sequence of float or None, default=None
         Weights w_m > 0, one per kernel or by names of kernels and views (others are 1):
         the penalty contains w_m ‖f_m‖ in place of ‖f_m‖. ``kernel_weights_`` and
@@ -422,7 +423,8 @@ class LpMKLRegressorCV(LpRegression, MarginSearchCV, RegressorMKL):
     storage : str, LowRank or Device, default="auto"
         Storage of the Gram matrices: "auto" (fastest by prediction), "dense", "dense32"
         (single precision), "lazy" (recomputed), "low_rank" or "by_kernel" (factors),
-        "device" (accelerator) or an object, see `multikernel.gram.build_stack`.
+        "device" (accelerator) or an object with options, see
+        `multikernel.gram.build_stack`.
     max_bytes : int, default=None
         Maximum bytes of the Gram matrices; None allows half of the free memory.
     verbose : int, default=0
@@ -496,11 +498,11 @@ class LpMKLRegressorCV(LpRegression, MarginSearchCV, RegressorMKL):
     n_kernels_ : int
         Number of candidate kernels.
     fit_info_ : dict
-        Details of the fit: "solver", the algorithms that were used; "storage" of the
-        Gram matrices and "storage_reason"; "left_out", the columns and kernels that the
-        default dictionary omits, and the reason; "cv_tol", the relative duality gap of
-        the folds; "search_rows", the number of scored rows; "predicted_alike", the
-        class predicted for all validation samples, if any.
+        Details: "solver" names the algorithms, "storage" and "storage_reason" refer to
+        the Gram matrices, "left_out" says what the default kernels omit, and why;
+        "cv_tol" is the relative duality gap of the folds, "search_rows" the number of
+        scored rows, "predicted_alike" the class predicted for all validation samples,
+        if any.
     n_features_in_ : int
         Number of columns of X; for precomputed kernels, number of training samples.
     feature_names_in_ : ndarray of shape (n_features,)

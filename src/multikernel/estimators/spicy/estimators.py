@@ -85,10 +85,11 @@ class SpicyMKLClassifier(SparseClassification, ClassifierMKL):
     Parameters
     ----------
     kernels : Kernel, list, dict, KernelDictionary, "precomputed" or None, default=None
-        Candidate kernels, also functions and names of `sklearn.metrics.pairwise`. None
-        selects `median_dictionary` (`sequence_dictionary` for text); standardize
-        numeric columns. A dict has the columns, or (columns, kernels), of each view
-        (`multikernel.kernels.Views`). For "precomputed" see `stack_grams`.
+        Candidate kernels, which may be functions or names of
+        `sklearn.metrics.pairwise`. None selects `median_dictionary`
+        (`sequence_dictionary` for text); standardize numeric columns. A dict maps views
+        to columns or (columns, kernels), see `multikernel.kernels.Views`. For
+        "precomputed" see `stack_grams`.
     alpha : float, "auto", "null" or NullAlpha, default="auto"
         Strength of the penalty, positive. "null" computes the strength at which some
         kernel enters with probability 0.05 if y is noise, see `NullAlpha`. "auto" is
@@ -108,7 +109,7 @@ class SpicyMKLClassifier(SparseClassification, ClassifierMKL):
         "shared" is often more accurate if classes depend on the same columns.
     normalize : str, Normalizer, list of str and Normalizer, or None, default="variance"
         Normalization of the kernels: unit "variance" in feature space, a mean diagonal
-        of one ("trace"), "cosine" similarity, or only "center"; lists in order.
+        of one ("trace"), "cosine" similarity, "center" only, or a list of such steps.
     penalty_weights : dict, sequence of float or None, default=None
         Weights w_m > 0, one per kernel or by names of kernels and views (others are 1):
         the penalty contains w_m ‖f_m‖ in place of ‖f_m‖. ``kernel_weights_`` and
@@ -124,7 +125,8 @@ class SpicyMKLClassifier(SparseClassification, ClassifierMKL):
     storage : str, LowRank or Device, default="auto"
         Storage of the Gram matrices: "auto" (fastest by prediction), "dense", "dense32"
         (single precision), "lazy" (recomputed), "low_rank" or "by_kernel" (factors),
-        "device" (accelerator) or an object, see `multikernel.gram.build_stack`.
+        "device" (accelerator) or an object with options, see
+        `multikernel.gram.build_stack`.
     max_bytes : int, default=None
         Maximum bytes of the Gram matrices; None allows half of the free memory.
     verbose : int, default=0
@@ -171,12 +173,10 @@ class SpicyMKLClassifier(SparseClassification, ClassifierMKL):
     status_, status_message_ : str
         Why the worst class stopped: a `Status` such as "converged", and its sentence.
     n_kernels_ : int
-        Number of candidate kernels. Above one million interactions, the attributes of
-        kernels describe a short list; all other kernels have weight zero.
+        Number of kernels; beyond a million interactions, other attributes list a part.
     fit_info_ : dict
-        Details of the fit: "solver", the algorithms that were used; "storage" of the
-        Gram matrices and "storage_reason"; "left_out", the columns and kernels that the
-        default dictionary omits, and the reason.
+        Details: "solver" names the algorithms, "storage" and "storage_reason" refer to
+        the Gram matrices, "left_out" says what the default kernels omit, and why.
     classes_ : ndarray of shape (n_classes,)
         Class labels.
     n_features_in_ : int
@@ -233,10 +233,11 @@ class SpicyMKLRegressor(SparseRegression, RegressorMKL):
     Parameters
     ----------
     kernels : Kernel, list, dict, KernelDictionary, "precomputed" or None, default=None
-        Candidate kernels, also functions and names of `sklearn.metrics.pairwise`. None
-        selects `median_dictionary` (`sequence_dictionary` for text); standardize
-        numeric columns. A dict has the columns, or (columns, kernels), of each view
-        (`multikernel.kernels.Views`). For "precomputed" see `stack_grams`.
+        Candidate kernels, which may be functions or names of
+        `sklearn.metrics.pairwise`. None selects `median_dictionary`
+        (`sequence_dictionary` for text); standardize numeric columns. A dict maps views
+        to columns or (columns, kernels), see `multikernel.kernels.Views`. For
+        "precomputed" see `stack_grams`.
     alpha : float, "auto", "null" or NullAlpha, default="auto"
         Strength of the penalty, positive, for targets of standard deviation one. "null"
         computes the strength at which some kernel enters with probability 0.05 if y is
@@ -260,7 +261,7 @@ class SpicyMKLRegressor(SparseRegression, RegressorMKL):
         target with its own kernels and weights.
     normalize : str, Normalizer, list of str and Normalizer, or None, default="variance"
         Normalization of the kernels: unit "variance" in feature space, a mean diagonal
-        of one ("trace"), "cosine" similarity, or only "center"; lists in order.
+        of one ("trace"), "cosine" similarity, "center" only, or a list of such steps.
     penalty_weights : dict, sequence of float or None, default=None
         Weights w_m > 0, one per kernel or by names of kernels and views (others are 1):
         the penalty contains w_m ‖f_m‖ in place of ‖f_m‖. ``kernel_weights_`` and
@@ -274,7 +275,8 @@ class SpicyMKLRegressor(SparseRegression, RegressorMKL):
     storage : str, LowRank or Device, default="auto"
         Storage of the Gram matrices: "auto" (fastest by prediction), "dense", "dense32"
         (single precision), "lazy" (recomputed), "low_rank" or "by_kernel" (factors),
-        "device" (accelerator) or an object, see `multikernel.gram.build_stack`.
+        "device" (accelerator) or an object with options, see
+        `multikernel.gram.build_stack`.
     max_bytes : int, default=None
         Maximum bytes of the Gram matrices; None allows half of the free memory.
     verbose : int, default=0
@@ -323,12 +325,10 @@ class SpicyMKLRegressor(SparseRegression, RegressorMKL):
     status_, status_message_ : str
         Why the solver stopped: a `Status` such as "converged", and its sentence.
     n_kernels_ : int
-        Number of candidate kernels. Above one million interactions, the attributes of
-        kernels describe a short list; all other kernels have weight zero.
+        Number of kernels; beyond a million interactions, other attributes list a part.
     fit_info_ : dict
-        Details of the fit: "solver", the algorithms that were used; "storage" of the
-        Gram matrices and "storage_reason"; "left_out", the columns and kernels that the
-        default dictionary omits, and the reason.
+        Details: "solver" names the algorithms, "storage" and "storage_reason" refer to
+        the Gram matrices, "left_out" says what the default kernels omit, and why.
     n_features_in_ : int
         Number of columns of X; for precomputed kernels, number of training samples.
     feature_names_in_ : ndarray of shape (n_features,)

@@ -91,10 +91,11 @@ class SpicyMKLSurvivalCV(SurvivalMKL, AlphaSearchCV):
     Parameters
     ----------
     kernels : Kernel, list, dict, KernelDictionary, "precomputed" or None, default=None
-        Candidate kernels, also functions and names of `sklearn.metrics.pairwise`. None
-        selects `median_dictionary` (`sequence_dictionary` for text); standardize
-        numeric columns. A dict has the columns, or (columns, kernels), of each view
-        (`multikernel.kernels.Views`). For "precomputed" see `stack_grams`.
+        Candidate kernels, which may be functions or names of
+        `sklearn.metrics.pairwise`. None selects `median_dictionary`
+        (`sequence_dictionary` for text); standardize numeric columns. A dict maps views
+        to columns or (columns, kernels), see `multikernel.kernels.Views`. For
+        "precomputed" see `stack_grams`.
     cv : int, splitter, iterable of (train, test) or None, default=None
         The folds; None means five. An int or None creates folds that are stratified by
         the event indicator and keep each group together if ``fit`` receives ``groups``;
@@ -125,7 +126,7 @@ class SpicyMKLSurvivalCV(SurvivalMKL, AlphaSearchCV):
         carry the same information enter together.
     normalize : str, Normalizer, list of str and Normalizer, or None, default="variance"
         Normalization of the kernels: unit "variance" in feature space, a mean diagonal
-        of one ("trace"), "cosine" similarity, or only "center"; lists in order.
+        of one ("trace"), "cosine" similarity, "center" only, or a list of such steps.
     fit_intercept : bool, default=True
         Whether to fit the intercept b; otherwise b = 0.
     tol : float, default=1e-3
@@ -135,7 +136,8 @@ class SpicyMKLSurvivalCV(SurvivalMKL, AlphaSearchCV):
     storage : str, LowRank or Device, default="auto"
         Storage of the Gram matrices: "auto" (fastest by prediction), "dense", "dense32"
         (single precision), "lazy" (recomputed), "low_rank" or "by_kernel" (factors),
-        "device" (accelerator) or an object, see `multikernel.gram.build_stack`.
+        "device" (accelerator) or an object with options, see
+        `multikernel.gram.build_stack`.
     max_bytes : int, default=None
         Maximum bytes of the Gram matrices; None allows half of the free memory.
     verbose : int, default=0
@@ -201,14 +203,13 @@ class SpicyMKLSurvivalCV(SurvivalMKL, AlphaSearchCV):
     status_, status_message_ : str
         Why the solver stopped: a `Status` such as "converged", and its sentence.
     n_kernels_ : int
-        Number of candidate kernels. Above one million interactions, the attributes of
-        kernels describe a short list; all other kernels have weight zero.
+        Number of kernels; beyond a million interactions, other attributes list a part.
     fit_info_ : dict
-        Details of the fit: "solver", the algorithms that were used; "storage" of the
-        Gram matrices and "storage_reason"; "left_out", the columns and kernels that the
-        default dictionary omits, and the reason; "cv_tol", the relative duality gap of
-        the folds; "search_rows", the number of scored rows; "predicted_alike", the
-        class predicted for all validation samples, if any.
+        Details: "solver" names the algorithms, "storage" and "storage_reason" refer to
+        the Gram matrices, "left_out" says what the default kernels omit, and why;
+        "cv_tol" is the relative duality gap of the folds, "search_rows" the number of
+        scored rows, "predicted_alike" the class predicted for all validation samples,
+        if any.
     n_features_in_ : int
         Number of columns of X; for precomputed kernels, number of training samples.
     feature_names_in_ : ndarray of shape (n_features,)
