@@ -50,9 +50,9 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         Maximum number of different values in a column of text, at least 2, with
         "(other)" for rarer values and values not seen in fit.
     missing : {"keep", "most_frequent"}, default="keep"
-        Treatment of missing text and categories: stay missing (see
-        :class:`~multikernel.kernels.Views`), or become the most frequent value of the
-        column in the fit. Missing numbers and dates always stay missing.
+        "most_frequent" replaces missing text and categories by the most frequent value
+        of the column in the fit; "keep" leaves them missing, for `Views`. Missing
+        numbers and dates always stay missing.
 
     Attributes
     ----------

@@ -160,11 +160,10 @@ class GroupOMPClassifierCV(GreedyClassification, GreedySearchCV, ClassifierMKL):
     Parameters
     ----------
     kernels : Kernel, list, dict, KernelDictionary, "precomputed" or None, default=None
-        Candidate kernels, which may be functions or names of
-        `sklearn.metrics.pairwise`. None selects `median_dictionary`
-        (`sequence_dictionary` for text); standardize numeric columns. A dict maps views
-        to columns or (columns, kernels), see `multikernel.kernels.Views`. For
-        "precomputed" see `stack_grams`.
+        Candidate kernels, also as functions or names of `sklearn.metrics.pairwise`.
+        None selects `median_dictionary` (`sequence_dictionary` for text); standardize
+        numeric columns. A dict maps views to columns or (columns, kernels) (see
+        `multikernel.kernels.Views`). For "precomputed" see `stack_grams`.
     cv : int, splitter, iterable of (train, test) or None, default=None
         Folds of cross-validation, as in scikit-learn; None means five. A single (train,
         test) pair is one validation set. An int or None keeps each group together if
@@ -192,7 +191,7 @@ class GroupOMPClassifierCV(GreedyClassification, GreedySearchCV, ClassifierMKL):
     loss : {"squared_error", "log_loss", "hinge"} or Loss, default="squared_error"
         Loss. "squared_error" has targets -1 and 1; `predict_proba` needs "log_loss".
     subsample : float or int, default=1.0
-        Kernels that each step considers at random: their fraction, or an int number.
+        Fraction of the kernels that each step considers at random; an int is a number.
     normalize : str, Normalizer, list of str and Normalizer, or None, default="variance"
         Normalization of the kernels: unit "variance" in feature space, a mean diagonal
         of one ("trace"), "cosine" similarity, "center" only, or a list of such steps.
@@ -207,8 +206,7 @@ class GroupOMPClassifierCV(GreedyClassification, GreedySearchCV, ClassifierMKL):
     storage : str, LowRank or Device, default="auto"
         Storage of the Gram matrices: "auto" (fastest by prediction), "dense", "dense32"
         (single precision), "lazy" (recomputed), "low_rank" or "by_kernel" (factors),
-        "device" (accelerator) or an object with options, see
-        `multikernel.gram.build_stack`.
+        "device" (accelerator) or an object, see `multikernel.gram.build_stack`.
     max_bytes : int, default=None
         Maximum bytes of the Gram matrices; None allows half of the free memory.
     verbose : int, default=0
@@ -244,7 +242,7 @@ class GroupOMPClassifierCV(GreedyClassification, GreedySearchCV, ClassifierMKL):
     block_norms_ : ndarray of shape (n_kernels,) or (n_outputs, n_kernels)
         Norm of each function f_m in the space of its normalized kernel.
     variance_shares_ : ndarray of shape (n_kernels,) or (n_outputs, n_kernels)
-        Share of each term in the variance of training decision values, with sum one.
+        Share of each term in the variance of training decision values; may be negative.
     view_weights_, view_shares_ : dict
         Sums of weights and variance shares of each view, if there are views.
         ``kernel_views_`` has the view of each kernel, ``view_columns_`` the columns.
@@ -270,16 +268,15 @@ class GroupOMPClassifierCV(GreedyClassification, GreedySearchCV, ClassifierMKL):
     history_ : structured ndarray of shape (n_selected + 1,)
         One record per model, from the constant one on, with fields of `Progress`.
     status_, status_message_ : str
-        Why the selection stopped: "selected" if it has ``max_kernels`` kernels,
-        "precise" if ``tol`` stopped it; and the reason as a sentence.
+        Why the selection stopped: "selected" if it reached ``max_kernels``, "precise"
+        if ``tol`` stopped it, and its sentence.
     n_kernels_ : int
         Number of candidate kernels.
     fit_info_ : dict
         Details: "solver" names the algorithms, "storage" and "storage_reason" refer to
         the Gram matrices, "left_out" says what the default kernels omit, and why;
         "cv_tol" is the relative duality gap of the folds, "search_rows" the number of
-        scored rows, "predicted_alike" the class predicted for all validation samples,
-        if any.
+        scored rows, "predicted_alike" the class if all predictions agree.
     classes_ : ndarray of shape (n_classes,)
         Class labels.
     n_features_in_ : int
@@ -315,11 +312,10 @@ class GroupOMPRegressorCV(GreedyRegression, GreedySearchCV, RegressorMKL):
     Parameters
     ----------
     kernels : Kernel, list, dict, KernelDictionary, "precomputed" or None, default=None
-        Candidate kernels, which may be functions or names of
-        `sklearn.metrics.pairwise`. None selects `median_dictionary`
-        (`sequence_dictionary` for text); standardize numeric columns. A dict maps views
-        to columns or (columns, kernels), see `multikernel.kernels.Views`. For
-        "precomputed" see `stack_grams`.
+        Candidate kernels, also as functions or names of `sklearn.metrics.pairwise`.
+        None selects `median_dictionary` (`sequence_dictionary` for text); standardize
+        numeric columns. A dict maps views to columns or (columns, kernels) (see
+        `multikernel.kernels.Views`). For "precomputed" see `stack_grams`.
     cv : int, splitter, iterable of (train, test) or None, default=None
         Folds of cross-validation, as in scikit-learn; None means five. A single (train,
         test) pair is one validation set. An int or None keeps each group together if
@@ -351,7 +347,7 @@ class GroupOMPRegressorCV(GreedyRegression, GreedySearchCV, RegressorMKL):
         Error in standard deviations of y: "epsilon_insensitive" ignores smaller errors
         (None means 0.1), "huber" is linear beyond it (None means 0.7).
     subsample : float or int, default=1.0
-        Kernels that each step considers at random: their fraction, or an int number.
+        Fraction of the kernels that each step considers at random; an int is a number.
     normalize : str, Normalizer, list of str and Normalizer, or None, default="variance"
         Normalization of the kernels: unit "variance" in feature space, a mean diagonal
         of one ("trace"), "cosine" similarity, "center" only, or a list of such steps.
@@ -364,8 +360,7 @@ class GroupOMPRegressorCV(GreedyRegression, GreedySearchCV, RegressorMKL):
     storage : str, LowRank or Device, default="auto"
         Storage of the Gram matrices: "auto" (fastest by prediction), "dense", "dense32"
         (single precision), "lazy" (recomputed), "low_rank" or "by_kernel" (factors),
-        "device" (accelerator) or an object with options, see
-        `multikernel.gram.build_stack`.
+        "device" (accelerator) or an object, see `multikernel.gram.build_stack`.
     max_bytes : int, default=None
         Maximum bytes of the Gram matrices; None allows half of the free memory.
     verbose : int, default=0
@@ -406,7 +401,7 @@ class GroupOMPRegressorCV(GreedyRegression, GreedySearchCV, RegressorMKL):
     block_norms_ : ndarray of shape (n_kernels,) or (n_outputs, n_kernels)
         Norm of each function f_m in the space of its normalized kernel.
     variance_shares_ : ndarray of shape (n_kernels,) or (n_outputs, n_kernels)
-        Share of each term in the variance of training decision values, with sum one.
+        Share of each term in the variance of training decision values; may be negative.
     view_weights_, view_shares_ : dict
         Sums of weights and variance shares of each view, if there are views.
         ``kernel_views_`` has the view of each kernel, ``view_columns_`` the columns.
@@ -432,16 +427,15 @@ class GroupOMPRegressorCV(GreedyRegression, GreedySearchCV, RegressorMKL):
     history_ : structured ndarray of shape (n_selected + 1,)
         One record per model, from the constant one on, with fields of `Progress`.
     status_, status_message_ : str
-        Why the selection stopped: "selected" if it has ``max_kernels`` kernels,
-        "precise" if ``tol`` stopped it; and the reason as a sentence.
+        Why the selection stopped: "selected" if it reached ``max_kernels``, "precise"
+        if ``tol`` stopped it, and its sentence.
     n_kernels_ : int
         Number of candidate kernels.
     fit_info_ : dict
         Details: "solver" names the algorithms, "storage" and "storage_reason" refer to
         the Gram matrices, "left_out" says what the default kernels omit, and why;
         "cv_tol" is the relative duality gap of the folds, "search_rows" the number of
-        scored rows, "predicted_alike" the class predicted for all validation samples,
-        if any.
+        scored rows, "predicted_alike" the class if all predictions agree.
     n_features_in_ : int
         Number of columns of X; for precomputed kernels, number of training samples.
     feature_names_in_ : ndarray of shape (n_features,)

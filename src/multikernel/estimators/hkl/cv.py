@@ -129,7 +129,7 @@ class HKLClassifierCV(HullClassification, HullSearchCV, ClassifierMKL):
     block_norms_ : ndarray of shape (n_hull,) or (n_classes, n_hull)
         Norm of each function f_m in the space of its normalized kernel.
     variance_shares_ : ndarray of shape (n_hull,) or (n_classes, n_hull)
-        Share of each term in the variance of training decision values, with sum one.
+        Share of each term in the variance of training decision values; may be negative.
     active_kernels_ : ndarray of shape (n_active,)
         Positions in ``hull_`` of the nodes with a nonzero function.
     kernel_names_ : list of str
@@ -157,7 +157,7 @@ class HKLClassifierCV(HullClassification, HullSearchCV, ClassifierMKL):
     fit_info_ : dict
         Details of the fit: "solver" names the algorithm, "cv_tol" is the relative
         duality gap of the folds, "search_rows" the number of scored rows,
-        "predicted_alike" the class predicted for all validation samples, if any.
+        "predicted_alike" the class if all predictions agree.
     classes_ : ndarray of shape (n_classes,)
         Class labels.
     n_features_in_ : int
@@ -278,7 +278,7 @@ class HKLRegressorCV(HullRegression, HullSearchCV, RegressorMKL):
     block_norms_ : ndarray of shape (n_hull,)
         Norm of each function f_m in the space of its normalized kernel.
     variance_shares_ : ndarray of shape (n_hull,)
-        Share of each term in the variance of training decision values, with sum one.
+        Share of each term in the variance of training decision values; may be negative.
     active_kernels_ : ndarray of shape (n_active,)
         Positions in ``hull_`` of the nodes with a nonzero function.
     kernel_names_ : list of str
@@ -306,7 +306,7 @@ class HKLRegressorCV(HullRegression, HullSearchCV, RegressorMKL):
     fit_info_ : dict
         Details of the fit: "solver" names the algorithm, "cv_tol" is the relative
         duality gap of the folds, "search_rows" the number of scored rows,
-        "predicted_alike" the class predicted for all validation samples, if any.
+        "predicted_alike" the class if all predictions agree.
     n_features_in_ : int
         Number of columns.
     feature_names_in_ : ndarray of shape (n_features,)

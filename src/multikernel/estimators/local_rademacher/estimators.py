@@ -89,11 +89,10 @@ class LocalRademacherMKLClassifier(TailClassification, ClassifierMKL):
     Parameters
     ----------
     kernels : Kernel, list, dict, KernelDictionary, "precomputed" or None, default=None
-        Candidate kernels, which may be functions or names of
-        `sklearn.metrics.pairwise`. None selects `median_dictionary`
-        (`sequence_dictionary` for text); standardize numeric columns. A dict maps views
-        to columns or (columns, kernels), see `multikernel.kernels.Views`. For
-        "precomputed" see `stack_grams`.
+        Candidate kernels, also as functions or names of `sklearn.metrics.pairwise`.
+        None selects `median_dictionary` (`sequence_dictionary` for text); standardize
+        numeric columns. A dict maps views to columns or (columns, kernels) (see
+        `multikernel.kernels.Views`). For "precomputed" see `stack_grams`.
     C : float or None, default=None
         Factor of the sum of the losses, positive, as in `sklearn.svm.SVC`. None means 2
         (8 for "log_loss") divided by the variance of the combined kernel.
@@ -130,8 +129,7 @@ class LocalRademacherMKLClassifier(TailClassification, ClassifierMKL):
     storage : str, LowRank or Device, default="auto"
         Storage of the Gram matrices: "auto" (fastest by prediction), "dense", "dense32"
         (single precision), "lazy" (recomputed), "low_rank" or "by_kernel" (factors),
-        "device" (accelerator) or an object with options, see
-        `multikernel.gram.build_stack`.
+        "device" (accelerator) or an object, see `multikernel.gram.build_stack`.
     max_bytes : int, default=None
         Maximum bytes of the Gram matrices; None allows half of the free memory.
     verbose : int, default=0
@@ -152,7 +150,7 @@ class LocalRademacherMKLClassifier(TailClassification, ClassifierMKL):
     block_norms_ : ndarray of shape (n_kernels,) or (n_classes, n_kernels)
         Norm of each function f_m in the space of its normalized kernel.
     variance_shares_ : ndarray of shape (n_kernels,) or (n_classes, n_kernels)
-        Share of each term in the variance of training decision values, with sum one.
+        Share of each term in the variance of training decision values; may be negative.
     view_weights_, view_shares_ : dict
         Sums of weights and variance shares of each view, if there are views.
         ``kernel_views_`` has the view of each kernel, ``view_columns_`` the columns.
@@ -257,11 +255,10 @@ class LocalRademacherMKLRegressor(TailRegression, RegressorMKL):
     Parameters
     ----------
     kernels : Kernel, list, dict, KernelDictionary, "precomputed" or None, default=None
-        Candidate kernels, which may be functions or names of
-        `sklearn.metrics.pairwise`. None selects `median_dictionary`
-        (`sequence_dictionary` for text); standardize numeric columns. A dict maps views
-        to columns or (columns, kernels), see `multikernel.kernels.Views`. For
-        "precomputed" see `stack_grams`.
+        Candidate kernels, also as functions or names of `sklearn.metrics.pairwise`.
+        None selects `median_dictionary` (`sequence_dictionary` for text); standardize
+        numeric columns. A dict maps views to columns or (columns, kernels) (see
+        `multikernel.kernels.Views`). For "precomputed" see `stack_grams`.
     C : float or None, default=None
         Factor of the sum of the losses, positive, for targets of standard deviation
         one. None means 2 divided by the variance of the combined kernel.
@@ -295,8 +292,7 @@ class LocalRademacherMKLRegressor(TailRegression, RegressorMKL):
     storage : str, LowRank or Device, default="auto"
         Storage of the Gram matrices: "auto" (fastest by prediction), "dense", "dense32"
         (single precision), "lazy" (recomputed), "low_rank" or "by_kernel" (factors),
-        "device" (accelerator) or an object with options, see
-        `multikernel.gram.build_stack`.
+        "device" (accelerator) or an object, see `multikernel.gram.build_stack`.
     max_bytes : int, default=None
         Maximum bytes of the Gram matrices; None allows half of the free memory.
     verbose : int, default=0
@@ -318,7 +314,7 @@ class LocalRademacherMKLRegressor(TailRegression, RegressorMKL):
     block_norms_ : ndarray of shape (n_kernels,)
         Norm of each function f_m in the space of its normalized kernel.
     variance_shares_ : ndarray of shape (n_kernels,)
-        Share of each term in the variance of training decision values, with sum one.
+        Share of each term in the variance of training decision values; may be negative.
     view_weights_, view_shares_ : dict
         Sums of weights and variance shares of each view, if there are views.
         ``kernel_views_`` has the view of each kernel, ``view_columns_`` the columns.

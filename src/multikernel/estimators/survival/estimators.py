@@ -34,11 +34,10 @@ class SpicyMKLSurvival(SurvivalMKL):
     Parameters
     ----------
     kernels : Kernel, list, dict, KernelDictionary, "precomputed" or None, default=None
-        Candidate kernels, which may be functions or names of
-        `sklearn.metrics.pairwise`. None selects `median_dictionary`
-        (`sequence_dictionary` for text); standardize numeric columns. A dict maps views
-        to columns or (columns, kernels), see `multikernel.kernels.Views`. For
-        "precomputed" see `stack_grams`.
+        Candidate kernels, also as functions or names of `sklearn.metrics.pairwise`.
+        None selects `median_dictionary` (`sequence_dictionary` for text); standardize
+        numeric columns. A dict maps views to columns or (columns, kernels) (see
+        `multikernel.kernels.Views`). For "precomputed" see `stack_grams`.
     alpha : float or "auto", default="auto"
         Strength of the penalty, positive, for any unit of the times; "auto" is as for
         `SpicyMKLRegressor`.
@@ -57,8 +56,7 @@ class SpicyMKLSurvival(SurvivalMKL):
     storage : str, LowRank or Device, default="auto"
         Storage of the Gram matrices: "auto" (fastest by prediction), "dense", "dense32"
         (single precision), "lazy" (recomputed), "low_rank" or "by_kernel" (factors),
-        "device" (accelerator) or an object with options, see
-        `multikernel.gram.build_stack`.
+        "device" (accelerator) or an object, see `multikernel.gram.build_stack`.
     max_bytes : int, default=None
         Maximum bytes of the Gram matrices; None allows half of the free memory.
     verbose : int, default=0
@@ -82,7 +80,7 @@ class SpicyMKLSurvival(SurvivalMKL):
     block_norms_ : ndarray of shape (n_kernels,)
         Norm of each function f_m in the space of its normalized kernel.
     variance_shares_ : ndarray of shape (n_kernels,)
-        Share of each term in the variance of training decision values, with sum one.
+        Share of each term in the variance of training decision values; may be negative.
     view_weights_, view_shares_ : dict
         Sums of weights and variance shares of each view, if there are views.
         ``kernel_views_`` has the view of each kernel, ``view_columns_`` the columns.
