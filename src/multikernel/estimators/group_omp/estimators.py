@@ -91,8 +91,8 @@ class GroupOMPClassifier(GreedyClassification, ClassifierMKL):
     kernels : Kernel, list, dict, KernelDictionary, "precomputed" or None, default=None
         Candidate kernels, also as functions or names of `sklearn.metrics.pairwise`.
         None selects `median_dictionary` (`sequence_dictionary` for text); standardize
-        numeric columns. A dict maps views to columns or (columns, kernels) (see
-        `multikernel.kernels.Views`). For "precomputed" see `stack_grams`.
+        numeric columns. A dict maps views to columns, or (columns, kernels): see
+        `multikernel.kernels.Views`. For "precomputed" see `stack_grams`.
     alpha : float, default=0.01
         Strength of the ridge penalty, positive: the lambda of [1]_.
     max_kernels : int or None, default=None
@@ -230,8 +230,8 @@ class GroupOMPRegressor(GreedyRegression, RegressorMKL):
     kernels : Kernel, list, dict, KernelDictionary, "precomputed" or None, default=None
         Candidate kernels, also as functions or names of `sklearn.metrics.pairwise`.
         None selects `median_dictionary` (`sequence_dictionary` for text); standardize
-        numeric columns. A dict maps views to columns or (columns, kernels) (see
-        `multikernel.kernels.Views`). For "precomputed" see `stack_grams`.
+        numeric columns. A dict maps views to columns, or (columns, kernels): see
+        `multikernel.kernels.Views`. For "precomputed" see `stack_grams`.
     alpha : float, default=0.01
         Strength of the ridge penalty, positive, for targets of standard deviation one:
         the lambda of [1]_.
@@ -347,7 +347,7 @@ class GroupOMPRegressor(GreedyRegression, RegressorMKL):
 
     alpha: float = STANDARD_RIDGE
     _: KW_ONLY
-    # With the 1e-3 of classifiers, selections fit noise: R^2 0.40 on diabetes, not 0.48.
+    # With 1e-3, as for classes, selections fit noise: R^2 0.40 on diabetes, not 0.48
     tol: float = 1e-2
 
     def _method(self) -> GreedyMethod:

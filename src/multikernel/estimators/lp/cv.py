@@ -201,8 +201,8 @@ class LpMKLClassifierCV(LpClassification, MarginSearchCV, ClassifierMKL):
     kernels : Kernel, list, dict, KernelDictionary, "precomputed" or None, default=None
         Candidate kernels, also as functions or names of `sklearn.metrics.pairwise`.
         None selects `median_dictionary` (`sequence_dictionary` for text); standardize
-        numeric columns. A dict maps views to columns or (columns, kernels) (see
-        `multikernel.kernels.Views`). For "precomputed" see `stack_grams`.
+        numeric columns. A dict maps views to columns, or (columns, kernels): see
+        `multikernel.kernels.Views`. For "precomputed" see `stack_grams`.
     cv : int, splitter, iterable of (train, test) or None, default=None
         Folds of cross-validation, as in scikit-learn; None means five. A single (train,
         test) pair is one validation set. An int or None keeps each group together if
@@ -364,8 +364,8 @@ class LpMKLRegressorCV(LpRegression, MarginSearchCV, RegressorMKL):
     kernels : Kernel, list, dict, KernelDictionary, "precomputed" or None, default=None
         Candidate kernels, also as functions or names of `sklearn.metrics.pairwise`.
         None selects `median_dictionary` (`sequence_dictionary` for text); standardize
-        numeric columns. A dict maps views to columns or (columns, kernels) (see
-        `multikernel.kernels.Views`). For "precomputed" see `stack_grams`.
+        numeric columns. A dict maps views to columns, or (columns, kernels): see
+        `multikernel.kernels.Views`. For "precomputed" see `stack_grams`.
     cv : int, splitter, iterable of (train, test) or None, default=None
         Folds of cross-validation, as in scikit-learn; None means five. A single (train,
         test) pair is one validation set. An int or None keeps each group together if

@@ -39,8 +39,8 @@ class SpicyMKLOrdinal(OrdinalMKL):
     kernels : Kernel, list, dict, KernelDictionary, "precomputed" or None, default=None
         Candidate kernels, also as functions or names of `sklearn.metrics.pairwise`.
         None selects `median_dictionary` (`sequence_dictionary` for text); standardize
-        numeric columns. A dict maps views to columns or (columns, kernels) (see
-        `multikernel.kernels.Views`). For "precomputed" see `stack_grams`.
+        numeric columns. A dict maps views to columns, or (columns, kernels): see
+        `multikernel.kernels.Views`. For "precomputed" see `stack_grams`.
     alpha : float or "auto", default="auto"
         Strength of the penalty, positive; "auto" is as for `SpicyMKLRegressor`.
     order : sequence of shape (n_classes,), default=None
@@ -202,8 +202,8 @@ class SpicyMKLOrdinalCV(OrdinalMKL, AlphaSearchCV):
     kernels : Kernel, list, dict, KernelDictionary, "precomputed" or None, default=None
         Candidate kernels, also as functions or names of `sklearn.metrics.pairwise`.
         None selects `median_dictionary` (`sequence_dictionary` for text); standardize
-        numeric columns. A dict maps views to columns or (columns, kernels) (see
-        `multikernel.kernels.Views`). For "precomputed" see `stack_grams`.
+        numeric columns. A dict maps views to columns, or (columns, kernels): see
+        `multikernel.kernels.Views`. For "precomputed" see `stack_grams`.
     cv : int, splitter, iterable of (train, test) or None, default=None
         The folds; None means five. An int or None creates folds that are stratified by
         class and keep each group together if ``fit`` receives ``groups``.

@@ -89,8 +89,8 @@ class SpicyMKLClassifier(SparseClassification, ClassifierMKL):
     kernels : Kernel, list, dict, KernelDictionary, "precomputed" or None, default=None
         Candidate kernels, also as functions or names of `sklearn.metrics.pairwise`.
         None selects `median_dictionary` (`sequence_dictionary` for text); standardize
-        numeric columns. A dict maps views to columns or (columns, kernels) (see
-        `multikernel.kernels.Views`). For "precomputed" see `stack_grams`.
+        numeric columns. A dict maps views to columns, or (columns, kernels): see
+        `multikernel.kernels.Views`. For "precomputed" see `stack_grams`.
     alpha : float, "auto", "null" or NullAlpha, default="auto"
         Strength of the penalty, positive. "null" computes the strength at which some
         kernel enters with probability 0.05 if y is noise, see `NullAlpha`. "auto" is
@@ -235,8 +235,8 @@ class SpicyMKLRegressor(SparseRegression, RegressorMKL):
     kernels : Kernel, list, dict, KernelDictionary, "precomputed" or None, default=None
         Candidate kernels, also as functions or names of `sklearn.metrics.pairwise`.
         None selects `median_dictionary` (`sequence_dictionary` for text); standardize
-        numeric columns. A dict maps views to columns or (columns, kernels) (see
-        `multikernel.kernels.Views`). For "precomputed" see `stack_grams`.
+        numeric columns. A dict maps views to columns, or (columns, kernels): see
+        `multikernel.kernels.Views`. For "precomputed" see `stack_grams`.
     alpha : float, "auto", "null" or NullAlpha, default="auto"
         Strength of the penalty, positive, for targets of standard deviation one. "null"
         computes the strength at which some kernel enters with probability 0.05 if y is

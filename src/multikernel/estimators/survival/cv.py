@@ -93,8 +93,8 @@ class SpicyMKLSurvivalCV(SurvivalMKL, AlphaSearchCV):
     kernels : Kernel, list, dict, KernelDictionary, "precomputed" or None, default=None
         Candidate kernels, also as functions or names of `sklearn.metrics.pairwise`.
         None selects `median_dictionary` (`sequence_dictionary` for text); standardize
-        numeric columns. A dict maps views to columns or (columns, kernels) (see
-        `multikernel.kernels.Views`). For "precomputed" see `stack_grams`.
+        numeric columns. A dict maps views to columns, or (columns, kernels): see
+        `multikernel.kernels.Views`. For "precomputed" see `stack_grams`.
     cv : int, splitter, iterable of (train, test) or None, default=None
         The folds; None means five. An int or None creates folds that are stratified by
         the event indicator and keep each group together if ``fit`` receives ``groups``;

@@ -36,8 +36,8 @@ class SpicyMKLSurvival(SurvivalMKL):
     kernels : Kernel, list, dict, KernelDictionary, "precomputed" or None, default=None
         Candidate kernels, also as functions or names of `sklearn.metrics.pairwise`.
         None selects `median_dictionary` (`sequence_dictionary` for text); standardize
-        numeric columns. A dict maps views to columns or (columns, kernels) (see
-        `multikernel.kernels.Views`). For "precomputed" see `stack_grams`.
+        numeric columns. A dict maps views to columns, or (columns, kernels): see
+        `multikernel.kernels.Views`. For "precomputed" see `stack_grams`.
     alpha : float or "auto", default="auto"
         Strength of the penalty, positive, for any unit of the times; "auto" is as for
         `SpicyMKLRegressor`.
