@@ -61,30 +61,26 @@ class FitCost:
 def estimate_cost(model: Any, X: Any, y: Any = None, *, offset: Any = None) -> FitCost:
     """Return the expected time and memory of a fit, without fitting.
 
-    Parameters are checked, kernels are chosen as in a fit, and the ranks of some
-    kernels are estimated on some samples, which takes tens of milliseconds. No Gram
-    matrix is computed.
+    The ranks of some kernels are estimated on some samples, which takes tens of
+    milliseconds. No Gram matrix is computed.
 
     Parameters
     ----------
     model : estimator
         An estimator with kernels, fitted or not. For a search, the result is the cost
-        of one fit on all samples: folds and candidates are further fits, on fewer
-        samples or with warm starts.
+        of one fit on all samples.
     X : array-like or data frame of shape (n_samples, n_features)
         Training data, as in ``fit``.
     y : array-like of shape (n_samples,) or (n_samples, n_outputs), default=None
-        Targets; two classes, or one target, by default. Only the number of problems
-        matters.
+        Targets; two classes, or one target, by default.
     offset : array-like of shape (n_samples,) or (n_samples, n_outputs), default=None
         Validated as in ``fit``; does not affect the cost.
 
     Returns
     -------
     cost : FitCost
-        The seconds come from operation counts and are accurate to an order of
-        magnitude. The bytes are the peak memory of kernels and solver, without the
-        data; above 50 MB they are accurate to a factor of two.
+        Its seconds are accurate to an order of magnitude. Its bytes, the peak memory
+        without the data, are accurate to a factor of two above 50 MB.
 
     Raises
     ------

@@ -26,19 +26,17 @@ def with_samples(
 ) -> Any:
     """Return a fitted model with rows of new samples in the matrices of its views.
 
-    Each row has the values of a kernel between a new sample and the training samples.
-    The model itself does not change, and its clones have no new rows.
+    A row has the values of a kernel between a new sample and the training samples.
 
     Parameters
     ----------
     model : estimator
         A fitted model with `multikernel.kernels.Grams` among its views, or a pipeline
-        or search that ends in such a model.
+        or search that ends in one. The model itself does not change.
     rows : mapping from str to data frame or array-like of shape (n_new, n_columns)
-        The rows by view. A data frame has the names of the new samples as its index,
-        and those of the training samples among its columns, in any order. An array has
-        the columns of the fit's matrix, and a row for each of the `names`. Views
-        without active kernels need no rows.
+        The rows by view; views without active kernels need none. A data frame has the
+        names of the new samples as its index and of the training samples among its
+        columns. An array has the columns of the fit's matrix and a row for each name.
     names : sequence of str or of numbers, default=None
         The names of the new samples, if rows are arrays.
 
@@ -50,8 +48,7 @@ def with_samples(
     Raises
     ------
     ValueError
-        If a view has no matrix, if a sample already has a row, if rows are not finite,
-        or if they have other columns.
+        If a view has no matrix, a sample already has a row, or rows are invalid.
 
     Examples
     --------

@@ -56,62 +56,49 @@ class OneClassMKL(OutlierMixin, BaseMKL):
     spaces and an offset [1]_,
 
     .. math::
-        \frac12 \sum_m \frac{\|f_m\|^2}{\theta_m} - b + \frac{1}{\nu \sum_i s_i}
-        \sum_i s_i \max\Bigl(0, b - \sum_m f_m(x_i)\Bigr)
+        \frac12 \sum_m \frac{\|f_m\|^2}{\theta_m} - b
+        + \frac{1}{\nu \sum_i s_i} \sum_i s_i \max\Bigl(0, b - \sum_m f_m(x_i)\Bigr)
 
     with sample weights s: the one-class machine of `sklearn.svm.OneClassSVM` on a
-    combination of kernels that is learned at the same time. Every fit ends with a
-    duality gap, a bound on the distance of ``objective_`` to the optimum. The combined
-    Gram matrix is stored in memory.
+    learned combination of kernels. Every fit ends with a duality gap, a bound on the
+    distance of ``objective_`` to the optimum. The combined Gram matrix is stored in
+    memory.
 
     Parameters
     ----------
     kernels : Kernel, list, dict, KernelDictionary, "precomputed" or None, default=None
-        The candidate kernels, as for other estimators. None selects Gaussian kernels of
-        a few widths on all columns together, which must be standardized, and for up to
-        eight columns also on each column alone. These kernels are bounded, so a sample
-        far from all others is unusual. A linear kernel is unbounded: samples far out on
-        the side of the mean count as usual.
+        Candidate kernels, as for other estimators. None selects Gaussian kernels of a
+        few widths on all columns together, which must be standardized, and for up to
+        eight columns also on each column alone. A linear kernel is unbounded: samples
+        far out on the side of the mean count as usual.
     nu : float, default=0.5
         Upper bound on the share of training samples outside the boundary, in (0, 1]; at
         least this share is on or outside the boundary.
     p : float, default=2.0
         Order of the norm of the kernel weights, at least 1; infinite gives the sum of
-        all kernels. With p = 1 few kernels are selected. Near 1, kernels that are
-        almost constant are preferred because no sample is unusual to them.
+        all kernels. With p = 1 few kernels are selected; near 1, kernels that are
+        almost constant are preferred.
     normalize : str, Normalizer, list of str and Normalizer, or None, default="variance"
-        Normalization of the kernels. "variance" gives unit variance in feature space,
-        "trace" a mean diagonal of one, "cosine" cosine similarity; "center" only
-        centers. An object such as `multikernel.gram.TailNormalizer` is accepted too. A
-        list is applied in order. The factors are computed on the training samples.
+        Normalization of the kernels: unit "variance" in feature space, a mean diagonal
+        of one ("trace"), "cosine" similarity, "center" only, or a list of such steps.
     penalty_weights : dict, sequence of float or None, default=None
-        Penalty weights w_m > 0: the penalty contains w_m ‖f_m‖ in place of ‖f_m‖, so a
-        kernel of weight 2 must explain twice as much to enter. A sequence has one
-        number for each kernel. A dict maps names of kernels or views to weights; a
-        kernel's name takes precedence over its view's, and kernels without an entry
-        have weight 1. The fit divides the normalized kernels by w_m²; ``block_norms_``
-        and ``kernel_weights_`` refer to these scaled kernels, ``variance_shares_`` does
-        not depend on the scale.
+        Weights w_m > 0, one per kernel or by names of kernels and views (others are 1):
+        the penalty contains w_m ‖f_m‖ in place of ‖f_m‖. ``kernel_weights_`` and
+        ``block_norms_`` then refer to normalized kernels divided by w_m².
     tol : float, default=1e-3
         Relative duality gap at which to stop.
     max_iter : int, default=200
         Maximum number of iterations; each fits one machine and passes over all kernels.
     storage : str, LowRank or Device, default="auto"
-        Storage of the Gram matrices during the fit, see `multikernel.gram.build_stack`.
-        "dense" stores all matrices, "dense32" in single precision; "lazy" recomputes
-        them when needed; "low_rank", or a `multikernel.gram.LowRank`, stores factors
-        from landmarks; "by_kernel" stores kernels of high rank whole and factors of the
-        others; "device", or a `multikernel.gram.Device`, stores matrices on an
-        accelerator. "auto" chooses the storage that is predicted to be the fastest.
-        Precomputed matrices are not copied or converted.
+        Storage of the Gram matrices: "auto" (fastest by prediction), "dense", "dense32"
+        (single precision), "lazy" (recomputed), "low_rank" or "by_kernel" (factors),
+        "device" (accelerator) or an object, see `multikernel.gram.build_stack`.
     max_bytes : int, default=None
-        Maximum memory of the Gram matrices in bytes, including copies for folds; None
-        allows half of the free memory.
+        Maximum bytes of the Gram matrices; None allows half of the free memory.
     verbose : int, default=0
         If positive, print one line per iteration to standard error.
     random_state : int, RandomState or None, default=None
-        Seed of the vectors that test precomputed matrices for symmetry and of
-        subsamples of the dictionary. All other steps are deterministic.
+        Seed of subsamples, and of the tests of precomputed matrices for symmetry.
 
     Attributes
     ----------
@@ -120,16 +107,12 @@ class OneClassMKL(OutlierMixin, BaseMKL):
     block_norms_ : ndarray of shape (n_kernels,)
         Norm of each function f_m in the space of its normalized kernel.
     variance_shares_ : ndarray of shape (n_kernels,)
-        Share of each term in the variance of the decision values on the training
-        samples. The shares sum to one; the share of a term that opposes the others is
-        negative.
+        Share of each term in the variance of training decision values; may be negative.
     view_weights_, view_shares_ : dict
-        Sums of ``kernel_weights_`` and ``variance_shares_`` over the kernels of each
-        view; only if ``kernels`` was a mapping of views. ``kernel_views_`` is the view
-        of each kernel, ``view_columns_`` the columns of each view.
+        Sums of weights and variance shares of each view, if there are views.
+        ``kernel_views_`` has the view of each kernel, ``view_columns_`` the columns.
     category_features_, categories_ : ndarray, list of ndarray
-        Positions of the text columns that are compared as categories, and the training
-        values of each.
+        Positions of text columns compared as categories, and their training values.
     active_kernels_ : ndarray of shape (n_active,)
         Indices of the kernels with a nonzero weight, ascending.
     kernel_names_ : list of str
@@ -150,29 +133,14 @@ class OneClassMKL(OutlierMixin, BaseMKL):
     n_iter_ : int
         Number of outer iterations, at least one.
     history_ : structured ndarray of shape (n_lines,)
-        One record per outer iteration with the fields output (always 0), iteration,
-        seconds, objective, duality_gap, n_active, passes, inner_steps.
-    status_ : str
-        Reason why the solver stopped: "converged" if the tolerance was reached,
-        otherwise another name of a `Status` in lower case.
-    status_message_ : str
-        The reason as a sentence.
+        One record per outer iteration: ``output`` (0) and fields of `Progress`.
+    status_, status_message_ : str
+        Why the solver stopped: a `Status` such as "converged", and its sentence.
     n_kernels_ : int
-        Number of kernels in the dictionary. Above one million interactions of columns
-        with few values, ``kernel_weights_``, ``kernel_names_`` and the other attributes
-        of kernels describe a short list; all other kernels have weight zero, and the
-        gap covers all kernels.
+        Number of candidate kernels.
     fit_info_ : dict
-        Details of the fit. "solver": the algorithms that produced the solution of each
-        problem, in order, such as "newton_in_weights". "storage" and "storage_reason":
-        the storage of the Gram matrices and the reason for it. "left_out": columns,
-        interactions and exact kernels that the default dictionary omits, and the
-        reason; empty if it omits none or if ``kernels`` is given. "cv_tol" (searches):
-        relative duality gap for the fits of the folds, 30 times ``tol`` and at most
-        0.03. "search_rows" (searches): number of rows whose folds gave the scores, see
-        ``max_search_rows``. "predicted_alike" (searches): the class that the chosen
-        models predict for every validation sample; empty if predictions differ, and for
-        regressors.
+        Details: "solver" names the algorithms, "storage" and "storage_reason" refer to
+        the Gram matrices, "left_out" says what the default kernels omit, and why.
     n_features_in_ : int
         Number of columns of X; for precomputed kernels, number of training samples.
     feature_names_in_ : ndarray of shape (n_features,)
@@ -190,13 +158,10 @@ class OneClassMKL(OutlierMixin, BaseMKL):
     Examples
     --------
     >>> import numpy as np
-    >>> from multikernel.estimators import OneClassMKL
+    >>> from multikernel import OneClassMKL
     >>> X = np.random.default_rng(0).standard_normal((80, 2))
-    >>> model = OneClassMKL(nu=0.1).fit(X)
-    >>> model.predict([[0.0, 0.0], [6.0, 6.0]])
+    >>> OneClassMKL(nu=0.1).fit(X).predict([[0.0, 0.0], [6.0, 6.0]])
     array([ 1, -1])
-    >>> bool(model.duality_gap_ <= model.tol)
-    True
     """
 
     _checks: ClassVar[Mapping[str, Check]] = {
@@ -230,31 +195,27 @@ class OneClassMKL(OutlierMixin, BaseMKL):
         Parameters
         ----------
         X : array-like or data frame of shape (n_samples, n_features)
-            Training data; with ``kernels="precomputed"`` Gram matrices of shape
-            (n_samples, n_samples, n_kernels), see `stack_grams`.
+            Training data, or Gram matrices from `stack_grams`.
         y : ignored
             Not used; present by convention.
         sample_weight : array-like of shape (n_samples,), default=None
-            Nonnegative weights of the samples. An integer weight has the effect of as
-            many copies of the sample; a weight of zero removes it.
+            Nonnegative weights; an integer weight acts as copies of the sample.
         callback : callable, default=None
-            Called with a `Progress` once per iteration; the fit stops if it returns
-            True.
+            Called with a `Progress` per iteration; the fit stops if it returns True.
 
         Returns
         -------
         self : estimator
-            The fitted estimator.
 
         Raises
         ------
         ValueError
-            If a parameter or the data are invalid; the message says which and why.
+            If a parameter or the data are invalid.
 
         Warns
         -----
         ConvergenceWarning
-            If the solver stopped above the tolerance; the message gives the gap.
+            If the solver stopped above the tolerance.
         """
         if X is None:
             raise ValueError(
@@ -277,13 +238,11 @@ class OneClassMKL(OutlierMixin, BaseMKL):
         Parameters
         ----------
         X : array-like or data frame of shape (n_samples, n_features)
-            Data; with ``kernels="precomputed"`` of shape (n_samples, n_fit_samples,
-            n_kernels).
+            Samples, or their rows of Gram matrices from `stack_grams`.
 
         Returns
         -------
         f : ndarray of shape (n_samples,)
-            Negative outside.
         """
         values: Array = self._decision_values(X)[:, 0]
         return values

@@ -107,18 +107,10 @@ class MKLClassifier(OwnParameters, ClassifierMKL):
     Parameters
     ----------
     kernels : Kernel, list, dict, KernelDictionary, "precomputed" or None, default=None
-        The candidate kernels. None selects `median_dictionary`: a linear kernel and
-        Gaussian kernels of a few widths, on all columns together and on each column
-        alone. The widths follow from the samples; standardize numeric columns first.
-        Only SpicyMKL estimators add their `Interactions`; ``fit_info_`` names columns
-        and interactions that are omitted because the fit would take too long. If X
-        contains strings, None selects `sequence_dictionary`; each categorical column of
-        a data frame gets a `CategoryKernel`. A dict maps the name of a view to its
-        columns, or to (columns, kernels), see `multikernel.kernels.Views`; a view may
-        be a precomputed matrix, see `multikernel.kernels.Grams`. A kernel may be a
-        function, "tanimoto" or a name of `sklearn.metrics.pairwise`, see
-        `multikernel.kernels.FunctionKernel`. Sparse tables of SciPy need kernels on all
-        columns or on views. For "precomputed" see `stack_grams`.
+        Candidate kernels, also as functions or names of `sklearn.metrics.pairwise`.
+        None selects `median_dictionary` (`sequence_dictionary` for text); standardize
+        numeric columns. A dict maps views to columns, or (columns, kernels): see
+        `multikernel.kernels.Views`. For "precomputed" see `stack_grams`.
     loss : str or Loss, default="log_loss"
         "log_loss", "hinge", "squared_hinge", "squared_error" (targets of -1 and 1) or a
         loss object. `predict_proba` requires "log_loss".
@@ -128,39 +120,26 @@ class MKLClassifier(OwnParameters, ClassifierMKL):
     solver : Solver or None, default=None
         Solver with its tolerance. None means ``SpicyMKL()``.
     normalize : str, Normalizer, list of str and Normalizer, or None, default="variance"
-        Normalization of the kernels. "variance" gives unit variance in feature space,
-        "trace" a mean diagonal of one, "cosine" cosine similarity; "center" only
-        centers. An object such as `multikernel.gram.TailNormalizer` is accepted too. A
-        list is applied in order. The factors are computed on the training samples.
+        Normalization of the kernels: unit "variance" in feature space, a mean diagonal
+        of one ("trace"), "cosine" similarity, "center" only, or a list of such steps.
     penalty_weights : dict, sequence of float or None, default=None
-        Penalty weights w_m > 0: the penalty contains w_m ‖f_m‖ in place of ‖f_m‖, so a
-        kernel of weight 2 must explain twice as much to enter. A sequence has one
-        number for each kernel. A dict maps names of kernels or views to weights; a
-        kernel's name takes precedence over its view's, and kernels without an entry
-        have weight 1. The fit divides the normalized kernels by w_m²; ``block_norms_``
-        and ``kernel_weights_`` refer to these scaled kernels, ``variance_shares_`` does
-        not depend on the scale.
+        Weights w_m > 0, one per kernel or by names of kernels and views (others are 1):
+        the penalty contains w_m ‖f_m‖ in place of ‖f_m‖. ``kernel_weights_`` and
+        ``block_norms_`` then refer to normalized kernels divided by w_m².
     fit_intercept : bool, default=True
         Whether to fit the intercept b; otherwise b = 0.
     storage : str, LowRank or Device, default="auto"
-        Storage of the Gram matrices during the fit, see `multikernel.gram.build_stack`.
-        "dense" stores all matrices, "dense32" in single precision; "lazy" recomputes
-        them when needed; "low_rank", or a `multikernel.gram.LowRank`, stores factors
-        from landmarks; "by_kernel" stores kernels of high rank whole and factors of the
-        others; "device", or a `multikernel.gram.Device`, stores matrices on an
-        accelerator. "auto" chooses the storage that is predicted to be the fastest.
-        Precomputed matrices are not copied or converted.
+        Storage of the Gram matrices: "auto" (fastest by prediction), "dense", "dense32"
+        (single precision), "lazy" (recomputed), "low_rank" or "by_kernel" (factors),
+        "device" (accelerator) or an object, see `multikernel.gram.build_stack`.
     max_bytes : int, default=None
-        Maximum memory of the Gram matrices in bytes, including copies for folds; None
-        allows half of the free memory.
+        Maximum bytes of the Gram matrices; None allows half of the free memory.
     verbose : int, default=0
         If positive, print one line per iteration to standard error.
     random_state : int, RandomState or None, default=None
-        Seed of the vectors that test precomputed matrices for symmetry and of
-        subsamples of the dictionary. All other steps are deterministic.
+        Seed of subsamples, and of the tests of precomputed matrices for symmetry.
     class_weight : dict, "balanced" or None, default=None
-        Factor of the sample weights for each class label; "balanced" gives all classes
-        the same total weight.
+        Factor of the sample weights of each class; "balanced" makes class totals equal.
 
     Attributes
     ----------
@@ -172,23 +151,18 @@ class MKLClassifier(OwnParameters, ClassifierMKL):
     block_norms_ : ndarray of shape (n_kernels,) or (n_classes, n_kernels)
         Norm of each function f_m in the space of its normalized kernel.
     variance_shares_ : ndarray of shape (n_kernels,) or (n_classes, n_kernels)
-        Share of each term in the variance of the decision values on the training
-        samples. The shares sum to one; the share of a term that opposes the others is
-        negative.
+        Share of each term in the variance of training decision values; may be negative.
     view_weights_, view_shares_ : dict
-        Sums of ``kernel_weights_`` and ``variance_shares_`` over the kernels of each
-        view; only if ``kernels`` was a mapping of views. ``kernel_views_`` is the view
-        of each kernel, ``view_columns_`` the columns of each view.
+        Sums of weights and variance shares of each view, if there are views.
+        ``kernel_views_`` has the view of each kernel, ``view_columns_`` the columns.
     category_features_, categories_ : ndarray, list of ndarray
-        Positions of the text columns that are compared as categories, and the training
-        values of each.
+        Positions of text columns compared as categories, and their training values.
     active_kernels_ : ndarray of shape (n_active,)
         Indices of the kernels with a nonzero weight for at least one class, ascending.
     kernel_names_ : list of str
         Names of all kernels.
     dual_coef_ : ndarray of shape (n_samples,) or (n_classes, n_samples)
-        Feasible dual point a that proves ``duality_gap_``, zero at samples of weight
-        zero. At the optimum f_m is a multiple of K_m a.
+        Dual point a that proves ``duality_gap_``; optimal f_m are multiples of K_m a.
     intercept_ : ndarray of shape (1,) or (n_classes,)
         Intercept.
     support_ : ndarray of shape (n_support,)
@@ -200,30 +174,14 @@ class MKLClassifier(OwnParameters, ClassifierMKL):
     n_iter_ : int or ndarray of shape (n_classes,)
         Number of outer iterations, at least one.
     history_ : structured ndarray of shape (n_lines,)
-        One record per outer iteration with the fields output (index of the class, 0 for
-        two classes), iteration, seconds, objective, duality_gap, n_active, passes,
-        inner_steps.
-    status_ : str
-        Reason why the solver stopped, the worst over all classes: "converged" if the
-        tolerance was reached, otherwise another name of a `Status` in lower case.
-    status_message_ : str
-        The reason as a sentence.
+        One record per outer iteration: class (``output``) and fields of `Progress`.
+    status_, status_message_ : str
+        Why the worst class stopped: a `Status` such as "converged", and its sentence.
     n_kernels_ : int
-        Number of kernels in the dictionary. Above one million interactions of columns
-        with few values, ``kernel_weights_``, ``kernel_names_`` and the other attributes
-        of kernels describe a short list; all other kernels have weight zero, and the
-        gap covers all kernels.
+        Number of candidate kernels.
     fit_info_ : dict
-        Details of the fit. "solver": the algorithms that produced the solution of each
-        problem, in order, such as "newton_in_weights". "storage" and "storage_reason":
-        the storage of the Gram matrices and the reason for it. "left_out": columns,
-        interactions and exact kernels that the default dictionary omits, and the
-        reason; empty if it omits none or if ``kernels`` is given. "cv_tol" (searches):
-        relative duality gap for the fits of the folds, 30 times ``tol`` and at most
-        0.03. "search_rows" (searches): number of rows whose folds gave the scores, see
-        ``max_search_rows``. "predicted_alike" (searches): the class that the chosen
-        models predict for every validation sample; empty if predictions differ, and for
-        regressors.
+        Details: "solver" names the algorithms, "storage" and "storage_reason" refer to
+        the Gram matrices, "left_out" says what the default kernels omit, and why.
     classes_ : ndarray of shape (n_classes,)
         Class labels.
     n_features_in_ : int
@@ -281,24 +239,13 @@ class MKLRegressor(OwnParameters, RegressorMKL):
     Parameters
     ----------
     kernels : Kernel, list, dict, KernelDictionary, "precomputed" or None, default=None
-        The candidate kernels. None selects `median_dictionary`: a linear kernel and
-        Gaussian kernels of a few widths, on all columns together and on each column
-        alone. The widths follow from the samples; standardize numeric columns first.
-        Only SpicyMKL estimators add their `Interactions`; ``fit_info_`` names columns
-        and interactions that are omitted because the fit would take too long. If X
-        contains strings, None selects `sequence_dictionary`; each categorical column of
-        a data frame gets a `CategoryKernel`. A dict maps the name of a view to its
-        columns, or to (columns, kernels), see `multikernel.kernels.Views`; a view may
-        be a precomputed matrix, see `multikernel.kernels.Grams`. A kernel may be a
-        function, "tanimoto" or a name of `sklearn.metrics.pairwise`, see
-        `multikernel.kernels.FunctionKernel`. Sparse tables of SciPy need kernels on all
-        columns or on views. For "precomputed" see `stack_grams`.
+        Candidate kernels, also as functions or names of `sklearn.metrics.pairwise`.
+        None selects `median_dictionary` (`sequence_dictionary` for text); standardize
+        numeric columns. A dict maps views to columns, or (columns, kernels): see
+        `multikernel.kernels.Views`. For "precomputed" see `stack_grams`.
     loss : str or Loss, default="squared_error"
-        Loss by name or as an object. "squared_error" is half the squared error,
-        "epsilon_insensitive" the absolute error beyond ``epsilon``, "quantile" the
-        pinball loss, "huber" quadratic near zero and linear beyond ``epsilon``.
-        "poisson" (counts) and "gamma" (positive amounts) are half the deviance with a
-        log link.
+        "squared_error", "epsilon_insensitive", "quantile", "huber", "poisson" (counts),
+        "gamma" (positive amounts) or a loss object.
     regularizer : BlockRegularizer or None, default=None
         Penalty on the block norms, added to the mean loss, so its ``alpha`` does not
         depend on the number of samples. None means `BlockL1` with the default alpha of
@@ -307,39 +254,27 @@ class MKLRegressor(OwnParameters, RegressorMKL):
     solver : Solver or None, default=None
         Solver with its tolerance. None means ``SpicyMKL()``.
     normalize : str, Normalizer, list of str and Normalizer, or None, default="variance"
-        Normalization of the kernels. "variance" gives unit variance in feature space,
-        "trace" a mean diagonal of one, "cosine" cosine similarity; "center" only
-        centers. An object such as `multikernel.gram.TailNormalizer` is accepted too. A
-        list is applied in order. The factors are computed on the training samples.
+        Normalization of the kernels: unit "variance" in feature space, a mean diagonal
+        of one ("trace"), "cosine" similarity, "center" only, or a list of such steps.
     penalty_weights : dict, sequence of float or None, default=None
-        Penalty weights w_m > 0: the penalty contains w_m ‖f_m‖ in place of ‖f_m‖, so a
-        kernel of weight 2 must explain twice as much to enter. A sequence has one
-        number for each kernel. A dict maps names of kernels or views to weights; a
-        kernel's name takes precedence over its view's, and kernels without an entry
-        have weight 1. The fit divides the normalized kernels by w_m²; ``block_norms_``
-        and ``kernel_weights_`` refer to these scaled kernels, ``variance_shares_`` does
-        not depend on the scale.
+        Weights w_m > 0, one per kernel or by names of kernels and views (others are 1):
+        the penalty contains w_m ‖f_m‖ in place of ‖f_m‖. ``kernel_weights_`` and
+        ``block_norms_`` then refer to normalized kernels divided by w_m².
     fit_intercept : bool, default=True
         Whether to fit the intercept b; otherwise b = 0.
     storage : str, LowRank or Device, default="auto"
-        Storage of the Gram matrices during the fit, see `multikernel.gram.build_stack`.
-        "dense" stores all matrices, "dense32" in single precision; "lazy" recomputes
-        them when needed; "low_rank", or a `multikernel.gram.LowRank`, stores factors
-        from landmarks; "by_kernel" stores kernels of high rank whole and factors of the
-        others; "device", or a `multikernel.gram.Device`, stores matrices on an
-        accelerator. "auto" chooses the storage that is predicted to be the fastest.
-        Precomputed matrices are not copied or converted.
+        Storage of the Gram matrices: "auto" (fastest by prediction), "dense", "dense32"
+        (single precision), "lazy" (recomputed), "low_rank" or "by_kernel" (factors),
+        "device" (accelerator) or an object, see `multikernel.gram.build_stack`.
     max_bytes : int, default=None
-        Maximum memory of the Gram matrices in bytes, including copies for folds; None
-        allows half of the free memory.
+        Maximum bytes of the Gram matrices; None allows half of the free memory.
     verbose : int, default=0
         If positive, print one line per iteration to standard error.
     random_state : int, RandomState or None, default=None
-        Seed of the vectors that test precomputed matrices for symmetry and of
-        subsamples of the dictionary. All other steps are deterministic.
+        Seed of subsamples, and of the tests of precomputed matrices for symmetry.
     epsilon : float or None, default=None
-        Error in units of the standard deviation of y. "epsilon_insensitive" ignores
-        smaller errors (None means 0.1); "huber" is linear beyond it (None means 0.7).
+        Error in standard deviations of y: "epsilon_insensitive" ignores smaller errors
+        (None means 0.1), "huber" is linear beyond it (None means 0.7).
 
     Attributes
     ----------
@@ -352,16 +287,12 @@ class MKLRegressor(OwnParameters, RegressorMKL):
     block_norms_ : ndarray of shape (n_kernels,)
         Norm of each function f_m in the space of its normalized kernel.
     variance_shares_ : ndarray of shape (n_kernels,)
-        Share of each term in the variance of the decision values on the training
-        samples. The shares sum to one; the share of a term that opposes the others is
-        negative.
+        Share of each term in the variance of training decision values; may be negative.
     view_weights_, view_shares_ : dict
-        Sums of ``kernel_weights_`` and ``variance_shares_`` over the kernels of each
-        view; only if ``kernels`` was a mapping of views. ``kernel_views_`` is the view
-        of each kernel, ``view_columns_`` the columns of each view.
+        Sums of weights and variance shares of each view, if there are views.
+        ``kernel_views_`` has the view of each kernel, ``view_columns_`` the columns.
     category_features_, categories_ : ndarray, list of ndarray
-        Positions of the text columns that are compared as categories, and the training
-        values of each.
+        Positions of text columns compared as categories, and their training values.
     active_kernels_ : ndarray of shape (n_active,)
         Indices of the kernels with a nonzero weight, ascending.
     kernel_names_ : list of str
@@ -380,29 +311,14 @@ class MKLRegressor(OwnParameters, RegressorMKL):
     n_iter_ : int
         Number of outer iterations, at least one.
     history_ : structured ndarray of shape (n_lines,)
-        One record per outer iteration with the fields output (always 0), iteration,
-        seconds, objective, duality_gap, n_active, passes, inner_steps.
-    status_ : str
-        Reason why the solver stopped: "converged" if the tolerance was reached,
-        otherwise another name of a `Status` in lower case.
-    status_message_ : str
-        The reason as a sentence.
+        One record per outer iteration: ``output`` (0) and fields of `Progress`.
+    status_, status_message_ : str
+        Why the solver stopped: a `Status` such as "converged", and its sentence.
     n_kernels_ : int
-        Number of kernels in the dictionary. Above one million interactions of columns
-        with few values, ``kernel_weights_``, ``kernel_names_`` and the other attributes
-        of kernels describe a short list; all other kernels have weight zero, and the
-        gap covers all kernels.
+        Number of candidate kernels.
     fit_info_ : dict
-        Details of the fit. "solver": the algorithms that produced the solution of each
-        problem, in order, such as "newton_in_weights". "storage" and "storage_reason":
-        the storage of the Gram matrices and the reason for it. "left_out": columns,
-        interactions and exact kernels that the default dictionary omits, and the
-        reason; empty if it omits none or if ``kernels`` is given. "cv_tol" (searches):
-        relative duality gap for the fits of the folds, 30 times ``tol`` and at most
-        0.03. "search_rows" (searches): number of rows whose folds gave the scores, see
-        ``max_search_rows``. "predicted_alike" (searches): the class that the chosen
-        models predict for every validation sample; empty if predictions differ, and for
-        regressors.
+        Details: "solver" names the algorithms, "storage" and "storage_reason" refer to
+        the Gram matrices, "left_out" says what the default kernels omit, and why.
     n_features_in_ : int
         Number of columns of X; for precomputed kernels, number of training samples.
     feature_names_in_ : ndarray of shape (n_features,)

@@ -38,26 +38,21 @@ MOST_FREQUENT = "most_frequent"
 class TableEncoder(TransformerMixin, BaseEstimator):
     r"""Encode dates as numbers, and text as categories, in a pandas data frame.
 
-    A date becomes a decimal year: 1970 plus the days since then, divided by 365.2425.
-    Each requested period p adds two columns, :math:`\cos 2 \pi t / p` and
-    :math:`\sin 2 \pi t / p`, with t in days; a Gaussian kernel on both is periodic.
-    Text with many values keeps the most frequent values; all rarer values become one
-    value. Other columns are not changed.
+    A date becomes a decimal year, 1970 plus days since then / 365.2425. Each period p
+    adds the columns :math:`\cos 2 \pi t / p` and :math:`\sin 2 \pi t / p`, t in days; a
+    Gaussian kernel on both is periodic. Rare values of text become one value.
 
     Parameters
     ----------
     periods : sequence of {"day", "week", "month", "year"}, default=()
         Periods that are encoded for every column of dates.
     max_categories : int, default=100
-        Maximum number of different values in a column of text, at least 2. The last
-        value is "(other)", for rarer values and values not seen in fit. A column with
-        fewer values keeps all of them.
+        Maximum number of different values in a column of text, at least 2, with
+        "(other)" for rarer values and values not seen in fit.
     missing : {"keep", "most_frequent"}, default="keep"
-        Treatment of missing text and categories. "keep" leaves them missing, for
-        kernels that accept missing values (:class:`~multikernel.kernels.Views`).
-        "most_frequent" replaces them by the most frequent value of the column in the
-        fit. Missing numbers and dates always stay missing: fill them with
-        :class:`sklearn.impute.SimpleImputer`.
+        "most_frequent" replaces missing text and categories by the most frequent value
+        of the column in the fit; "keep" leaves them missing, for `Views`. Missing
+        numbers and dates always stay missing.
 
     Attributes
     ----------

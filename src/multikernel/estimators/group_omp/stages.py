@@ -297,6 +297,7 @@ class Stages:
             "kernel_weights_": weights,
             "active_kernels_": np.sort(self.order),
             "selection_order_": self.order,
+            # Half the scale of Sindhwani and Lozano (2011), as for `objective_`.
             "improvements_": self.improvements,
             "dual_coef_": single(dual),
             "support_": self.rows[coefs.any(axis=1)],

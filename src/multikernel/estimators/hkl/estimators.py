@@ -59,58 +59,48 @@ class HKLClassifier(HullClassification, ClassifierMKL):
     The fit minimizes, over functions of all nodes v and an intercept,
 
     .. math::
-        \frac{1}{\sum_i s_i} \sum_i s_i\, \ell\Bigl(y_i,
-        \sum_v f_v(x_i) + b\Bigr)
+        \frac{1}{\sum_i s_i} \sum_i s_i\, \ell\Bigl(y_i, \sum_v f_v(x_i) + b\Bigr)
         + \frac{\alpha}{2} \Bigl(\sum_v d_v \|f_{D(v)}\|\Bigr)^2
 
     with sample weights s and D(v) the descendants of v. A node enters only after all
     its ancestors, so an interaction enters only after all its parts. The search
-    therefore visits few nodes of a graph that may be far too large to enumerate;
-    ``duality_gap_`` covers all of its nodes.
+    therefore visits few nodes of a graph that may be too large to enumerate.
 
     Parameters
     ----------
     kernels : KernelGraph or None, default=None
-        Graph of kernels with its weights. None means ``PolynomialGrid(4)``: all
-        monomials with powers up to four.
+        Graph of kernels with its weights; None means ``PolynomialGrid(4)``.
     alpha : float, default=1e-3
         Strength of the penalty, positive: the lambda of [1]_.
     loss : str or Loss, default="log_loss"
         "log_loss", "hinge", "squared_hinge", "squared_error" (targets of -1 and 1) or a
         loss object. `predict_proba` requires "log_loss".
     standardize : bool, default=True
-        Whether to scale columns to mean zero and standard deviation one, which the
-        weights of grids expect. A column with a value beyond four standard deviations
-        is scaled so that its largest value is four.
+        Whether to scale columns to mean zero and standard deviation one; a column with
+        a value beyond four is scaled again, to a maximum of four.
     fit_intercept : bool, default=True
         Whether to fit the intercept b; otherwise b = 0.
     tol : float, default=1e-3
-        Relative duality gap at which to stop: over the visited nodes
-        (``reduced_gap_``), and with `certify` over the whole graph (``duality_gap_``).
-        A fit that ends above ``tol`` warns.
+        Relative duality gap at which to stop: over the visited nodes, and with
+        `certify` over the whole graph. A fit that ends above ``tol`` warns.
     max_kernels : int or None, default=None
         Maximum number of nodes to visit; None means 300, or 1000 with `certify`.
     certify : bool, default=False
         Whether to visit nodes until the gap over the whole graph is at most ``tol``. If
-        False, the search ends when the remaining nodes do not differ from noise;
-        ``status_message_`` then says so.
+        False, the search ends when the remaining nodes do not differ from noise.
     max_iter : int, default=1000
         Maximum number of rounds of the search.
     class_weight : dict, "balanced" or None, default=None
-        Factor of the sample weights for each class label; "balanced" gives all classes
-        the same total weight.
+        Factor of the sample weights of each class; "balanced" makes class totals equal.
     verbose : int, default=0
         If positive, print one line per round to standard error.
 
     Attributes
     ----------
     alpha_ : float or ndarray of shape (n_outputs,)
-        Regularization strength in the units of the targets; one for each target if the
-        selection is separate. A search stores the strength with the best mean score,
-        the largest one if several tie.
+        Strength in the units of the targets; one for each separate selection.
     hull_ : list of nodes
-        Nodes of the model, closed under ancestors; with more than two classes the union
-        over the classes.
+        Nodes of the model, closed under ancestors; the union over the classes.
     selected_nodes_ : dict of str to float
         Norm of the function of each selected node by the node's name, largest first.
     node_norms_ : ndarray of shape (n_hull,)
@@ -118,13 +108,11 @@ class HKLClassifier(HullClassification, ClassifierMKL):
     node_degrees_ : list of tuple of int
         Positive levels of the inputs in each node of the hull, descending.
     kernel_weights_ : ndarray of shape (n_hull,) or (n_classes, n_hull)
-        Kernel weights of the model; with more than two classes one row per class.
+        Kernel weights of the model.
     block_norms_ : ndarray of shape (n_hull,) or (n_classes, n_hull)
         Norm of each function f_m in the space of its normalized kernel.
     variance_shares_ : ndarray of shape (n_hull,) or (n_classes, n_hull)
-        Share of each term in the variance of the decision values on the training
-        samples. The shares sum to one; the share of a term that opposes the others is
-        negative.
+        Share of each term in the variance of training decision values; may be negative.
     active_kernels_ : ndarray of shape (n_active,)
         Positions in ``hull_`` of the nodes with a nonzero function.
     kernel_names_ : list of str
@@ -136,35 +124,21 @@ class HKLClassifier(HullClassification, ClassifierMKL):
     objective_ : float or ndarray of shape (n_classes,)
         Mean loss plus penalty.
     duality_gap_ : float or ndarray of shape (n_classes,)
-        Relative duality gap over all nodes of the graph, including nodes that the
-        search did not visit. It may exceed ``tol`` unless `certify` is True.
+        Relative duality gap over all nodes of the graph, visited or not; it may exceed
+        ``tol`` unless `certify` is True.
     reduced_gap_ : float or ndarray of shape (n_classes,)
-        Relative duality gap over the visited nodes; the fit warns if it exceeds
-        ``tol``.
+        Relative duality gap over the visited nodes; above ``tol``, the fit warns.
     n_searched_ : int or ndarray of shape (n_classes,)
         Number of visited nodes.
     n_iter_ : int or ndarray of shape (n_classes,)
         Number of rounds of the search.
     history_ : structured ndarray of shape (n_lines,)
-        One record per round with the fields output (index of the class, 0 for two
-        classes), iteration, seconds, objective, duality_gap (nan if not computed),
-        n_active (visited nodes), passes (0), inner_steps.
-    status_ : str
-        Reason why the search stopped, the worst over all classes: the name of a
-        `Status` in lower case, such as "converged" or "noise_limited".
-    status_message_ : str
-        The reason as a sentence.
+        One record per round: class (``output``) and fields of `Progress`; ``n_active``
+        is the number of visited nodes.
+    status_, status_message_ : str
+        Why the worst class stopped: a `Status` like "noise_limited", and its sentence.
     fit_info_ : dict
-        Details of the fit. "solver": the algorithms that produced the solution of each
-        problem, in order, such as "newton_in_weights". "storage" and "storage_reason":
-        the storage of the Gram matrices and the reason for it. "left_out": columns,
-        interactions and exact kernels that the default dictionary omits, and the
-        reason; empty if it omits none or if ``kernels`` is given. "cv_tol" (searches):
-        relative duality gap for the fits of the folds, 30 times ``tol`` and at most
-        0.03. "search_rows" (searches): number of rows whose folds gave the scores, see
-        ``max_search_rows``. "predicted_alike" (searches): the class that the chosen
-        models predict for every validation sample; empty if predictions differ, and for
-        regressors.
+        Details of the fit; "solver" names the algorithm.
     classes_ : ndarray of shape (n_classes,)
         Class labels.
     n_features_in_ : int
@@ -207,49 +181,39 @@ class HKLRegressor(HullRegression, RegressorMKL):
     The fit minimizes, over functions of all nodes v and an intercept,
 
     .. math::
-        \frac{1}{\sum_i s_i} \sum_i s_i\, \ell\Bigl(y_i,
-        \sum_v f_v(x_i) + b\Bigr)
+        \frac{1}{\sum_i s_i} \sum_i s_i\, \ell\Bigl(y_i, \sum_v f_v(x_i) + b\Bigr)
         + \frac{\alpha}{2} \Bigl(\sum_v d_v \|f_{D(v)}\|\Bigr)^2
 
     with sample weights s and D(v) the descendants of v. A node enters only after all
     its ancestors, so an interaction enters only after all its parts. The search
-    therefore visits few nodes of a graph that may be far too large to enumerate;
-    ``duality_gap_`` covers all of its nodes.
+    therefore visits few nodes of a graph that may be too large to enumerate.
 
     Parameters
     ----------
     kernels : KernelGraph or None, default=None
-        Graph of kernels with its weights. None means ``PolynomialGrid(4)``: all
-        monomials with powers up to four.
+        Graph of kernels with its weights; None means ``PolynomialGrid(4)``.
     alpha : float, default=1e-3
-        Strength of the penalty, positive: the lambda of [1]_, for targets with a
-        standard deviation of one. For "epsilon_insensitive" and "quantile" the fit
-        divides it by the standard deviation of y.
+        Strength of the penalty, positive, for targets of standard deviation one: the
+        lambda of [1]_.
     loss : str or Loss, default="squared_error"
-        Loss by name or as an object. "squared_error" is half the squared error,
-        "epsilon_insensitive" the absolute error beyond ``epsilon``, "quantile" the
-        pinball loss, "huber" quadratic near zero and linear beyond ``epsilon``.
-        "poisson" (counts) and "gamma" (positive amounts) are half the deviance with a
-        log link.
+        "squared_error", "epsilon_insensitive", "quantile", "huber", "poisson" (counts),
+        "gamma" (positive amounts) or a loss object.
     epsilon : float or None, default=None
-        Error in units of the standard deviation of y. "epsilon_insensitive" ignores
-        smaller errors (None means 0.1); "huber" is linear beyond it (None means 0.7).
+        Error in standard deviations of y: "epsilon_insensitive" ignores smaller errors
+        (None means 0.1), "huber" is linear beyond it (None means 0.7).
     standardize : bool, default=True
-        Whether to scale columns to mean zero and standard deviation one, which the
-        weights of grids expect. A column with a value beyond four standard deviations
-        is scaled so that its largest value is four.
+        Whether to scale columns to mean zero and standard deviation one; a column with
+        a value beyond four is scaled again, to a maximum of four.
     fit_intercept : bool, default=True
         Whether to fit the intercept b; otherwise b = 0.
     tol : float, default=1e-3
-        Relative duality gap at which to stop: over the visited nodes
-        (``reduced_gap_``), and with `certify` over the whole graph (``duality_gap_``).
-        A fit that ends above ``tol`` warns.
+        Relative duality gap at which to stop: over the visited nodes, and with
+        `certify` over the whole graph. A fit that ends above ``tol`` warns.
     max_kernels : int or None, default=None
         Maximum number of nodes to visit; None means 300, or 1000 with `certify`.
     certify : bool, default=False
         Whether to visit nodes until the gap over the whole graph is at most ``tol``. If
-        False, the search ends when the remaining nodes do not differ from noise;
-        ``status_message_`` then says so.
+        False, the search ends when the remaining nodes do not differ from noise.
     max_iter : int, default=1000
         Maximum number of rounds of the search.
     verbose : int, default=0
@@ -258,9 +222,7 @@ class HKLRegressor(HullRegression, RegressorMKL):
     Attributes
     ----------
     alpha_ : float or ndarray of shape (n_outputs,)
-        Regularization strength in the units of the targets; one for each target if the
-        selection is separate. A search stores the strength with the best mean score,
-        the largest one if several tie.
+        Strength in the units of the targets; one for each separate selection.
     epsilon_ : float or ndarray of shape (n_outputs,)
         Epsilon in the units of y; only for "epsilon_insensitive" and "huber".
     hull_ : list of nodes
@@ -276,9 +238,7 @@ class HKLRegressor(HullRegression, RegressorMKL):
     block_norms_ : ndarray of shape (n_hull,)
         Norm of each function f_m in the space of its normalized kernel.
     variance_shares_ : ndarray of shape (n_hull,)
-        Share of each term in the variance of the decision values on the training
-        samples. The shares sum to one; the share of a term that opposes the others is
-        negative.
+        Share of each term in the variance of training decision values; may be negative.
     active_kernels_ : ndarray of shape (n_active,)
         Positions in ``hull_`` of the nodes with a nonzero function.
     kernel_names_ : list of str
@@ -290,35 +250,21 @@ class HKLRegressor(HullRegression, RegressorMKL):
     objective_ : float
         Mean loss plus penalty.
     duality_gap_ : float
-        Relative duality gap over all nodes of the graph, including nodes that the
-        search did not visit. It may exceed ``tol`` unless `certify` is True.
+        Relative duality gap over all nodes of the graph, visited or not; it may exceed
+        ``tol`` unless `certify` is True.
     reduced_gap_ : float
-        Relative duality gap over the visited nodes; the fit warns if it exceeds
-        ``tol``.
+        Relative duality gap over the visited nodes; above ``tol``, the fit warns.
     n_searched_ : int
         Number of visited nodes.
     n_iter_ : int
         Number of rounds of the search.
     history_ : structured ndarray of shape (n_lines,)
-        One record per round with the fields output (always 0), iteration, seconds,
-        objective, duality_gap (nan if not computed), n_active (visited nodes), passes
-        (0), inner_steps.
-    status_ : str
-        Reason why the search stopped: the name of a `Status` in lower case, such as
-        "converged" or "noise_limited".
-    status_message_ : str
-        The reason as a sentence.
+        One record per round: ``output`` (0) and fields of `Progress`; ``n_active`` is
+        the number of visited nodes.
+    status_, status_message_ : str
+        Why the search stopped: a `Status` such as "noise_limited", and its sentence.
     fit_info_ : dict
-        Details of the fit. "solver": the algorithms that produced the solution of each
-        problem, in order, such as "newton_in_weights". "storage" and "storage_reason":
-        the storage of the Gram matrices and the reason for it. "left_out": columns,
-        interactions and exact kernels that the default dictionary omits, and the
-        reason; empty if it omits none or if ``kernels`` is given. "cv_tol" (searches):
-        relative duality gap for the fits of the folds, 30 times ``tol`` and at most
-        0.03. "search_rows" (searches): number of rows whose folds gave the scores, see
-        ``max_search_rows``. "predicted_alike" (searches): the class that the chosen
-        models predict for every validation sample; empty if predictions differ, and for
-        regressors.
+        Details of the fit; "solver" names the algorithm.
     n_features_in_ : int
         Number of columns.
     feature_names_in_ : ndarray of shape (n_features,)

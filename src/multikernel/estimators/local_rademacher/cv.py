@@ -141,60 +141,41 @@ class TailSearchCV(SearchCV):
 
 @dataclass(eq=False, repr=False)
 class LocalRademacherMKLClassifierCV(TailClassification, TailSearchCV, ClassifierMKL):
-    r"""Classification by local Rademacher MKL, C and theta cross-validated.
+    """Classification by local Rademacher MKL, C and theta cross-validated.
 
     Each fold solves the problem of `LocalRademacherMKLClassifier` for pairs of C and
-    theta, with warm starts: for the largest theta all C until scores fall, for each
-    smaller theta the C near the best one. ``cv_results_`` contains nan for skipped
-    pairs. The Gram matrices are computed once; each fold normalizes them by its own
-    training samples and computes one spectrum of each kernel for all pairs.
+    theta: for the largest theta all C until scores fall, for each smaller theta the C
+    near the best one. ``cv_results_`` contains nan for skipped pairs. Each fold
+    normalizes kernels by its own training samples.
 
     Parameters
     ----------
     kernels : Kernel, list, dict, KernelDictionary, "precomputed" or None, default=None
-        The candidate kernels. None selects `median_dictionary`: a linear kernel and
-        Gaussian kernels of a few widths, on all columns together and on each column
-        alone. The widths follow from the samples; standardize numeric columns first.
-        Only SpicyMKL estimators add their `Interactions`; ``fit_info_`` names columns
-        and interactions that are omitted because the fit would take too long. If X
-        contains strings, None selects `sequence_dictionary`; each categorical column of
-        a data frame gets a `CategoryKernel`. A dict maps the name of a view to its
-        columns, or to (columns, kernels), see `multikernel.kernels.Views`; a view may
-        be a precomputed matrix, see `multikernel.kernels.Grams`. A kernel may be a
-        function, "tanimoto" or a name of `sklearn.metrics.pairwise`, see
-        `multikernel.kernels.FunctionKernel`. Sparse tables of SciPy need kernels on all
-        columns or on views. For "precomputed" see `stack_grams`.
+        Candidate kernels, also as functions or names of `sklearn.metrics.pairwise`.
+        None selects `median_dictionary` (`sequence_dictionary` for text); standardize
+        numeric columns. A dict maps views to columns, or (columns, kernels): see
+        `multikernel.kernels.Views`. For "precomputed" see `stack_grams`.
     cv : int, splitter, iterable of (train, test) or None, default=None
-        Folds of cross-validation, as in scikit-learn; None means five. A single
-        (train, test) pair is one validation set. If ``fit`` receives ``groups``, an int
-        or None creates folds that keep each group together. Within pipelines and
-        cross-validation, metadata routing passes groups after
-        ``set_fit_request(groups=True)``.
+        Folds of cross-validation, as in scikit-learn; None means five. A single (train,
+        test) pair is one validation set. An int or None keeps each group together if
+        ``fit`` receives ``groups``.
     scoring : str, callable or None, default=None
         Score to maximize; None means accuracy. A callable is called with the fitted
-        model, X and y of the validation samples, and sample weights if it accepts them.
+        model, X and y of validation samples, and sample weights if it accepts them.
     n_jobs : int or None, default=None
-        Number of folds fitted in parallel, by threads that share the Gram matrices; -1
-        uses all cores.
+        Number of folds fitted in parallel threads; -1 uses all cores.
     refit : bool or "one_standard_error", default=True
         Whether to fit the model with the chosen parameters on all samples.
-        "one_standard_error" chooses the simplest candidate whose mean score is within
-        one standard error of the best: the one with the fewest kernels, the first if
-        several tie.
+        "one_standard_error" chooses the candidate with the fewest kernels among those
+        whose mean score is within one standard error of the best.
     max_search_rows : int, "auto" or None, default="auto"
-        Largest number of rows on which candidates are scored; the chosen model is
-        always fitted on all rows. None uses all rows, and so does "auto" for up to 4000
-        rows. For longer tables "auto" draws 2000 rows with ``random_state``, and
-        doubles them until the choice is expected to lose at most 0.0015 of the score
-        against any other candidate. No sample loses a class from a fold; groups of more
-        than 400 rows are drawn in pieces. On fewer rows the same values of C are
-        scored, because C multiplies a sum over samples. See the page "Large data" of
-        the user guide.
+        Maximum number of rows on which candidates are scored; None uses all. "auto"
+        draws 2000 rows if there are more than 4000, and doubles them until the choice
+        is reliable, see the page "Large data". The chosen model is fitted on all rows.
     Cs : sequence of float, default=None
-        Candidate values of C, positive, for every theta. None means
-        c t / (M^(1 - 1/p) v) for c = 1/32, 1/8, 1/2, 2, ..., 128, and four times that
-        for "log_loss". M is the number of kernels, v is their mean variance, t is the
-        geometric mean of their tail sums for this theta, and 1/p is 0 for p = inf.
+        Candidate values of C, positive, for every theta. None means c t / (M^(1 - 1/p)
+        v) with c = 1/32, 1/8, ..., 128 (four times that for "log_loss") for M kernels
+        of mean variance v, whose tail sums have the geometric mean t.
     thetas : sequence of int, default=(0, 1, 2, 4, 8, 16)
         Candidate numbers of free eigenvalues; 0 gives the model of `LpMKLClassifier`.
     p : float, default=2.0
@@ -204,32 +185,21 @@ class LocalRademacherMKLClassifierCV(TailClassification, TailSearchCV, Classifie
         "conv" bounds the tail sum of each kernel, a convex problem; "dc" bounds the
         tail sum of the weighted kernel, a difference of convex functions.
     n_starts : int, default=3
-        Number of starts of "dc" for the final model: first the solution at the previous
-        C (at the first C, of "conv"), then equal weights, then random weights. Folds
-        use the first start only.
+        Number of starts of "dc" for the final model: the solution at the previous C,
+        equal weights, then random ones. Folds use the first start only.
     loss : {"hinge", "log_loss", "squared_error"} or Loss, default="hinge"
-        Loss by name or as an object. "squared_error" uses targets of -1 and 1.
-        `predict_proba` requires "log_loss".
+        Loss. "squared_error" has targets -1 and 1; `predict_proba` needs "log_loss".
     solver : str, default="auto"
-        "newton", "cutting_plane" or "alternating"; for p = 1 also "squared_form", and
-        for comparison "silp", "simple" and "hessian". All reach the same optimum.
-        "auto" chooses by the numbers of kernels and samples; ``fit_info_`` stores the
-        choice.
+        "newton", "cutting_plane", "alternating"; for p = 1 also "squared_form", "silp",
+        "simple", "hessian". All reach the same optimum; "auto" chooses by size.
     selection : {"shared", "separate"}, default="separate"
-        Selection of kernels for more than two classes. "separate" fits each class
-        against the rest, with its own kernels and weights. "shared" selects one set of
-        kernels for all classes: "log_loss" becomes the multinomial loss, "hinge" the
-        loss of Crammer and Singer, other losses are summed over the classes. Choose
-        "shared" for one selection to report and for jointly fitted probabilities;
-        choose "separate" if classes depend on different kernels. With default kernels
-        and strength "shared" had the higher accuracy on 12 of 17 data sets, by up to
-        0.025, and lost 0.026 where classes depend on different columns. Each column of
-        multilabel targets counts as a class. Sharing changes the loss of a classifier,
-        but not of a regressor, so the defaults differ.
+        With more than two classes, or several labels, "separate" fits each one against
+        the rest with its own kernels. "shared" fits all with the same kernels:
+        "log_loss" is then the multinomial loss, "hinge" that of Crammer and Singer.
+        "shared" is often more accurate if classes depend on the same columns.
     normalize : str, Normalizer, list of str and Normalizer, or None, default=None
-        Normalization of the kernels before their spectra are computed: "center",
-        "cosine" or a list that is applied in order. Kernels are then scaled to trace n,
-        so a scale such as "variance" has no effect.
+        Normalization before the spectra are computed: "center", "cosine" or a list. The
+        kernels are then scaled to trace n, so "variance" or "trace" has no effect.
     fit_intercept : bool, default=True
         Whether to fit the intercept b; otherwise b = 0.
     tol : float, default=1e-3
@@ -238,30 +208,22 @@ class LocalRademacherMKLClassifierCV(TailClassification, TailSearchCV, Classifie
     max_iter : int or None, default=None
         Maximum number of outer iterations; None selects the default of the solver.
     class_weight : dict, "balanced" or None, default=None
-        Factor of the sample weights for each class label; "balanced" gives all classes
-        the same total weight.
+        Factor of the sample weights of each class; "balanced" makes class totals equal.
     storage : str, LowRank or Device, default="auto"
-        Storage of the Gram matrices during the fit, see `multikernel.gram.build_stack`.
-        "dense" stores all matrices, "dense32" in single precision; "lazy" recomputes
-        them when needed; "low_rank", or a `multikernel.gram.LowRank`, stores factors
-        from landmarks; "by_kernel" stores kernels of high rank whole and factors of the
-        others; "device", or a `multikernel.gram.Device`, stores matrices on an
-        accelerator. "auto" chooses the storage that is predicted to be the fastest.
-        Precomputed matrices are not copied or converted.
+        Storage of the Gram matrices: "auto" (fastest by prediction), "dense", "dense32"
+        (single precision), "lazy" (recomputed), "low_rank" or "by_kernel" (factors),
+        "device" (accelerator) or an object, see `multikernel.gram.build_stack`.
     max_bytes : int, default=None
-        Maximum memory of the Gram matrices in bytes, including copies for folds; None
-        allows half of the free memory.
+        Maximum bytes of the Gram matrices; None allows half of the free memory.
     verbose : int, default=0
         If positive, print one line per iteration to standard error.
     random_state : int, RandomState or None, default=None
-        Seed of the vectors that test precomputed matrices for symmetry and of the
-        random starts of "dc". All other steps are deterministic.
+        Seed of random starts of "dc" and of symmetry tests of precomputed matrices.
 
     Attributes
     ----------
     C_ : float or ndarray of shape (n_outputs,)
-        C in the units of the targets; one for each target if the selection is separate.
-        A search stores the chosen C.
+        C in the units of the targets; one for each separate selection.
     theta_ : int
         Chosen theta.
     Cs_ : ndarray of shape (n_Cs,)
@@ -269,59 +231,43 @@ class LocalRademacherMKLClassifierCV(TailClassification, TailSearchCV, Classifie
     thetas_ : ndarray of shape (n_thetas,)
         All values of theta, ascending.
     path_ : RegularizationPath
-        Norms, weights, objectives and gaps on all samples for ``theta_``, and for all C
-        up to ``C_``; for ``C_`` alone if scores are those of a sample of the rows. The
-        strengths of the path are 1 / C; gaps of "dc" are those of the convex problems.
+        Norms, weights, objectives and gaps on all samples, for ``theta_`` and C up to
+        ``C_``. Its strengths are 1 / C.
     best_params_ : dict
-        Chosen parameters. Ties in the score are broken in this order: a model with
-        kernels before a constant model, then the lower ``mean_test_loss``, then the
-        simplest model.
-    best_index_ : int
-        Index of the chosen parameters in ``cv_results_``.
-    best_score_ : float
-        Mean score of the chosen parameters.
+        Chosen parameters. Among equal scores, a model with kernels is preferred, then
+        the lower ``mean_test_loss``, then the simplest model.
+    best_index_, best_score_ : int, float
+        Index in ``cv_results_`` and mean score of the chosen parameters.
     cv_results_ : dict of ndarray of shape (n_candidates,)
-        Results of the search with the keys of scikit-learn: ``params``,
-        ``param_<name>``, ``split<k>_test_score``, ``mean_test_score``,
-        ``std_test_score``, ``rank_test_score``. Two keys are added: ``mean_n_active``,
-        the mean number of active kernels, and ``mean_test_loss``, the mean log loss of
-        the validation samples if the model minimizes a log loss, otherwise the mean of
-        the model's loss.
+        Parameters and scores with the keys of scikit-learn, and two keys more:
+        ``mean_n_active``, the mean number of active kernels, and ``mean_test_loss``,
+        the mean log loss if the model minimizes a log loss, otherwise its mean loss.
     n_splits_ : int
         Number of folds.
     kernel_weights_ : ndarray of shape (n_kernels,) or (n_classes, n_kernels)
-        Nonnegative weights mu of the kernels, which are scaled to trace n, on the
-        boundary of the constraint. More than two classes have one row per class, unless
-        the selection is shared. A shared selection has one row and one gap, but dual
-        points and intercepts for each class. Labels of multilabel targets count as
-        classes.
+        Nonnegative weights mu of the kernels, which are scaled to trace n. Separate
+        selections have one row per class or label.
     block_norms_ : ndarray of shape (n_kernels,) or (n_classes, n_kernels)
         Norm of each function f_m in the space of its normalized kernel.
     variance_shares_ : ndarray of shape (n_kernels,) or (n_classes, n_kernels)
-        Share of each term in the variance of the decision values on the training
-        samples. The shares sum to one; the share of a term that opposes the others is
-        negative.
+        Share of each term in the variance of training decision values; may be negative.
     view_weights_, view_shares_ : dict
-        Sums of ``kernel_weights_`` and ``variance_shares_`` over the kernels of each
-        view; only if ``kernels`` was a mapping of views. ``kernel_views_`` is the view
-        of each kernel, ``view_columns_`` the columns of each view.
+        Sums of weights and variance shares of each view, if there are views.
+        ``kernel_views_`` has the view of each kernel, ``view_columns_`` the columns.
     category_features_, categories_ : ndarray, list of ndarray
-        Positions of the text columns that are compared as categories, and the training
-        values of each.
+        Positions of text columns compared as categories, and their training values.
     active_kernels_ : ndarray of shape (n_active,)
         Indices of the kernels with a nonzero weight for at least one class, ascending.
     kernel_names_ : list of str
         Names of all kernels.
     dual_coef_ : ndarray of shape (n_samples,) or (n_classes, n_samples)
-        Feasible dual point of the (last) convex problem; from -C to C for the hinge and
-        the logistic loss, zero at samples of weight zero.
+        Feasible dual point of the (last) convex problem.
     intercept_ : ndarray of shape (1,) or (n_classes,)
         Intercept.
     support_ : ndarray of shape (n_support,)
         Indices of the training samples with a nonzero coefficient.
     objective_ : float or ndarray of shape (n_classes,)
-        Objective of `LocalRademacherMKLClassifier`: the penalty plus C times the sum of
-        the losses.
+        Penalty plus C times the sum of the losses.
     duality_gap_ : float or ndarray of shape (n_classes,)
         Relative duality gap of "conv"; nan for "dc".
     subproblem_gap_ : float or ndarray of shape (n_classes,)
@@ -329,34 +275,20 @@ class LocalRademacherMKLClassifierCV(TailClassification, TailSearchCV, Classifie
     start_objectives_ : ndarray of shape (n_starts,) or (n_classes, n_starts)
         Objective reached from each start, ascending; only for "dc".
     tail_sums_ : ndarray of shape (n_kernels, min(theta, n_samples) + 1)
-        Tail sums of each kernel beyond 0, 1, ... eigenvalues, divided by n.
+        Tail sums of each kernel beyond 0, 1, ..., theta eigenvalues, divided by n.
     n_iter_ : int or ndarray of shape (n_classes,)
         Total number of outer iterations over all C.
     history_ : structured ndarray of shape (n_lines,)
-        One record per outer iteration with the fields output (index of the class, 0 for
-        two classes), iteration, seconds, objective, duality_gap, n_active, passes,
-        inner_steps.
-    status_ : str
-        Reason why the solver stopped, the worst over all classes: "converged" if the
-        tolerance was reached, otherwise another name of a `Status` in lower case.
-    status_message_ : str
-        The reason as a sentence.
+        One record per outer iteration: class (``output``) and fields of `Progress`.
+    status_, status_message_ : str
+        Why the worst class stopped: a `Status` such as "converged", and its sentence.
     n_kernels_ : int
-        Number of kernels in the dictionary. Above one million interactions of columns
-        with few values, ``kernel_weights_``, ``kernel_names_`` and the other attributes
-        of kernels describe a short list; all other kernels have weight zero, and the
-        gap covers all kernels.
+        Number of candidate kernels.
     fit_info_ : dict
-        Details of the fit. "solver": the algorithms that produced the solution of each
-        problem, in order, such as "newton_in_weights". "storage" and "storage_reason":
-        the storage of the Gram matrices and the reason for it. "left_out": columns,
-        interactions and exact kernels that the default dictionary omits, and the
-        reason; empty if it omits none or if ``kernels`` is given. "cv_tol" (searches):
-        relative duality gap for the fits of the folds, 30 times ``tol`` and at most
-        0.03. "search_rows" (searches): number of rows whose folds gave the scores, see
-        ``max_search_rows``. "predicted_alike" (searches): the class that the chosen
-        models predict for every validation sample; empty if predictions differ, and for
-        regressors.
+        Details: "solver" names the algorithms, "storage" and "storage_reason" refer to
+        the Gram matrices, "left_out" says what the default kernels omit, and why;
+        "cv_tol" is the relative duality gap of the folds, "search_rows" the number of
+        scored rows, "predicted_alike" the class if all predictions agree.
     classes_ : ndarray of shape (n_classes,)
         Class labels.
     n_features_in_ : int
@@ -368,20 +300,13 @@ class LocalRademacherMKLClassifierCV(TailClassification, TailSearchCV, Classifie
     --------
     LocalRademacherMKLClassifier : The model for one C and one theta.
 
-    References
-    ----------
-    .. [1] Cortes, Kloft, Mohri (2013). Learning kernels using local Rademacher
-       complexity. NIPS 26.
-
     Examples
     --------
     >>> import numpy as np
-    >>> from multikernel.estimators import LocalRademacherMKLClassifierCV
-    >>> from multikernel.kernels import ColumnKernel, GaussianKernel
+    >>> from multikernel import LocalRademacherMKLClassifierCV
     >>> X = np.random.default_rng(0).standard_normal((60, 4))
     >>> y = np.where(np.abs(X[:, 2]) > 0.7, "far", "near")
-    >>> kernels = [ColumnKernel(GaussianKernel(1.0), column) for column in range(4)]
-    >>> model = LocalRademacherMKLClassifierCV(kernels, Cs=[0.01, 0.1, 1.0], cv=3)
+    >>> model = LocalRademacherMKLClassifierCV(Cs=[0.1, 1.0], thetas=[1, 4], cv=3)
     >>> model = model.fit(X, y)
     >>> model.best_params_["C"] in model.Cs_, model.theta_ in model.thetas_
     (True, True)
@@ -390,60 +315,41 @@ class LocalRademacherMKLClassifierCV(TailClassification, TailSearchCV, Classifie
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class LocalRademacherMKLRegressorCV(TailRegression, TailSearchCV, RegressorMKL):
-    r"""Regression by local Rademacher MKL, C and theta cross-validated.
+    """Regression by local Rademacher MKL, C and theta cross-validated.
 
     Each fold solves the problem of `LocalRademacherMKLRegressor` for pairs of C and
-    theta, with warm starts: for the largest theta all C until scores fall, for each
-    smaller theta the C near the best one. ``cv_results_`` contains nan for skipped
-    pairs. The Gram matrices are computed once; each fold normalizes them by its own
-    training samples and computes one spectrum of each kernel for all pairs.
+    theta: for the largest theta all C until scores fall, for each smaller theta the C
+    near the best one. ``cv_results_`` contains nan for skipped pairs. Each fold
+    normalizes kernels by its own training samples.
 
     Parameters
     ----------
     kernels : Kernel, list, dict, KernelDictionary, "precomputed" or None, default=None
-        The candidate kernels. None selects `median_dictionary`: a linear kernel and
-        Gaussian kernels of a few widths, on all columns together and on each column
-        alone. The widths follow from the samples; standardize numeric columns first.
-        Only SpicyMKL estimators add their `Interactions`; ``fit_info_`` names columns
-        and interactions that are omitted because the fit would take too long. If X
-        contains strings, None selects `sequence_dictionary`; each categorical column of
-        a data frame gets a `CategoryKernel`. A dict maps the name of a view to its
-        columns, or to (columns, kernels), see `multikernel.kernels.Views`; a view may
-        be a precomputed matrix, see `multikernel.kernels.Grams`. A kernel may be a
-        function, "tanimoto" or a name of `sklearn.metrics.pairwise`, see
-        `multikernel.kernels.FunctionKernel`. Sparse tables of SciPy need kernels on all
-        columns or on views. For "precomputed" see `stack_grams`.
+        Candidate kernels, also as functions or names of `sklearn.metrics.pairwise`.
+        None selects `median_dictionary` (`sequence_dictionary` for text); standardize
+        numeric columns. A dict maps views to columns, or (columns, kernels): see
+        `multikernel.kernels.Views`. For "precomputed" see `stack_grams`.
     cv : int, splitter, iterable of (train, test) or None, default=None
-        Folds of cross-validation, as in scikit-learn; None means five. A single
-        (train, test) pair is one validation set. If ``fit`` receives ``groups``, an int
-        or None creates folds that keep each group together. Within pipelines and
-        cross-validation, metadata routing passes groups after
-        ``set_fit_request(groups=True)``.
+        Folds of cross-validation, as in scikit-learn; None means five. A single (train,
+        test) pair is one validation set. An int or None keeps each group together if
+        ``fit`` receives ``groups``.
     scoring : str, callable or None, default=None
         Score to maximize; None means R^2. A callable is called with the fitted model, X
-        and y of the validation samples, and sample weights if it accepts them.
+        and y of validation samples, and sample weights if it accepts them.
     n_jobs : int or None, default=None
-        Number of folds fitted in parallel, by threads that share the Gram matrices; -1
-        uses all cores.
+        Number of folds fitted in parallel threads; -1 uses all cores.
     refit : bool or "one_standard_error", default=True
         Whether to fit the model with the chosen parameters on all samples.
-        "one_standard_error" chooses the simplest candidate whose mean score is within
-        one standard error of the best: the one with the fewest kernels, the first if
-        several tie.
+        "one_standard_error" chooses the candidate with the fewest kernels among those
+        whose mean score is within one standard error of the best.
     max_search_rows : int, "auto" or None, default="auto"
-        Largest number of rows on which candidates are scored; the chosen model is
-        always fitted on all rows. None uses all rows, and so does "auto" for up to 4000
-        rows. For longer tables "auto" draws 2000 rows with ``random_state``, and
-        doubles them until the choice is expected to lose at most 0.0015 of the score
-        against any other candidate. No sample loses a class from a fold; groups of more
-        than 400 rows are drawn in pieces. On fewer rows the same values of C are
-        scored, because C multiplies a sum over samples. See the page "Large data" of
-        the user guide.
+        Maximum number of rows on which candidates are scored; None uses all. "auto"
+        draws 2000 rows if there are more than 4000, and doubles them until the choice
+        is reliable, see the page "Large data". The chosen model is fitted on all rows.
     Cs : sequence of float, default=None
-        Candidate values of C, positive, for every theta. None means
-        c t / (M^(1 - 1/p) v) for c = 1/32, 1/8, 1/2, 2, ..., 128. M is the number of
-        kernels, v is their mean variance, t is the geometric mean of their tail sums
-        for this theta, and 1/p is 0 for p = inf.
+        Candidate values of C, positive, for every theta. None means c t / (M^(1 - 1/p)
+        v) with c = 1/32, 1/8, ..., 128 for M kernels of mean variance v, whose tail
+        sums have the geometric mean t.
     thetas : sequence of int, default=(0, 1, 2, 4, 8, 16)
         Candidate numbers of free eigenvalues; 0 gives the model of `LpMKLRegressor`.
     p : float, default=2.0
@@ -453,27 +359,20 @@ class LocalRademacherMKLRegressorCV(TailRegression, TailSearchCV, RegressorMKL):
         "conv" bounds the tail sum of each kernel, a convex problem; "dc" bounds the
         tail sum of the weighted kernel, a difference of convex functions.
     n_starts : int, default=3
-        Number of starts of "dc" for the final model: first the solution at the previous
-        C (at the first C, of "conv"), then equal weights, then random weights. Folds
-        use the first start only.
+        Number of starts of "dc" for the final model: the solution at the previous C,
+        equal weights, then random ones. Folds use the first start only.
     loss : str or Loss, default="epsilon_insensitive"
-        Loss by name or as an object. "squared_error" is half the squared error,
-        "epsilon_insensitive" the absolute error beyond ``epsilon``, "quantile" the
-        pinball loss, "huber" quadratic near zero and linear beyond ``epsilon``.
-        "poisson" (counts) and "gamma" (positive amounts) are half the deviance with a
-        log link.
+        "squared_error", "epsilon_insensitive", "quantile", "huber", "poisson" (counts),
+        "gamma" (positive amounts) or a loss object.
     epsilon : float or None, default=None
-        Error in units of the standard deviation of y. "epsilon_insensitive" ignores
-        smaller errors (None means 0.1); "huber" is linear beyond it (None means 0.7).
+        Error in standard deviations of y: "epsilon_insensitive" ignores smaller errors
+        (None means 0.1), "huber" is linear beyond it (None means 0.7).
     solver : str, default="auto"
-        "newton", "cutting_plane" or "alternating"; for p = 1 also "squared_form", and
-        for comparison "silp", "simple" and "hessian". All reach the same optimum.
-        "auto" chooses by the numbers of kernels and samples; ``fit_info_`` stores the
-        choice.
+        "newton", "cutting_plane", "alternating"; for p = 1 also "squared_form", "silp",
+        "simple", "hessian". All reach the same optimum; "auto" chooses by size.
     normalize : str, Normalizer, list of str and Normalizer, or None, default=None
-        Normalization of the kernels before their spectra are computed: "center",
-        "cosine" or a list that is applied in order. Kernels are then scaled to trace n,
-        so a scale such as "variance" has no effect.
+        Normalization before the spectra are computed: "center", "cosine" or a list. The
+        kernels are then scaled to trace n, so "variance" or "trace" has no effect.
     fit_intercept : bool, default=True
         Whether to fit the intercept b; otherwise b = 0.
     tol : float, default=1e-3
@@ -482,33 +381,25 @@ class LocalRademacherMKLRegressorCV(TailRegression, TailSearchCV, RegressorMKL):
     max_iter : int or None, default=None
         Maximum number of outer iterations; None selects the default of the solver.
     storage : str, LowRank or Device, default="auto"
-        Storage of the Gram matrices during the fit, see `multikernel.gram.build_stack`.
-        "dense" stores all matrices, "dense32" in single precision; "lazy" recomputes
-        them when needed; "low_rank", or a `multikernel.gram.LowRank`, stores factors
-        from landmarks; "by_kernel" stores kernels of high rank whole and factors of the
-        others; "device", or a `multikernel.gram.Device`, stores matrices on an
-        accelerator. "auto" chooses the storage that is predicted to be the fastest.
-        Precomputed matrices are not copied or converted.
+        Storage of the Gram matrices: "auto" (fastest by prediction), "dense", "dense32"
+        (single precision), "lazy" (recomputed), "low_rank" or "by_kernel" (factors),
+        "device" (accelerator) or an object, see `multikernel.gram.build_stack`.
     max_bytes : int, default=None
-        Maximum memory of the Gram matrices in bytes, including copies for folds; None
-        allows half of the free memory.
+        Maximum bytes of the Gram matrices; None allows half of the free memory.
     verbose : int, default=0
         If positive, print one line per iteration to standard error.
     random_state : int, RandomState or None, default=None
-        Seed of the vectors that test precomputed matrices for symmetry and of the
-        random starts of "dc". All other steps are deterministic.
+        Seed of random starts of "dc" and of symmetry tests of precomputed matrices.
     intervals : bool, default=False
-        Whether to store the models of all folds at the chosen parameters for
-        `predict_interval`. They are fitted again, to the tolerance of the folds, which
-        can double the time of the search; each needs the memory of a fitted model.
+        Whether to fit and store the models of all folds at the chosen parameters, for
+        `predict_interval`. This can double the time of the search.
 
     Attributes
     ----------
     epsilon_ : float or ndarray of shape (n_outputs,)
         Epsilon in the units of y; only for "epsilon_insensitive" and "huber".
     C_ : float or ndarray of shape (n_outputs,)
-        C in the units of the targets; one for each target if the selection is separate.
-        A search stores the chosen C.
+        C in the units of the targets; one for each separate selection.
     theta_ : int
         Chosen theta.
     Cs_ : ndarray of shape (n_Cs,)
@@ -516,56 +407,42 @@ class LocalRademacherMKLRegressorCV(TailRegression, TailSearchCV, RegressorMKL):
     thetas_ : ndarray of shape (n_thetas,)
         All values of theta, ascending.
     path_ : RegularizationPath
-        Norms, weights, objectives and gaps on all samples for ``theta_``, and for all C
-        up to ``C_``; for ``C_`` alone if scores are those of a sample of the rows. The
-        strengths of the path are 1 / C; gaps of "dc" are those of the convex problems.
+        Norms, weights, objectives and gaps on all samples, for ``theta_`` and C up to
+        ``C_``. Its strengths are 1 / C.
     best_params_ : dict
-        Chosen parameters. Ties in the score are broken in this order: a model with
-        kernels before a constant model, then the lower ``mean_test_loss``, then the
-        simplest model.
-    best_index_ : int
-        Index of the chosen parameters in ``cv_results_``.
-    best_score_ : float
-        Mean score of the chosen parameters.
+        Chosen parameters. Among equal scores, a model with kernels is preferred, then
+        the lower ``mean_test_loss``, then the simplest model.
+    best_index_, best_score_ : int, float
+        Index in ``cv_results_`` and mean score of the chosen parameters.
     cv_results_ : dict of ndarray of shape (n_candidates,)
-        Results of the search with the keys of scikit-learn: ``params``,
-        ``param_<name>``, ``split<k>_test_score``, ``mean_test_score``,
-        ``std_test_score``, ``rank_test_score``. Two keys are added: ``mean_n_active``,
-        the mean number of active kernels, and ``mean_test_loss``, the mean log loss of
-        the validation samples if the model minimizes a log loss, otherwise the mean of
-        the model's loss.
+        Parameters and scores with the keys of scikit-learn, and two keys more:
+        ``mean_n_active``, the mean number of active kernels, and ``mean_test_loss``,
+        the mean log loss if the model minimizes a log loss, otherwise its mean loss.
     n_splits_ : int
         Number of folds.
     kernel_weights_ : ndarray of shape (n_kernels,)
-        Nonnegative weights mu of the kernels, which are scaled to trace n, on the
-        boundary of the constraint.
+        Nonnegative weights mu of the kernels, which are scaled to trace n.
     block_norms_ : ndarray of shape (n_kernels,)
         Norm of each function f_m in the space of its normalized kernel.
     variance_shares_ : ndarray of shape (n_kernels,)
-        Share of each term in the variance of the decision values on the training
-        samples. The shares sum to one; the share of a term that opposes the others is
-        negative.
+        Share of each term in the variance of training decision values; may be negative.
     view_weights_, view_shares_ : dict
-        Sums of ``kernel_weights_`` and ``variance_shares_`` over the kernels of each
-        view; only if ``kernels`` was a mapping of views. ``kernel_views_`` is the view
-        of each kernel, ``view_columns_`` the columns of each view.
+        Sums of weights and variance shares of each view, if there are views.
+        ``kernel_views_`` has the view of each kernel, ``view_columns_`` the columns.
     category_features_, categories_ : ndarray, list of ndarray
-        Positions of the text columns that are compared as categories, and the training
-        values of each.
+        Positions of text columns compared as categories, and their training values.
     active_kernels_ : ndarray of shape (n_active,)
         Indices of the kernels with a nonzero weight, ascending.
     kernel_names_ : list of str
         Names of all kernels.
     dual_coef_ : ndarray of shape (n_samples,)
-        Feasible dual point of the (last) convex problem; from -C to C for the
-        epsilon-insensitive loss, zero at samples of weight zero.
+        Feasible dual point of the (last) convex problem.
     intercept_ : ndarray of shape (1,)
         Intercept.
     support_ : ndarray of shape (n_support,)
         Indices of the training samples with a nonzero coefficient.
     objective_ : float
-        Objective of `LocalRademacherMKLRegressor`: the penalty plus C times the sum of
-        the losses.
+        Penalty plus C times the sum of the losses.
     duality_gap_ : float
         Relative duality gap of "conv"; nan for "dc".
     subproblem_gap_ : float
@@ -573,33 +450,20 @@ class LocalRademacherMKLRegressorCV(TailRegression, TailSearchCV, RegressorMKL):
     start_objectives_ : ndarray of shape (n_starts,)
         Objective reached from each start, ascending; only for "dc".
     tail_sums_ : ndarray of shape (n_kernels, min(theta, n_samples) + 1)
-        Tail sums of each kernel beyond 0, 1, ... eigenvalues, divided by n.
+        Tail sums of each kernel beyond 0, 1, ..., theta eigenvalues, divided by n.
     n_iter_ : int
         Total number of outer iterations over all C.
     history_ : structured ndarray of shape (n_lines,)
-        One record per outer iteration with the fields output (always 0), iteration,
-        seconds, objective, duality_gap, n_active, passes, inner_steps.
-    status_ : str
-        Reason why the solver stopped: "converged" if the tolerance was reached,
-        otherwise another name of a `Status` in lower case.
-    status_message_ : str
-        The reason as a sentence.
+        One record per outer iteration: ``output`` (0) and fields of `Progress`.
+    status_, status_message_ : str
+        Why the solver stopped: a `Status` such as "converged", and its sentence.
     n_kernels_ : int
-        Number of kernels in the dictionary. Above one million interactions of columns
-        with few values, ``kernel_weights_``, ``kernel_names_`` and the other attributes
-        of kernels describe a short list; all other kernels have weight zero, and the
-        gap covers all kernels.
+        Number of candidate kernels.
     fit_info_ : dict
-        Details of the fit. "solver": the algorithms that produced the solution of each
-        problem, in order, such as "newton_in_weights". "storage" and "storage_reason":
-        the storage of the Gram matrices and the reason for it. "left_out": columns,
-        interactions and exact kernels that the default dictionary omits, and the
-        reason; empty if it omits none or if ``kernels`` is given. "cv_tol" (searches):
-        relative duality gap for the fits of the folds, 30 times ``tol`` and at most
-        0.03. "search_rows" (searches): number of rows whose folds gave the scores, see
-        ``max_search_rows``. "predicted_alike" (searches): the class that the chosen
-        models predict for every validation sample; empty if predictions differ, and for
-        regressors.
+        Details: "solver" names the algorithms, "storage" and "storage_reason" refer to
+        the Gram matrices, "left_out" says what the default kernels omit, and why;
+        "cv_tol" is the relative duality gap of the folds, "search_rows" the number of
+        scored rows, "predicted_alike" the class if all predictions agree.
     n_features_in_ : int
         Number of columns of X; for precomputed kernels, number of training samples.
     feature_names_in_ : ndarray of shape (n_features,)
@@ -609,21 +473,14 @@ class LocalRademacherMKLRegressorCV(TailRegression, TailSearchCV, RegressorMKL):
     --------
     LocalRademacherMKLRegressor : The model for one C and one theta.
 
-    References
-    ----------
-    .. [1] Cortes, Kloft, Mohri (2013). Learning kernels using local Rademacher
-       complexity. NIPS 26.
-
     Examples
     --------
     >>> import numpy as np
-    >>> from multikernel.estimators import LocalRademacherMKLRegressorCV
-    >>> from multikernel.kernels import ColumnKernel, GaussianKernel
+    >>> from multikernel import LocalRademacherMKLRegressorCV
     >>> rng = np.random.default_rng(0)
     >>> X = rng.standard_normal((60, 4))
     >>> y = np.sin(2.0 * X[:, 2]) + 0.3 * rng.standard_normal(60)
-    >>> kernels = [ColumnKernel(GaussianKernel(1.0), column) for column in range(4)]
-    >>> model = LocalRademacherMKLRegressorCV(kernels, Cs=[0.1, 1.0, 10.0], cv=3)
+    >>> model = LocalRademacherMKLRegressorCV(Cs=[0.1, 1.0], thetas=[1, 4], cv=3)
     >>> model = model.fit(X, y)
     >>> model.best_params_["C"] in model.Cs_, model.theta_ in model.thetas_
     (True, True)

@@ -69,65 +69,40 @@ class LpMKLClassifier(LpClassification, ClassifierMKL):
         \ell\Bigl(y_i, \sum_m f_m(x_i) + b\Bigr), \qquad q = \frac{2p}{p + 1}
 
     with sample weights s. This is a support vector machine (or the machine of another
-    loss) with the kernel :math:`\sum_m \theta_m k_m`, minimized over the weights theta
-    as well: nonnegative, with p-norm one. Every fit ends with a duality gap, a bound on
+    loss) with the kernel :math:`\sum_m \theta_m k_m`, minimized over nonnegative
+    weights theta of p-norm one as well. Every fit ends with a duality gap, a bound on
     the distance of ``objective_`` to the optimum.
 
     Parameters
     ----------
     kernels : Kernel, list, dict, KernelDictionary, "precomputed" or None, default=None
-        The candidate kernels. None selects `median_dictionary`: a linear kernel and
-        Gaussian kernels of a few widths, on all columns together and on each column
-        alone. The widths follow from the samples; standardize numeric columns first.
-        Only SpicyMKL estimators add their `Interactions`; ``fit_info_`` names columns
-        and interactions that are omitted because the fit would take too long. If X
-        contains strings, None selects `sequence_dictionary`; each categorical column of
-        a data frame gets a `CategoryKernel`. A dict maps the name of a view to its
-        columns, or to (columns, kernels), see `multikernel.kernels.Views`; a view may
-        be a precomputed matrix, see `multikernel.kernels.Grams`. A kernel may be a
-        function, "tanimoto" or a name of `sklearn.metrics.pairwise`, see
-        `multikernel.kernels.FunctionKernel`. Sparse tables of SciPy need kernels on all
-        columns or on views. For "precomputed" see `stack_grams`.
+        Candidate kernels, also as functions or names of `sklearn.metrics.pairwise`.
+        None selects `median_dictionary` (`sequence_dictionary` for text); standardize
+        numeric columns. A dict maps views to columns, or (columns, kernels): see
+        `multikernel.kernels.Views`. For "precomputed" see `stack_grams`.
     C : float or None, default=None
-        Factor of the sum of the losses, positive: the C of `sklearn.svm.SVC`. A larger
-        C fits the training samples more closely. None means 2 (8 for "log_loss")
-        divided by the variance of the combined kernel, so that one kernel of unit
-        variance gets 2.
+        Factor of the sum of the losses, positive, as in `sklearn.svm.SVC`. None means 2
+        (8 for "log_loss") divided by the variance of the combined kernel.
     p : float, default=2.0
         Order of the norm of the kernel weights, at least 1. With p = 1 most weights are
         zero; a larger p makes the weights more similar, and with p = inf all are one.
     loss : {"hinge", "log_loss", "squared_error"} or Loss, default="hinge"
-        Loss by name or as an object. "squared_error" uses targets of -1 and 1.
-        `predict_proba` requires "log_loss".
+        Loss. "squared_error" has targets -1 and 1; `predict_proba` needs "log_loss".
     solver : str, default="auto"
-        "newton", "cutting_plane" or "alternating"; for p = 1 also "squared_form", and
-        for comparison "silp", "simple" and "hessian". All reach the same optimum.
-        "auto" chooses by the numbers of kernels and samples; ``fit_info_`` stores the
-        choice.
+        "newton", "cutting_plane", "alternating"; for p = 1 also "squared_form", "silp",
+        "simple", "hessian". All reach the same optimum; "auto" chooses by size.
     selection : {"shared", "separate"}, default="separate"
-        Selection of kernels for more than two classes. "separate" fits each class
-        against the rest, with its own kernels and weights. "shared" selects one set of
-        kernels for all classes: "log_loss" becomes the multinomial loss, "hinge" the
-        loss of Crammer and Singer, other losses are summed over the classes. Choose
-        "shared" for one selection to report and for jointly fitted probabilities;
-        choose "separate" if classes depend on different kernels. With default kernels
-        and strength "shared" had the higher accuracy on 12 of 17 data sets, by up to
-        0.025, and lost 0.026 where classes depend on different columns. Each column of
-        multilabel targets counts as a class. Sharing changes the loss of a classifier,
-        but not of a regressor, so the defaults differ.
+        With more than two classes, or several labels, "separate" fits each one against
+        the rest with its own kernels. "shared" fits all with the same kernels:
+        "log_loss" is then the multinomial loss, "hinge" that of Crammer and Singer.
+        "shared" is often more accurate if classes depend on the same columns.
     normalize : str, Normalizer, list of str and Normalizer, or None, default="variance"
-        Normalization of the kernels. "variance" gives unit variance in feature space,
-        "trace" a mean diagonal of one, "cosine" cosine similarity; "center" only
-        centers. An object such as `multikernel.gram.TailNormalizer` is accepted too. A
-        list is applied in order. The factors are computed on the training samples.
+        Normalization of the kernels: unit "variance" in feature space, a mean diagonal
+        of one ("trace"), "cosine" similarity, "center" only, or a list of such steps.
     penalty_weights : dict, sequence of float or None, default=None
-        Penalty weights w_m > 0: the penalty contains w_m ‖f_m‖ in place of ‖f_m‖, so a
-        kernel of weight 2 must explain twice as much to enter. A sequence has one
-        number for each kernel. A dict maps names of kernels or views to weights; a
-        kernel's name takes precedence over its view's, and kernels without an entry
-        have weight 1. The fit divides the normalized kernels by w_m²; ``block_norms_``
-        and ``kernel_weights_`` refer to these scaled kernels, ``variance_shares_`` does
-        not depend on the scale.
+        Weights w_m > 0, one per kernel or by names of kernels and views (others are 1):
+        the penalty contains w_m ‖f_m‖ in place of ‖f_m‖. ``kernel_weights_`` and
+        ``block_norms_`` then refer to normalized kernels divided by w_m².
     fit_intercept : bool, default=True
         Whether to fit the intercept b; otherwise b = 0.
     tol : float, default=1e-3
@@ -135,91 +110,60 @@ class LpMKLClassifier(LpClassification, ClassifierMKL):
     max_iter : int or None, default=None
         Maximum number of outer iterations; None selects the default of the solver.
     class_weight : dict, "balanced" or None, default=None
-        Factor of the sample weights for each class label; "balanced" gives all classes
-        the same total weight.
+        Factor of the sample weights of each class; "balanced" makes class totals equal.
     storage : str, LowRank or Device, default="auto"
-        Storage of the Gram matrices during the fit, see `multikernel.gram.build_stack`.
-        "dense" stores all matrices, "dense32" in single precision; "lazy" recomputes
-        them when needed; "low_rank", or a `multikernel.gram.LowRank`, stores factors
-        from landmarks; "by_kernel" stores kernels of high rank whole and factors of the
-        others; "device", or a `multikernel.gram.Device`, stores matrices on an
-        accelerator. "auto" chooses the storage that is predicted to be the fastest.
-        Precomputed matrices are not copied or converted.
+        Storage of the Gram matrices: "auto" (fastest by prediction), "dense", "dense32"
+        (single precision), "lazy" (recomputed), "low_rank" or "by_kernel" (factors),
+        "device" (accelerator) or an object, see `multikernel.gram.build_stack`.
     max_bytes : int, default=None
-        Maximum memory of the Gram matrices in bytes, including copies for folds; None
-        allows half of the free memory.
+        Maximum bytes of the Gram matrices; None allows half of the free memory.
     verbose : int, default=0
         If positive, print one line per iteration to standard error.
     random_state : int, RandomState or None, default=None
-        Seed of the vectors that test precomputed matrices for symmetry and of
-        subsamples of the dictionary. All other steps are deterministic.
+        Seed of subsamples, and of the tests of precomputed matrices for symmetry.
 
     Attributes
     ----------
     C_ : float or ndarray of shape (n_outputs,)
-        C in the units of the targets; one for each target if the selection is separate.
-        A search stores the chosen C.
+        C in the units of the targets; one for each separate selection.
     kernel_weights_ : ndarray of shape (n_kernels,) or (n_classes, n_kernels)
-        Nonnegative kernel weights theta with p-norm one; all zero if no kernel enters.
-        More than two classes have one row per class, unless the selection is shared. A
-        shared selection has one row and one gap, but dual points and intercepts for
-        each class. Labels of multilabel targets count as classes.
+        Nonnegative weights with p-norm one; all zero if no kernel enters. Separate
+        selections have one row per class or label.
     block_norms_ : ndarray of shape (n_kernels,) or (n_classes, n_kernels)
         Norm of each function f_m in the space of its normalized kernel.
     variance_shares_ : ndarray of shape (n_kernels,) or (n_classes, n_kernels)
-        Share of each term in the variance of the decision values on the training
-        samples. The shares sum to one; the share of a term that opposes the others is
-        negative.
+        Share of each term in the variance of training decision values; may be negative.
     view_weights_, view_shares_ : dict
-        Sums of ``kernel_weights_`` and ``variance_shares_`` over the kernels of each
-        view; only if ``kernels`` was a mapping of views. ``kernel_views_`` is the view
-        of each kernel, ``view_columns_`` the columns of each view.
+        Sums of weights and variance shares of each view, if there are views.
+        ``kernel_views_`` has the view of each kernel, ``view_columns_`` the columns.
     category_features_, categories_ : ndarray, list of ndarray
-        Positions of the text columns that are compared as categories, and the training
-        values of each.
+        Positions of text columns compared as categories, and their training values.
     active_kernels_ : ndarray of shape (n_active,)
         Indices of the kernels with a nonzero weight for at least one class, ascending.
     kernel_names_ : list of str
         Names of all kernels.
     dual_coef_ : ndarray of shape (n_samples,) or (n_classes, n_samples)
-        Feasible dual point a that proves ``duality_gap_``; from -C to C for the hinge
-        and the logistic loss, zero at samples of weight zero. At the optimum f_m =
+        Feasible dual point a that proves ``duality_gap_``. At the optimum f_m =
         ``kernel_weights_[m]`` K_m a.
     intercept_ : ndarray of shape (1,) or (n_classes,)
         Intercept.
     support_ : ndarray of shape (n_support,)
         Indices of the training samples with a nonzero coefficient.
     objective_ : float or ndarray of shape (n_classes,)
-        Objective of the model: the penalty plus C times the sum of the losses.
+        Penalty plus C times the sum of the losses.
     duality_gap_ : float or ndarray of shape (n_classes,)
         Relative duality gap of the model; the fit stops when it is at most ``tol``.
     n_iter_ : int or ndarray of shape (n_classes,)
         Number of outer iterations, at least one.
     history_ : structured ndarray of shape (n_lines,)
-        One record per outer iteration with the fields output (index of the class, 0 for
-        two classes), iteration, seconds, objective, duality_gap, n_active, passes,
-        inner_steps.
-    status_ : str
-        Reason why the solver stopped, the worst over all classes: "converged" if the
-        tolerance was reached, otherwise another name of a `Status` in lower case.
-    status_message_ : str
-        The reason as a sentence.
+        One record per outer iteration: class (``output``) and fields of `Progress`.
+    status_, status_message_ : str
+        Why the worst class stopped: a `Status` such as "converged", and its sentence.
     n_kernels_ : int
-        Number of kernels in the dictionary. Above one million interactions of columns
-        with few values, ``kernel_weights_``, ``kernel_names_`` and the other attributes
-        of kernels describe a short list; all other kernels have weight zero, and the
-        gap covers all kernels.
+        Number of candidate kernels.
     fit_info_ : dict
-        Details of the fit. "solver": the algorithms that produced the solution of each
-        problem, in order, such as "newton_in_weights". "storage" and "storage_reason":
-        the storage of the Gram matrices and the reason for it. "left_out": columns,
-        interactions and exact kernels that the default dictionary omits, and the
-        reason; empty if it omits none or if ``kernels`` is given. "cv_tol" (searches):
-        relative duality gap for the fits of the folds, 30 times ``tol`` and at most
-        0.03. "search_rows" (searches): number of rows whose folds gave the scores, see
-        ``max_search_rows``. "predicted_alike" (searches): the class that the chosen
-        models predict for every validation sample; empty if predictions differ, and for
-        regressors.
+        Details: "solver" names the algorithms, "storage" and "storage_reason" refer to
+        the Gram matrices, "left_out" says what the default kernels omit, and why.
     classes_ : ndarray of shape (n_classes,)
         Class labels.
     n_features_in_ : int
@@ -235,27 +179,22 @@ class LpMKLClassifier(LpClassification, ClassifierMKL):
 
     References
     ----------
-    .. [1] Kloft, Brefeld, Sonnenburg, Laskov, Müller, Zien (2009). Efficient and
-       accurate lp-norm multiple kernel learning. NIPS 22, 997-1005.
-    .. [2] Kloft, Brefeld, Sonnenburg, Zien (2011). lp-norm multiple kernel learning.
+    .. [1] Kloft, Brefeld, Sonnenburg, Zien (2011). lp-norm multiple kernel learning.
        JMLR 12, 953-997.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from multikernel.estimators import LpMKLClassifier
+    >>> from multikernel import LpMKLClassifier
     >>> from multikernel.kernels import ColumnKernel, GaussianKernel
     >>> X = np.random.default_rng(0).standard_normal((60, 4))
     >>> y = np.where(np.abs(X[:, 2]) > 0.7, "far", "near")
     >>> kernels = [ColumnKernel(GaussianKernel(1.0), column) for column in range(4)]
-    >>> sparse = LpMKLClassifier(kernels, C=0.1, p=1.0).fit(X, y)
-    >>> sparse.active_kernels_
+    >>> LpMKLClassifier(kernels, C=0.1, p=1.0).fit(X, y).active_kernels_
     array([2])
-    >>> even = LpMKLClassifier(kernels, p=2.0).fit(X, y)
-    >>> len(even.active_kernels_), bool(even.duality_gap_ <= even.tol)
+    >>> model = LpMKLClassifier(kernels, p=2.0).fit(X, y)
+    >>> len(model.active_kernels_), bool(model.duality_gap_ <= model.tol)
     (4, True)
-    >>> float(np.sum(even.kernel_weights_**2).round(6))
-    1.0
     """
 
     C: float | None = None
@@ -276,69 +215,45 @@ class LpMKLRegressor(LpRegression, RegressorMKL):
         \ell\Bigl(y_i, \sum_m f_m(x_i) + b\Bigr), \qquad q = \frac{2p}{p + 1}
 
     with sample weights s. This is a support vector machine (or the machine of another
-    loss) with the kernel :math:`\sum_m \theta_m k_m`, minimized over the weights theta
-    as well: nonnegative, with p-norm one. Every fit ends with a duality gap, a bound on
+    loss) with the kernel :math:`\sum_m \theta_m k_m`, minimized over nonnegative
+    weights theta of p-norm one as well. Every fit ends with a duality gap, a bound on
     the distance of ``objective_`` to the optimum.
 
     Parameters
     ----------
     kernels : Kernel, list, dict, KernelDictionary, "precomputed" or None, default=None
-        The candidate kernels. None selects `median_dictionary`: a linear kernel and
-        Gaussian kernels of a few widths, on all columns together and on each column
-        alone. The widths follow from the samples; standardize numeric columns first.
-        Only SpicyMKL estimators add their `Interactions`; ``fit_info_`` names columns
-        and interactions that are omitted because the fit would take too long. If X
-        contains strings, None selects `sequence_dictionary`; each categorical column of
-        a data frame gets a `CategoryKernel`. A dict maps the name of a view to its
-        columns, or to (columns, kernels), see `multikernel.kernels.Views`; a view may
-        be a precomputed matrix, see `multikernel.kernels.Grams`. A kernel may be a
-        function, "tanimoto" or a name of `sklearn.metrics.pairwise`, see
-        `multikernel.kernels.FunctionKernel`. Sparse tables of SciPy need kernels on all
-        columns or on views. For "precomputed" see `stack_grams`.
+        Candidate kernels, also as functions or names of `sklearn.metrics.pairwise`.
+        None selects `median_dictionary` (`sequence_dictionary` for text); standardize
+        numeric columns. A dict maps views to columns, or (columns, kernels): see
+        `multikernel.kernels.Views`. For "precomputed" see `stack_grams`.
     C : float or None, default=None
-        Factor of the sum of the losses, positive: the C of `sklearn.svm.SVR` for
-        targets with a standard deviation of one. For "epsilon_insensitive" and
-        "quantile" the fit multiplies C by the standard deviation of y. A larger C fits
-        the training samples more closely. None means 2 divided by the variance of the
-        combined kernel, so that one kernel of unit variance gets 2.
+        Factor of the sum of the losses, positive, for targets of standard deviation
+        one. None means 2 divided by the variance of the combined kernel.
     p : float, default=2.0
         Order of the norm of the kernel weights, at least 1. With p = 1 most weights are
         zero; a larger p makes the weights more similar, and with p = inf all are one.
     loss : str or Loss, default="epsilon_insensitive"
-        Loss by name or as an object. "squared_error" is half the squared error,
-        "epsilon_insensitive" the absolute error beyond ``epsilon``, "quantile" the
-        pinball loss, "huber" quadratic near zero and linear beyond ``epsilon``.
-        "poisson" (counts) and "gamma" (positive amounts) are half the deviance with a
-        log link.
+        "squared_error", "epsilon_insensitive", "quantile", "huber", "poisson" (counts),
+        "gamma" (positive amounts) or a loss object.
     epsilon : float or None, default=None
-        Error in units of the standard deviation of y. "epsilon_insensitive" ignores
-        smaller errors (None means 0.1); "huber" is linear beyond it (None means 0.7).
+        Error in standard deviations of y: "epsilon_insensitive" ignores smaller errors
+        (None means 0.1), "huber" is linear beyond it (None means 0.7).
     quantile : float, default=0.5
         Level of the quantile, between 0 and 1; only for "quantile".
     solver : str, default="auto"
-        "newton", "cutting_plane" or "alternating"; for p = 1 also "squared_form", and
-        for comparison "silp", "simple" and "hessian". All reach the same optimum.
-        "auto" chooses by the numbers of kernels and samples; ``fit_info_`` stores the
-        choice.
+        "newton", "cutting_plane", "alternating"; for p = 1 also "squared_form", "silp",
+        "simple", "hessian". All reach the same optimum; "auto" chooses by size.
     selection : {"shared", "separate"}, default="shared"
-        Selection of kernels for several targets. "shared" selects one set of kernels
-        for all targets, by the joint norm of a kernel's functions. "separate" fits each
-        target with its own kernels and weights. If targets depend on the same kernels,
-        "shared" finds them with fewer samples. With one target both are the same. The
-        default of classifiers is "separate" because sharing changes their loss.
+        Selection of kernels for several targets. "shared" selects the same kernels for
+        all targets, by the joint norm of a kernel's functions; "separate" fits each
+        target with its own kernels and weights.
     normalize : str, Normalizer, list of str and Normalizer, or None, default="variance"
-        Normalization of the kernels. "variance" gives unit variance in feature space,
-        "trace" a mean diagonal of one, "cosine" cosine similarity; "center" only
-        centers. An object such as `multikernel.gram.TailNormalizer` is accepted too. A
-        list is applied in order. The factors are computed on the training samples.
+        Normalization of the kernels: unit "variance" in feature space, a mean diagonal
+        of one ("trace"), "cosine" similarity, "center" only, or a list of such steps.
     penalty_weights : dict, sequence of float or None, default=None
-        Penalty weights w_m > 0: the penalty contains w_m ‖f_m‖ in place of ‖f_m‖, so a
-        kernel of weight 2 must explain twice as much to enter. A sequence has one
-        number for each kernel. A dict maps names of kernels or views to weights; a
-        kernel's name takes precedence over its view's, and kernels without an entry
-        have weight 1. The fit divides the normalized kernels by w_m²; ``block_norms_``
-        and ``kernel_weights_`` refer to these scaled kernels, ``variance_shares_`` does
-        not depend on the scale.
+        Weights w_m > 0, one per kernel or by names of kernels and views (others are 1):
+        the penalty contains w_m ‖f_m‖ in place of ‖f_m‖. ``kernel_weights_`` and
+        ``block_norms_`` then refer to normalized kernels divided by w_m².
     fit_intercept : bool, default=True
         Whether to fit the intercept b; otherwise b = 0.
     tol : float, default=1e-3
@@ -346,88 +261,60 @@ class LpMKLRegressor(LpRegression, RegressorMKL):
     max_iter : int or None, default=None
         Maximum number of outer iterations; None selects the default of the solver.
     storage : str, LowRank or Device, default="auto"
-        Storage of the Gram matrices during the fit, see `multikernel.gram.build_stack`.
-        "dense" stores all matrices, "dense32" in single precision; "lazy" recomputes
-        them when needed; "low_rank", or a `multikernel.gram.LowRank`, stores factors
-        from landmarks; "by_kernel" stores kernels of high rank whole and factors of the
-        others; "device", or a `multikernel.gram.Device`, stores matrices on an
-        accelerator. "auto" chooses the storage that is predicted to be the fastest.
-        Precomputed matrices are not copied or converted.
+        Storage of the Gram matrices: "auto" (fastest by prediction), "dense", "dense32"
+        (single precision), "lazy" (recomputed), "low_rank" or "by_kernel" (factors),
+        "device" (accelerator) or an object, see `multikernel.gram.build_stack`.
     max_bytes : int, default=None
-        Maximum memory of the Gram matrices in bytes, including copies for folds; None
-        allows half of the free memory.
+        Maximum bytes of the Gram matrices; None allows half of the free memory.
     verbose : int, default=0
         If positive, print one line per iteration to standard error.
     random_state : int, RandomState or None, default=None
-        Seed of the vectors that test precomputed matrices for symmetry and of
-        subsamples of the dictionary. All other steps are deterministic.
+        Seed of subsamples, and of the tests of precomputed matrices for symmetry.
 
     Attributes
     ----------
     C_ : float or ndarray of shape (n_outputs,)
-        C in the units of the targets; one for each target if the selection is separate.
-        A search stores the chosen C.
+        C in the units of the targets; one for each separate selection.
     epsilon_ : float or ndarray of shape (n_outputs,)
         Epsilon in the units of y; only for "epsilon_insensitive" and "huber".
     kernel_weights_ : ndarray of shape (n_kernels,) or (n_targets, n_kernels)
-        Nonnegative kernel weights theta with p-norm one; all zero if no kernel enters.
-        With separate selections each target has its own row, objective, gap and number
-        of iterations.
+        Nonnegative weights with p-norm one; all zero if no kernel enters. Separate
+        selections have one row per target.
     block_norms_ : ndarray of shape (n_kernels,)
         Norm of each function f_m in the space of its normalized kernel.
     variance_shares_ : ndarray of shape (n_kernels,)
-        Share of each term in the variance of the decision values on the training
-        samples. The shares sum to one; the share of a term that opposes the others is
-        negative.
+        Share of each term in the variance of training decision values; may be negative.
     view_weights_, view_shares_ : dict
-        Sums of ``kernel_weights_`` and ``variance_shares_`` over the kernels of each
-        view; only if ``kernels`` was a mapping of views. ``kernel_views_`` is the view
-        of each kernel, ``view_columns_`` the columns of each view.
+        Sums of weights and variance shares of each view, if there are views.
+        ``kernel_views_`` has the view of each kernel, ``view_columns_`` the columns.
     category_features_, categories_ : ndarray, list of ndarray
-        Positions of the text columns that are compared as categories, and the training
-        values of each.
+        Positions of text columns compared as categories, and their training values.
     active_kernels_ : ndarray of shape (n_active,)
         Indices of the kernels with a nonzero weight, ascending.
     kernel_names_ : list of str
         Names of all kernels.
     dual_coef_ : ndarray of shape (n_samples,) or (n_targets, n_samples)
-        Feasible dual point a that proves ``duality_gap_``; from -C to C for the
-        epsilon-insensitive loss, zero at samples of weight zero. At the optimum
-        f_m = ``kernel_weights_[m]`` K_m a.
+        Feasible dual point a that proves ``duality_gap_``. At the optimum f_m =
+        ``kernel_weights_[m]`` K_m a.
     intercept_ : ndarray of shape (n_targets,)
         Intercept of each target.
     support_ : ndarray of shape (n_support,)
         Indices of the training samples with a nonzero coefficient.
     objective_ : float or ndarray of shape (n_targets,)
-        Objective of the model: the penalty plus C times the sum of the losses.
+        Penalty plus C times the sum of the losses.
     duality_gap_ : float or ndarray of shape (n_targets,)
         Relative duality gap of the model; the fit stops when it is at most ``tol``.
     n_iter_ : int or ndarray of shape (n_targets,)
         Number of outer iterations.
     history_ : structured ndarray of shape (n_lines,)
-        One record per outer iteration with the fields output (index of the problem),
-        iteration, seconds, objective, duality_gap, n_active, passes, inner_steps.
-    status_ : str
-        Reason why the solver stopped: "converged" if the tolerance was reached,
-        otherwise another name of a `Status` in lower case.
-    status_message_ : str
-        The reason as a sentence.
+        One record per outer iteration: target (``output``) and fields of `Progress`.
+    status_, status_message_ : str
+        Why the solver stopped: a `Status` such as "converged", and its sentence.
     n_kernels_ : int
-        Number of kernels in the dictionary. Above one million interactions of columns
-        with few values, ``kernel_weights_``, ``kernel_names_`` and the other attributes
-        of kernels describe a short list; all other kernels have weight zero, and the
-        gap covers all kernels.
+        Number of candidate kernels.
     fit_info_ : dict
-        Details of the fit. "solver": the algorithms that produced the solution of each
-        problem, in order, such as "newton_in_weights". "storage" and "storage_reason":
-        the storage of the Gram matrices and the reason for it. "left_out": columns,
-        interactions and exact kernels that the default dictionary omits, and the
-        reason; empty if it omits none or if ``kernels`` is given. "cv_tol" (searches):
-        relative duality gap for the fits of the folds, 30 times ``tol`` and at most
-        0.03. "search_rows" (searches): number of rows whose folds gave the scores, see
-        ``max_search_rows``. "predicted_alike" (searches): the class that the chosen
-        models predict for every validation sample; empty if predictions differ, and for
-        regressors.
+        Details: "solver" names the algorithms, "storage" and "storage_reason" refer to
+        the Gram matrices, "left_out" says what the default kernels omit, and why.
     n_features_in_ : int
         Number of columns of X; for precomputed kernels, number of training samples.
     feature_names_in_ : ndarray of shape (n_features,)
@@ -441,27 +328,22 @@ class LpMKLRegressor(LpRegression, RegressorMKL):
 
     References
     ----------
-    .. [1] Kloft, Brefeld, Sonnenburg, Laskov, Müller, Zien (2009). Efficient and
-       accurate lp-norm multiple kernel learning. NIPS 22, 997-1005.
-    .. [2] Kloft, Brefeld, Sonnenburg, Zien (2011). lp-norm multiple kernel learning.
+    .. [1] Kloft, Brefeld, Sonnenburg, Zien (2011). lp-norm multiple kernel learning.
        JMLR 12, 953-997.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from multikernel.estimators import LpMKLRegressor
+    >>> from multikernel import LpMKLRegressor
     >>> from multikernel.kernels import ColumnKernel, GaussianKernel
     >>> X = np.random.default_rng(0).standard_normal((60, 4))
     >>> y = np.sin(2.0 * X[:, 2])
     >>> kernels = [ColumnKernel(GaussianKernel(1.0), column) for column in range(4)]
-    >>> sparse = LpMKLRegressor(kernels, C=0.1, p=1.0).fit(X, y)
-    >>> sparse.active_kernels_
+    >>> LpMKLRegressor(kernels, C=0.1, p=1.0).fit(X, y).active_kernels_
     array([2])
-    >>> even = LpMKLRegressor(kernels, p=2.0).fit(X, y)
-    >>> len(even.active_kernels_), bool(even.duality_gap_ <= even.tol)
+    >>> model = LpMKLRegressor(kernels, p=2.0).fit(X, y)
+    >>> len(model.active_kernels_), bool(model.duality_gap_ <= model.tol)
     (4, True)
-    >>> float(np.sum(even.kernel_weights_**2).round(6))
-    1.0
     """
 
     C: float | None = None

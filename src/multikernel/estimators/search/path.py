@@ -168,8 +168,7 @@ def regularization_path(
     Parameters
     ----------
     estimator : estimator
-        A multiple kernel model with a parameter ``alpha``, whose value is ignored. The
-        estimator is neither fitted nor changed.
+        A model with a parameter ``alpha``, whose value is ignored. It is not changed.
     X : array-like or data frame of shape (n_samples, n_features)
         Training data, as in ``fit``.
     y : array-like of shape (n_samples,) or (n_samples, n_outputs)
@@ -183,8 +182,7 @@ def regularization_path(
     alpha_min_ratio : float, default=1e-2
         Ratio of the last strength to the first, in (0, 1).
     callback : callable, default=None
-        Called with a `Progress` once per outer iteration of every solve. If it returns
-        True, the path ends.
+        Called with a `Progress` per outer iteration; if it returns True, the path ends.
 
     Returns
     -------

@@ -32,9 +32,9 @@ for level 0.05."""
 class NullAlpha:
     """The strength at which any kernel enters with a small probability for pure noise.
 
-    It is the quantile universal threshold of [1]_, from permuted residuals of the model
-    without kernels, for ``alpha`` of `SpicyMKLClassifier` and `SpicyMKLRegressor`.
-    Signal in the targets increases it, so it is conservative.
+    An ``alpha`` of `SpicyMKLClassifier` and `SpicyMKLRegressor`: the quantile universal
+    threshold of [1]_, from permuted residuals of the model without kernels. Signal in
+    the targets increases this strength.
 
     Parameters
     ----------
@@ -42,8 +42,7 @@ class NullAlpha:
         Probability that any kernel is active if targets depend on none, above 0.
     n_permutations : int, default=None
         Number of permutations, at least ``1 / level - 1``. None means 199, or more if
-        the level requires it; above one million kernels, it means the minimum for the
-        level.
+        the level requires it; above one million kernels, the minimum for the level.
     random_state : int, RandomState or None, default=0
         Seed of the permutations.
 

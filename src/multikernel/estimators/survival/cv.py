@@ -86,66 +86,46 @@ class SpicyMKLSurvivalCV(SurvivalMKL, AlphaSearchCV):
     """Sparse model of survival times with alpha chosen by cross-validation.
 
     Each fold solves the problem of `SpicyMKLSurvival` for all strengths, with warm
-    starts. The search chooses the strength with the best mean concordance index.
+    starts. The score is the concordance index [1]_.
 
     Parameters
     ----------
     kernels : Kernel, list, dict, KernelDictionary, "precomputed" or None, default=None
-        The candidate kernels. None selects `median_dictionary`: a linear kernel and
-        Gaussian kernels of a few widths, on all columns together and on each column
-        alone. The widths follow from the samples; standardize numeric columns first.
-        Only SpicyMKL estimators add their `Interactions`; ``fit_info_`` names columns
-        and interactions that are omitted because the fit would take too long. If X
-        contains strings, None selects `sequence_dictionary`; each categorical column of
-        a data frame gets a `CategoryKernel`. A dict maps the name of a view to its
-        columns, or to (columns, kernels), see `multikernel.kernels.Views`; a view may
-        be a precomputed matrix, see `multikernel.kernels.Grams`. A kernel may be a
-        function, "tanimoto" or a name of `sklearn.metrics.pairwise`, see
-        `multikernel.kernels.FunctionKernel`. Sparse tables of SciPy need kernels on all
-        columns or on views. For "precomputed" see `stack_grams`.
+        Candidate kernels, also as functions or names of `sklearn.metrics.pairwise`.
+        None selects `median_dictionary` (`sequence_dictionary` for text); standardize
+        numeric columns. A dict maps views to columns, or (columns, kernels): see
+        `multikernel.kernels.Views`. For "precomputed" see `stack_grams`.
     cv : int, splitter, iterable of (train, test) or None, default=None
-        The folds; None means five. With a number of folds, the folds are stratified by
-        the event indicator, and keep ``groups`` together if ``fit`` gets groups. A
-        splitter gets the event indicator as its classes. Metadata routing needs
-        ``set_fit_request(groups=True)``.
+        The folds; None means five. An int or None creates folds that are stratified by
+        the event indicator and keep each group together if ``fit`` receives ``groups``;
+        a splitter gets the event indicator as classes.
     scoring : callable or None, default=None
         Score to maximize; None means Harrell's concordance index. A callable is called
         with the model, the validation samples and their times: a structured array with
-        the fields ``event`` and ``time``, or ``lower`` and ``upper`` if some times are
-        interval-censored.
+        the fields ``event`` and ``time``, or ``lower`` and ``upper`` for intervals.
     n_jobs : int or None, default=None
-        Number of folds fitted in parallel, by threads that share the Gram matrices; -1
-        uses all cores.
+        Number of folds fitted in parallel threads; -1 uses all cores.
     refit : bool or "one_standard_error", default=True
         Whether to fit the model with the chosen parameters on all samples.
-        "one_standard_error" chooses the simplest candidate whose mean score is within
-        one standard error of the best: the one with the fewest kernels, the first if
-        several tie.
+        "one_standard_error" chooses the candidate with the fewest kernels among those
+        whose mean score is within one standard error of the best.
     max_search_rows : int, "auto" or None, default="auto"
-        Largest number of rows on which candidates are scored; the chosen model is
-        always fitted on all rows. None uses all rows, and so does "auto" for up to 4000
-        rows. For longer tables "auto" draws 2000 rows with ``random_state``, and
-        doubles them until the choice is expected to lose at most 0.0015 of the score
-        against any other candidate. No sample loses a class from a fold; groups of more
-        than 400 rows are drawn in pieces. On n of N rows, ``alpha`` is scored as
-        alpha (N / n)^0.6, because the best alpha falls with the number of rows. See the
-        page "Large data" of the user guide.
+        Maximum number of rows on which candidates are scored; None uses all. "auto"
+        draws 2000 rows if there are more than 4000, and doubles them until the choice
+        is reliable, see the page "Large data". The chosen model is fitted on all rows.
     alphas : sequence of float, default=None
-        Candidate strengths. None creates a logarithmic grid that descends from the
+        Candidate strengths. None means a logarithmic grid that descends from the
         smallest strength at which no kernel enters.
     n_alphas : int, default=12
         Number of strengths in the default grid.
     alpha_min_ratio : float, default=1e-3
         Ratio of the last strength of the default grid to the first, in (0, 1].
     l1_ratio : float, default=1.0
-        Share of the block l1 norm in the penalty, in [0, 1]. Below 1, kernels that
-        carry the same information enter together. A regressor applies it to targets
-        scaled to a standard deviation of one.
+        Share r of the block l1 norm in the penalty, in [0, 1]. Below 1, kernels that
+        carry the same information enter together.
     normalize : str, Normalizer, list of str and Normalizer, or None, default="variance"
-        Normalization of the kernels. "variance" gives unit variance in feature space,
-        "trace" a mean diagonal of one, "cosine" cosine similarity; "center" only
-        centers. An object such as `multikernel.gram.TailNormalizer` is accepted too. A
-        list is applied in order. The factors are computed on the training samples.
+        Normalization of the kernels: unit "variance" in feature space, a mean diagonal
+        of one ("trace"), "cosine" similarity, "center" only, or a list of such steps.
     fit_intercept : bool, default=True
         Whether to fit the intercept b; otherwise b = 0.
     tol : float, default=1e-3
@@ -153,81 +133,59 @@ class SpicyMKLSurvivalCV(SurvivalMKL, AlphaSearchCV):
     max_iter : int, default=100
         Maximum number of outer iterations; each passes over all kernels.
     storage : str, LowRank or Device, default="auto"
-        Storage of the Gram matrices during the fit, see `multikernel.gram.build_stack`.
-        "dense" stores all matrices, "dense32" in single precision; "lazy" recomputes
-        them when needed; "low_rank", or a `multikernel.gram.LowRank`, stores factors
-        from landmarks; "by_kernel" stores kernels of high rank whole and factors of the
-        others; "device", or a `multikernel.gram.Device`, stores matrices on an
-        accelerator. "auto" chooses the storage that is predicted to be the fastest.
-        Precomputed matrices are not copied or converted.
+        Storage of the Gram matrices: "auto" (fastest by prediction), "dense", "dense32"
+        (single precision), "lazy" (recomputed), "low_rank" or "by_kernel" (factors),
+        "device" (accelerator) or an object, see `multikernel.gram.build_stack`.
     max_bytes : int, default=None
-        Maximum memory of the Gram matrices in bytes, including copies for folds; None
-        allows half of the free memory.
+        Maximum bytes of the Gram matrices; None allows half of the free memory.
     verbose : int, default=0
         If positive, print one line per iteration to standard error.
     random_state : int, RandomState or None, default=None
-        Seed of the vectors that test precomputed matrices for symmetry and of
-        subsamples of the dictionary. All other steps are deterministic.
+        Seed of subsamples, and of the tests of precomputed matrices for symmetry.
 
     Attributes
     ----------
     l1_ratio_ : float or ndarray of shape (n_outputs,)
-        Value of ``l1_ratio`` that corresponds to ``alpha_`` in the units of the
-        targets; only if ``l1_ratio`` is below 1.
+        Value of ``l1_ratio`` in the units of the targets; only if it is below 1.
     best_params_ : dict
-        Chosen parameters. Ties in the score are broken in this order: a model with
-        kernels before a constant model, then the lower ``mean_test_loss``, then the
-        simplest model.
-    best_index_ : int
-        Index of the chosen parameters in ``cv_results_``.
-    best_score_ : float
-        Mean score of the chosen parameters.
+        Chosen parameters. Among equal scores, a model with kernels is preferred, then
+        the lower ``mean_test_loss``, then the simplest model.
+    best_index_, best_score_ : int, float
+        Index in ``cv_results_`` and mean score of the chosen parameters.
     cv_results_ : dict of ndarray of shape (n_candidates,)
-        Results of the search with the keys of scikit-learn: ``params``,
-        ``param_<name>``, ``split<k>_test_score``, ``mean_test_score``,
-        ``std_test_score``, ``rank_test_score``. Two keys are added: ``mean_n_active``,
-        the mean number of active kernels, and ``mean_test_loss``, the mean log loss of
-        the validation samples if the model minimizes a log loss, otherwise the mean of
-        the model's loss.
+        Parameters and scores with the keys of scikit-learn, and two keys more:
+        ``mean_n_active``, the mean number of active kernels, and ``mean_test_loss``,
+        the mean log loss if the model minimizes a log loss, otherwise its mean loss.
     n_splits_ : int
         Number of folds.
     kernel_weights_ : ndarray of shape (n_kernels,)
-        Nonnegative kernel weights with sum one; all zero if no kernel entered.
+        Nonnegative weights with sum one; all zero if no kernel entered.
     scale_ : float
         Sigma of the predictions: the maximum likelihood estimate for the predictions of
-        the fold models at ``alpha_`` on their validation samples.
+        the fold models on their validation samples.
     loss_scale_ : float
         Sigma of the minimized loss: the maximum likelihood estimate without kernels.
     alpha_ : float or ndarray of shape (n_outputs,)
-        Regularization strength in the units of the targets; one for each target if the
-        selection is separate. A search stores the strength with the best mean score,
-        the largest one if several tie.
+        Strength in the units of the targets; one for each separate selection.
     alphas_ : ndarray of shape (n_alphas,)
         All candidate strengths in the units of ``alpha``, descending.
     path_ : RegularizationPath
-        Norms, weights, objectives and gaps along the path on all samples, which ends at
-        the chosen strength.
+        Norms, weights, objectives and gaps on all samples, down to ``alpha_``.
     block_norms_ : ndarray of shape (n_kernels,)
         Norm of each function f_m in the space of its normalized kernel.
     variance_shares_ : ndarray of shape (n_kernels,)
-        Share of each term in the variance of the decision values on the training
-        samples. The shares sum to one; the share of a term that opposes the others is
-        negative.
+        Share of each term in the variance of training decision values; may be negative.
     view_weights_, view_shares_ : dict
-        Sums of ``kernel_weights_`` and ``variance_shares_`` over the kernels of each
-        view; only if ``kernels`` was a mapping of views. ``kernel_views_`` is the view
-        of each kernel, ``view_columns_`` the columns of each view.
+        Sums of weights and variance shares of each view, if there are views.
+        ``kernel_views_`` has the view of each kernel, ``view_columns_`` the columns.
     category_features_, categories_ : ndarray, list of ndarray
-        Positions of the text columns that are compared as categories, and the training
-        values of each.
+        Positions of text columns compared as categories, and their training values.
     active_kernels_ : ndarray of shape (n_active,)
         Indices of the kernels with a nonzero weight, ascending.
     kernel_names_ : list of str
         Names of all kernels.
     dual_coef_ : ndarray of shape (n_samples,)
-        Feasible dual point a that proves ``duality_gap_``; from -C to C for the
-        epsilon-insensitive loss, zero at samples of weight zero. At the optimum
-        f_m = ``kernel_weights_[m]`` K_m a.
+        Dual point a that proves ``duality_gap_``; optimal f_m are multiples of K_m a.
     intercept_ : ndarray of shape (1,)
         Intercept.
     support_ : ndarray of shape (n_support,)
@@ -239,29 +197,16 @@ class SpicyMKLSurvivalCV(SurvivalMKL, AlphaSearchCV):
     n_iter_ : int
         Number of outer iterations along the path on all samples.
     history_ : structured ndarray of shape (n_lines,)
-        One record per outer iteration with the fields output (always 0), iteration,
-        seconds, objective, duality_gap, n_active, passes, inner_steps.
-    status_ : str
-        Reason why the solver stopped: "converged" if the tolerance was reached,
-        otherwise another name of a `Status` in lower case.
-    status_message_ : str
-        The reason as a sentence.
+        One record per outer iteration: ``output`` (0) and fields of `Progress`.
+    status_, status_message_ : str
+        Why the solver stopped: a `Status` such as "converged", and its sentence.
     n_kernels_ : int
-        Number of kernels in the dictionary. Above one million interactions of columns
-        with few values, ``kernel_weights_``, ``kernel_names_`` and the other attributes
-        of kernels describe a short list; all other kernels have weight zero, and the
-        gap covers all kernels.
+        Number of kernels; beyond a million interactions, other attributes list a part.
     fit_info_ : dict
-        Details of the fit. "solver": the algorithms that produced the solution of each
-        problem, in order, such as "newton_in_weights". "storage" and "storage_reason":
-        the storage of the Gram matrices and the reason for it. "left_out": columns,
-        interactions and exact kernels that the default dictionary omits, and the
-        reason; empty if it omits none or if ``kernels`` is given. "cv_tol" (searches):
-        relative duality gap for the fits of the folds, 30 times ``tol`` and at most
-        0.03. "search_rows" (searches): number of rows whose folds gave the scores, see
-        ``max_search_rows``. "predicted_alike" (searches): the class that the chosen
-        models predict for every validation sample; empty if predictions differ, and for
-        regressors.
+        Details: "solver" names the algorithms, "storage" and "storage_reason" refer to
+        the Gram matrices, "left_out" says what the default kernels omit, and why;
+        "cv_tol" is the relative duality gap of the folds, "search_rows" the number of
+        scored rows, "predicted_alike" the class if all predictions agree.
     n_features_in_ : int
         Number of columns of X; for precomputed kernels, number of training samples.
     feature_names_in_ : ndarray of shape (n_features,)
@@ -273,9 +218,8 @@ class SpicyMKLSurvivalCV(SurvivalMKL, AlphaSearchCV):
 
     References
     ----------
-    .. [1] Harrell, F. E., Califf, R. M., Pryor, D. B., Lee, K. L. and Rosati, R. A.
-       (1982). Evaluating the yield of medical tests. JAMA 247, 2543-2546.
-       https://doi.org/10.1001/jama.1982.03320430047030
+    .. [1] Harrell, Califf, Pryor, Lee, Rosati (1982). Evaluating the yield of medical
+       tests. JAMA 247, 2543-2546.
 
     Examples
     --------
