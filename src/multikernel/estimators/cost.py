@@ -18,26 +18,9 @@ from multikernel.gram.memory import readable_bytes, readable_seconds
 class FitCost:
     """Expected cost of a fit, and how it stores its kernels.
 
-    Parameters
-    ----------
-    storage : str
-        Storage of the kernels, as in ``fit_info_`` of a fitted model.
-    reason : str
-        Reason for this storage, as in ``fit_info_``.
-    n_kernels, n_samples : int
-        Number of kernels and of training samples.
-    n_bytes : int
-        Peak memory of the fit in bytes, without the data.
-    seconds : float
-        Seconds of the fit, to an order of magnitude.
-    advice : str
-        A sentence about a faster storage; empty if none is known.
-
-    Examples
-    --------
-    >>> from multikernel.estimators.cost import FitCost
-    >>> print(FitCost("dense", "it was asked for", 3, 1000, 24_000_000, 0.4, ""))
-    3 kernels on 1000 samples, storage 'dense', as it was asked for: 24 MB, seconds.
+    `storage` and `reason` are as in ``fit_info_``, `n_bytes` is the peak memory without
+    the data, `seconds` is right to an order of magnitude, and `advice` is a sentence
+    about a faster storage, or empty.
     """
 
     storage: str
@@ -61,20 +44,17 @@ class FitCost:
 def estimate_cost(model: Any, X: Any, y: Any = None, *, offset: Any = None) -> FitCost:
     """Return the expected time and memory of a fit, without fitting.
 
-    Parameters are checked, kernels are chosen as in a fit, and the ranks of some
-    kernels are estimated on some samples, which takes tens of milliseconds. No Gram
-    matrix is computed.
+    No Gram matrix is computed; a call takes tens of milliseconds.
 
     Parameters
     ----------
     model : estimator
         An estimator with kernels, fitted or not. For a search, the result is the cost
-        of one fit on all samples: folds and candidates are further fits, on fewer
-        samples or with warm starts.
+        of one fit on all samples.
     X : array-like or data frame of shape (n_samples, n_features)
         Training data, as in ``fit``.
     y : array-like of shape (n_samples,) or (n_samples, n_outputs), default=None
-        Targets; two classes, or one target, by default. Only the number of problems
+        Targets; by default two classes, or one target. Only the number of problems
         matters.
     offset : array-like of shape (n_samples,) or (n_samples, n_outputs), default=None
         Validated as in ``fit``; does not affect the cost.
@@ -82,9 +62,8 @@ def estimate_cost(model: Any, X: Any, y: Any = None, *, offset: Any = None) -> F
     Returns
     -------
     cost : FitCost
-        The seconds come from operation counts and are accurate to an order of
-        magnitude. The bytes are the peak memory of kernels and solver, without the
-        data; above 50 MB they are accurate to a factor of two.
+        Seconds are right to an order of magnitude; bytes above 50 MB to a factor of
+        two.
 
     Raises
     ------
@@ -103,10 +82,8 @@ def estimate_cost(model: Any, X: Any, y: Any = None, *, offset: Any = None) -> F
     >>> from multikernel import SpicyMKLClassifier, estimate_cost
     >>> X = np.random.default_rng(0).standard_normal((5000, 8))
     >>> cost = estimate_cost(SpicyMKLClassifier(), X)
-    >>> cost.storage, cost.n_kernels
-    ('low_rank', 40)
-    >>> cost.seconds < 60.0
-    True
+    >>> cost.storage, cost.n_kernels, cost.seconds < 60.0
+    ('low_rank', 40, True)
     """
     source = _checked_source(model)
     if y is None:

@@ -1,8 +1,4 @@
-"""Protocols of methods: their data, problems and solutions.
-
-An estimator creates its method from its parameters, and `estimators.fit` runs the
-method. A search is a method that wraps another method.
-"""
+"""Protocols of methods: their data, problems and solutions; a search wraps a method."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -146,11 +142,7 @@ class Solved:
 
 
 Means = Callable[[], Array | None]
-"""Returns the mean scores of all folds, or None if there are none; unknown scores are
-nan.
-
-Shapes are (n_candidates,), or (n_candidates, n_targets) if targets choose separately.
-"""
+"""Returns mean scores, (n_candidates[, n_targets]), nan if unknown, or None."""
 
 
 @dataclass(frozen=True, eq=False)

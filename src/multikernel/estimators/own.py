@@ -93,171 +93,24 @@ class OwnParameters:
 
 @dataclass(eq=False, repr=False)
 class MKLClassifier(OwnParameters, ClassifierMKL):
-    r"""Classification with any loss, penalty and solver, including your own.
+    """Classification with any loss, penalty and solver, including your own.
 
-    The fit minimizes, over functions of the kernels' spaces and an intercept,
-
-    .. math::
-        \frac{1}{\sum_i s_i} \sum_i s_i\, \ell\Bigl(y_i,
-        \sum_m f_m(x_i) + b\Bigr) + \Omega(\|f_1\|, \dots, \|f_M\|)
-
-    with sample weights s. Every fit ends with a duality gap, a bound on the distance
-    of ``objective_`` to the optimum, if the solver has one.
+    The fit minimizes the weighted mean loss plus the penalty. Other parameters and
+    attributes are those of `SpicyMKLClassifier`, except that default kernels have no
+    interactions, and that there is an ``alpha_`` only if ``regularizer`` is None. `fit`
+    raises `multikernel.exceptions.UnsupportedProblemError` if the solver does not
+    support loss and penalty, and warns if the gap is above the solver's tolerance.
 
     Parameters
     ----------
-    kernels : Kernel, list, dict, KernelDictionary, "precomputed" or None, default=None
-        The candidate kernels. None selects `median_dictionary`: a linear kernel and
-        Gaussian kernels of a few widths, on all columns together and on each column
-        alone. The widths follow from the samples; standardize numeric columns first.
-        Only SpicyMKL estimators add their `Interactions`; ``fit_info_`` names columns
-        and interactions that are omitted because the fit would take too long. If X
-        contains strings, None selects `sequence_dictionary`; each categorical column of
-        a data frame gets a `CategoryKernel`. A dict maps the name of a view to its
-        columns, or to (columns, kernels), see `multikernel.kernels.Views`; a view may
-        be a precomputed matrix, see `multikernel.kernels.Grams`. A kernel may be a
-        function, "tanimoto" or a name of `sklearn.metrics.pairwise`, see
-        `multikernel.kernels.FunctionKernel`. Sparse tables of SciPy need kernels on all
-        columns or on views. For "precomputed" see `stack_grams`.
     loss : str or Loss, default="log_loss"
         "log_loss", "hinge", "squared_hinge", "squared_error" (targets of -1 and 1) or a
         loss object. `predict_proba` requires "log_loss".
     regularizer : BlockRegularizer or None, default=None
-        Penalty on the block norms, added to the mean loss, so its ``alpha`` does not
-        depend on the number of samples. None means ``BlockL1(0.01)``.
+        Penalty on the block norms, added to the mean loss. None means
+        ``BlockL1(0.01)``.
     solver : Solver or None, default=None
         Solver with its tolerance. None means ``SpicyMKL()``.
-    normalize : str, Normalizer, list of str and Normalizer, or None, default="variance"
-        Normalization of the kernels. "variance" gives unit variance in feature space,
-        "trace" a mean diagonal of one, "cosine" cosine similarity; "center" only
-        centers. An object such as `multikernel.gram.TailNormalizer` is accepted too. A
-        list is applied in order. The factors are computed on the training samples.
-    penalty_weights : dict, sequence of float or None, default=None
-        Penalty weights w_m > 0: the penalty contains w_m ‖f_m‖ in place of ‖f_m‖, so a
-        kernel of weight 2 must explain twice as much to enter. A sequence has one
-        number for each kernel. A dict maps names of kernels or views to weights; a
-        kernel's name takes precedence over its view's, and kernels without an entry
-        have weight 1. The fit divides the normalized kernels by w_m²; ``block_norms_``
-        and ``kernel_weights_`` refer to these scaled kernels, ``variance_shares_`` does
-        not depend on the scale.
-    fit_intercept : bool, default=True
-        Whether to fit the intercept b; otherwise b = 0.
-    storage : str, LowRank or Device, default="auto"
-        Storage of the Gram matrices during the fit, see `multikernel.gram.build_stack`.
-        "dense" stores all matrices, "dense32" in single precision; "lazy" recomputes
-        them when needed; "low_rank", or a `multikernel.gram.LowRank`, stores factors
-        from landmarks; "by_kernel" stores kernels of high rank whole and factors of the
-        others; "device", or a `multikernel.gram.Device`, stores matrices on an
-        accelerator. "auto" chooses the storage that is predicted to be the fastest.
-        Precomputed matrices are not copied or converted.
-    max_bytes : int, default=None
-        Maximum memory of the Gram matrices in bytes, including copies for folds; None
-        allows half of the free memory.
-    verbose : int, default=0
-        If positive, print one line per iteration to standard error.
-    random_state : int, RandomState or None, default=None
-        Seed of the vectors that test precomputed matrices for symmetry and of
-        subsamples of the dictionary. All other steps are deterministic.
-    class_weight : dict, "balanced" or None, default=None
-        Factor of the sample weights for each class label; "balanced" gives all classes
-        the same total weight.
-
-    Attributes
-    ----------
-    alpha_ : float or ndarray of shape (n_outputs,)
-        Strength of the default penalty; only if ``regularizer`` is None.
-    kernel_weights_ : ndarray of shape (n_kernels,) or (n_classes, n_kernels)
-        Nonnegative kernel weights in the scale of the penalty; with more than two
-        classes one row per class.
-    block_norms_ : ndarray of shape (n_kernels,) or (n_classes, n_kernels)
-        Norm of each function f_m in the space of its normalized kernel.
-    variance_shares_ : ndarray of shape (n_kernels,) or (n_classes, n_kernels)
-        Share of each term in the variance of the decision values on the training
-        samples. The shares sum to one; the share of a term that opposes the others is
-        negative.
-    view_weights_, view_shares_ : dict
-        Sums of ``kernel_weights_`` and ``variance_shares_`` over the kernels of each
-        view; only if ``kernels`` was a mapping of views. ``kernel_views_`` is the view
-        of each kernel, ``view_columns_`` the columns of each view.
-    category_features_, categories_ : ndarray, list of ndarray
-        Positions of the text columns that are compared as categories, and the training
-        values of each.
-    active_kernels_ : ndarray of shape (n_active,)
-        Indices of the kernels with a nonzero weight for at least one class, ascending.
-    kernel_names_ : list of str
-        Names of all kernels.
-    dual_coef_ : ndarray of shape (n_samples,) or (n_classes, n_samples)
-        Feasible dual point a that proves ``duality_gap_``, zero at samples of weight
-        zero. At the optimum f_m is a multiple of K_m a.
-    intercept_ : ndarray of shape (1,) or (n_classes,)
-        Intercept.
-    support_ : ndarray of shape (n_support,)
-        Indices of the training samples with a nonzero coefficient.
-    objective_ : float or ndarray of shape (n_classes,)
-        Mean loss plus the penalty.
-    duality_gap_ : float or ndarray of shape (n_classes,)
-        Relative duality gap of the model; the fit stops when it is at most ``tol``.
-    n_iter_ : int or ndarray of shape (n_classes,)
-        Number of outer iterations, at least one.
-    history_ : structured ndarray of shape (n_lines,)
-        One record per outer iteration with the fields output (index of the class, 0 for
-        two classes), iteration, seconds, objective, duality_gap, n_active, passes,
-        inner_steps.
-    status_ : str
-        Reason why the solver stopped, the worst over all classes: "converged" if the
-        tolerance was reached, otherwise another name of a `Status` in lower case.
-    status_message_ : str
-        The reason as a sentence.
-    n_kernels_ : int
-        Number of kernels in the dictionary. Above one million interactions of columns
-        with few values, ``kernel_weights_``, ``kernel_names_`` and the other attributes
-        of kernels describe a short list; all other kernels have weight zero, and the
-        gap covers all kernels.
-    fit_info_ : dict
-        Details of the fit. "solver": the algorithms that produced the solution of each
-        problem, in order, such as "newton_in_weights". "storage" and "storage_reason":
-        the storage of the Gram matrices and the reason for it. "left_out": columns,
-        interactions and exact kernels that the default dictionary omits, and the
-        reason; empty if it omits none or if ``kernels`` is given. "cv_tol" (searches):
-        relative duality gap for the fits of the folds, 30 times ``tol`` and at most
-        0.03. "search_rows" (searches): number of rows whose folds gave the scores, see
-        ``max_search_rows``. "predicted_alike" (searches): the class that the chosen
-        models predict for every validation sample; empty if predictions differ, and for
-        regressors.
-    classes_ : ndarray of shape (n_classes,)
-        Class labels.
-    n_features_in_ : int
-        Number of columns of X; for precomputed kernels, number of training samples.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Column names; only if X was a data frame.
-
-    Raises
-    ------
-    multikernel.exceptions.UnsupportedProblemError
-        From `fit`, if the solver cannot treat loss and penalty.
-
-    See Also
-    --------
-    multikernel.testing.check_loss : Checks a loss of your own.
-    SpicyMKLClassifier : The sparse model with its own parameters.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from multikernel.estimators import MKLClassifier
-    >>> from multikernel.kernels import ColumnKernel, GaussianKernel
-    >>> from multikernel.losses import HingeLoss
-    >>> from multikernel.regularizers import SquaredBlockNorm
-    >>> from multikernel.solvers import Alternating
-    >>> X = np.random.default_rng(0).standard_normal((60, 4))
-    >>> y = np.where(np.abs(X[:, 2]) > 0.7, "far", "near")
-    >>> kernels = [ColumnKernel(GaussianKernel(1.0), column) for column in range(4)]
-    >>> penalty, solver = SquaredBlockNorm(0.01, p=1.5), Alternating(tol=1e-4)
-    >>> model = MKLClassifier(
-    ...     kernels, loss=HingeLoss(), regularizer=penalty, solver=solver
-    ... ).fit(X, y)
-    >>> bool(model.duality_gap_ <= 1e-4), int(np.argmax(model.kernel_weights_))
-    (True, 2)
     """
 
     loss: str | Loss = "log_loss"
@@ -267,32 +120,16 @@ class MKLClassifier(OwnParameters, ClassifierMKL):
 
 @dataclass(eq=False, repr=False)
 class MKLRegressor(OwnParameters, RegressorMKL):
-    r"""Regression with any loss, penalty and solver, including your own.
+    """Regression with any loss, penalty and solver, including your own.
 
-    The fit minimizes, over functions of the kernels' spaces and an intercept,
-
-    .. math::
-        \frac{1}{\sum_i s_i} \sum_i s_i\, \ell\Bigl(y_i,
-        \sum_m f_m(x_i) + b\Bigr) + \Omega(\|f_1\|, \dots, \|f_M\|)
-
-    with sample weights s. Every fit ends with a duality gap, a bound on the distance
-    of ``objective_`` to the optimum, if the solver has one.
+    The fit minimizes the weighted mean loss plus the penalty. Other parameters and
+    attributes are those of `SpicyMKLRegressor`, except that default kernels have no
+    interactions, and that there is an ``alpha_`` only if ``regularizer`` is None. `fit`
+    raises `multikernel.exceptions.UnsupportedProblemError` if the solver does not
+    support loss and penalty, and warns if the gap is above the solver's tolerance.
 
     Parameters
     ----------
-    kernels : Kernel, list, dict, KernelDictionary, "precomputed" or None, default=None
-        The candidate kernels. None selects `median_dictionary`: a linear kernel and
-        Gaussian kernels of a few widths, on all columns together and on each column
-        alone. The widths follow from the samples; standardize numeric columns first.
-        Only SpicyMKL estimators add their `Interactions`; ``fit_info_`` names columns
-        and interactions that are omitted because the fit would take too long. If X
-        contains strings, None selects `sequence_dictionary`; each categorical column of
-        a data frame gets a `CategoryKernel`. A dict maps the name of a view to its
-        columns, or to (columns, kernels), see `multikernel.kernels.Views`; a view may
-        be a precomputed matrix, see `multikernel.kernels.Grams`. A kernel may be a
-        function, "tanimoto" or a name of `sklearn.metrics.pairwise`, see
-        `multikernel.kernels.FunctionKernel`. Sparse tables of SciPy need kernels on all
-        columns or on views. For "precomputed" see `stack_grams`.
     loss : str or Loss, default="squared_error"
         Loss by name or as an object. "squared_error" is half the squared error,
         "epsilon_insensitive" the absolute error beyond ``epsilon``, "quantile" the
@@ -300,141 +137,10 @@ class MKLRegressor(OwnParameters, RegressorMKL):
         "poisson" (counts) and "gamma" (positive amounts) are half the deviance with a
         log link.
     regularizer : BlockRegularizer or None, default=None
-        Penalty on the block norms, added to the mean loss, so its ``alpha`` does not
-        depend on the number of samples. None means `BlockL1` with the default alpha of
-        `SpicyMKLRegressor`: 0.02 times the standard deviation of y for the squared
-        loss.
+        Penalty on the block norms, added to the mean loss. None means `BlockL1` with
+        the default strength of `SpicyMKLRegressor`.
     solver : Solver or None, default=None
         Solver with its tolerance. None means ``SpicyMKL()``.
-    normalize : str, Normalizer, list of str and Normalizer, or None, default="variance"
-        Normalization of the kernels. "variance" gives unit variance in feature space,
-        "trace" a mean diagonal of one, "cosine" cosine similarity; "center" only
-        centers. An object such as `multikernel.gram.TailNormalizer` is accepted too. A
-        list is applied in order. The factors are computed on the training samples.
-    penalty_weights : dict, sequence of float or None, default=None
-        Penalty weights w_m > 0: the penalty contains w_m ‖f_m‖ in place of ‖f_m‖, so a
-        kernel of weight 2 must explain twice as much to enter. A sequence has one
-        number for each kernel. A dict maps names of kernels or views to weights; a
-        kernel's name takes precedence over its view's, and kernels without an entry
-        have weight 1. The fit divides the normalized kernels by w_m²; ``block_norms_``
-        and ``kernel_weights_`` refer to these scaled kernels, ``variance_shares_`` does
-        not depend on the scale.
-    fit_intercept : bool, default=True
-        Whether to fit the intercept b; otherwise b = 0.
-    storage : str, LowRank or Device, default="auto"
-        Storage of the Gram matrices during the fit, see `multikernel.gram.build_stack`.
-        "dense" stores all matrices, "dense32" in single precision; "lazy" recomputes
-        them when needed; "low_rank", or a `multikernel.gram.LowRank`, stores factors
-        from landmarks; "by_kernel" stores kernels of high rank whole and factors of the
-        others; "device", or a `multikernel.gram.Device`, stores matrices on an
-        accelerator. "auto" chooses the storage that is predicted to be the fastest.
-        Precomputed matrices are not copied or converted.
-    max_bytes : int, default=None
-        Maximum memory of the Gram matrices in bytes, including copies for folds; None
-        allows half of the free memory.
-    verbose : int, default=0
-        If positive, print one line per iteration to standard error.
-    random_state : int, RandomState or None, default=None
-        Seed of the vectors that test precomputed matrices for symmetry and of
-        subsamples of the dictionary. All other steps are deterministic.
-    epsilon : float or None, default=None
-        Error in units of the standard deviation of y. "epsilon_insensitive" ignores
-        smaller errors (None means 0.1); "huber" is linear beyond it (None means 0.7).
-
-    Attributes
-    ----------
-    alpha_ : float or ndarray of shape (n_outputs,)
-        Strength of the default penalty; only if ``regularizer`` is None.
-    epsilon_ : float or ndarray of shape (n_outputs,)
-        Epsilon in the units of y; only for "epsilon_insensitive" and "huber".
-    kernel_weights_ : ndarray of shape (n_kernels,)
-        Nonnegative kernel weights in the scale of the penalty.
-    block_norms_ : ndarray of shape (n_kernels,)
-        Norm of each function f_m in the space of its normalized kernel.
-    variance_shares_ : ndarray of shape (n_kernels,)
-        Share of each term in the variance of the decision values on the training
-        samples. The shares sum to one; the share of a term that opposes the others is
-        negative.
-    view_weights_, view_shares_ : dict
-        Sums of ``kernel_weights_`` and ``variance_shares_`` over the kernels of each
-        view; only if ``kernels`` was a mapping of views. ``kernel_views_`` is the view
-        of each kernel, ``view_columns_`` the columns of each view.
-    category_features_, categories_ : ndarray, list of ndarray
-        Positions of the text columns that are compared as categories, and the training
-        values of each.
-    active_kernels_ : ndarray of shape (n_active,)
-        Indices of the kernels with a nonzero weight, ascending.
-    kernel_names_ : list of str
-        Names of all kernels.
-    dual_coef_ : ndarray of shape (n_samples,)
-        Feasible dual point a that proves ``duality_gap_``, zero at samples of weight
-        zero. At the optimum f_m is a multiple of K_m a.
-    intercept_ : ndarray of shape (1,)
-        Intercept.
-    support_ : ndarray of shape (n_support,)
-        Indices of the training samples with a nonzero coefficient.
-    objective_ : float
-        Mean loss plus the penalty.
-    duality_gap_ : float
-        Relative duality gap of the model; the fit stops when it is at most ``tol``.
-    n_iter_ : int
-        Number of outer iterations, at least one.
-    history_ : structured ndarray of shape (n_lines,)
-        One record per outer iteration with the fields output (always 0), iteration,
-        seconds, objective, duality_gap, n_active, passes, inner_steps.
-    status_ : str
-        Reason why the solver stopped: "converged" if the tolerance was reached,
-        otherwise another name of a `Status` in lower case.
-    status_message_ : str
-        The reason as a sentence.
-    n_kernels_ : int
-        Number of kernels in the dictionary. Above one million interactions of columns
-        with few values, ``kernel_weights_``, ``kernel_names_`` and the other attributes
-        of kernels describe a short list; all other kernels have weight zero, and the
-        gap covers all kernels.
-    fit_info_ : dict
-        Details of the fit. "solver": the algorithms that produced the solution of each
-        problem, in order, such as "newton_in_weights". "storage" and "storage_reason":
-        the storage of the Gram matrices and the reason for it. "left_out": columns,
-        interactions and exact kernels that the default dictionary omits, and the
-        reason; empty if it omits none or if ``kernels`` is given. "cv_tol" (searches):
-        relative duality gap for the fits of the folds, 30 times ``tol`` and at most
-        0.03. "search_rows" (searches): number of rows whose folds gave the scores, see
-        ``max_search_rows``. "predicted_alike" (searches): the class that the chosen
-        models predict for every validation sample; empty if predictions differ, and for
-        regressors.
-    n_features_in_ : int
-        Number of columns of X; for precomputed kernels, number of training samples.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Column names; only if X was a data frame.
-
-    Raises
-    ------
-    multikernel.exceptions.UnsupportedProblemError
-        From `fit`, if the solver cannot treat loss and penalty.
-
-    See Also
-    --------
-    multikernel.testing.check_loss : Checks a loss of your own.
-    SpicyMKLRegressor : The sparse model with its own parameters.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from multikernel.estimators import MKLRegressor
-    >>> from multikernel.kernels import ColumnKernel, GaussianKernel
-    >>> from multikernel.losses import SquaredLoss
-    >>> from multikernel.regularizers import SquaredBlockNorm
-    >>> from multikernel.solvers import Alternating
-    >>> X = np.random.default_rng(0).standard_normal((60, 4))
-    >>> y = np.sin(2.0 * X[:, 2])
-    >>> kernels = [ColumnKernel(GaussianKernel(1.0), column) for column in range(4)]
-    >>> penalty, solver = SquaredBlockNorm(0.01, p=1.5), Alternating(tol=1e-4)
-    >>> model = MKLRegressor(
-    ...     kernels, loss=SquaredLoss(), regularizer=penalty, solver=solver
-    ... ).fit(X, y)
-    >>> bool(model.duality_gap_ <= 1e-4), int(np.argmax(model.kernel_weights_))
-    (True, 2)
     """
 
     loss: str | Loss = "squared_error"

@@ -65,8 +65,7 @@ def class_weight_choice(value: object) -> str | None:
 
 
 WEIGHT = Number(1e-6, 1e6)
-"""Valid weights of a penalty. Kernels are divided by the squared weight, so weights of
-kernels in a sum may span 24 orders of magnitude."""
+"""Valid penalty weights; kernels are divided by their squares."""
 
 
 def penalty_weights_choice(value: object) -> str | None:
@@ -205,28 +204,21 @@ def is_likelihood(choice: object) -> bool:
     return isinstance(choice, LogisticLoss | SoftmaxLoss) or choice == "log_loss"
 
 
+# With "trace", the constant part of wide Gaussians dominates their diagonal. Scores on
+# widths of 1 and 5 are then 0.005 +- 0.005 lower: ``benchmarks/defaults`` (normalize).
 NORMALIZE = "variance"
-"""The default ``normalize`` of every estimator but the unweighted sum.
+"""The default ``normalize`` of every estimator but the unweighted sum."""
 
-Wide Gaussians are almost constant. With "trace", the constant part dominates their
-diagonal, although the intercept already fits constants. ``benchmarks/defaults``
-(normalize), 14 sets and four methods: on widths of 1 and 5 the held-out score is higher
-by 0.005 +- 0.005 than with "trace", on the default widths lower by 0.003 +- 0.002.
-"""
-
+# A sum cannot lower the weights of almost constant kernels, which "variance" increases.
+# Three AUCs are 0.833, 0.971 and 0.887; with "variance" 0.809, 0.967 and 0.887:
+# ``benchmarks/defaults`` (sums).
 SUM_NORMALIZE = "trace"
-"""The default ``normalize`` of the unweighted sum.
-
-The sum cannot lower the weight of an almost constant kernel, and unit variance
-increases it. ``benchmarks/defaults`` (sums), AUC on three precomputed sets: 0.833 with
-"trace" and 0.809 with "variance", 0.971 and 0.967, 0.887 and 0.887.
-"""
+"""The default ``normalize`` of the unweighted sum."""
 
 _GRID = AnyOf((NOTHING, STRENGTHS))
 
 SIMPLEST = "one_standard_error"
-"""Value of ``refit`` for which a search chooses the simplest model within one standard
-error of the best."""
+"""Value of ``refit`` for the simplest model within one standard error of the best."""
 
 CHECKS: Mapping[str, Check] = {
     "C": AnyOf((NOTHING, POSITIVE)),

@@ -165,8 +165,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         Raises
         ------
         ValueError
-            If the columns differ from those in ``fit``, or a date column holds values
-            that are not dates.
+            If columns differ from those in ``fit``, or values of a date column are not
+            dates.
 
         Warns
         -----

@@ -1,9 +1,4 @@
-"""Methods that learn from Gram matrices: how they prepare, solve and publish.
-
-Predictions use other code than solvers if kernels are centered, factorized or in single
-precision, or if there are unpenalized columns. Then the loss is computed again, from
-the values that ``decision_function`` returns on the training samples.
-"""
+"""Methods that learn from Gram matrices: how they prepare, solve and publish."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -56,17 +51,17 @@ from multikernel.linalg import EPS, SINGLE, TINY
 from multikernel.problem import Problem, Solution, Status
 from multikernel.solvers.base import tolerance_of
 
+# Recomputed kernels give the values that ``decision_function`` returns.
 CHEAP = 0.1
-"""Active kernels are evaluated again at the training samples if their matrices have at
-most this share of the entries of all matrices."""
+"""Largest share of all matrices' entries for which active kernels are recomputed."""
 
+# Bounds for single precision are about ten times the actual errors.
 ORDINARY_SINGLE = 1e-5
-"""Bounds on single-precision rounding errors below this share of the objective do not
-enlarge the gap, because they are about ten times the actual errors."""
+"""Rounding bounds below this share of the objective do not enlarge the gap."""
 
+# At this ratio, centering cancels at least four of sixteen digits.
 LARGE = 1e4
-"""Ratio of uncentered to centered size above which active kernels are always evaluated
-again, because centering cancels at least four of sixteen digits."""
+"""Ratio of uncentered to centered size above which active kernels are recomputed."""
 
 
 @dataclass(frozen=True, eq=False)

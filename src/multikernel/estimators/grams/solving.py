@@ -31,9 +31,9 @@ from multikernel.solvers.base import continued, follow_problems, tolerance_of
 N_FIRST, MAX_ADDED = 100, 1000
 """Initial number of listed kernels per problem, and maximum number added per pass."""
 
+# Two sufficed for planted pairs among two million kernels.
 MAX_ROUNDS = 50
-"""Maximum number of passes over all kernels; two sufficed for planted pairs among two
-million kernels."""
+"""Maximum number of passes over all kernels."""
 
 
 def refine_data(training: Training, solutions: Sequence[Solution | None]) -> Training:

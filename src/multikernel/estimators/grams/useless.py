@@ -42,22 +42,21 @@ from multikernel.linalg.tables import evenly_spaced
 if TYPE_CHECKING:
     from multikernel.estimators.grams.training import Training
 
+# This holds for a Gaussian kernel that is 22 median distances wide.
 NEARLY_CONSTANT = 1e-3
-"""A kernel is nearly constant if its entries differ by less than this share of the
-largest entry. This holds for a Gaussian that is 22 median distances wide."""
+"""Entries of a nearly constant kernel differ by less than this share of the largest."""
 
+# Then single precision loses all digits of the difference, double precision half.
 CONSTANT_WHEN_SCALED = 1e-8
-"""Replaces `NEARLY_CONSTANT` if the variance of a kernel is scaled to one. Then single
-precision loses all digits of the difference, and double precision loses half of them.
-"""
+"""`NEARLY_CONSTANT` for kernels with variance scaled to one."""
 
+# Other columns then contribute a ten-thousandth of the squared distances.
 DOMINANCE_RATIO = 100.0
-"""A column hides the other columns of a kernel if its standard deviation is this many
-times their median. They then contribute a ten-thousandth of the squared distances."""
+"""Ratio of a column's deviation to the median from which it hides other columns."""
 
+# Kernels on all columns then miss a row ten deviations from the mean.
 NOVELTY_RATIO = 10.0
-"""In novelty detection, a column hides another if its deviation is this many times the
-other's. Kernels on all columns then miss a row ten deviations from the mean."""
+"""Ratio of deviations from which a column hides another in novelty detection."""
 
 SCALE_DEPENDENT = (GaussianKernel, LinearKernel, PolynomialKernel)
 """Kernels that depend on the scales of columns."""

@@ -18,10 +18,9 @@ from multikernel.kernels.graph.base import FittedGraph, GraphSamples
 from multikernel.linalg.tables import row_chunks
 from multikernel.solvers.hkl import HullSolution
 
+# Weights of nodes grow by 4 per degree: ``benchmarks/defaults`` (columns).
 MAX_DEVIATIONS = 4.0
-"""Largest absolute value in a standardized column of the training data, because the
-weights of nodes grow by a factor of four per degree: ``benchmarks/defaults``
-(columns)."""
+"""Largest absolute value in a standardized column of the training data."""
 
 CLIP_ADVICE = " PolynomialGrid(extrapolation='constant') clips new values itself."
 

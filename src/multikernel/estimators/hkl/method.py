@@ -47,9 +47,9 @@ GRAPH = InstanceOf(
 )
 """The check of a ``kernels`` parameter."""
 
+# With two threads, a fit of 2000 samples took 2.0 s instead of 1.6 s.
 ONE_THREAD = 2000
-"""Number of samples up to which BLAS uses one thread. With two, a fit of 2000 samples
-took 2.0 s instead of 1.6 s, and a search of 400 took twice the processor time."""
+"""Number of samples up to which BLAS uses one thread."""
 
 STANDARD_ALPHA = 1e-3
 """The default ``alpha``, compared in ``benchmarks/defaults`` (strengths)."""

@@ -31,11 +31,10 @@ from multikernel.estimators.search.search import Search, SearchCV, loosen_tol
 from multikernel.estimators.tasks import ClassifierMKL, RegressorMKL
 from multikernel.problem import Solution
 
+# An end of this grid beat its neighbor in 16 of 222 searches, in 49 with the grid of
+# Kloft et al. (2009): ``benchmarks/defaults`` (grids).
 C_MULTIPLES = (1 / 32, 1 / 8, 1 / 2, 2.0, 8.0, 32.0, 128.0)
-"""Default values of C in multiples of `margin_unit`. In 222 searches with p > 1 of
-``benchmarks/defaults`` (grids), an end of the grid beat its neighbor in 16; 11 of these
-had the logistic loss, at that time without its factor of four. With the fixed grid of
-Kloft et al. (2009) an end beat its neighbor in 49."""
+"""Default values of C in multiples of `margin_unit`."""
 
 DEFAULT_PS = (1.0, 4 / 3, 2.0, 4.0, float("inf"))
 

@@ -46,10 +46,7 @@ def order_choice(value: Any) -> str | None:
 
 @dataclass(eq=False, repr=False)
 class OrdinalMKL(ClassifierMixin, LearnsByCopy):
-    """Base of the models of ordered classes: a regression on class numbers.
-
-    A fit adds ``classes_`` and ``thresholds_`` to the attributes of the regression.
-    """
+    """Base class of models of ordered classes: one function, divided by thresholds."""
 
     _checks: ClassVar[Mapping[str, Check]] = {**SPARSE_CHECKS, "order": order_choice}
 
@@ -109,7 +106,7 @@ class OrdinalMKL(ClassifierMixin, LearnsByCopy):
         return np.asarray(self.classes_[likeliest])
 
     def predict_median(self, X: Any) -> Array:
-        """Return the median classes, which minimize the expected error in grades.
+        """Return the median classes, which minimize the expected error in ranks.
 
         Parameters
         ----------
@@ -125,7 +122,7 @@ class OrdinalMKL(ClassifierMixin, LearnsByCopy):
         return np.asarray(self.classes_[np.searchsorted(self.thresholds_, f)])
 
     def predict_proba(self, X: Any) -> Array:
-        r"""Return the probabilities of the classes.
+        r"""Return the probabilities of the classes, in the order of ``classes_``.
 
         .. math:: P(y \le k \mid x) = \frac{1}{1 + \exp(f(x) - \theta_k)}
 
@@ -137,7 +134,6 @@ class OrdinalMKL(ClassifierMixin, LearnsByCopy):
         Returns
         -------
         probabilities : ndarray of shape (n_samples, n_classes)
-            In the order of ``classes_``.
         """
         f = np.asarray(self.linear_predictor(X))
         margins = self.thresholds_ - f[:, None]
@@ -149,21 +145,20 @@ class OrdinalMKL(ClassifierMixin, LearnsByCopy):
         return np.asarray(np.where(below[:, 1:] < 0.5, *shares))
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Return the accuracy.
+        """Return the accuracy, the share of samples whose class is predicted.
 
         Parameters
         ----------
         X : array-like or data frame of shape (n_samples, n_features)
             Data, as in `predict`.
         y : array-like of shape (n_samples,)
-            Classes.
+            True classes.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the samples.
 
         Returns
         -------
         accuracy : float
-            The share of samples whose most probable class is the true class.
         """
         if self.loss is None:
             y, weights = scored_targets(self, X, y, sample_weight)

@@ -200,7 +200,7 @@ class SpicyMKLOrdinal(OrdinalMKL):
         offset: Any = None,
         callback: Callback | None = None,
     ) -> Self:
-        """Fit the model.
+        """Fit the model; if an exception is raised, the estimator stays unchanged.
 
         Parameters
         ----------
@@ -210,8 +210,8 @@ class SpicyMKLOrdinal(OrdinalMKL):
         y : array-like of shape (n_samples,)
             Classes.
         sample_weight : array-like of shape (n_samples,), default=None
-            Nonnegative weights of the samples. An integer weight has the effect of as
-            many copies of the sample; a weight of zero removes it.
+            Nonnegative weights. An integer weight is equivalent to as many copies of
+            the sample, a weight of zero to removing it.
         offset : None
             Not supported.
         callback : callable, default=None
@@ -221,18 +221,16 @@ class SpicyMKLOrdinal(OrdinalMKL):
         Returns
         -------
         self : estimator
-            The fitted estimator.
 
         Raises
         ------
         ValueError
-            If a parameter or the data are invalid, or all samples have one class; the
-            message says which and why.
+            If a parameter or the data are invalid, or all samples have one class.
 
         Warns
         -----
         ConvergenceWarning
-            If the solver stopped above the tolerance; the message gives the gap.
+            If the solver stopped above the tolerance; the message contains the gap.
         """
         return self._learn(X, y, sample_weight, offset, callback)
 

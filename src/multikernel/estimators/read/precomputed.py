@@ -28,38 +28,10 @@ from multikernel.linalg.tables import equal_shares
 class NamedGrams:
     """Named Gram matrices, samples first, as returned by `stack_grams`.
 
-    scikit-learn slices them like any pairwise data, and keeps their names. These appear
-    in ``kernel_names_``, ``summary()``, pictures and model files, also with
-    `cross_val_score`, `GridSearchCV` and pipelines. ``numpy.asarray`` returns the
-    matrices without names.
-
-    Parameters
-    ----------
-    array : ndarray of shape (n_samples, n_fit_samples, n_kernels)
-        The matrices.
-    names : tuple of str
-        One name per matrix, all different.
-    labels : tuple of str, optional
-        Labels of the columns, which are the fit samples; `stack_grams` reads them from
-        data frames.
-
-    Raises
-    ------
-    ValueError
-        If the number of names differs from that of matrices, if a name is not text, or
-        if two names are equal.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from multikernel import stack_grams
-    >>> K = stack_grams({"tanimoto": np.eye(4), "pathways": np.ones((4, 4))})
-    >>> K
-    Gram matrices (4, 4, 2): 'tanimoto', 'pathways'
-    >>> K[np.ix_([0, 1, 2], [1, 2])].shape
-    (3, 2, 2)
-    >>> float(K["pathways"].sum())
-    16.0
+    scikit-learn slices them like any pairwise data and keeps their names, the
+    ``kernel_names_`` of a model. The shape of `array` is (n_samples, n_fit_samples,
+    n_kernels); `names` must be different texts, and `labels` are names of the columns'
+    samples, if known. ``K[name]`` and ``numpy.asarray(K)`` are plain arrays.
     """
 
     array: Array
@@ -210,26 +182,19 @@ def stack_grams(grams: Any) -> Any:
     """Return Gram matrices as one X for ``kernels="precomputed"``.
 
     Samples are the first axis, so that scikit-learn slices X like any pairwise data.
-    `cross_val_score`, `GridSearchCV` and pipelines then work without changes.
 
     Parameters
     ----------
-    grams : ndarray of shape (n_kernels, n_samples, n_fit_samples), or sequence of \
-            array-like of shape (n_samples, n_fit_samples), or mapping from names to \
-            these
-        The matrices: square for the training data; for prediction, the rows are new
-        samples. The names of a mapping become ``kernel_names_`` of the fitted model,
-        and new samples must have the same names. An array may be a memory map.
+    grams : ndarray of shape (n_kernels, n_samples, n_fit_samples), or sequence or \
+            dict of array-like of shape (n_samples, n_fit_samples)
+        The matrices; for prediction, rows are new samples, and a dict must have the
+        names of the fit. An array may be a memory map.
 
     Returns
     -------
     X : ndarray of shape (n_samples, n_fit_samples, n_kernels), or NamedGrams
-        Named if a mapping is given. The text labels of the columns of its data frames
-        are kept: `predict` raises unless they are the samples of the fit, in their
-        order. For an array, X is a view without a copy. For a
-        list, the matrices are copied into one array, and X is a view of it. `fit`
-        copies X again only if kernels are more than scaled (that is, unless `normalize`
-        is "trace", "variance" or None).
+        Named if a dict is given; `predict` then requires the column labels of data
+        frames to be those of the fit. A view of an array, otherwise a copy.
 
     Raises
     ------

@@ -304,11 +304,7 @@ def scored_folds(scores: Array, done: Mask) -> Mask:
 
 
 def round_digits(values: Array) -> Array:
-    """Return values to twelve digits: means over folds in another order are equal.
-
-    >>> round_digits(np.array([0.1 + 0.2, 0.3, np.nan]))
-    array([0.3, 0.3, nan])
-    """
+    """Return values to twelve digits, so that sums in any order give equal means."""
     return np.array([float(f"{value:.12g}") for value in values.tolist()])
 
 

@@ -1,8 +1,4 @@
-"""Targets with separate selections, each with the strength of its best mean score.
-
-These separate problems share the kernels of all folds, products with these kernels, and
-the grid of strengths. Targets are solved in blocks, which limits the memory.
-"""
+"""Targets with separate selections, each with the strength of its best mean score."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace

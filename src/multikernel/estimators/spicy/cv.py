@@ -41,8 +41,7 @@ from multikernel.estimators.spicy.method import sparse_method
 from multikernel.estimators.tasks import ClassifierMKL, RegressorMKL
 
 ALPHA_MIN_RATIO = 1e-3
-"""Ratio of the last to the first strength of default paths: ``benchmarks/defaults``
-(paths) has scores and times of paths to 1e-2, 1e-3 and 1e-4 on 42 splits."""
+"""Ratio of the last to the first strength of paths: ``benchmarks/defaults`` (paths)."""
 
 
 @dataclass(eq=False, repr=False, kw_only=True)

@@ -30,9 +30,9 @@ from multikernel.linalg import EPS
 from multikernel.regularizers import BlockElasticNet, BlockL1, BlockRegularizer
 from multikernel.solvers import SpicyMKL
 
+# Defaults suit hundreds of samples. On 20 000 the R2 was 0.73; the best of five, 0.78.
 MANY_SAMPLES = 10_000
-"""Number of samples from which a fit warns that its strength is a default, which suits
-hundreds of samples. On 20 000 its held-out R2 was 0.73; the best of five had 0.78."""
+"""Number of samples from which a fit warns that its strength is a default."""
 
 SPARSE_CHECKS: Mapping[str, Check] = {"l1_ratio": UNIT_INTERVAL}
 AUTO_CHECKS: Mapping[str, Check] = {"alpha": AnyOf((OneOf(("auto",)), POSITIVE))}

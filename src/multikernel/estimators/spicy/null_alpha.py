@@ -24,8 +24,7 @@ PERMUTATIONS = 199
 """Default number of permutations, up to `MANY` kernels."""
 
 FEW_PERMUTATIONS = 19
-"""Number of permutations for the default ``alpha`` of many interactions: the minimum
-for level 0.05."""
+"""Number of permutations for the default ``alpha`` of many interactions, level 0.05."""
 
 
 @dataclass(frozen=True)
@@ -42,8 +41,7 @@ class NullAlpha:
         Probability that any kernel is active if targets depend on none, above 0.
     n_permutations : int, default=None
         Number of permutations, at least ``1 / level - 1``. None means 199, or more if
-        the level requires it; above one million kernels, it means the minimum for the
-        level.
+        the level requires it; above one million kernels, the minimum for the level.
     random_state : int, RandomState or None, default=0
         Seed of the permutations.
 

@@ -30,11 +30,7 @@ from multikernel.losses import LogLogisticLoss
 
 @dataclass(eq=False, repr=False)
 class SurvivalMKL(LearnsByCopy):
-    """Base of the models of times to an event: a regression on rows of a table.
-
-    A fit adds ``loss_scale_``, the scale of the loss, and ``scale_``, the scale of
-    predictions.
-    """
+    """Base class of models of times to an event."""
 
     _checks = SPARSE_CHECKS
 
@@ -80,8 +76,7 @@ class SurvivalMKL(LearnsByCopy):
         -------
         risk : ndarray of shape (n_samples,)
             Minus the logarithm of the median time, divided by ``scale_``. A difference
-            of two risks is the logarithm of their odds ratio that the event has
-            occurred, which is the same at every time.
+            of two risks is the log odds ratio of the event, the same at every time.
         """
         return np.asarray(-self.linear_predictor(X) / self._scale())
 
@@ -117,7 +112,7 @@ class SurvivalMKL(LearnsByCopy):
         Returns
         -------
         probabilities : ndarray of shape (n_samples, n_times)
-            Probabilities, extrapolated by the model beyond the last observed time.
+            Extrapolated beyond the last observed time.
 
         Raises
         ------
