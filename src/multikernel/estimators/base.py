@@ -150,7 +150,7 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
         callback: Callback | None,
         groups: Any = None,
     ) -> Self:
-        """Fit the model itself; `LearnsByCopy` fits a copy instead."""
+        """Fit this estimator; `LearnsByCopy` overrides this to fit a copy."""
         fit_estimator(self, X, y, sample_weight, callback, groups, offset)
         return self
 
@@ -200,7 +200,7 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
         return self
 
     def _check_parameters(self) -> None:
-        """Raise for the first invalid parameter."""
+        """Raise ValueError for the first invalid parameter."""
         owner, values = type(self).__name__, vars(self)
         for name, check in self._all_checks().items():
             if name in values:
@@ -209,7 +209,7 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
     @classmethod
     @cache
     def _all_checks(cls) -> Mapping[str, Check]:
-        """Return the checks of parameters by name."""
+        """Return the check of each parameter by name, those of base classes too."""
         checks = dict(CHECKS)
         for base in reversed(cls.__mro__):
             checks |= vars(base).get("_checks", {})
@@ -376,7 +376,7 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
         return f + check_offset(owner, offset, *f.shape, shared=alike)
 
     def _model_and_data(self, X: Any) -> tuple[AdditiveModel, Array]:
-        """Return the fitted model, and X in the form that the model requires."""
+        """Return the fitted model, and X validated and encoded for it."""
         state = self._fitted()
         assert state.model is not None
         X = fill_unused_columns(self, X)

@@ -1,4 +1,4 @@
-"""Base of estimators that fit a copy of themselves as a regression on row numbers."""
+"""Base class of estimators that fit a copy of themselves to row numbers."""
 
 import copy
 from abc import abstractmethod
@@ -34,7 +34,7 @@ class LearnsByCopy(BaseMKL):
 
     @abstractmethod
     def _task(self, y: object, sample_weight: object) -> Task:
-        """Check the targets, and return the loss and row numbers that the copy fits."""
+        """Check the targets, and return the loss and row numbers for the copy."""
 
     def _learn(
         self,
@@ -45,7 +45,7 @@ class LearnsByCopy(BaseMKL):
         callback: Callback | None,
         groups: object = None,
     ) -> Self:
-        """Fit a copy; set its attributes and those of `_task` on the estimator."""
+        """Fit a copy, and set its fitted attributes on this estimator."""
         self._check_parameters()
         if offset is not None:
             owner = type(self).__name__
@@ -65,7 +65,7 @@ class LearnsByCopy(BaseMKL):
         return self
 
     def _copied(self, loss: Any, strata: Any, groups: Any) -> Self:
-        """Return a copy of this estimator with the given loss."""
+        """Return a copy of this estimator that fits the given loss."""
         # Searches override this method: they stratify folds by `strata` and `groups`.
         inner = copy.copy(self)
         inner.loss = loss

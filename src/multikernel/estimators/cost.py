@@ -114,7 +114,7 @@ def estimate_cost(model: Any, X: Any, y: Any = None, *, offset: Any = None) -> F
 
 
 def _checked_source(model: Any) -> GramSource:
-    """Check the parameters of an estimator, and return its source of Gram matrices."""
+    """Check the parameters of an estimator; return how it builds its Gram matrices."""
     if not isinstance(model, BaseMKL):
         raise TypeError(
             "estimate_cost requires an estimator of multikernel, got a "

@@ -39,18 +39,18 @@ class Data(ABC):
         return replace(self, samples=samples)  # type: ignore[type-var]
 
     def naming_errors(self) -> AbstractContextManager[None]:
-        """Return a context manager that adds a kernel's name to errors about it."""
+        """Return a context manager that adds the kernel's name to kernel errors."""
         return nullcontext()
 
     @abstractmethod
     def part(self, indices: Indices, n_copies: int = 1) -> tuple[Self, Indices]:
-        """Return data of some samples, with equal ones merged, and their indices."""
+        """Return data and indices of some samples, after equal samples are merged."""
         # This requires data prepared for parts. `n_copies` parts are stored at a time
         # if each needs its own matrices.
 
     @abstractmethod
     def sample(self, rows: Indices) -> Self:
-        """Return the data of the samples `rows`, which again supports `part`."""
+        """Return the data of the samples `rows`, from which folds can be cut."""
 
     @abstractmethod
     def on_all_samples(self) -> Self:
@@ -63,7 +63,7 @@ class Data(ABC):
 
 @dataclass(frozen=True, eq=False)
 class Fold:
-    """The training set and the validation set of a split."""
+    """The training data and the validation samples of a fold."""
 
     training: Any  # `Data`, with kernels normalized on the training samples alone
     validation: Samples
@@ -161,13 +161,13 @@ class Candidates(ABC):
         return replace(self, method=self.method.with_tol(tol))
 
     def scaled_to_share(self, share: float) -> Self:
-        """Return the candidates with the strengths for a share of the samples."""
+        """Return candidates with strengths adapted to a share of the samples."""
         # Strengths are defined for all samples. C, which multiplies a sum, does not
         # change.
         return self
 
     def without_path(self) -> Self:
-        """Return candidates whose `refit` solves no path, where this is supported."""
+        """Return candidates whose `refit` computes no path, if they support this."""
         return self
 
     def __len__(self) -> int:

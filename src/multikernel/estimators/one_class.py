@@ -28,7 +28,7 @@ from multikernel.solvers.one_class import OneClass
 
 @dataclass(frozen=True, eq=False)
 class OneClassMethod:
-    """A method that solves a single one-class problem, without targets."""
+    """A method that solves one problem without targets: novelty detection."""
 
     source: GramSource
     solver: OneClass

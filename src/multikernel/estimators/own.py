@@ -38,7 +38,7 @@ class OwnMethod(GramMethod):
     alpha: float  # strength of the sum of block norms
 
     def recipe(self, data: Training) -> Recipe:
-        """Return the recipe, with penalties times the total weight of the samples."""
+        """Return the losses, scaled penalties and solver for the training data."""
         total = data.samples.total_weight
         scale = target_scale(self.source.owner, data.samples, self.loss.unit)
         losses, params = self.loss.at_scale(scale)

@@ -40,7 +40,7 @@ class SequenceOf:
     description: str  # name of the sequence in messages
 
     def __call__(self, value: object) -> str | None:
-        """Return what was expected; None if the value is valid."""
+        """Return None if `value` is valid, otherwise the accepted values."""
         array: Any = value
         is_sequence = isinstance(value, Sequence) or getattr(value, "ndim", False)
         if is_sequence and not isinstance(value, str):
@@ -54,7 +54,7 @@ STRENGTHS = SequenceOf(POSITIVE, "a sequence of finite numbers above 0")
 
 
 def class_weight_choice(value: object) -> str | None:
-    """Check a ``class_weight`` parameter: None, "balanced" or a dict."""
+    """Return None for a valid ``class_weight``, otherwise the accepted values."""
     if value is None or (isinstance(value, str) and value == "balanced"):
         return None
     if isinstance(value, Mapping) and all(
@@ -69,7 +69,7 @@ WEIGHT = Number(1e-6, 1e6)
 
 
 def penalty_weights_choice(value: object) -> str | None:
-    """Check a ``penalty_weights`` parameter: weights by name, or one per kernel."""
+    """Return None for valid ``penalty_weights``, otherwise the accepted values."""
     if value is None:
         return None
     weights: list[Any] = [None]
@@ -104,7 +104,7 @@ class LossChoice:
     names: tuple[str, ...]
 
     def __call__(self, value: object) -> str | None:
-        """Return what was expected; None if the value is valid."""
+        """Return None if `value` is valid, otherwise the accepted values."""
         expected = OneOf(self.names)(value)
         if expected is None or is_loss(value):
             return None
@@ -133,14 +133,14 @@ def find_loss(
 
 @dataclass(frozen=True, eq=False)
 class LossSetting:
-    """The loss of an estimator, before the targets are known."""
+    """The loss of an estimator, before its units follow from the targets."""
 
     unit: Loss  # for targets with a standard deviation of one
     # Name and value of the length parameter, in standard deviations of the targets.
     length: tuple[str, float] | None
 
     def at_scale(self, scale: Scale) -> tuple[list[Loss], dict[str, Any]]:
-        """Return the losses of all problems, and the ``epsilon`` they use, if any."""
+        """Return the losses in units of the targets, and ``epsilon`` if used."""
         if self.length is None:
             return [self.unit] * scale.deviations.size, {}
         name, length = self.length

@@ -1,4 +1,4 @@
-"""Bases of classifiers and regressors: conversion of targets and predictions."""
+"""Base classes of classifiers and regressors: targets and predictions."""
 
 from collections.abc import Mapping
 from functools import partial

@@ -46,7 +46,7 @@ STRENGTH_RATIO = 10.0
 
 
 def is_shortened(training: Training) -> bool:
-    """Return whether a pass over all kernels is much cheaper than storing them."""
+    """Return whether a path uses a short list: a pass over all kernels is cheap."""
     stack = training.stack
     return stack.shares_work() and stack.shape[0] > 2 * N_LISTED
 
@@ -57,7 +57,7 @@ def follow_shortlist(
     watch: Watch,
     starts: Sequence[Solution | None] = (),
 ) -> Iterator[GramFit]:
-    """Yield the solutions of all problems for each recipe, on short kernel lists."""
+    """Yield the solutions of all problems for each of the `recipes`, on short lists."""
     problems, solver = problems_of(recipes[0], training)
     latest: Sequence[Solution | None] = starts or [None] * len(problems)
     starts_of_groups = range(0, len(problems), MAX_SHARING)
@@ -84,7 +84,7 @@ def follow_shortlist(
 def _penalty_blocks(
     penalties: Sequence[Sequence[BlockRegularizer]],
 ) -> Iterator[list[Sequence[BlockRegularizer]]]:
-    """Yield blocks of successive penalties that share a list of kernels."""
+    """Yield successive penalties whose strengths are close enough to share a list."""
     block: list[Sequence[BlockRegularizer]] = []
     for step_penalties in penalties:
         if block and STRENGTH_RATIO * step_penalties[0].alpha < block[0][0].alpha:
@@ -101,7 +101,7 @@ def _follow_block(
     starts: Sequence[Solution | None],
     watch: Watch,
 ) -> Iterator[list[Solution]]:
-    """Yield the solutions for successive penalties, on one list of kernels."""
+    """Yield the solutions for successive penalties, on one short list of kernels."""
     stack = problems[0].gram
     listed = _shared_list(problems, [penalty.alpha for penalty in penalties[0]], starts)
     # Solvers solve several problems side by side only if they share one stack.

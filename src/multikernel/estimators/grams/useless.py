@@ -191,7 +191,7 @@ def _refuse_distances(training: "Training", m: int) -> None:
 
 
 def warn_low_rank(training: "Training", short: NDArray[np.bool_], theta: int) -> None:
-    """Warn about kernels whose spectrum ends before the tail that bounds weights."""
+    """Warn about kernels of rank `theta` or less, whose weights have no bound."""
     # The matrices of `short` kernels have at most `theta` nonzero eigenvalues.
     if not short.any():
         return
@@ -261,7 +261,7 @@ def _describe_useless(training: "Training") -> list[str]:
 
 
 def _deviations(X: Array, n_columns: int) -> Array:
-    """Return the standard deviations of the first columns, nan without values."""
+    """Return the standard deviations of the first columns, nan for empty columns."""
     # Ten thousand rows are enough for a warning.
     values = X[evenly_spaced(X.shape[0], 10_000), :n_columns]
     with np.errstate(over="ignore", invalid="ignore"):
@@ -302,7 +302,7 @@ def _dominant_columns(
 
 
 def _column_sets(dictionary: KernelDictionary, n: int) -> set[tuple[int, ...]]:
-    """Return the sets of columns whose scales matter to a kernel."""
+    """Return the sets of columns of kernels that depend on the columns' scales."""
     pairs = as_interactions(dictionary)
     dictionary = dictionary if pairs is None else pairs.mains
     sets = set()

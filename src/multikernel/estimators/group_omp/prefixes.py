@@ -1,4 +1,4 @@
-"""Predictions of every prefix of a selection, as methods of estimators."""
+"""Predictions of the models with the first k selected kernels, as methods."""
 
 import copy
 from collections.abc import Iterator
@@ -26,7 +26,7 @@ Model = TypeVar("Model", bound=BaseMKL)
 
 
 def _stages_of(model: BaseMKL) -> Stages:
-    """Return the models of all prefixes of a fitted estimator."""
+    """Return the models after each selected kernel of a fitted estimator."""
     stages: Stages | None = model._fitted().stages
     assert stages is not None
     return stages

@@ -228,7 +228,7 @@ def warn_uncertified(
     search: HullSearch,
     solutions: Sequence[HullSolution],
 ) -> None:
-    """Warn if a search ended before reaching its goal."""
+    """Warn if a search over the graph ended with a gap above its tolerance."""
     # With certify=False, a search with the status NOISE_LIMITED has reached its goal:
     # its gap over the visited nodes is below the tolerance. Its gap over the whole
     # graph may be larger.

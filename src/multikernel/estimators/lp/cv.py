@@ -67,7 +67,7 @@ class MarginCandidates(Candidates):
         return columns
 
     def open_grids(self, best_params: Mapping[str, Any]) -> Mapping[str, Array]:
-        """Return the grid of C for the chosen p; no warning concerns the grid of p."""
+        """Return the grid of C for the chosen p; a p at the end needs no warning."""
         column = np.searchsorted(self.ps, best_params["p"]) if self.with_p else 0
         return {"C": self.Cs[:, column]}
 
@@ -113,7 +113,7 @@ class MarginCandidates(Candidates):
         return solved_candidate(candidate, fit)
 
     def refit(self, training: Training, watch: Watch, best: int) -> dict[str, Any]:
-        """Return the attributes for one pair, and the path over C to it."""
+        """Return the fitted attributes of candidate `best`, and its path over C."""
         i, j = divmod(best, self.ps.size)
         recipes = self.recipes(training, j)
         # The path is solved to the tolerance of the folds.
@@ -133,7 +133,7 @@ class MarginCandidates(Candidates):
         return attributes
 
     def recipes(self, training: Training, j: int) -> Sequence[Recipe]:
-        """Return the recipes of one p, with C ascending."""
+        """Return losses, penalties and solver for each C, ascending, and the p `j`."""
         method = replace(self.method, p=float(self.ps[j]))
         return [replace(method, C=C).recipe(training) for C in self.Cs[:, j].tolist()]
 
@@ -176,7 +176,7 @@ def margin_path(
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class MarginSearchCV(SearchCV):
-    """Base of estimators that choose C and p by cross-validation."""
+    """Base class of searches that choose C and p by cross-validation."""
 
     Cs: Sequence[float] | None = None
     ps: Sequence[float] = DEFAULT_PS

@@ -1,4 +1,4 @@
-"""Base of the estimators of ordered classes: one function, and its thresholds."""
+"""Base class of the estimators of ordered classes: one function, and its thresholds."""
 
 import json
 import re
@@ -34,7 +34,7 @@ from multikernel.losses import CumulativeLogitLoss
 
 
 def order_choice(value: Any) -> str | None:
-    """Check an ``order`` parameter: None, or different classes."""
+    """Return None for a valid ``order`` of classes, otherwise the accepted values."""
     if value is None:
         return None
     is_sequence = isinstance(value, Sequence) or getattr(value, "ndim", False)
@@ -66,7 +66,7 @@ class OrdinalMKL(ClassifierMixin, LearnsByCopy):
     random_state: Any = None
 
     def _task(self, y: object, sample_weight: object) -> Task:
-        """Return the loss, class numbers, strata, and a function for the thresholds."""
+        """Return the loss, class numbers, strata, and a setter of thresholds."""
         targets = read_targets(self, y)
         refuse_fractions(
             type(self).__name__, targets, "use y.astype(str), which keeps their order"

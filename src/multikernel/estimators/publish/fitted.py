@@ -42,7 +42,7 @@ SEVERITY = (
 
 @dataclass(frozen=True, eq=False)
 class BlockFunctions:
-    """The block functions of all outputs over the training samples."""
+    """The functions of all kernels and outputs: coefficients over training samples."""
 
     # Kernels with a nonzero norm in at least one output, ascending.
     active: Indices
@@ -57,7 +57,7 @@ class BlockFunctions:
 
 
 def merge(solutions: Sequence[Solution]) -> BlockFunctions:
-    """Return the expansions of several solutions over the union of their kernels."""
+    """Return the functions of several solutions, over the union of their kernels."""
     # All solutions use the same stack. Either each has one output, or each has several.
     active = np.unique(np.concatenate([solution.active for solution in solutions]))
     intercept = np.concatenate([solution.intercept for solution in solutions])
@@ -194,7 +194,7 @@ def history_array(solutions: Sequence[Ended], scale: float | Array) -> NDArray[n
 
 @dataclass(frozen=True, eq=False)
 class FittedModel:
-    """A fitted model with the settings of its fit."""
+    """The state of a fitted estimator: the model and the settings of its fit."""
 
     names: KernelNames
     precomputed: bool  # whether new samples are given as Gram matrices

@@ -51,7 +51,7 @@ class SharedValues:
 
     @property
     def n_held(self) -> int:
-        """The maximum number of matrices that `at` stores."""
+        """The maximum number of matrices that the function from `at` caches."""
         return len(self._repeated) + max(map(len, self._groups.values()), default=0)
 
     def at(self, new: Array) -> Callable[[int], Array]:

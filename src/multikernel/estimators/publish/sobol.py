@@ -99,7 +99,7 @@ def sobol_of(
 
 
 def training_table(model: Any) -> tuple[Array, Array]:
-    """Return the training samples that center the kernels, and their weights."""
+    """Return the samples that kernels store for centering, and their weights."""
     active = kernels_in_use(model, "Sobol indices")
     # Inactive main kernels also store the samples of their columns.
     mains = getattr(model._state.names.dictionary, "mains", None) or active
@@ -172,7 +172,7 @@ def _group(
     unit: tuple[int, ...],
     data: tuple[Array, Array],
 ) -> Group:
-    """Return a group of columns, with rows that represent all values in the data."""
+    """Return the group of the columns `unit`, with rows that represent its values."""
     X, weights = data
     order = table_column_order(model)
     # The first column of packed sequences identifies the sequence.
@@ -264,7 +264,7 @@ def _variances(
 def _values_on_grid(
     model: Any, groups: Sequence[Group], positions: list[int], X: Array
 ) -> Array:
-    """Return the sum of terms on the rows of a group, or on row pairs of two groups."""
+    """Return the sum of terms at the rows of a group, or row pairs of two groups."""
     sizes = [len(group.rows) for group in groups]
     table = np.repeat(X[:1], np.prod(sizes), axis=0)
     for group, row_indices in zip(groups, np.indices(sizes), strict=True):

@@ -81,7 +81,7 @@ def are_few(mains: KernelDictionary, n_rows: int) -> bool:
 
 
 def count_column_sets(mains: KernelDictionary) -> int:
-    """Return the number of sets of columns that have kernels."""
+    """Return the number of different sets of columns on which there are kernels."""
     kernels = map(mains.__getitem__, range(len(mains)))
     return len({str(k.columns) for k in kernels if isinstance(k, ColumnKernel)})
 

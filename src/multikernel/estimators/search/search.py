@@ -247,7 +247,7 @@ def _advance(runs: dict[int, FoldRun], means: Array | None, fold_index: int) -> 
 
 
 def _score_alone(folds: Folds, scores: Scores, fold_index: int) -> None:
-    """Solve all candidates on one fold, if memory suffices for its kernels only."""
+    """Solve all candidates on one fold, whose kernels alone are stored."""
     fold = folds.cut(fold_index)
     for block in folds.blocks:
         for _ in _score_fold(folds, fold_index, fold, block, scores):
@@ -292,7 +292,7 @@ def _score_fold(
 def _count_progress(
     models: Iterator[Solved], watch: Watch, n_unsolved: Callable[[Sequence[int]], int]
 ) -> Iterator[Solved]:
-    """Yield models; count their candidates, and those skipped in a chain, as done."""
+    """Yield models, and report their candidates, and skipped ones, as done."""
     chain: Sequence[int] = ()
     for solved in models:
         if solved.chain != chain:

@@ -57,7 +57,7 @@ class SparseMethod(GramMethod):
     null_alpha: NullAlpha | None = None
 
     def recipe(self, data: Training) -> Recipe:
-        """Return the recipe; warn if many samples make a search advisable."""
+        """Return losses, penalties and solver; warn if a search is advisable."""
         samples, owner = data.samples, self.source.owner
         n_samples = len(samples.table.y)
         if self.by_default and n_samples >= MANY_SAMPLES:
@@ -89,7 +89,7 @@ class SparseMethod(GramMethod):
         return JOINT_CLASS_ALPHA if is_joint else self.alpha
 
     def recipe_at(self, scale: Scale, total: float) -> Recipe:
-        """Return the recipe for sums of losses, penalized by alpha times `total`."""
+        """Return losses and solver, and penalties of strength alpha times `total`."""
         losses, params = self.loss.at_scale(scale)
         r, alphas = self.l1_ratio, scale.scaled("alpha", self.alpha, scale.degree - 1)
         # The penalty is alpha (r |f| + (1 - r) |f|^2 / (2 s)), with the deviation s of

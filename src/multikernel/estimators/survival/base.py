@@ -1,4 +1,4 @@
-"""Base of the estimators of times to an event: a regression, and its predictions."""
+"""Base class of the estimators of times to an event, and its predictions."""
 
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
@@ -51,7 +51,7 @@ class SurvivalMKL(LearnsByCopy):
     )
 
     def _task(self, y: object, sample_weight: object) -> Task:
-        """Return the loss, table rows, strata, and a function for the scales."""
+        """Return the loss, table rows, strata, and a setter of the scales."""
         times = read_times(type(self).__name__, y)
         weights = check_weights(sample_weight, len(times.lower))
         table, codes, loss = regression_on_rows(times, weights)
@@ -170,7 +170,7 @@ class SurvivalMKL(LearnsByCopy):
         return index
 
     def _scale(self) -> float:
-        """Return the scale of predictions; in a search, the scale of the loss."""
+        """Return the scale of predictions; for models of folds, that of the loss."""
         return float(self.scale_ if self.loss is None else self.loss.scale)
 
     def _check_fitted(self) -> None:
