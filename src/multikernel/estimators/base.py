@@ -104,14 +104,12 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
         Parameters
         ----------
         X : array-like or data frame of shape (n_samples, n_features)
-            Training data; with ``kernels="precomputed"`` Gram matrices of shape
-            (n_samples, n_samples, n_kernels), see `stack_grams`.
+            Training data, or Gram matrices from `stack_grams`.
         y : array-like of shape (n_samples,) or (n_samples, n_outputs)
             Targets. Only estimators with a parameter ``selection`` accept several
             columns, a classifier as indicators of labels, 1 or 0.
         sample_weight : array-like of shape (n_samples,), default=None
-            Nonnegative weights. An integer weight is equivalent to as many copies of
-            the sample, a weight of zero to removing it.
+            Nonnegative weights; an integer weight acts as copies of the sample.
         offset : array-like of shape (n_samples,) or (n_samples, n_outputs), optional
             Known parts of the decision values, such as log(exposure) for
             loss="poisson", to which the fitted terms are added. Predictions need the
@@ -347,8 +345,7 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
         Parameters
         ----------
         X : array-like or data frame of shape (n_samples, n_features)
-            Data; with ``kernels="precomputed"`` of shape (n_samples, n_fit_samples,
-            n_kernels).
+            Data, or Gram matrices of shape (n_samples, n_fit_samples, n_kernels).
 
         Returns
         -------

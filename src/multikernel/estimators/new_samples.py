@@ -27,30 +27,31 @@ def with_samples(
     """Return a fitted model with rows of new samples in the matrices of its views.
 
     Each row has the values of a kernel between a new sample and the training samples.
-    The model does not change, and clones of the result have no new rows.
+    The model itself does not change, and its clones have no new rows.
 
     Parameters
     ----------
     model : estimator
         A fitted model with `multikernel.kernels.Grams` among its views, or a pipeline
-        or search that ends in one.
+        or search that ends in such a model.
     rows : mapping from str to data frame or array-like of shape (n_new, n_columns)
-        The rows by view. A data frame has the names of new samples as its index, and
-        names of training samples as columns, in any order. An array has the columns of
-        the fit's matrix. Views without active kernels need no rows.
+        The rows by view. A data frame has the names of the new samples as its index,
+        and those of the training samples among its columns, in any order. An array has
+        the columns of the fit's matrix, and a row for each of the `names`. Views
+        without active kernels need no rows.
     names : sequence of str or of numbers, default=None
         The names of the new samples, if rows are arrays.
 
     Returns
     -------
     model : estimator
-        A copy with the same kernels, coefficients and parameters.
+        A copy, with the same kernels, coefficients and parameters.
 
     Raises
     ------
     ValueError
-        If a view has no matrix, a sample already has a row, or rows are not finite or
-        have wrong columns.
+        If a view has no matrix, if a sample already has a row, if rows are not finite,
+        or if they have other columns.
 
     Examples
     --------

@@ -225,18 +225,18 @@ class OneClassMKL(OutlierMixin, BaseMKL):
         *,
         callback: Callback | None = None,
     ) -> Self:
-        """Fit the model; if an exception is raised, the estimator stays unchanged.
+        """Fit the model.
 
         Parameters
         ----------
         X : array-like or data frame of shape (n_samples, n_features)
             Training data; with ``kernels="precomputed"`` Gram matrices of shape
             (n_samples, n_samples, n_kernels), see `stack_grams`.
-        y : object, default=None
-            Ignored.
+        y : ignored
+            Not used; present by convention.
         sample_weight : array-like of shape (n_samples,), default=None
-            Nonnegative weights. An integer weight is equivalent to as many copies of
-            the sample, a weight of zero to removing it.
+            Nonnegative weights of the samples. An integer weight has the effect of as
+            many copies of the sample; a weight of zero removes it.
         callback : callable, default=None
             Called with a `Progress` once per iteration; the fit stops if it returns
             True.
@@ -244,16 +244,17 @@ class OneClassMKL(OutlierMixin, BaseMKL):
         Returns
         -------
         self : estimator
+            The fitted estimator.
 
         Raises
         ------
         ValueError
-            If a parameter or the data are invalid.
+            If a parameter or the data are invalid; the message says which and why.
 
         Warns
         -----
         ConvergenceWarning
-            If the solver stopped above the tolerance; the message contains the gap.
+            If the solver stopped above the tolerance; the message gives the gap.
         """
         if X is None:
             raise ValueError(
@@ -282,6 +283,7 @@ class OneClassMKL(OutlierMixin, BaseMKL):
         Returns
         -------
         f : ndarray of shape (n_samples,)
+            Negative outside.
         """
         values: Array = self._decision_values(X)[:, 0]
         return values

@@ -68,8 +68,7 @@ class ClassifierMKL(ClassifierMixin, BaseMKL):
         Parameters
         ----------
         X : array-like or data frame of shape (n_samples, n_features)
-            Data; with ``kernels="precomputed"`` of shape (n_samples, n_fit_samples,
-            n_kernels).
+            Data, or Gram matrices of shape (n_samples, n_fit_samples, n_kernels).
         offset : array-like of shape (n_samples,) or (n_samples, n_outputs), optional
             Added to the decision values, as in ``fit``.
 
@@ -193,8 +192,7 @@ class RegressorMKL(RegressorMixin, BaseMKL):
         Parameters
         ----------
         X : array-like or data frame of shape (n_samples, n_features)
-            Data; with ``kernels="precomputed"`` of shape (n_samples, n_fit_samples,
-            n_kernels).
+            Data, or Gram matrices of shape (n_samples, n_fit_samples, n_kernels).
         offset : array-like of shape (n_samples,) or (n_samples, n_outputs), optional
             Added to the decision values, as in ``fit``.
 

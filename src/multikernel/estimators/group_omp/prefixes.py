@@ -90,8 +90,7 @@ def staged_decision_function(self: Any, X: Any) -> Iterator[Array]:
     Parameters
     ----------
     X : array-like or data frame of shape (n_samples, n_features)
-        Data; with ``kernels="precomputed"`` of shape (n_samples, n_fit_samples,
-        n_kernels).
+        Data, or Gram matrices of shape (n_samples, n_fit_samples, n_kernels).
 
     Returns
     -------
@@ -141,8 +140,7 @@ def staged_target_predictions(self: Any, X: Any) -> Iterator[Array]:
     Parameters
     ----------
     X : array-like or data frame of shape (n_samples, n_features)
-        Data; with ``kernels="precomputed"`` of shape (n_samples, n_fit_samples,
-        n_kernels).
+        Data, or Gram matrices of shape (n_samples, n_fit_samples, n_kernels).
 
     Returns
     -------

@@ -95,8 +95,7 @@ class OrdinalMKL(ClassifierMixin, LearnsByCopy):
         Parameters
         ----------
         X : array-like or data frame of shape (n_samples, n_features)
-            Data; with ``kernels="precomputed"`` of shape (n_samples, n_fit_samples,
-            n_kernels).
+            Data, or Gram matrices of shape (n_samples, n_fit_samples, n_kernels).
 
         Returns
         -------

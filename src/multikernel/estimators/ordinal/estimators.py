@@ -200,7 +200,7 @@ class SpicyMKLOrdinal(OrdinalMKL):
         offset: Any = None,
         callback: Callback | None = None,
     ) -> Self:
-        """Fit the model; if an exception is raised, the estimator stays unchanged.
+        """Fit the model.
 
         Parameters
         ----------
@@ -210,8 +210,8 @@ class SpicyMKLOrdinal(OrdinalMKL):
         y : array-like of shape (n_samples,)
             Classes.
         sample_weight : array-like of shape (n_samples,), default=None
-            Nonnegative weights. An integer weight is equivalent to as many copies of
-            the sample, a weight of zero to removing it.
+            Nonnegative weights of the samples. An integer weight has the effect of as
+            many copies of the sample; a weight of zero removes it.
         offset : None
             Not supported.
         callback : callable, default=None
@@ -221,16 +221,18 @@ class SpicyMKLOrdinal(OrdinalMKL):
         Returns
         -------
         self : estimator
+            The fitted estimator.
 
         Raises
         ------
         ValueError
-            If a parameter or the data are invalid, or all samples have one class.
+            If a parameter or the data are invalid, or all samples have one class; the
+            message says which and why.
 
         Warns
         -----
         ConvergenceWarning
-            If the solver stopped above the tolerance; the message contains the gap.
+            If the solver stopped above the tolerance; the message gives the gap.
         """
         return self._learn(X, y, sample_weight, offset, callback)
 

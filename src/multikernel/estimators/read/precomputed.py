@@ -182,19 +182,26 @@ def stack_grams(grams: Any) -> Any:
     """Return Gram matrices as one X for ``kernels="precomputed"``.
 
     Samples are the first axis, so that scikit-learn slices X like any pairwise data.
+    `cross_val_score`, `GridSearchCV` and pipelines then work without changes.
 
     Parameters
     ----------
-    grams : ndarray of shape (n_kernels, n_samples, n_fit_samples), or sequence or \
-            dict of array-like of shape (n_samples, n_fit_samples)
-        The matrices; for prediction, rows are new samples, and a dict must have the
-        names of the fit. An array may be a memory map.
+    grams : ndarray of shape (n_kernels, n_samples, n_fit_samples), or sequence of \
+            array-like of shape (n_samples, n_fit_samples), or mapping from names to \
+            these
+        The matrices: square for the training data; for prediction, the rows are new
+        samples. The names of a mapping become ``kernel_names_`` of the fitted model,
+        and new samples must have the same names. An array may be a memory map.
 
     Returns
     -------
     X : ndarray of shape (n_samples, n_fit_samples, n_kernels), or NamedGrams
-        Named if a dict is given; `predict` then requires the column labels of data
-        frames to be those of the fit. A view of an array, otherwise a copy.
+        Named if a mapping is given. The text labels of the columns of its data frames
+        are kept: `predict` raises unless they are the samples of the fit, in their
+        order. For an array, X is a view without a copy. For a
+        list, the matrices are copied into one array, and X is a view of it. `fit`
+        copies X again only if kernels are more than scaled (that is, unless `normalize`
+        is "trace", "variance" or None).
 
     Raises
     ------

@@ -137,12 +137,14 @@ def regularization_path(
 ) -> NamedPath:
     """Solve an estimator's problem for decreasing strengths, from ``alpha_max``.
 
-    The Gram matrices are computed once; each solve starts from the previous solution.
+    The Gram matrices are computed once, and every solve starts from the previous
+    solution.
 
     Parameters
     ----------
     estimator : estimator
-        A model with a parameter ``alpha``, whose value is ignored. It is not changed.
+        A multiple kernel model with a parameter ``alpha``, whose value is ignored. The
+        estimator is neither fitted nor changed.
     X : array-like or data frame of shape (n_samples, n_features)
         Training data, as in ``fit``.
     y : array-like of shape (n_samples,) or (n_samples, n_outputs)
@@ -156,8 +158,8 @@ def regularization_path(
     alpha_min_ratio : float, default=1e-2
         Ratio of the last strength to the first, in (0, 1).
     callback : callable, default=None
-        Called with a `Progress` once per outer iteration; the path ends if it returns
-        True.
+        Called with a `Progress` once per outer iteration of every solve. If it returns
+        True, the path ends.
 
     Returns
     -------
@@ -179,10 +181,10 @@ def regularization_path(
     >>> from multikernel.kernels import GaussianKernel, ParameterGrid
     >>> X, y = make_additive_regression(60, random_state=0)
     >>> kernels = ParameterGrid([GaussianKernel(0.5)], range(10))
-    >>> path = regularization_path(SpicyMKLRegressor(kernels), X, y, n_alphas=5)
-    >>> path.norms().shape
+    >>> found = regularization_path(SpicyMKLRegressor(kernels), X, y, n_alphas=5)
+    >>> found.norms().shape
     (5, 10)
-    >>> (path.norms() > 0).sum(axis=1)[0]
+    >>> (found.norms() > 0).sum(axis=1)[0]
     np.int64(0)
     """
     at_least_two, ratio = Number(2, integer=True), Number(0, 1, above=True, below=True)

@@ -363,14 +363,12 @@ class SearchCV(BaseMKL):
         Parameters
         ----------
         X : array-like or data frame of shape (n_samples, n_features)
-            Training data; with ``kernels="precomputed"`` Gram matrices of shape
-            (n_samples, n_samples, n_kernels), see `stack_grams`.
+            Training data, or Gram matrices from `stack_grams`.
         y : array-like of shape (n_samples,) or (n_samples, n_outputs)
             Targets, times to an event or classes, as in ``fit`` of the estimator
             without a search.
         sample_weight : array-like of shape (n_samples,), default=None
-            Nonnegative weights. An integer weight is equivalent to as many copies of
-            the sample, a weight of zero to removing it.
+            Nonnegative weights; an integer weight acts as copies of the sample.
         groups : array-like of shape (n_samples,), default=None
             Group labels. Folds keep each group together if ``cv`` is None, a number, or
             a splitter that uses groups, such as `sklearn.model_selection.GroupKFold`.

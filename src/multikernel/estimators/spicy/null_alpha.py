@@ -41,7 +41,8 @@ class NullAlpha:
         Probability that any kernel is active if targets depend on none, above 0.
     n_permutations : int, default=None
         Number of permutations, at least ``1 / level - 1``. None means 199, or more if
-        the level requires it; above one million kernels, the minimum for the level.
+        the level requires it; above one million kernels, it means the minimum for the
+        level.
     random_state : int, RandomState or None, default=0
         Seed of the permutations.
 

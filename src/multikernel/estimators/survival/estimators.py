@@ -194,7 +194,7 @@ class SpicyMKLSurvival(SurvivalMKL):
         offset: Any = None,
         callback: Callback | None = None,
     ) -> Self:
-        """Fit the model; if an exception is raised, the estimator stays unchanged.
+        """Fit the model.
 
         Parameters
         ----------
@@ -202,14 +202,15 @@ class SpicyMKLSurvival(SurvivalMKL):
             Training data; with ``kernels="precomputed"`` Gram matrices of shape
             (n_samples, n_samples, n_kernels), see `stack_grams`.
         y : structured array, or data frame or array of two columns
-            Event indicator (1 observed, 0 censored) and event or censoring time, above
-            0 in any unit: a structured array as in scikit-survival, a frame with the
-            columns ``event`` and ``time``, or an array with these columns. With columns
-            or fields ``lower`` and ``upper``, the event happened between these times:
-            equal if it was observed, 0 or infinite for an unknown end.
+            Event indicator (1 observed, 0 censored) and event or censoring time: a
+            structured array as in scikit-survival, a frame with the columns ``event``
+            and ``time``, or an array of two such columns in this order. With two
+            columns or fields ``lower`` and ``upper``, the event happened between these
+            times: equal if it was observed, 0 or infinite for an unknown end. Times are
+            above 0, in any unit.
         sample_weight : array-like of shape (n_samples,), default=None
-            Nonnegative weights. An integer weight is equivalent to as many copies of
-            the sample, a weight of zero to removing it.
+            Nonnegative weights of the samples. An integer weight has the effect of as
+            many copies of the sample; a weight of zero removes it.
         offset : None
             Not supported: an offset of log times is a factor of the times themselves.
         callback : callable, default=None
@@ -219,16 +220,18 @@ class SpicyMKLSurvival(SurvivalMKL):
         Returns
         -------
         self : estimator
+            The fitted estimator.
 
         Raises
         ------
         ValueError
-            If a parameter or the data are invalid, or no event was observed.
+            If a parameter or the data are invalid, or no event was observed; the
+            message says which and why.
 
         Warns
         -----
         ConvergenceWarning
-            If the solver stopped above the tolerance; the message contains the gap.
+            If the solver stopped above the tolerance; the message gives the gap.
         """
         return self._learn(X, y, sample_weight, offset, callback)
 
