@@ -211,10 +211,11 @@ class RegressorMKL(RegressorMixin, BaseMKL):
         """Return prediction intervals for the targets of new samples; searches only.
 
         These are CV+ intervals [1]_ from the models of the folds of a search with
-        ``intervals=True``. Over many samples with fixed parameters they contain a share
-        of at least 2 coverage - 1 - sqrt(2 / n) of the targets, for any distribution
-        (Theorem 4 of [1]_), and usually about the coverage. The widths differ between
-        samples only if the models of the folds do.
+        ``intervals=True``. With parameters fixed beforehand and n training samples, a
+        share of at least 2 coverage - 1 - sqrt(2 / n) of new targets would be inside,
+        for any distribution (Theorem 4 of [1]_); here the same folds chose the
+        parameters. In practice the share is about the coverage, a mean over all
+        samples: widths differ only if the models of the folds differ.
 
         Parameters
         ----------
