@@ -214,8 +214,9 @@ class RegressorMKL(RegressorMixin, BaseMKL):
         ``intervals=True``. With parameters fixed beforehand and n training samples, a
         share of at least 2 coverage - 1 - sqrt(2 / n) of new targets would be inside,
         for any distribution (Theorem 4 of [1]_); here the same folds chose the
-        parameters. In practice the share is about the coverage, a mean over all
-        samples: widths differ only if the models of the folds differ.
+        parameters. If the models of the folds agree, the share is about the coverage.
+        It is a mean over all samples: widths differ only if these models differ. The
+        user guide, "How sure is a prediction?", has measured coverages.
 
         Parameters
         ----------
