@@ -216,7 +216,7 @@ class RegressorMKL(RegressorMixin, BaseMKL):
         for any distribution (Theorem 4 of [1]_); here the same folds chose the
         parameters. If the models of the folds agree, the share is about the coverage.
         It is a mean over all samples: widths differ only if these models differ. The
-        user guide, "How sure is a prediction?", has measured coverages.
+        user guide, "Uncertainty of predictions", has measured coverages.
 
         Parameters
         ----------
