@@ -16,6 +16,7 @@ from multikernel import (
     estimate_cost,
     stack_grams,
 )
+from multikernel.estimators import FitCost
 from multikernel.exceptions import LongFitWarning, StackTooLargeError
 from multikernel.kernels import (
     CategoryKernel,
@@ -168,3 +169,11 @@ def test_the_limit_holds_for_the_work_of_a_fit():
 def test_joint_kernels_of_moderate_rank_do_not_make_products_whole():
     X, _ = samples(4000, 3)
     assert estimate_cost(SpicyMKLRegressor(), X).storage == "low_rank"
+
+
+def test_a_cost_is_printed_as_a_sentence():
+    cost = FitCost("dense", "it was asked for", 3, 1000, 24_000_000, 0.4, "")
+    assert str(cost) == (
+        "3 kernels on 1000 samples, storage 'dense', as it was asked for: 24 MB, "
+        "seconds."
+    )

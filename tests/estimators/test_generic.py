@@ -19,8 +19,18 @@ from multikernel.estimators import (
     SpicyMKLRegressor,
 )
 from multikernel.exceptions import UnsupportedProblemError
-from multikernel.kernels import GaussianKernel, LinearKernel, ParameterGrid
-from multikernel.losses import EpsilonInsensitiveLoss, LogisticLoss, SquaredLoss
+from multikernel.kernels import (
+    ColumnKernel,
+    GaussianKernel,
+    LinearKernel,
+    ParameterGrid,
+)
+from multikernel.losses import (
+    EpsilonInsensitiveLoss,
+    HingeLoss,
+    LogisticLoss,
+    SquaredLoss,
+)
 from multikernel.regularizers import BlockElasticNet, BlockL1, SquaredBlockNorm
 from multikernel.solvers import Alternating, CuttingPlane, InterleavedNewton, SpicyMKL
 from multikernel.testing import check_loss
@@ -234,3 +244,17 @@ def test_a_page_of_a_thousand_kernels_is_short():
     kernels = [GaussianKernel(0.1 * k) for k in range(1, 1001)]
     for given in (kernels, {f"v{k}": (0, kernel) for k, kernel in enumerate(kernels)}):
         assert len(SpicyMKLRegressor(given)._repr_html_()) < 100_000
+
+
+def test_a_hinge_loss_with_an_lp_norm_finds_the_column_of_the_classes():
+    X = np.random.default_rng(0).standard_normal((60, 4))
+    y = np.where(np.abs(X[:, 2]) > 0.7, "far", "near")
+    kernels = [ColumnKernel(GaussianKernel(1.0), column) for column in range(4)]
+    model = MKLClassifier(
+        kernels,
+        loss=HingeLoss(),
+        regularizer=SquaredBlockNorm(0.01, p=1.5),
+        solver=Alternating(tol=1e-4),
+    ).fit(X, y)
+    assert model.duality_gap_ <= 1e-4
+    assert np.argmax(model.kernel_weights_) == 2

@@ -175,3 +175,10 @@ def test_columns_of_new_matrices_are_the_samples_of_the_fit_in_order(tmp_path):
     assert half.predict(X[np.ix_(range(10, 20), range(10))]).shape == (10,)
     with pytest.raises(ValueError, match="sample 0 of the fit"):
         half.predict(X[np.ix_(range(10), range(10, 20))])
+
+
+def test_named_matrices_show_their_shape_and_names():
+    K = stack_grams({"tanimoto": np.eye(4), "pathways": np.ones((4, 4))})
+    assert repr(K) == "Gram matrices (4, 4, 2): 'tanimoto', 'pathways'"
+    assert K[np.ix_([0, 1, 2], [1, 2])].shape == (3, 2, 2)
+    assert K["pathways"].sum() == 16.0

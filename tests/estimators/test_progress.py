@@ -19,7 +19,7 @@ from multikernel.estimators import (
     SpicyMKLRegressorCV,
     regularization_path,
 )
-from multikernel.estimators.progress import Watch
+from multikernel.estimators.progress import Watch, elapsed
 from multikernel.kernels import GaussianKernel, per_column
 from multikernel.problem import Progress
 
@@ -221,3 +221,16 @@ def test_a_stop_is_not_taken_back_by_another_thread():
     watch = Watch([lambda line: bool(watch.stop())])
     assert watch(Progress(1, 0.0, 1.0, math.nan, 7))
     assert watch.stopped
+
+
+def test_elapsed_time_has_a_readable_unit():
+    texts = [elapsed(seconds) for seconds in (90.0, 600.0, 9000.0)]
+    assert texts == ["90 s so far", "10 min so far", "2.5 h so far"]
+
+
+def test_a_line_of_a_log_is_complete():
+    log = io.StringIO()
+    bar = ProgressBar("search", every=0.0, file=log)
+    assert bar(Progress(3, 0.1, 50.0, 0.02, 7, done=0.25)) is False
+    expected = "search: 25%, 0 s so far, iteration 3, gap 2.0e-02, 7 active kernels\n"
+    assert log.getvalue() == expected

@@ -29,6 +29,8 @@ from multikernel.estimators import (
     SpicyMKLSurvivalCV,
 )
 from multikernel.estimators.search.choice import best_candidate
+from multikernel.estimators.search.scores import round_digits
+from multikernel.estimators.search.search import loosen_tol
 from multikernel.exceptions import SearchWarning
 from multikernel.kernels import GaussianKernel
 
@@ -347,3 +349,13 @@ def test_targets_choose_the_simplest_of_the_best_each():
         assert apart.best_params_["alpha"][k] == alone.best_params_["alpha"]
     with pytest.raises(ValueError, match="True or False, or 'one_standard_error'"):
         SpicyMKLRegressorCV(refit="simplest").fit(X, Y)
+
+
+def test_folds_have_a_looser_tolerance_up_to_a_limit():
+    tolerances = [loosen_tol(tol) for tol in (5e-4, 5e-3, 0.1)]
+    assert tolerances == [0.015, 0.03, 0.1]
+
+
+def test_means_in_another_order_are_equal_after_rounding():
+    rounded = round_digits(np.array([0.1 + 0.2, 0.3, np.nan]))
+    np.testing.assert_array_equal(rounded, [0.3, 0.3, np.nan])

@@ -21,6 +21,7 @@ from multikernel.estimators import (
     SpicyMKLSurvivalCV,
     stack_grams,
 )
+from multikernel.estimators.search.sample import sample_sizes, split_groups
 from multikernel.kernels import GaussianKernel, LinearKernel, ParameterGrid
 
 pytestmark = pytest.mark.filterwarnings("ignore::multikernel.exceptions.SearchWarning")
@@ -279,3 +280,24 @@ def test_folds_take_turns_where_max_bytes_has_no_room_for_all(monkeypatch):
         tracemalloc.stop()
     np.testing.assert_array_equal(*names)
     assert peaks[1] < 0.9 * peaks[0]
+
+
+@pytest.mark.parametrize(
+    ("n_rows", "max_rows", "sizes"),
+    [
+        (4000, "auto", [4000]),
+        (10_000, "auto", [2000, 4000, 10_000]),
+        (10_000, 3000, [3000]),
+        (10_000, None, [10_000]),
+    ],
+)
+def test_samples_double_up_to_the_limit(n_rows, max_rows, sizes):
+    assert sample_sizes(n_rows, max_rows) == sizes
+
+
+def test_groups_above_the_size_are_split_into_pieces():
+    groups = np.array([7, 7, 7, 7, 5])
+    whole = split_groups(groups, 4, np.random.RandomState(0))
+    np.testing.assert_array_equal(whole, [1, 1, 1, 1, 0])
+    pieces = split_groups(groups, 2, np.random.RandomState(0))
+    np.testing.assert_array_equal(np.sort(pieces), [0, 1, 1, 2, 2])

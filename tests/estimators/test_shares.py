@@ -111,3 +111,8 @@ def test_a_model_without_kernels_has_no_shares():
         model.fit(X, Y)
     assert not model.variance_shares_.any()
     assert variance_shares(np.ones((4, 2))).tolist() == [0.0, 0.0]
+
+
+def test_shares_of_two_independent_terms_are_their_variances():
+    terms = [[0.0, 1.0], [3.0, 1.0], [0.0, 2.0], [3.0, 2.0]]
+    np.testing.assert_allclose(variance_shares(terms), [0.9, 0.1])

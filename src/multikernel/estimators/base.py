@@ -50,10 +50,7 @@ if TYPE_CHECKING:
 
 
 class BaseMKL(BaseEstimator, metaclass=ABCMeta):
-    """A multiple kernel model: `fit`, `contributions` and the fitted attributes.
-
-    A subclass declares parameters, and `_method` creates its learning method from them.
-    """
+    """Base class of multiple kernel models: parameters, `fit`, terms and summary."""
 
     _doc_link_module, _doc_link_template = REFERENCE
 
@@ -102,27 +99,21 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
         offset: Any = None,
         callback: Callback | None = None,
     ) -> Self:
-        """Fit the model.
-
-        If an exception is raised, such as a keyboard interrupt, the estimator does not
-        change.
+        """Fit the model; if an exception is raised, the estimator stays unchanged.
 
         Parameters
         ----------
         X : array-like or data frame of shape (n_samples, n_features)
-            Training data; with ``kernels="precomputed"`` Gram matrices of shape
-            (n_samples, n_samples, n_kernels), see `stack_grams`.
+            Training data, or Gram matrices from `stack_grams`.
         y : array-like of shape (n_samples,) or (n_samples, n_outputs)
-            Targets; several columns if the estimator has a parameter ``selection``. For
-            a classifier, these are indicators of labels, 1 or 0.
+            Targets. Only estimators with a parameter ``selection`` accept several
+            columns, a classifier as indicators of labels, 1 or 0.
         sample_weight : array-like of shape (n_samples,), default=None
-            Nonnegative weights of the samples. An integer weight has the effect of as
-            many copies of the sample; a weight of zero removes it.
-        offset : array-like of shape (n_samples,) or (n_samples, n_outputs), \
-                default=None
-            Known parts of the decision values, to which kernels, columns and intercept
-            are added, such as log(exposure) with loss="poisson" or the decision values
-            of an earlier model. Predictions need the offsets of their samples.
+            Nonnegative weights; an integer weight acts as copies of the sample.
+        offset : array-like of shape (n_samples,) or (n_samples, n_outputs), optional
+            Known parts of the decision values, such as log(exposure) for
+            loss="poisson", to which the fitted terms are added. Predictions need the
+            offsets of their samples.
         callback : callable, default=None
             Called with a `Progress` once per outer iteration, its objective in the
             summed scale of `Problem`; the fit stops if it returns True.
@@ -130,12 +121,11 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
         Returns
         -------
         self : estimator
-            The fitted estimator.
 
         Raises
         ------
         ValueError
-            If a parameter or the data are invalid; the message says which and why.
+            If a parameter or the data are invalid.
         multikernel.exceptions.StackTooLargeError
             If the Gram matrices would require more than ``max_bytes``.
         multikernel.exceptions.IndefiniteKernelError
@@ -145,7 +135,7 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
         Warns
         -----
         ConvergenceWarning
-            If the solver stopped above the tolerance; the message gives the gap.
+            If the solver stopped above the tolerance; the message contains the gap.
         """
         return self._learn(X, y, sample_weight, offset, callback)
 
@@ -158,7 +148,7 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
         callback: Callback | None,
         groups: Any = None,
     ) -> Self:
-        """Fit the model itself; `LearnsByCopy` fits a copy instead."""
+        """Fit this estimator; `LearnsByCopy` overrides this to fit a copy."""
         fit_estimator(self, X, y, sample_weight, callback, groups, offset)
         return self
 
@@ -168,8 +158,8 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
         Parameters
         ----------
         deep : bool, default=True
-            Whether to return parameters of its kernels too, under the names that
-            `set_params` accepts. If kernels have different values, these are a list.
+            Whether to include parameters of kernels, named as in `set_params`; the
+            value is a list if kernels have different values.
 
         Returns
         -------
@@ -182,15 +172,14 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
         return params
 
     def set_params(self, **params: Any) -> Self:
-        """Set parameters of the estimator, and of its kernels.
+        """Set parameters of the estimator and of its kernels.
 
         Parameters
         ----------
         **params : dict
-            ``kernels__sigma`` sets a parameter of all kernels that have it, and
-            ``kernels__expression__sigma`` that of the kernels of a view. Searches such
-            as `sklearn.model_selection.GridSearchCV` can thus choose it. The kernels
-            are replaced; the original objects do not change.
+            Values by name. ``kernels__sigma`` sets a parameter of all kernels that have
+            it, ``kernels__expression__sigma`` that of the kernels of a view. The
+            kernels are replaced, not changed.
 
         Returns
         -------
@@ -209,7 +198,7 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
         return self
 
     def _check_parameters(self) -> None:
-        """Raise for the first invalid parameter."""
+        """Raise ValueError for the first invalid parameter."""
         owner, values = type(self).__name__, vars(self)
         for name, check in self._all_checks().items():
             if name in values:
@@ -218,7 +207,7 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
     @classmethod
     @cache
     def _all_checks(cls) -> Mapping[str, Check]:
-        """Return the checks of parameters by name."""
+        """Return the check of each parameter by name, those of base classes too."""
         checks = dict(CHECKS)
         for base in reversed(cls.__mro__):
             checks |= vars(base).get("_checks", {})
@@ -231,14 +220,12 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
 
     @property
     def combined_kernel_(self) -> "CombinedKernel":
-        """The weighted sum of the model's kernels, for any kernel method.
+        """The weighted sum of the model's kernels, a callable ``k(X, Y=None)``.
 
-        It is a callable ``k(X, Y=None)``, as required by ``SVC(kernel=...)`` and
-        `sklearn.kernel_ridge.KernelRidge`, and a Gaussian process kernel of
-        scikit-learn. Its samples have the form of this model's data, including
-        sequences and categories. The weights are ``kernel_weights_``, averaged over
-        outputs. Precomputed or centered kernels, and graphs of kernels, are not
-        supported.
+        It is accepted by ``SVC(kernel=...)``, `sklearn.kernel_ridge.KernelRidge` and
+        Gaussian processes of scikit-learn, on data with the columns of this model. The
+        weights are ``kernel_weights_``, averaged over outputs. Not available for
+        precomputed or centered kernels, and for HKL.
         """
         # Imported here, because only this property needs the package of Gaussian
         # processes.
@@ -258,17 +245,17 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
 
     @property
     def kernel_views_(self) -> list[str]:
-        """The view of every kernel; only if ``kernels`` was a mapping of views."""
+        """The view of each kernel; only if ``kernels`` was a mapping of views."""
         return list(self._views())
 
     @property
     def view_weights_(self) -> dict[str, Any]:
-        """Sums of the kernel weights of every view, per output if several."""
+        """Sum of the kernel weights of each view; an array for several outputs."""
         return view_sums(self._views(), self.kernel_weights_)
 
     @property
     def view_shares_(self) -> dict[str, Any]:
-        """Sums of the variance shares of every view, per output if several."""
+        """Sum of the variance shares of each view; an array for several outputs."""
         return view_sums(self._views(), self.variance_shares_)
 
     def _views(self) -> tuple[str, ...]:
@@ -287,44 +274,35 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
         Parameters
         ----------
         by : {"kernel", "view", "column"}, default="kernel"
-            Content of a row: an active kernel, a view (if ``kernels`` was a mapping of
-            views) with the sums of its weights and shares, or a column in use.
+            Content of a row: an active kernel, a view with the sums over its kernels,
+            or a column in use.
         outputs : {"all", "each"}, default=None
-            Whether rows summarize all outputs together, or there are rows for each
-            output. None means all if kernels have one weight for all outputs, as in a
-            shared selection, and otherwise each.
+            Whether a row summarizes all outputs or one output. None means "all" if
+            kernels have one weight for all outputs (a shared selection), otherwise
+            "each".
 
         Returns
         -------
         table : pandas DataFrame
-            Columns are ``kernel``, the name; ``view``, if there are views; ``output``,
-            the class or name of the output, if there are rows for each; ``weight``, the
-            value in ``kernel_weights_``; ``block_norm``, the norm of the kernel's
-            function; and ``variance_share``, its share in the variance of the decision
-            values on the training samples, Cov(f_m, f) / Var(f), by which rows are
-            sorted. Shares sum to one for every output; a term with a negative share
-            counteracts the others. The meaning of weights depends on the method, that
-            of shares does not. Over all outputs, weights and shares are means, and
-            norms are roots of sums of squares. By column there are ``first_order`` and
-            ``total`` instead: the Sobol indices of the model if every column is drawn
-            from its training values independently of the others. A first-order index is
-            the share of the variance that is a function of this column alone. A total
-            index is the share of all terms with this column. A view of several columns
-            is one row. Indices are estimates if a kernel combines columns that other
-            kernels use alone. See `multikernel.inspection.sobol_indices`, which accepts
-            other samples. Unpenalized columns follow in separate rows, such as "age
-            (unpenalized)", with a ``coefficient``, which kernels and views do not have.
-            ``table.attrs`` contains the strength, the gap, the score and the omissions
-            of the default dictionary.
+            By kernel: ``kernel``, ``view`` and ``output`` (if there are several),
+            ``weight``, ``block_norm`` and ``variance_share``, as in the fitted
+            attributes; over all outputs, means of weights and shares, and roots of sums
+            of squared norms. By view: ``view``, the number of its active kernels,
+            ``weight`` and ``variance_share``. By column: ``first_order`` and ``total``,
+            the `multikernel.inspection.sobol_indices` for the training values; columns
+            of a view form one row. The largest shares and indices are first, views in
+            their order. Except by column, rows such as "age (unpenalized)" follow, with
+            a ``coefficient``. ``table.attrs`` contains the strength, the gap, the score
+            and the omissions of the default dictionary.
 
         Raises
         ------
         ImportError
             If pandas is not installed.
         ValueError
-            If `by` or `outputs` is invalid, or `by` is "view" and the model has no
-            views. If `by` is "column" and the model does not store the training values
-            of its columns; models with `Interactions` store them.
+            If `by` or `outputs` is invalid, if a model without views is summarized by
+            view, or if `by` is "column" and the model does not store the training
+            values of its columns, as models with `Interactions` do.
         """
         rows = summary_rows(self, by, outputs)
         count = {"n_kernels": 0} if by == "view" else {}
@@ -353,11 +331,10 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
 
     @property
     def output_names_(self) -> list[str]:
-        """Names of the outputs: targets, labels, or classes if there are more than two.
+        """Names of the targets or labels, or of the classes if there are more than two.
 
-        Targets in a data frame have the names of its columns; targets in an array are
-        ``y0``, ``y1`` and so on. Two classes are one output, which is positive for the
-        second class.
+        Targets in an array are named ``y``, or ``y0``, ``y1`` and so on. Two classes
+        are one output, named after the second class.
         """
         return list(self._fitted().outputs)
 
@@ -368,16 +345,14 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
         Parameters
         ----------
         X : array-like or data frame of shape (n_samples, n_features)
-            Data; with ``kernels="precomputed"`` of shape (n_samples, n_fit_samples,
-            n_kernels).
+            Data, or Gram matrices of shape (n_samples, n_fit_samples, n_kernels).
 
         Returns
         -------
         terms : ndarray of shape (n_samples, n_outputs, n_active)
-            f_m(x) for the kernels ``active_kernels_``, in their order. Their sum plus
-            ``intercept_``, and unpenalized columns times ``unpenalized_coef_``, is the
-            decision value or prediction. Outputs are targets, labels, or more than two
-            classes. With a single output the shape is (n_samples, n_active).
+            f_m(x) for the kernels ``active_kernels_``, in their order; without the axis
+            of outputs if there is one. Their sum plus ``intercept_``, and unpenalized
+            columns times ``unpenalized_coef_``, is the decision value or prediction.
         """
         model, X_checked = self._model_and_data(X)
         terms = model.contributions(X_checked)
@@ -398,7 +373,7 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
         return f + check_offset(owner, offset, *f.shape, shared=alike)
 
     def _model_and_data(self, X: Any) -> tuple[AdditiveModel, Array]:
-        """Return the fitted model, and X in the form that the model requires."""
+        """Return the fitted model, and X validated and encoded for it."""
         state = self._fitted()
         assert state.model is not None
         X = fill_unused_columns(self, X)

@@ -1,4 +1,4 @@
-"""Base of estimators that fit a copy of themselves as a regression on row numbers."""
+"""Base class of estimators that fit a copy of themselves to row numbers."""
 
 import copy
 from abc import abstractmethod
@@ -14,17 +14,17 @@ from multikernel.estimators.read.doubts import warn_order
 from multikernel.estimators.read.partitions import lazy
 from multikernel.problem import Callback
 
+# The last function adds fitted attributes to a dict; its second argument computes the
+# decision values.
 Task = tuple[Any, Indices, Any, Callable[[dict[str, Any], Callable[[], Array]], None]]
-"""The loss, the row of each sample in its tables, the strata of folds, and a
-function that adds fitted attributes; its second argument computes decision values."""
+"""Loss, loss-table row of each sample, strata of folds, and a setter of attributes."""
 
 
 class LearnsByCopy(BaseMKL):
-    """Base of models whose loss looks up each target in its tables, by row number.
+    """Base class of models whose loss finds the target of each sample by row number."""
 
-    A copy of the estimator with that loss fits a regression on these numbers; its
-    attributes become the estimator's.
-    """
+    # A copy of the estimator with that loss fits a regression on these numbers; its
+    # attributes become the estimator's.
 
     # Set on the copy that learns, and on models that a search scores.
     loss: Any = None
@@ -34,7 +34,7 @@ class LearnsByCopy(BaseMKL):
 
     @abstractmethod
     def _task(self, y: object, sample_weight: object) -> Task:
-        """Check the targets, and return the loss and row numbers that the copy fits."""
+        """Check the targets, and return the loss and row numbers for the copy."""
 
     def _learn(
         self,
@@ -45,7 +45,7 @@ class LearnsByCopy(BaseMKL):
         callback: Callback | None,
         groups: object = None,
     ) -> Self:
-        """Fit a copy; set its attributes and those of `_task` on the estimator."""
+        """Fit a copy, and set its fitted attributes on this estimator."""
         self._check_parameters()
         if offset is not None:
             owner = type(self).__name__
@@ -65,7 +65,7 @@ class LearnsByCopy(BaseMKL):
         return self
 
     def _copied(self, loss: Any, strata: Any, groups: Any) -> Self:
-        """Return a copy of this estimator with the given loss."""
+        """Return a copy of this estimator that fits the given loss."""
         # Searches override this method: they stratify folds by `strata` and `groups`.
         inner = copy.copy(self)
         inner.loss = loss
@@ -83,9 +83,8 @@ class LearnsByCopy(BaseMKL):
         Returns
         -------
         f : ndarray of shape (n_samples,)
-            For times to an event, the logarithms of the medians. For ordered classes,
-            the values that thresholds divide into classes: larger values mean higher
-            classes.
+            For times to an event, logarithms of the medians. For ordered classes,
+            values that ``thresholds_`` divide into classes.
         """
         values: Array = self._decision_values(X)[:, 0]
         return values

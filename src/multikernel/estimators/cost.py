@@ -18,26 +18,9 @@ from multikernel.gram.memory import readable_bytes, readable_seconds
 class FitCost:
     """Expected cost of a fit, and how it stores its kernels.
 
-    Parameters
-    ----------
-    storage : str
-        Storage of the kernels, as in ``fit_info_`` of a fitted model.
-    reason : str
-        Reason for this storage, as in ``fit_info_``.
-    n_kernels, n_samples : int
-        Number of kernels and of training samples.
-    n_bytes : int
-        Peak memory of the fit in bytes, without the data.
-    seconds : float
-        Seconds of the fit, to an order of magnitude.
-    advice : str
-        A sentence about a faster storage; empty if none is known.
-
-    Examples
-    --------
-    >>> from multikernel.estimators.cost import FitCost
-    >>> print(FitCost("dense", "it was asked for", 3, 1000, 24_000_000, 0.4, ""))
-    3 kernels on 1000 samples, storage 'dense', as it was asked for: 24 MB, seconds.
+    `storage` and `reason` are as in ``fit_info_``, `n_bytes` is the peak memory without
+    the data, `seconds` is right to an order of magnitude, and `advice` is a sentence
+    about a faster storage, or empty.
     """
 
     storage: str
@@ -133,7 +116,7 @@ def estimate_cost(model: Any, X: Any, y: Any = None, *, offset: Any = None) -> F
 
 
 def _checked_source(model: Any) -> GramSource:
-    """Check the parameters of an estimator, and return its source of Gram matrices."""
+    """Check the parameters of an estimator; return how it builds its Gram matrices."""
     if not isinstance(model, BaseMKL):
         raise TypeError(
             "estimate_cost requires an estimator of multikernel, got a "

@@ -1,8 +1,4 @@
-"""Protocols of methods: their data, problems and solutions.
-
-An estimator creates its method from its parameters, and `estimators.fit` runs the
-method. A search is a method that wraps another method.
-"""
+"""Protocols of methods: their data, problems and solutions; a search wraps a method."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -43,18 +39,18 @@ class Data(ABC):
         return replace(self, samples=samples)  # type: ignore[type-var]
 
     def naming_errors(self) -> AbstractContextManager[None]:
-        """Return a context manager that adds a kernel's name to errors about it."""
+        """Return a context manager that adds the kernel's name to kernel errors."""
         return nullcontext()
 
     @abstractmethod
     def part(self, indices: Indices, n_copies: int = 1) -> tuple[Self, Indices]:
-        """Return data of some samples, with equal ones merged, and their indices."""
+        """Return data and indices of some samples, after equal samples are merged."""
         # This requires data prepared for parts. `n_copies` parts are stored at a time
         # if each needs its own matrices.
 
     @abstractmethod
     def sample(self, rows: Indices) -> Self:
-        """Return the data of the samples `rows`, which again supports `part`."""
+        """Return the data of the samples `rows`, from which folds can be cut."""
 
     @abstractmethod
     def on_all_samples(self) -> Self:
@@ -67,7 +63,7 @@ class Data(ABC):
 
 @dataclass(frozen=True, eq=False)
 class Fold:
-    """The training set and the validation set of a split."""
+    """The training data and the validation samples of a fold."""
 
     training: Any  # `Data`, with kernels normalized on the training samples alone
     validation: Samples
@@ -146,11 +142,7 @@ class Solved:
 
 
 Means = Callable[[], Array | None]
-"""Returns the mean scores of all folds, or None if there are none; unknown scores are
-nan.
-
-Shapes are (n_candidates,), or (n_candidates, n_targets) if targets choose separately.
-"""
+"""Returns mean scores, (n_candidates[, n_targets]), nan if unknown, or None."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -169,13 +161,13 @@ class Candidates(ABC):
         return replace(self, method=self.method.with_tol(tol))
 
     def scaled_to_share(self, share: float) -> Self:
-        """Return the candidates with the strengths for a share of the samples."""
+        """Return candidates with strengths adapted to a share of the samples."""
         # Strengths are defined for all samples. C, which multiplies a sum, does not
         # change.
         return self
 
     def without_path(self) -> Self:
-        """Return candidates whose `refit` solves no path, where this is supported."""
+        """Return candidates whose `refit` computes no path, if they support this."""
         return self
 
     def __len__(self) -> int:

@@ -28,7 +28,7 @@ from multikernel.solvers.one_class import OneClass
 
 @dataclass(frozen=True, eq=False)
 class OneClassMethod:
-    """A method that solves a single one-class problem, without targets."""
+    """A method that solves one problem without targets: novelty detection."""
 
     source: GramSource
     solver: OneClass
@@ -258,6 +258,7 @@ class OneClassMKL(OutlierMixin, BaseMKL):
         Returns
         -------
         f : ndarray of shape (n_samples,)
+            ``decision_function(X) + offset_``.
         """
         scores: Array = self.decision_function(X) + self.offset_
         return scores

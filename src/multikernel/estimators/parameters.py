@@ -40,7 +40,7 @@ class SequenceOf:
     description: str  # name of the sequence in messages
 
     def __call__(self, value: object) -> str | None:
-        """Return what was expected; None if the value is valid."""
+        """Return None if `value` is valid, otherwise the accepted values."""
         array: Any = value
         is_sequence = isinstance(value, Sequence) or getattr(value, "ndim", False)
         if is_sequence and not isinstance(value, str):
@@ -54,7 +54,7 @@ STRENGTHS = SequenceOf(POSITIVE, "a sequence of finite numbers above 0")
 
 
 def class_weight_choice(value: object) -> str | None:
-    """Check a ``class_weight`` parameter: None, "balanced" or a dict."""
+    """Return None for a valid ``class_weight``, otherwise the accepted values."""
     if value is None or (isinstance(value, str) and value == "balanced"):
         return None
     if isinstance(value, Mapping) and all(
@@ -65,12 +65,11 @@ def class_weight_choice(value: object) -> str | None:
 
 
 WEIGHT = Number(1e-6, 1e6)
-"""Valid weights of a penalty. Kernels are divided by the squared weight, so weights of
-kernels in a sum may span 24 orders of magnitude."""
+"""Valid penalty weights; kernels are divided by their squares."""
 
 
 def penalty_weights_choice(value: object) -> str | None:
-    """Check a ``penalty_weights`` parameter: weights by name, or one per kernel."""
+    """Return None for valid ``penalty_weights``, otherwise the accepted values."""
     if value is None:
         return None
     weights: list[Any] = [None]
@@ -105,7 +104,7 @@ class LossChoice:
     names: tuple[str, ...]
 
     def __call__(self, value: object) -> str | None:
-        """Return what was expected; None if the value is valid."""
+        """Return None if `value` is valid, otherwise the accepted values."""
         expected = OneOf(self.names)(value)
         if expected is None or is_loss(value):
             return None
@@ -134,14 +133,14 @@ def find_loss(
 
 @dataclass(frozen=True, eq=False)
 class LossSetting:
-    """The loss of an estimator, before the targets are known."""
+    """The loss of an estimator, before its units follow from the targets."""
 
     unit: Loss  # for targets with a standard deviation of one
     # Name and value of the length parameter, in standard deviations of the targets.
     length: tuple[str, float] | None
 
     def at_scale(self, scale: Scale) -> tuple[list[Loss], dict[str, Any]]:
-        """Return the losses of all problems, and the ``epsilon`` they use, if any."""
+        """Return the losses in units of the targets, and ``epsilon`` if used."""
         if self.length is None:
             return [self.unit] * scale.deviations.size, {}
         name, length = self.length
@@ -205,28 +204,21 @@ def is_likelihood(choice: object) -> bool:
     return isinstance(choice, LogisticLoss | SoftmaxLoss) or choice == "log_loss"
 
 
+# With "trace", the constant part of wide Gaussians dominates their diagonal. Scores on
+# widths of 1 and 5 are then 0.005 +- 0.005 lower: ``benchmarks/defaults`` (normalize).
 NORMALIZE = "variance"
-"""The default ``normalize`` of every estimator but the unweighted sum.
+"""The default ``normalize`` of every estimator but the unweighted sum."""
 
-Wide Gaussians are almost constant. With "trace", the constant part dominates their
-diagonal, although the intercept already fits constants. ``benchmarks/defaults``
-(normalize), 14 sets and four methods: on widths of 1 and 5 the held-out score is higher
-by 0.005 +- 0.005 than with "trace", on the default widths lower by 0.003 +- 0.002.
-"""
-
+# A sum cannot lower the weights of almost constant kernels, which "variance" increases.
+# Three AUCs are 0.833, 0.971 and 0.887; with "variance" 0.809, 0.967 and 0.887:
+# ``benchmarks/defaults`` (sums).
 SUM_NORMALIZE = "trace"
-"""The default ``normalize`` of the unweighted sum.
-
-The sum cannot lower the weight of an almost constant kernel, and unit variance
-increases it. ``benchmarks/defaults`` (sums), AUC on three precomputed sets: 0.833 with
-"trace" and 0.809 with "variance", 0.971 and 0.967, 0.887 and 0.887.
-"""
+"""The default ``normalize`` of the unweighted sum."""
 
 _GRID = AnyOf((NOTHING, STRENGTHS))
 
 SIMPLEST = "one_standard_error"
-"""Value of ``refit`` for which a search chooses the simplest model within one standard
-error of the best."""
+"""Value of ``refit`` for the simplest model within one standard error of the best."""
 
 CHECKS: Mapping[str, Check] = {
     "C": AnyOf((NOTHING, POSITIVE)),

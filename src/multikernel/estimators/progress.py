@@ -26,11 +26,7 @@ LOG = logging.getLogger("multikernel")
 
 
 def elapsed(seconds: float) -> str:
-    """Return the elapsed time as text.
-
-    >>> elapsed(90.0), elapsed(600.0), elapsed(9000.0)
-    ('90 s so far', '10 min so far', '2.5 h so far')
-    """
+    """Return the elapsed time as text, such as "10 min so far"."""
     if seconds < 120.0:
         return f"{seconds:.0f} s so far"
     if seconds < 7200.0:
@@ -185,33 +181,11 @@ class _Bar:
 
 
 class ProgressBar:
-    r"""A callback that shows the progress of a fit in notebooks, terminals and logs.
+    """A callback that shows the progress of a fit in notebooks, terminals and logs.
 
-    It shows the share of the complete call, which never decreases. The number of
-    iterations of a single fit is unknown: then the bar shows the duality gap, which
-    decreases to the tolerance.
-
-    Parameters
-    ----------
-    title : str, default="fit"
-        Title of the bar.
-    every : float, default=10.0
-        Seconds between two lines if output goes neither to a notebook nor to a
-        terminal. Shorter fits have no line there.
-    file : file object, default=None
-        File to write to; None means standard error.
-
-    Examples
-    --------
-    >>> import io
-    >>> from multikernel import ProgressBar
-    >>> from multikernel.problem import Progress
-    >>> log = io.StringIO()
-    >>> bar = ProgressBar("search", every=0.0, file=log)
-    >>> bar(Progress(3, 0.1, 50.0, 0.02, 7, done=0.25))
-    False
-    >>> log.getvalue()
-    'search: 25%, 0 s so far, iteration 3, gap 2.0e-02, 7 active kernels\n'
+    It shows the share of the complete call, or, for a single fit, whose number of
+    iterations is unknown, the duality gap. `file` is by default standard error; if it
+    is no terminal, `every` is the number of seconds between two lines.
     """
 
     def __init__(

@@ -160,8 +160,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         Raises
         ------
         ValueError
-            If the columns differ from those in ``fit``, or a date column holds values
-            that are not dates.
+            If columns differ from those in ``fit``, or values of a date column are not
+            dates.
 
         Warns
         -----
@@ -248,7 +248,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
 
 
 def _check_periods(value: object) -> str | None:
-    """Return the accepted values as text, or None if `value` is a list of periods."""
+    """Return None if `value` is a list of periods, otherwise the accepted values."""
     if isinstance(value, list | tuple) and all(period in PERIODS for period in value):
         return None
     return f"a list of some of {', '.join(map(repr, PERIODS))}"

@@ -1,4 +1,4 @@
-"""Bases of classifiers and regressors: conversion of targets and predictions."""
+"""Base classes of classifiers and regressors: targets and predictions."""
 
 from collections.abc import Mapping
 from functools import partial
@@ -49,11 +49,10 @@ def has_probabilities(estimator: Any) -> bool:
 
 
 class ClassifierMKL(ClassifierMixin, BaseMKL):
-    """Base of the classifiers: one problem for two classes, otherwise one-vs-rest.
+    """Base class of classifiers: one problem for two classes, otherwise one-vs-rest."""
 
-    Classifiers with a ``selection`` may solve one problem for all classes, and support
-    several labels per sample.
-    """
+    # With a ``selection``, one problem may serve all classes, or several labels per
+    # sample.
 
     _checks: ClassVar[Mapping[str, Check]] = {
         "loss": LossChoice(loss_names("classification"))
@@ -69,18 +68,15 @@ class ClassifierMKL(ClassifierMixin, BaseMKL):
         Parameters
         ----------
         X : array-like or data frame of shape (n_samples, n_features)
-            Data; with ``kernels="precomputed"`` of shape (n_samples, n_fit_samples,
-            n_kernels).
-        offset : array-like of shape (n_samples,) or (n_samples, n_outputs), \
-                default=None
-            Added to the decision values, as in ``fit``; zero if None.
+            Data, or Gram matrices of shape (n_samples, n_fit_samples, n_kernels).
+        offset : array-like of shape (n_samples,) or (n_samples, n_outputs), optional
+            Added to the decision values, as in ``fit``.
 
         Returns
         -------
         f : ndarray of shape (n_samples,) or (n_samples, n_classes)
             Positive for ``classes_[1]`` with two classes; otherwise one column per
-            class or label. Columns of separate problems are for a class against the
-            rest; those of labels are positive for samples with the label.
+            class, or per label with positive values for samples that have it.
         """
         return one_column(self._decision_values(X, offset))
 
@@ -92,9 +88,8 @@ class ClassifierMKL(ClassifierMixin, BaseMKL):
         ----------
         X : array-like or data frame of shape (n_samples, n_features)
             Data, as in `decision_function`.
-        offset : array-like of shape (n_samples,) or (n_samples, n_outputs), \
-                default=None
-            Added to the decision values, as in ``fit``; zero if None.
+        offset : array-like of shape (n_samples,) or (n_samples, n_outputs), optional
+            Added to the decision values, as in ``fit``.
 
         Returns
         -------
@@ -118,9 +113,8 @@ class ClassifierMKL(ClassifierMixin, BaseMKL):
         ----------
         X : array-like or data frame of shape (n_samples, n_features)
             Data, as in `decision_function`.
-        offset : array-like of shape (n_samples,) or (n_samples, n_outputs), \
-                default=None
-            Added to the decision values, as in ``fit``; zero if None.
+        offset : array-like of shape (n_samples,) or (n_samples, n_outputs), optional
+            Added to the decision values, as in ``fit``.
 
         Returns
         -------
@@ -133,15 +127,14 @@ class ClassifierMKL(ClassifierMixin, BaseMKL):
     @available_if(has_probabilities)
     @lazy
     def predict_log_proba(self, X: Any, offset: Any = None) -> Array:
-        """Return the logarithms of class probabilities; log loss only.
+        """Return the logarithms of `predict_proba`; log loss only.
 
         Parameters
         ----------
         X : array-like or data frame of shape (n_samples, n_features)
             Data, as in `decision_function`.
-        offset : array-like of shape (n_samples,) or (n_samples, n_outputs), \
-                default=None
-            Added to the decision values, as in ``fit``; zero if None.
+        offset : array-like of shape (n_samples,) or (n_samples, n_outputs), optional
+            Added to the decision values, as in ``fit``.
 
         Returns
         -------
@@ -159,12 +152,11 @@ class ClassifierMKL(ClassifierMixin, BaseMKL):
         X : array-like or data frame of shape (n_samples, n_features)
             Data, as in `decision_function`.
         y : array-like of shape (n_samples,) or (n_samples, n_labels)
-            The classes, or labels.
+            True classes or labels.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the samples.
-        offset : array-like of shape (n_samples,) or (n_samples, n_outputs), \
-                default=None
-            Known parts of the decision values, as in ``fit``; zero when None.
+        offset : array-like of shape (n_samples,) or (n_samples, n_outputs), optional
+            Added to the decision values, as in ``fit``.
 
         Returns
         -------
@@ -187,7 +179,7 @@ class ClassifierMKL(ClassifierMixin, BaseMKL):
 
 
 class RegressorMKL(RegressorMixin, BaseMKL):
-    """Base of the regressors: one real target, or several if the tags allow it."""
+    """Base class of regressors: one target, or several with a ``selection``."""
 
     _checks: ClassVar[Mapping[str, Check]] = {
         "loss": LossChoice(loss_names("regression"))
@@ -200,16 +192,13 @@ class RegressorMKL(RegressorMixin, BaseMKL):
         Parameters
         ----------
         X : array-like or data frame of shape (n_samples, n_features)
-            Data; with ``kernels="precomputed"`` of shape (n_samples, n_fit_samples,
-            n_kernels).
-        offset : array-like of shape (n_samples,) or (n_samples, n_outputs), \
-                default=None
-            Added to the decision values, as in ``fit``; zero if None.
+            Data, or Gram matrices of shape (n_samples, n_fit_samples, n_kernels).
+        offset : array-like of shape (n_samples,) or (n_samples, n_outputs), optional
+            Added to the decision values, as in ``fit``.
 
         Returns
         -------
-        y : ndarray of shape (n_samples,), or (n_samples, n_outputs) after a fit on \
-                several targets
+        y : ndarray of shape (n_samples,) or (n_samples, n_outputs)
             The mean, or the quantile with loss="quantile", in the units of the targets.
         """
         f = self.linear_predictor(X, offset)
@@ -221,53 +210,42 @@ class RegressorMKL(RegressorMixin, BaseMKL):
     ) -> tuple[Array, Array]:
         """Return prediction intervals for the targets of new samples; searches only.
 
-        These are CV+ intervals [1]_ from the folds of a search with ``intervals=True``.
-        For every training sample, the model without its fold predicts the new sample.
-        The absolute residual of that model at the training sample is subtracted and
-        added. The lower bound is the r-th largest of the n lower values, and the upper
-        bound is the r-th smallest of the upper values, with r = coverage (n + 1),
-        rounded up. See `multikernel.estimators.publish.intervals.cv_plus`.
-
-        If parameters are fixed beforehand, intervals contain at least a share 2
-        coverage - 1 of new targets, minus at most sqrt(2 / n), for any distribution and
-        model (Theorem 4 of [1]_). If the models of different folds agree, the share is
-        about the coverage. Here the parameters were chosen on the same folds; measured
-        coverage is in the guide, "How sure is a prediction?". The coverage is a mean
-        over all new samples: widths differ between samples only if the models of the
-        folds do.
+        These are CV+ intervals [1]_ from the models of the folds of a search with
+        ``intervals=True``. With parameters fixed beforehand and n training samples, a
+        share of at least 2 coverage - 1 - sqrt(2 / n) of new targets would be inside,
+        for any distribution (Theorem 4 of [1]_); here the same folds chose the
+        parameters. If the models of the folds agree, the share is about the coverage.
+        It is a mean over all samples: widths differ only if these models differ. The
+        user guide, "Uncertainty of predictions", has measured coverages.
 
         Parameters
         ----------
         X : array-like or data frame of shape (n_samples, n_features)
             Data, as in `predict`.
         coverage : float, default=0.9
-            The expected share of new samples whose targets are inside, in [0.5, 1).
-        offset : array-like of shape (n_samples,) or (n_samples, n_outputs), \
-                default=None
-            Added to the decision values, as in ``fit``; zero if None.
+            Expected share of new samples whose targets are inside, in [0.5, 1).
+        offset : array-like of shape (n_samples,) or (n_samples, n_outputs), optional
+            Added to the decision values, as in ``fit``.
 
         Returns
         -------
         low, high : ndarray of shape (n_samples,) or (n_samples, n_outputs)
-            The bounds in the units of the targets; one interval for each target. The
-            value of `predict`, from the model on all samples, is usually inside.
+            The bounds in the units of the targets, for each target alone.
 
         Raises
         ------
         AttributeError
             If the models of the folds are not stored.
         ValueError
-            If the coverage requires more training samples: at least coverage / (1 -
-            coverage).
+            If there are fewer than coverage / (1 - coverage) training samples.
 
         References
         ----------
-        .. [1] Barber, R. F., Candès, E. J., Ramdas, A. and Tibshirani, R. J. (2021).
-           Predictive inference with the jackknife+. Annals of Statistics 49, 486-507.
+        .. [1] Barber, Candès, Ramdas and Tibshirani (2021). Predictive inference with
+           the jackknife+. Annals of Statistics 49, 486-507.
 
         Examples
         --------
-        >>> import numpy as np
         >>> from multikernel.datasets import make_additive_regression
         >>> from multikernel.estimators import SpicyMKLRegressorCV
         >>> from multikernel.kernels import GaussianKernel, ParameterGrid
@@ -295,17 +273,14 @@ class RegressorMKL(RegressorMixin, BaseMKL):
 
     @lazy
     def linear_predictor(self, X: Any, offset: Any = None) -> Array:
-        """Return the sum of the functions and the intercept.
-
-        This is the value of `predict`, or its logarithm for "poisson" and "gamma".
+        """Return the prediction, or its logarithm for "poisson" and "gamma".
 
         Parameters
         ----------
         X : array-like or data frame of shape (n_samples, n_features)
             Data, as in `predict`.
-        offset : array-like of shape (n_samples,) or (n_samples, n_outputs), \
-                default=None
-            Added to the decision values, as in ``fit``; zero if None.
+        offset : array-like of shape (n_samples,) or (n_samples, n_outputs), optional
+            Added to the decision values, as in ``fit``.
 
         Returns
         -------
@@ -316,26 +291,23 @@ class RegressorMKL(RegressorMixin, BaseMKL):
     def score(
         self, X: Any, y: Any, sample_weight: Any = None, offset: Any = None
     ) -> float:
-        """Return the share of the deviance that predictions explain.
+        """Return the share of explained deviance, averaged over targets.
 
-        This is R^2. For the losses "quantile", "poisson" and "gamma" it is the D^2 of
-        `sklearn.metrics.d2_pinball_score` and `sklearn.metrics.d2_tweedie_score`.
-        Several targets are averaged. With an offset, the score compares with the best
-        constant plus this offset: it is the score of ``y - offset``. For "poisson" and
-        "gamma" it is that of the rates ``y / exp(offset)``, weighted by exp(offset) for
-        "poisson".
+        It is R^2, or for the losses "quantile", "poisson" and "gamma" the D^2 of
+        `sklearn.metrics.d2_pinball_score` and `sklearn.metrics.d2_tweedie_score`. With
+        an offset, it is the score of ``y - offset``, or, for "poisson" and "gamma", of
+        the rates ``y / exp(offset)``, which "poisson" weights by exp(offset).
 
         Parameters
         ----------
         X : array-like or data frame of shape (n_samples, n_features)
             Data, as in `predict`.
         y : array-like of shape (n_samples,) or (n_samples, n_outputs)
-            The targets.
+            True targets.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the samples.
-        offset : array-like of shape (n_samples,) or (n_samples, n_outputs), \
-                default=None
-            Known parts of the decision values, as in ``fit``; zero when None.
+        offset : array-like of shape (n_samples,) or (n_samples, n_outputs), optional
+            Added to the decision values, as in ``fit``.
 
         Returns
         -------

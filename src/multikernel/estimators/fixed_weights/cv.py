@@ -51,7 +51,7 @@ class KernelCandidates(Candidates):
         return {"kernel": kernel_indices, "C": np.tile(self.Cs[:, 0], self.n_kernels)}
 
     def open_grids(self, best_params: Mapping[str, Any]) -> Mapping[str, Array]:
-        """Return the grid of C only, because kernels have no order."""
+        """Return the grid of C only; kernels have no order, and so no end."""
         return {"C": self.Cs[:, 0]}
 
     def solve(self, training: Training, watch: Watch, means: Means) -> Iterator[Solved]:
@@ -62,14 +62,14 @@ class KernelCandidates(Candidates):
                 return
 
     def refit(self, training: Training, watch: Watch, best: int) -> dict[str, Any]:
-        """Return the fitted attributes of candidate `best`, a pair of kernel and C."""
+        """Return the fitted attributes of candidate `best` on all samples."""
         m, C_index = divmod(best, len(self.Cs))
         return self.single_kernel(m).refit(training, watch, C_index)
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class WeightedSearchCV(SearchCV):
-    """Base of searches that choose C, and a single kernel if requested."""
+    """Base class of searches that choose C, and a single kernel if requested."""
 
     Cs: Sequence[float] | None = None
 

@@ -1,4 +1,4 @@
-"""The machine on a weighted sum of kernels, the baseline of every method."""
+"""A kernel machine on a sum of kernels with fixed weights, a baseline."""
 
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass

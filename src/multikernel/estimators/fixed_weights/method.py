@@ -1,4 +1,4 @@
-"""The machine on a weighted sum of kernels with fixed weights."""
+"""Support vector machines and other kernel machines on a sum with fixed weights."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -33,7 +33,7 @@ class WeightsChoice:
     names: tuple[str, ...]
 
     def __call__(self, value: object) -> str | None:
-        """Return a description of the accepted values, or None if valid."""
+        """Return None if `value` is valid, otherwise the accepted values."""
         if value in self.names if isinstance(value, str) else callable(value):
             return None
         sequence = "numbers of at least 0, one for each kernel and not all of them 0"
@@ -44,7 +44,7 @@ class WeightsChoice:
 
 
 def parameter_choice(value: object) -> str | None:
-    """Check a ``weight_params`` parameter: None or a mapping from names."""
+    """Return None for valid ``weight_params``, otherwise the accepted values."""
     if value is None or (
         isinstance(value, Mapping) and all(isinstance(name, str) for name in value)
     ):
@@ -63,7 +63,7 @@ def weight_checks(*names: str) -> Mapping[str, Check]:
 
 @dataclass(frozen=True, eq=False)
 class WeightedSumMethod(MarginMethod):
-    """A method that fits a machine on a sum of kernels with fixed weights."""
+    """A method that fits a kernel machine on a sum of kernels with fixed weights."""
 
     # The inherited `solver` is a `FixedWeights`, and `p` is infinity.
     total: float = 1.0  # the sum of the kernel weights
@@ -74,7 +74,7 @@ class WeightedSumMethod(MarginMethod):
         return self.total
 
     def publish(self, fit: GramFit) -> dict[str, Any]:
-        """Return the attributes; with a rule, the gap becomes ``machine_gap_``."""
+        """Return the attributes; with a weight rule, the gap is ``machine_gap_``."""
         attributes = super().publish(fit)
         if self.by_rule:
             gap = attributes["duality_gap_"]
@@ -86,12 +86,12 @@ class WeightedSumMethod(MarginMethod):
 def given_weights(
     gram: GramStack, y: Array, sample_weight: Array, *, weights: Array
 ) -> Array:
-    """Return `weights`: a rule that ignores the kernels and the samples."""
+    """Return `weights`; a weight rule that ignores the kernels and the samples."""
     return weights
 
 
 def check_names(owner: str, rule: WeightRule, settings: Mapping[str, Any]) -> None:
-    """Raise if a rule is not callable as required, or does not accept `settings`."""
+    """Raise if a weight rule is not callable as required, or rejects `settings`."""
     try:
         parameters = signature(rule)
         parameters.bind_partial(None, None, None)
@@ -110,7 +110,7 @@ def check_names(owner: str, rule: WeightRule, settings: Mapping[str, Any]) -> No
 
 
 def weighted_method(model: Any, C: float | None = 1.0) -> MarginMethod:
-    """Return the method of an estimator by its ``kernel_weights``."""
+    """Return the method of an estimator with the weights in ``kernel_weights``."""
     choice, settings = model.kernel_weights, dict(model.weight_params or {})
     rule = RULES.get(choice) if isinstance(choice, str) else choice
     machine, loss = lp_solver("auto", model.tol, model.max_iter), loss_of(model)

@@ -66,7 +66,7 @@ class GramOptions:
         return replace(self, storage=replace(storage, first=storage.max_rank))
 
     def before_split(self) -> "GramOptions":
-        """Return options to build the matrices of all samples before folds are cut."""
+        """Return options for unnormalized matrices, from which folds can be cut."""
         factored = isinstance(self.storage, LowRank) or self.storage == "low_rank"
         factored |= isinstance(self.storage, Device) and bool(self.storage.factors)
         # Each part is normalized after the split. Cosine normalization of factors
@@ -218,7 +218,7 @@ def landmark_grams(stack: GramStack, active: Indices) -> LandmarkGrams:
 def cross_grams(
     training: "Training", active: Indices, used_samples: Indices
 ) -> tuple[CrossGrams, Indices]:
-    """Return active kernels at new samples, and indices of the stored samples."""
+    """Return active kernels for new samples, and indices of the samples they store."""
     # The coefficients of `used_samples` are nonzero.
     stored, normalization = used_samples, training.built.normalization
     if any(isinstance(step, CenterStep) for step in normalization.steps):
@@ -236,14 +236,14 @@ TermFunction = Callable[["Training", int, Array], Array]
 
 
 def validation_terms(data: "Training", train: Indices, test: Indices) -> TermFunction:
-    """Return the function that evaluates a fold's kernels on its validation samples."""
+    """Return a function that evaluates terms on the validation samples of a fold."""
     if data.stack.in_memory:
         return _stored_terms(data.stack, train, test)
     return _computed_terms(data.X[test])
 
 
 def _stored_terms(stack: GramStack, train: Indices, test: Indices) -> TermFunction:
-    """Return a `TermFunction` that reads the stored matrices of all samples."""
+    """Return a function that evaluates terms by the stored matrices of all samples."""
     # For a kernel stored as factors, one product is cheaper than all its entries.
     in_factors = stack.held_numbers() < 0.5 * stack.shape[1] ** 2
     n_cached = CHUNK_BYTES // (32 * max(1, train.size * test.size))
@@ -270,7 +270,7 @@ def _stored_terms(stack: GramStack, train: Indices, test: Indices) -> TermFuncti
 
 
 def _computed_terms(X: Rows) -> TermFunction:
-    """Return a `TermFunction` that computes kernels at `X` and training samples."""
+    """Return a function that evaluates terms by computing kernels at `X`."""
 
     @lru_cache(maxsize=1)
     def cached_matrices(built: BuiltStack) -> Callable[[int], Array]:

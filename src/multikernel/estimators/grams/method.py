@@ -1,9 +1,4 @@
-"""Methods that learn from Gram matrices: how they prepare, solve and publish.
-
-Predictions use other code than solvers if kernels are centered, factorized or in single
-precision, or if there are unpenalized columns. Then the loss is computed again, from
-the values that ``decision_function`` returns on the training samples.
-"""
+"""Methods that learn from Gram matrices: how they prepare, solve and publish."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -56,17 +51,17 @@ from multikernel.linalg import EPS, SINGLE, TINY
 from multikernel.problem import Problem, Solution, Status
 from multikernel.solvers.base import tolerance_of
 
+# Recomputed kernels give the values that ``decision_function`` returns.
 CHEAP = 0.1
-"""Active kernels are evaluated again at the training samples if their matrices have at
-most this share of the entries of all matrices."""
+"""Largest share of all matrices' entries for which active kernels are recomputed."""
 
+# Bounds for single precision are about ten times the actual errors.
 ORDINARY_SINGLE = 1e-5
-"""Bounds on single-precision rounding errors below this share of the objective do not
-enlarge the gap, because they are about ten times the actual errors."""
+"""Rounding bounds below this share of the objective do not enlarge the gap."""
 
+# At this ratio, centering cancels at least four of sixteen digits.
 LARGE = 1e4
-"""Ratio of uncentered to centered size above which active kernels are always evaluated
-again, because centering cancels at least four of sixteen digits."""
+"""Ratio of uncentered to centered size above which active kernels are recomputed."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,7 +76,7 @@ class GramMethod(ABC):
 
     @abstractmethod
     def recipe(self, data: Training) -> Recipe:
-        """Return the losses, penalties and solver for these samples."""
+        """Return the losses, penalties and solver for the training data."""
 
     def learn(self, data: Training, watch: Watch) -> dict[str, Any]:
         """Solve the problems of all outputs, and return the fitted attributes."""
@@ -98,7 +93,7 @@ class GramMethod(ABC):
         watch: Watch,
         starts: Sequence[Solution] = (),
     ) -> GramFit:
-        """Return the certified solutions of all outputs, computed from warm starts."""
+        """Return solutions of all outputs, with duality gaps, from warm starts."""
         watch.expect(len(recipe.penalties), recipe.objective_scale)
         return finish_fit(solve_outputs(recipe, data, watch, starts))
 
@@ -144,7 +139,7 @@ def fitted_attributes(fit: GramFit) -> dict[str, Any]:
 
 
 def _term_attributes(training: Training, expansion: BlockFunctions) -> dict[str, Any]:
-    """Return the norms and variance shares of a model's terms; see `spread_terms`."""
+    """Return ``block_norms_`` and ``variance_shares_`` of a model on its samples."""
     stack, active = training.stack, expansion.active
     weights = training.samples.sample_weight
     weights = np.ones(stack.shape[1]) if weights is None else weights
@@ -178,7 +173,7 @@ def effect_attributes(model: AdditiveModel) -> dict[str, Any]:
 
 
 def solved_candidate(candidate: int, fit: GramFit) -> Solved:
-    """Return a candidate's model on a fold, from the solutions of all outputs."""
+    """Return the model of a candidate on a fold, from the solutions of all outputs."""
     expansion = fit.training.with_fitted_columns(merge(fit.solutions))
     return Solved(
         [candidate],
@@ -215,7 +210,7 @@ def warn_unconverged(training: Training, solutions: Sequence[Solution]) -> None:
 
 
 def with_predicted_objectives(fit: GramFit) -> Sequence[Solution]:
-    """Return solutions with the objective and the gap of the model that predicts."""
+    """Return solutions with objective and gap recomputed from predicted values."""
     recipe, training, solutions = fit.recipe, fit.training, fit.solutions
     # Training entries may have single precision; predictions always have double.
     rounded = is_single(training.source.options.storage) and not training.precomputed
@@ -247,7 +242,7 @@ def with_predicted_objectives(fit: GramFit) -> Sequence[Solution]:
 def _predicted_values(
     training: Training, expansion: BlockFunctions, *, recompute: bool
 ) -> tuple[Array, Array]:
-    """Return decision values and their unpenalized part, (n_samples, n_outputs)."""
+    """Return decision values, (n_samples, n_outputs), and their unpenalized part."""
     linear = np.zeros((training.stack.shape[1], expansion.intercept.size))
     if training.design is not None and expansion.effects is not None:
         linear += training.design(training.X) @ expansion.effects
@@ -327,7 +322,7 @@ def _solver_values(problem: Problem, solution: Solution) -> Array:
 
 
 def _dual_error(training: Training, solution: Solution, linear_part: Array) -> float:
-    """Return a bound on the error of the dual value from the unpenalized columns."""
+    """Return a bound on the dual value's error because of the unpenalized columns."""
     if training.least_squares is None:
         return 0.0
     dual = solution.dual
@@ -347,7 +342,7 @@ def _predicted_solution(
     linear_part: Array,
     tol: float,
 ) -> Solution:
-    """Return a solution with the objective and the gap of the model that predicts."""
+    """Return a solution with objective and gap at the predicted decision values `f`."""
     # The model has the decision values `f`, and the unpenalized columns contribute
     # `linear_part`. `original` is the problem before these columns are eliminated.
     f, linear_part = f.reshape(original.y.shape), linear_part.reshape(original.y.shape)

@@ -25,7 +25,7 @@ from multikernel.solvers.free_thresholds import has_free_thresholds
 
 @dataclass(frozen=True, eq=False)
 class Recipe:
-    """The losses, penalties and solver that define the problems of a fit."""
+    """The losses, penalties and solver of a fit, from which its problems are built."""
 
     # One loss per problem, without sample weights, and one penalty, in the summed scale
     # of `Problem`.
@@ -43,7 +43,7 @@ class Recipe:
 
 @dataclass(frozen=True, eq=False)
 class GramFit:
-    """The solutions of all problems of a fit, with their recipe and training data."""
+    """The solutions of all problems of a fit, with their settings and training data."""
 
     recipe: Recipe
     training: Training
@@ -76,7 +76,7 @@ def problem_of(
 
 
 def originals(recipe: Recipe, training: Training) -> list[Problem]:
-    """Return the problems of a fit before unpenalized columns are eliminated."""
+    """Return the problems of all outputs, before unpenalized columns are eliminated."""
     samples, losses, targets = training.samples, recipe.losses, training.samples.targets
     # Outputs that share a selection form one problem; otherwise each has its own.
     is_joint = samples.shared and len(targets) > 1
@@ -122,7 +122,7 @@ def residual_problems(
 
 
 def problems_of(recipe: Recipe, training: Training) -> tuple[list[Problem], Solver]:
-    """Return the problems of a fit, all on one stack, and the solver for all."""
+    """Return the problems of all outputs, on the same Gram matrices, and the solver."""
     problems, solver = originals(recipe, training), recipe.solver
     if training.design is not None:
         solver = FreeColumns(solver, tol=tolerance_of(solver))

@@ -31,9 +31,9 @@ from multikernel.solvers.base import continued, follow_problems, tolerance_of
 N_FIRST, MAX_ADDED = 100, 1000
 """Initial number of listed kernels per problem, and maximum number added per pass."""
 
+# Two sufficed for planted pairs among two million kernels.
 MAX_ROUNDS = 50
-"""Maximum number of passes over all kernels; two sufficed for planted pairs among two
-million kernels."""
+"""Maximum number of passes over all kernels."""
 
 
 def refine_data(training: Training, solutions: Sequence[Solution | None]) -> Training:
@@ -62,7 +62,7 @@ def solve_problems(
     watch: Watch | None,
     starts: Sequence[Solution | None] = (),
 ) -> GramFit:
-    """Return the solutions of all problems over the kernels of `training`."""
+    """Return the solutions of all problems, with refined matrices if required."""
     problems, solver = problems_of(recipe, training)
     previous: Sequence[Solution | None] = [None] * len(problems)
     starts = starts or previous
@@ -94,7 +94,7 @@ def solve_outputs(
 
 
 def _solve_short(recipe: Recipe, training: Training, watch: Watch | None) -> GramFit:
-    """Return the solutions of all problems, restricted to the listed kernels."""
+    """Return the solutions of all problems by growing a short list of kernels."""
     # The first list has the kernels of largest dual norm. After each solve, one pass
     # evaluates all kernels at the dual point. Those above the threshold join the list,
     # and the gap includes the largest quadratic form of all other kernels.
@@ -132,7 +132,7 @@ def _solve_short(recipe: Recipe, training: Training, watch: Watch | None) -> Gra
 
 
 def _uses_shortlist(recipe: Recipe, training: Training) -> bool:
-    """Return whether a fit uses a short list of kernels."""
+    """Return whether a fit grows a short list of kernels, as for very many products."""
     # Exact products need no refinement, and a positive threshold gives other kernels
     # the weight zero. Parts, in searches and resamples, start from solutions over all
     # kernels.
@@ -148,7 +148,7 @@ def _uses_shortlist(recipe: Recipe, training: Training) -> bool:
 
 
 def _on_kernels(training: Training, kernels: Indices) -> Training:
-    """Return the data restricted to some kernels of a stack of products."""
+    """Return the training data with some of the product kernels only."""
     built = training.built
     assert isinstance(built.stack, FactoredProducts)
     stack = built.stack.subset(kernels)
@@ -164,7 +164,7 @@ def _on_kernels(training: Training, kernels: Indices) -> Training:
 def _certify_over_all(
     stack: GramStack, problem: Problem, solution: Solution, listed: Indices
 ) -> tuple[Solution, Indices]:
-    """Return a solution with a gap over all kernels, and kernels to add to the list."""
+    """Return a solution with a gap over all kernels, and new kernels for the list."""
     # Kernels below the threshold of the penalty do not change the dual value.
     penalty, dual = problem.regularizer, solution.dual
     assert isinstance(penalty, ProximableRegularizer)
@@ -190,7 +190,7 @@ def _certify_over_all(
 
 
 def _with_scaled_passes(solution: Solution, share: float) -> Solution:
-    """Convert passes in the history from a `share` of the kernels to all kernels."""
+    """Convert passes over a `share` of the kernels to passes over all kernels."""
     lines = [replace(line, passes=share * line.passes) for line in solution.history]
     return replace(solution, history=tuple(lines))
 
@@ -202,7 +202,7 @@ def follow_outputs(
     starts: Sequence[Solution | None] = (),
     last_steps: Indices | None = None,
 ) -> Iterator[GramFit]:
-    """Yield the solutions of all problems per recipe, None for finished problems."""
+    """Yield, for each of the `recipes`, all solutions; None for finished problems."""
     # Recipes differ in their penalties. Each solve starts from the previous solution.
     # `last_steps`, (n_problems,), contains the index of the last recipe of each
     # problem. It is read before every recipe, so callers may lower it meanwhile.
@@ -239,7 +239,7 @@ def follow_path(
     watch: Watch,
     last_steps: Indices | None = None,
 ) -> Iterator[GramFit]:
-    """Yield fits as `follow_outputs` does, on short lists if kernels are very many."""
+    """Yield fits as `follow_outputs` does, on short lists of kernels if possible."""
     # On short lists all problems continue, because the passes dominate the cost.
     if is_shortened(training):
         return follow_shortlist(recipes, training, watch)
@@ -253,7 +253,7 @@ def solve_path(
     watch: Watch,
     follow: Callable[..., Iterator[GramFit]] = follow_outputs,
 ) -> list[GramFit]:
-    """Return the fits of a path of recipes, with `end` in place of the last recipe."""
+    """Return the fits of a path, whose last step has the settings `end`."""
     # `end` is the last recipe of the path with another tolerance. If a callback has
     # stopped the fit, skip the path, and make one iteration for `end`.
     path = list[GramFit]()

@@ -99,7 +99,7 @@ class GramSource(Source):
         dictionary: KernelDictionary | None,
         options: GramOptions,
     ) -> BuiltStack:
-        """Return the Gram matrices; for folds, they are not normalized yet."""
+        """Return the Gram matrices; not normalized if folds are cut from them."""
         build_options = options.before_split() if self.parts else options
         inputs = dictionary, samples.X, build_options, samples.weights
         with prefix_matrix_names(names_of_grams(samples.table.given)):
@@ -128,7 +128,7 @@ class GramSource(Source):
 
 
 def gram_source(model: Any, **overrides: Any) -> GramSource:
-    """Return the `GramSource` of an estimator; `overrides` sets its optional fields."""
+    """Return the `GramSource` that an estimator's parameters and `overrides` define."""
     check_steps(model.normalize)
     storage_options = model.storage, model.max_bytes, model.random_state
     return GramSource(

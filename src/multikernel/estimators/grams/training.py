@@ -220,7 +220,7 @@ class Training(Data):
                 raise IndefiniteKernelError(NOT_PROVEN)
 
     def part(self, indices: Indices, n_copies: int = 1) -> tuple["Training", Indices]:
-        """Return data of some samples, with equal ones merged, and their indices."""
+        """Return data and indices of some samples, after equal samples are merged."""
         # The matrices of all samples must not be normalized yet. Parts are as if
         # computed alone: views of dense matrices if kernels are only scaled, otherwise
         # copies, `n_copies` at a time; lazy matrices are computed again.
@@ -252,7 +252,7 @@ class Training(Data):
         return replace(part, built=built), indices
 
     def sample(self, rows: Indices) -> "Training":
-        """Return some of the samples, with new matrices that are not normalized."""
+        """Return some samples, with new, unnormalized matrices to cut folds from."""
         X = self.samples.X[np.ix_(rows, rows)] if self.precomputed else self.X[rows]
         samples = replace(self.samples.subset(rows), X=X)
         options = self.source.options.before_split()
@@ -264,7 +264,7 @@ class Training(Data):
         return replace(self, samples=samples, built=built, rows=rows, table_rows=None)
 
     def on_all_samples(self) -> "Training":
-        """Return all samples with their normalized Gram matrices, as a fit has them."""
+        """Return all samples with normalized Gram matrices, ready for a fit."""
         all_samples = np.arange(self.rows.size)
         training, indices = self.part(all_samples)
         built, options = training.built, self.source.options
@@ -281,7 +281,7 @@ class Training(Data):
     def fold(
         self, train: Indices, test: Indices, n_copies: int, *, by_blocks: bool = False
     ) -> Fold:
-        """Return a fold, the same as if its training samples were fitted alone."""
+        """Return a fold, with kernels normalized on its training samples alone."""
         # In addition to `n_copies` folds, the matrices of all samples are in memory.
         training, train = self.part(train, n_copies + 1)
         # Scorers get matrices that are cut to the fold on both axes.

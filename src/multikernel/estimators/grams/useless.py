@@ -42,22 +42,21 @@ from multikernel.linalg.tables import evenly_spaced
 if TYPE_CHECKING:
     from multikernel.estimators.grams.training import Training
 
+# This holds for a Gaussian kernel that is 22 median distances wide.
 NEARLY_CONSTANT = 1e-3
-"""A kernel is nearly constant if its entries differ by less than this share of the
-largest entry. This holds for a Gaussian that is 22 median distances wide."""
+"""Entries of a nearly constant kernel differ by less than this share of the largest."""
 
+# Then single precision loses all digits of the difference, double precision half.
 CONSTANT_WHEN_SCALED = 1e-8
-"""Replaces `NEARLY_CONSTANT` if the variance of a kernel is scaled to one. Then single
-precision loses all digits of the difference, and double precision loses half of them.
-"""
+"""`NEARLY_CONSTANT` for kernels with variance scaled to one."""
 
+# Other columns then contribute a ten-thousandth of the squared distances.
 DOMINANCE_RATIO = 100.0
-"""A column hides the other columns of a kernel if its standard deviation is this many
-times their median. They then contribute a ten-thousandth of the squared distances."""
+"""Ratio of a column's deviation to the median from which it hides other columns."""
 
+# Kernels on all columns then miss a row ten deviations from the mean.
 NOVELTY_RATIO = 10.0
-"""In novelty detection, a column hides another if its deviation is this many times the
-other's. Kernels on all columns then miss a row ten deviations from the mean."""
+"""Ratio of deviations from which a column hides another in novelty detection."""
 
 SCALE_DEPENDENT = (GaussianKernel, LinearKernel, PolynomialKernel)
 """Kernels that depend on the scales of columns."""
@@ -192,7 +191,7 @@ def _refuse_distances(training: "Training", m: int) -> None:
 
 
 def warn_low_rank(training: "Training", short: NDArray[np.bool_], theta: int) -> None:
-    """Warn about kernels whose spectrum ends before the tail that bounds weights."""
+    """Warn about kernels of rank `theta` or less, whose weights have no bound."""
     # The matrices of `short` kernels have at most `theta` nonzero eigenvalues.
     if not short.any():
         return
@@ -262,7 +261,7 @@ def _describe_useless(training: "Training") -> list[str]:
 
 
 def _deviations(X: Array, n_columns: int) -> Array:
-    """Return the standard deviations of the first columns, nan without values."""
+    """Return the standard deviations of the first columns, nan for empty columns."""
     # Ten thousand rows are enough for a warning.
     values = X[evenly_spaced(X.shape[0], 10_000), :n_columns]
     with np.errstate(over="ignore", invalid="ignore"):
@@ -303,7 +302,7 @@ def _dominant_columns(
 
 
 def _column_sets(dictionary: KernelDictionary, n: int) -> set[tuple[int, ...]]:
-    """Return the sets of columns whose scales matter to a kernel."""
+    """Return the sets of columns of kernels that depend on the columns' scales."""
     pairs = as_interactions(dictionary)
     dictionary = dictionary if pairs is None else pairs.mains
     sets = set()

@@ -39,7 +39,7 @@ RIDGES = (1.0, 1e-1, 1e-2, 1e-3, 1e-4)
 
 @dataclass(frozen=True, eq=False)
 class PrefixCandidates(Candidates):
-    """All pairs of a number of kernels and a strength as candidates."""
+    """All pairs of a number of selected kernels and a strength as candidates."""
 
     # Candidates are ordered by increasing numbers of kernels, then by decreasing
     # strengths, so the simplest comes first.
@@ -65,7 +65,7 @@ class PrefixCandidates(Candidates):
         return edges
 
     def solve(self, training: Training, watch: Watch, means: Means) -> Iterator[Solved]:
-        """Yield the models of all prefixes; the last one serves all larger prefixes."""
+        """Yield the models with each number of kernels, for each strength."""
         recipes = self._recipes(training)
         problem = joint_problem(recipes[0], training)
         kernel_list = greedy_list(problem) if is_shortened(training) else None
@@ -84,7 +84,7 @@ class PrefixCandidates(Candidates):
                 yield Solved(candidates, model, k, 0, np.empty(0), attributes)
 
     def refit(self, training: Training, watch: Watch, best: int) -> dict[str, Any]:
-        """Return the fitted attributes for one pair."""
+        """Return the fitted attributes of candidate `best` on all samples."""
         recipes = self._recipes(training)
         n_selected, a = divmod(best, len(recipes))
         # The solver selects at least one kernel, but the choice may be no kernel.
@@ -98,7 +98,7 @@ class PrefixCandidates(Candidates):
         return attributes | {"alphas_": self.alphas}
 
     def _recipes(self, training: Training) -> list[Recipe]:
-        """Return the recipes of all strengths."""
+        """Return losses, penalties and solver for each strength."""
         return [
             replace(self.method, alpha=alpha).recipe(training)
             for alpha in self.alphas.tolist()
@@ -111,7 +111,7 @@ class PrefixCandidates(Candidates):
         watch: Watch,
         kernel_list: Indices | None = None,
     ) -> list[GreedyPath]:
-        """Return the paths of all strengths, over `kernel_list` or over all kernels."""
+        """Return greedy paths of all strengths, over `kernel_list` or all kernels."""
         strengths = np.array([recipe.penalties[0].alpha for recipe in recipes])
         if kernel_list is None:
             return self.method.solver.paths(problem, strengths, watch)
@@ -123,7 +123,7 @@ class PrefixCandidates(Candidates):
 
 
 def _expansion(path: PublishedPath, k: int) -> BlockFunctions:
-    """Return the model with k kernels, which share their coefficients."""
+    """Return the model with the first k kernels, which share their coefficients."""
     shared = np.broadcast_to(path.coefs[k], (k, *path.coefs.shape[1:]))
     effects = None if path.effects is None else path.effects[k]
     return BlockFunctions(np.sort(path.order[:k]), shared, path.intercepts[k], effects)
@@ -131,7 +131,7 @@ def _expansion(path: PublishedPath, k: int) -> BlockFunctions:
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class GreedySearchCV(SearchCV):
-    """Base of estimators that choose alpha and the number of kernels."""
+    """Base class of searches that choose alpha and the number of kernels."""
 
     alphas: Sequence[float] | None = None
 

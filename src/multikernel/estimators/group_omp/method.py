@@ -34,7 +34,7 @@ GREEDY_CHECKS: Mapping[str, Check] = {
 
 @dataclass(frozen=True, eq=False)
 class GreedyFit:
-    """The models of a greedy selection, with their recipe and training data."""
+    """The models of a greedy selection, with their settings and training data."""
 
     recipe: Recipe
     training: Training
@@ -60,7 +60,7 @@ class GreedyMethod:
         return self
 
     def recipe(self, data: Training) -> Recipe:
-        """Return the recipe, with alpha times the total weight for the summed loss."""
+        """Return the loss, the ridge penalty for summed losses, and the solver."""
         total = data.samples.total_weight
         owner, loss = self.source.owner, self.loss.unit
         scale = target_scale(owner, data.samples, loss, pooled=True)
@@ -73,7 +73,7 @@ class GreedyMethod:
         )
 
     def learn(self, data: Training, watch: Watch) -> dict[str, Any]:
-        """Select kernels, and return the attributes of the models of all prefixes."""
+        """Select kernels, and return the attributes of the models of every size."""
         recipe = self.recipe(data)
         watch.expect(1, recipe.objective_scale)
         path = self.solver.path(joint_problem(recipe, data), watch)

@@ -1,4 +1,4 @@
-"""Predictions of every prefix of a selection, as methods of estimators."""
+"""Predictions of the models with the first k selected kernels, as methods."""
 
 import copy
 from collections.abc import Iterator
@@ -26,7 +26,7 @@ Model = TypeVar("Model", bound=BaseMKL)
 
 
 def _stages_of(model: BaseMKL) -> Stages:
-    """Return the models of all prefixes of a fitted estimator."""
+    """Return the models after each selected kernel of a fitted estimator."""
     stages: Stages | None = model._fitted().stages
     assert stages is not None
     return stages
@@ -47,13 +47,13 @@ def _staged_values(model: BaseMKL, X: object) -> Array:
 def prefix(self: Model, n_kernels: int) -> Model:
     """Return the fitted model with only the first selected kernels.
 
-    It predicts, and has the fitted attributes, as if it had been fitted with
-    `n_kernels` kernels; it has the parameters of this estimator.
+    Its predictions and fitted attributes are those of a fit with `n_kernels` kernels;
+    its parameters are those of this estimator.
 
     Parameters
     ----------
     n_kernels : int
-        Number of kernels, from zero to all of ``selection_order_``.
+        Number of kernels, from zero to the length of ``selection_order_``.
 
     Returns
     -------
@@ -90,14 +90,12 @@ def staged_decision_function(self: Any, X: Any) -> Iterator[Array]:
     Parameters
     ----------
     X : array-like or data frame of shape (n_samples, n_features)
-        Data; with ``kernels="precomputed"`` of shape (n_samples, n_fit_samples,
-        n_kernels).
+        Data, or Gram matrices of shape (n_samples, n_fit_samples, n_kernels).
 
     Returns
     -------
     values : iterator of ndarray of shape (n_samples,) or (n_samples, n_classes)
-        Item k is the `decision_function` of ``prefix(k)``. Every kernel is evaluated
-        once for all models.
+        Item k is the `decision_function` of ``prefix(k)``.
     """
     return (one_column(f) for f in _staged_values(self, X))
 
@@ -121,7 +119,7 @@ def staged_class_predictions(self: Any, X: Any) -> Iterator[Array]:
 
 @available_if(has_probabilities)
 def staged_predict_proba(self: Any, X: Any) -> Iterator[Array]:
-    """Return the probabilities of all prefixes; log loss only.
+    """Return the probabilities of the models with no kernel, one, ...; log loss only.
 
     Parameters
     ----------
@@ -142,14 +140,12 @@ def staged_target_predictions(self: Any, X: Any) -> Iterator[Array]:
     Parameters
     ----------
     X : array-like or data frame of shape (n_samples, n_features)
-        Data; with ``kernels="precomputed"`` of shape (n_samples, n_fit_samples,
-        n_kernels).
+        Data, or Gram matrices of shape (n_samples, n_fit_samples, n_kernels).
 
     Returns
     -------
     y : iterator of ndarray of shape (n_samples,) or (n_samples, n_outputs)
-        Item k contains the predictions of ``prefix(k)``. Every kernel is evaluated once
-        for all models.
+        Item k contains the predictions of ``prefix(k)``.
     """
     link = self._state.link
     return (one_column(predicted_means(link, f)) for f in _staged_values(self, X))

@@ -57,27 +57,27 @@ class ReorderedGrams(CrossGrams):
         return tuple(widths[position] for position in self.positions)
 
     def check_columns(self, n_kernels: int, n_features: int, *, packed: bool) -> None:
-        """Raise unless the kernels match the data; see `CrossGrams`."""
+        """Raise ValueError unless the kernels match the data of an estimator."""
         self.grams.check_columns(n_kernels, n_features, packed=packed)
 
     def between(self, X: Array, Y: Array, position: int) -> Array:
-        """Return one active kernel between any samples, shape (n_rows, n_cols)."""
+        """Return one active kernel between any samples X and Y."""
         return self.grams.between(X, Y, int(self.positions[position]))
 
     @property
     def shared(self) -> int:
-        """The maximum number of matrices that `at` stores."""
+        """The maximum number of matrices that the function from `at` caches."""
         return self.grams.shared
 
     def at(self, X: Rows) -> Callable[[int], Array]:
-        """Return a function from positions to matrices of new samples."""
+        """Return a function from a kernel's position to its matrix at new samples."""
         matrix = self.grams.at(X)
         return lambda position: matrix(int(self.positions[position]))
 
 
 @dataclass(frozen=True, eq=False)
 class StagedModel:
-    """The models of a greedy path; in each model, all kernels share one expansion."""
+    """The models of a greedy path; in each model, all kernels share coefficients."""
 
     grams: CrossGrams  # the kernels in the order of selection
     # Expansions over samples of the models with no kernel, one kernel, ..., shape
@@ -159,7 +159,7 @@ class StagedModel:
 
 @dataclass(frozen=True, eq=False)
 class PublishedPath:
-    """A greedy path whose expansions refer to the kernels, not to projected kernels."""
+    """A greedy path with coefficients for the original, not the projected kernels."""
 
     order: Indices  # the kernels in the order of selection
     coefs: Array  # (n_selected + 1, n_samples, n_outputs)
@@ -210,7 +210,7 @@ def staged_model(
 
 @dataclass(frozen=True, eq=False)
 class Stages:
-    """The models of a greedy path, with the data of their fitted attributes."""
+    """The models after each selected kernel, with data for their fitted attributes."""
 
     model: StagedModel
     order: Indices  # the kernels in the order of selection
@@ -251,7 +251,7 @@ class Stages:
         return self.order.size
 
     def prefix(self, k: int) -> "Stages":
-        """Return the stages up to the model with k kernels."""
+        """Return the models with at most k kernels."""
         effects = self.model.effects
         model = replace(
             self.model,
@@ -312,7 +312,7 @@ class Stages:
 
 
 def make_stages(path: GreedyPath, training: Training, scale: float) -> Stages:
-    """Return the stages of a path; `scale` converts objectives to the estimator's."""
+    """Return the models of a path; `scale` converts objectives to the estimator's."""
     samples = training.samples
     training.check_definite(path.order, path.solution().kernel_weights)
     published = published_path(path, training)

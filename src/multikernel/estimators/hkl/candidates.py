@@ -77,7 +77,7 @@ def make_hull_path(
 
 @dataclass(frozen=True, eq=False)
 class HullCandidates(Candidates):
-    """The candidates of a search for HKL: strengths, the simplest models first."""
+    """The strengths that a search for HKL compares, the simplest models first."""
 
     method: HullMethod
     alphas: Array  # descending
@@ -87,7 +87,7 @@ class HullCandidates(Candidates):
         return {"alpha": self.alphas}
 
     def scaled_to_share(self, share: float) -> Self:
-        """Return the candidates with strengths rescaled for a share of the samples."""
+        """Return candidates with strengths adapted to a share of the samples."""
         return replace(self, alphas=self.alphas * share**-RATE)
 
     def solve(self, data: HullData, watch: Watch, means: Means) -> Iterator[Solved]:
@@ -107,7 +107,7 @@ class HullCandidates(Candidates):
                 return
 
     def _tasks(self, data: HullData) -> list[HullTask]:
-        """Return one `HullTask` for each strength."""
+        """Return the problems of all outputs for each strength."""
         return [
             replace(self.method, alpha=alpha).recipe(data)
             for alpha in self.alphas.tolist()
@@ -132,7 +132,7 @@ class HullCandidates(Candidates):
             yield solutions
 
     def refit(self, data: HullData, watch: Watch, best: int) -> dict[str, Any]:
-        """Return the attributes at one strength, and the path to it."""
+        """Return the fitted attributes at strength `best`, and the path to it."""
         tasks, tol = self._tasks(data), self.method.solver.tol
         tasks, alphas = tasks[: best + 1], self.alphas[: best + 1]
         task, path = tasks[-1], list[tuple[HullSolution, ...]]()

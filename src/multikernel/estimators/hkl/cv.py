@@ -17,7 +17,7 @@ from multikernel.estimators.tasks import ClassifierMKL, RegressorMKL
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class HullSearchCV(SearchCV):
-    """Base of estimators that choose alpha of HKL by cross-validation."""
+    """Base class of searches that choose alpha of HKL by cross-validation."""
 
     alphas: Sequence[float] | None = None
     n_alphas: int = 11

@@ -18,10 +18,9 @@ from multikernel.kernels.graph.base import FittedGraph, GraphSamples
 from multikernel.linalg.tables import row_chunks
 from multikernel.solvers.hkl import HullSolution
 
+# Weights of nodes grow by 4 per degree: ``benchmarks/defaults`` (columns).
 MAX_DEVIATIONS = 4.0
-"""Largest absolute value in a standardized column of the training data, because the
-weights of nodes grow by a factor of four per degree: ``benchmarks/defaults``
-(columns)."""
+"""Largest absolute value in a standardized column of the training data."""
 
 CLIP_ADVICE = " PolynomialGrid(extrapolation='constant') clips new values itself."
 
@@ -60,7 +59,7 @@ def make_scaler(X: Array, weights: Array | None, *, standardize: bool) -> Scaler
 
 @dataclass(frozen=True)
 class HullNames(KernelNames):
-    """The names of the nodes of a hull, which has no `KernelDictionary`."""
+    """The names of the nodes of a hull, the active part of a graph of kernels."""
 
     names: tuple[str, ...] = ()
 
@@ -100,17 +99,17 @@ class HullData(Data):
         return self.samples.table.columns.names
 
     def part(self, indices: Indices, n_copies: int = 1) -> tuple["HullData", Indices]:
-        """Return the graph on some of the samples, as if fitted to them alone."""
+        """Return data and indices of some samples, after equal samples are merged."""
         indices, samples = merge_equal(self.samples, indices)
         return self.source.fit_graph(samples, self.X[indices]), indices
 
     def sample(self, rows: Indices) -> "HullData":
-        """Return the graph on some of the samples."""
+        """Return the data of the samples `rows`, with the graph fitted to them."""
         X = self.X[rows]
         return self.source.fit_graph(replace(self.samples.subset(rows), X=X), X)
 
     def on_all_samples(self) -> "HullData":
-        """Return the graph on all samples, with copies merged."""
+        """Return the data of all samples, after equal samples are merged."""
         return self.part(np.arange(self.samples.rows.size))[0]
 
     def fold(self, train: Indices, test: Indices, n_copies: int) -> Fold:
@@ -133,7 +132,7 @@ class HullSource(Source):
         return self.fit_graph(samples, samples.X)
 
     def fit_graph(self, samples: Samples, X: Array) -> HullData:
-        """Return the data: samples, X, and the scaler and graph fitted to X."""
+        """Return the training data, with column scales and graph fitted to X."""
         scaler = make_scaler(X, samples.weights, standardize=self.standardize)
         scaled = scaler(X)
         with np.errstate(over="ignore"):  # features that overflow are rejected
@@ -219,7 +218,7 @@ class HullModel:
         return finite_predictions(f, advice=CLIP_ADVICE)
 
     def centered(self, samples: GraphSamples, k: int) -> Array:
-        """Return the centered features of a node of the hull on samples."""
+        """Return the centered features of node k of the hull at the samples."""
         return samples.features(self.nodes[k], self.bases[k]) - self.means[k]
 
 

@@ -47,9 +47,9 @@ GRAPH = InstanceOf(
 )
 """The check of a ``kernels`` parameter."""
 
+# With two threads, a fit of 2000 samples took 2.0 s instead of 1.6 s.
 ONE_THREAD = 2000
-"""Number of samples up to which BLAS uses one thread. With two, a fit of 2000 samples
-took 2.0 s instead of 1.6 s, and a search of 400 took twice the processor time."""
+"""Number of samples up to which BLAS uses one thread."""
 
 STANDARD_ALPHA = 1e-3
 """The default ``alpha``, compared in ``benchmarks/defaults`` (strengths)."""
@@ -228,7 +228,7 @@ def warn_uncertified(
     search: HullSearch,
     solutions: Sequence[HullSolution],
 ) -> None:
-    """Warn if a search ended before reaching its goal."""
+    """Warn if a search over the graph ended with a gap above its tolerance."""
     # With certify=False, a search with the status NOISE_LIMITED has reached its goal:
     # its gap over the visited nodes is below the tolerance. Its gap over the whole
     # graph may be larger.

@@ -48,7 +48,7 @@ class TailCandidates(MarginCandidates):
         return {"C": self.Cs.ravel(), "theta": np.tile(self.ps, len(self.Cs))}
 
     def open_grids(self, best_params: Mapping[str, Any]) -> Mapping[str, Array]:
-        """Return the grid of C; a theta at the end of its grid deserves no warning."""
+        """Return the grid of C; a theta at the end of its grid needs no warning."""
         return {"C": self.Cs[:, np.searchsorted(self.ps, best_params["theta"])]}
 
     def with_tol(self, tol: float) -> Self:
@@ -59,7 +59,7 @@ class TailCandidates(MarginCandidates):
         return replace(self, method=method)
 
     def without_path(self) -> Self:
-        """Return candidates whose `refit` solves no path to the chosen one."""
+        """Return candidates whose `refit` computes no path over C."""
         return replace(self, with_path=False)
 
     def with_sums(self, training: Training) -> Self:
@@ -77,7 +77,7 @@ class TailCandidates(MarginCandidates):
         return replace(solved_candidate(candidate, fit), gaps=np.array(gaps))
 
     def refit(self, training: Training, watch: Watch, best: int) -> dict[str, Any]:
-        """Return the attributes for one pair, and the path over C to it."""
+        """Return the fitted attributes of candidate `best`, and its path over C."""
         i, j = divmod(best, self.ps.size)
         candidates = self.with_sums(training)
         recipes = candidates.recipes(training, j)
@@ -97,7 +97,7 @@ class TailCandidates(MarginCandidates):
         }
 
     def recipes(self, training: Training, j: int) -> Sequence[Recipe]:
-        """Return the recipes of one theta, with C ascending."""
+        """Return losses, penalties and solver for each C, ascending, and theta `j`."""
         sums, theta = self.sums, int(self.ps[j])
         return [
             replace(self.method, C=C).with_tails(training, sums, theta)
@@ -112,7 +112,7 @@ def largest_sums(thetas: Array | Indices, training: Training) -> TailSums:
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class TailSearchCV(SearchCV):
-    """Base of estimators that choose C and theta by cross-validation."""
+    """Base class of searches that choose C and theta by cross-validation."""
 
     Cs: Sequence[float] | None = None
     thetas: Sequence[int] = DEFAULT_THETAS

@@ -36,7 +36,7 @@ TAIL_CHECKS: Mapping[str, Check] = {
 
 @dataclass(frozen=True, eq=False)
 class TailRecipe(Recipe):
-    """A recipe with the tail sums of the kernels' spectra."""
+    """Losses, penalties and solver of a fit, with tail sums of the kernels' spectra."""
 
     sums: TailSums = field(kw_only=True)
 
@@ -49,13 +49,13 @@ class TailMethod(MarginMethod):
     theta: int  # number of leading eigenvalues that are not counted
 
     def recipe(self, data: Training) -> TailRecipe:
-        """Return the recipe with the tail sums of the kernels."""
+        """Return losses, penalties and solver, with the kernels' tail sums."""
         sums = tail_sums(data.stack, self.theta, data.samples.weights)
         warn_low_rank(data, sums.short, self.theta)
         return self.with_tails(data, sums, self.theta)
 
     def with_tails(self, data: Training, sums: TailSums, theta: int) -> TailRecipe:
-        """Return the recipe for `theta`, which must not exceed the theta of `sums`."""
+        """Return losses, penalties and solver for `theta`, at most that of `sums`."""
         solver = self.solver
         assert isinstance(solver, TailConv | TailDC)
         with_sums = replace(solver, theta=theta, tails=sums.bounded(theta))
@@ -115,7 +115,7 @@ def finish_tail_fit(fit: GramFit, *, stopped: bool = False) -> GramFit:
 
 
 def dc_attributes(fit: GramFit) -> dict[str, Any]:
-    """Return the attributes of "dc": gap of the subproblem and start objectives."""
+    """Return the attributes that only solver "dc" has: a gap and start objectives."""
     dc_solutions = [s for s in fit.solutions if isinstance(s, DCSolution)]
     if not dc_solutions:
         return {}

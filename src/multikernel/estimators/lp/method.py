@@ -21,13 +21,14 @@ from multikernel.regularizers import SquaredBlockNorm
 from multikernel.solvers import Solver
 from multikernel.solvers.lp_choice import LP_SOLVERS, SPARSE_ONLY, lp_solver
 
+# The mean accuracy on 20 data sets is 0.873, and 0.867 with C = 1:
+# ``benchmarks/defaults`` (margins).
 STANDARD_C = 2.0
-"""The default C in multiples of `margin_unit`. The mean accuracy over 20 data sets is
-0.873, and 0.867 with C = 1 for all kernels: ``benchmarks/defaults`` (margins)."""
+"""The default C in multiples of `margin_unit`."""
 
 
 def p_choice(value: object) -> str | None:
-    """Check a ``p`` parameter: a number of at least 1, infinity included."""
+    """Return None for a valid ``p``, otherwise the accepted values."""
     is_infinite = isinstance(value, float | np.floating) and value == np.inf
     if is_infinite or Number(1.0)(value) is None:
         return None
@@ -73,7 +74,7 @@ class MarginMethod(GramMethod):
         return replace(self, solver=with_tol(self.solver, tol))
 
     def recipe(self, data: Training) -> Recipe:
-        """Return the recipe, with penalties divided by C."""
+        """Return losses, penalties divided by C, and the solver."""
         scale = target_scale(self.source.owner, data.samples, self.loss.unit)
         losses, params = self.loss.at_scale(scale)
         C = self.C
@@ -117,7 +118,7 @@ def margin_unit(loss: Loss, training: Training, weight_sum: float) -> float:
 
 
 def curvature_unit(loss: Loss, samples: Samples) -> float:
-    """Return one over the curvature of a loss, or one if it has no curvature."""
+    """Return one over the mean curvature of a loss, or one if it has no curvature."""
     if not isinstance(loss, SmoothConjugateLoss):
         return 1.0
     y = samples.targets[0]

@@ -1,4 +1,4 @@
-"""Base of the estimators of ordered classes: one function, and its thresholds."""
+"""Base class of the estimators of ordered classes: one function, and its thresholds."""
 
 import json
 import re
@@ -34,7 +34,7 @@ from multikernel.losses import CumulativeLogitLoss
 
 
 def order_choice(value: Any) -> str | None:
-    """Check an ``order`` parameter: None, or different classes."""
+    """Return None for a valid ``order`` of classes, otherwise the accepted values."""
     if value is None:
         return None
     is_sequence = isinstance(value, Sequence) or getattr(value, "ndim", False)
@@ -46,10 +46,7 @@ def order_choice(value: Any) -> str | None:
 
 @dataclass(eq=False, repr=False)
 class OrdinalMKL(ClassifierMixin, LearnsByCopy):
-    """Base of the models of ordered classes: a regression on class numbers.
-
-    A fit adds ``classes_`` and ``thresholds_`` to the attributes of the regression.
-    """
+    """Base class of models of ordered classes: one function, divided by thresholds."""
 
     _checks: ClassVar[Mapping[str, Check]] = {**SPARSE_CHECKS, "order": order_choice}
 
@@ -69,7 +66,7 @@ class OrdinalMKL(ClassifierMixin, LearnsByCopy):
     random_state: Any = None
 
     def _task(self, y: object, sample_weight: object) -> Task:
-        """Return the loss, class numbers, strata, and a function for the thresholds."""
+        """Return the loss, class numbers, strata, and a setter of thresholds."""
         targets = read_targets(self, y)
         refuse_fractions(
             type(self).__name__, targets, "use y.astype(str), which keeps their order"
@@ -98,8 +95,7 @@ class OrdinalMKL(ClassifierMixin, LearnsByCopy):
         Parameters
         ----------
         X : array-like or data frame of shape (n_samples, n_features)
-            Data; with ``kernels="precomputed"`` of shape (n_samples, n_fit_samples,
-            n_kernels).
+            Data, or Gram matrices of shape (n_samples, n_fit_samples, n_kernels).
 
         Returns
         -------
@@ -109,7 +105,7 @@ class OrdinalMKL(ClassifierMixin, LearnsByCopy):
         return np.asarray(self.classes_[likeliest])
 
     def predict_median(self, X: Any) -> Array:
-        """Return the median classes, which minimize the expected error in grades.
+        """Return the median classes, which minimize the expected error in ranks.
 
         Parameters
         ----------
@@ -125,7 +121,7 @@ class OrdinalMKL(ClassifierMixin, LearnsByCopy):
         return np.asarray(self.classes_[np.searchsorted(self.thresholds_, f)])
 
     def predict_proba(self, X: Any) -> Array:
-        r"""Return the probabilities of the classes.
+        r"""Return the probabilities of the classes, in the order of ``classes_``.
 
         .. math:: P(y \le k \mid x) = \frac{1}{1 + \exp(f(x) - \theta_k)}
 
@@ -137,7 +133,6 @@ class OrdinalMKL(ClassifierMixin, LearnsByCopy):
         Returns
         -------
         probabilities : ndarray of shape (n_samples, n_classes)
-            In the order of ``classes_``.
         """
         f = np.asarray(self.linear_predictor(X))
         margins = self.thresholds_ - f[:, None]
@@ -149,21 +144,20 @@ class OrdinalMKL(ClassifierMixin, LearnsByCopy):
         return np.asarray(np.where(below[:, 1:] < 0.5, *shares))
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Return the accuracy.
+        """Return the accuracy, the share of samples whose class is predicted.
 
         Parameters
         ----------
         X : array-like or data frame of shape (n_samples, n_features)
             Data, as in `predict`.
         y : array-like of shape (n_samples,)
-            Classes.
+            True classes.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the samples.
 
         Returns
         -------
         accuracy : float
-            The share of samples whose most probable class is the true class.
         """
         if self.loss is None:
             y, weights = scored_targets(self, X, y, sample_weight)

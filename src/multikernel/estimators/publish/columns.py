@@ -42,7 +42,7 @@ def columns_used(model: Any, kernel_index: int) -> list[tuple[int, ...]]:
 
 
 def has_columns(model: Any) -> bool:
-    """Return whether kernels are functions of columns: no given matrices, no graph."""
+    """Return whether kernels are functions of columns, not matrices or a graph."""
     state = model._fitted()
     return not state.precomputed and getattr(state.model, "grams", None) is not None
 
@@ -154,7 +154,7 @@ Parts = tuple[tuple[int, ...], ...]
 
 
 def terms_by_columns(model: Any) -> dict[Parts, list[int]]:
-    """Return a model's terms, grouped by the columns that they use."""
+    """Return the positions of a model's terms, grouped by the columns they use."""
     terms: dict[Parts, list[int]] = {}
     # Terms are numbered in the order of ``active_kernels_``.
     for term, kernel in enumerate(model.active_kernels_.tolist()):

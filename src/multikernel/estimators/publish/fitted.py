@@ -42,7 +42,7 @@ SEVERITY = (
 
 @dataclass(frozen=True, eq=False)
 class BlockFunctions:
-    """The block functions of all outputs over the training samples."""
+    """The functions of all kernels and outputs: coefficients over training samples."""
 
     # Kernels with a nonzero norm in at least one output, ascending.
     active: Indices
@@ -57,7 +57,7 @@ class BlockFunctions:
 
 
 def merge(solutions: Sequence[Solution]) -> BlockFunctions:
-    """Return the expansions of several solutions over the union of their kernels."""
+    """Return the functions of several solutions, over the union of their kernels."""
     # All solutions use the same stack. Either each has one output, or each has several.
     active = np.unique(np.concatenate([solution.active for solution in solutions]))
     intercept = np.concatenate([solution.intercept for solution in solutions])
@@ -119,34 +119,12 @@ def single(values: object) -> Any:
 
 
 def variance_shares(terms: ArrayLike, sample_weight: ArrayLike | None = None) -> Array:
-    r"""Return the share of each term in the variance of their sum.
+    """Return the share Cov(f_m, f) / Var(f) of each term f_m in the variance of f.
 
-    With :math:`f = \sum_m f_m`, the share of term m over the samples is
-
-    .. math:: \operatorname{Cov}(f_m, f) / \operatorname{Var}(f)
-
-    Shares sum to one. A term with a negative share counteracts other terms. Unlike
-    kernel weights, shares do not depend on the scaling of kernels, so they are
-    comparable across methods.
-
-    Parameters
-    ----------
-    terms : array-like of shape (n_samples, n_active)
-        The terms of a model, as `contributions` of an estimator returns them; with
-        several outputs of shape (n_samples, n_outputs, n_active).
-    sample_weight : array-like of shape (n_samples,), default=None
-        Weights of the samples.
-
-    Returns
-    -------
-    shares : ndarray of shape (n_active,) or (n_outputs, n_active)
-        Zeros if the sum is constant.
-
-    Examples
-    --------
-    >>> from multikernel.estimators import variance_shares
-    >>> variance_shares([[0.0, 1.0], [3.0, 1.0], [0.0, 2.0], [3.0, 2.0]])
-    array([0.9, 0.1])
+    The sum f of the terms is over the last axis of `terms`, (n_samples[, n_outputs],
+    n_active), as from `contributions`; shares have shape ([n_outputs, ]n_active). They
+    sum to one, do not depend on the scaling of kernels, and are negative for terms that
+    counteract others. Shares are zero if f is constant.
     """
     values = np.asarray(terms, dtype=np.float64)
     weights = np.ones(values.shape[0])
@@ -216,7 +194,7 @@ def history_array(solutions: Sequence[Ended], scale: float | Array) -> NDArray[n
 
 @dataclass(frozen=True, eq=False)
 class FittedModel:
-    """A fitted model with the settings of its fit."""
+    """The state of a fitted estimator: the model and the settings of its fit."""
 
     names: KernelNames
     precomputed: bool  # whether new samples are given as Gram matrices

@@ -46,19 +46,19 @@ class CrossGrams(ABC):
 
     @abstractmethod
     def check_columns(self, n_kernels: int, n_features: int, *, packed: bool) -> None:
-        """Raise a ValueError unless the kernels match the data of an estimator."""
+        """Raise ValueError unless the kernels match the data of an estimator."""
         # `n_kernels` is the size of its dictionary. `n_features` is the number of
         # columns; for precomputed kernels it is the number of training samples. If
         # `packed`, the table has more columns, because it contains text.
 
     @abstractmethod
     def between(self, X: Array, Y: Array, position: int) -> Array:
-        """Return one active kernel between any samples, shape (n_rows, n_cols)."""
+        """Return one active kernel between any samples X and Y."""
         # Raises if the kernel is defined between new and training samples only.
 
     @property
     def shared(self) -> int:
-        """The maximum number of matrices that `at` stores."""
+        """The maximum number of matrices that the function from `at` caches."""
         return 0
 
     @abstractmethod
@@ -94,7 +94,7 @@ class KernelGrams(CrossGrams):
             check_shapes("KernelGrams", X=(self.X, ("n_kept", n_features)))
 
     def between(self, X: Array, Y: Array, position: int) -> Array:
-        """Return one active kernel between any samples, shape (n_rows, n_cols)."""
+        """Return one active kernel between any samples X and Y."""
         if any(isinstance(step, CenterStep) for step in self.normalization.steps):
             raise ValueError(CENTERED)
         kernel = self.kernels[position]
@@ -111,7 +111,7 @@ class KernelGrams(CrossGrams):
 
     @property
     def shared(self) -> int:
-        """The maximum number of matrices that `at` stores."""
+        """The maximum number of matrices that the function from `at` caches."""
         return self._values.n_held
 
     def at(self, X: Rows) -> Callable[[int], Array]:
@@ -182,7 +182,7 @@ class LandmarkGrams(CrossGrams):
                     )
 
     def between(self, X: Array, Y: Array, position: int) -> Array:
-        """Return one active kernel between any samples, shape (n_rows, n_cols)."""
+        """Return one active kernel between any samples X and Y."""
         if self.centred:
             raise ValueError(CENTERED)
         columns, kernel = self.columns[position], self.kernels[position]
@@ -200,7 +200,7 @@ class LandmarkGrams(CrossGrams):
         return partial(self._matrix, np.asarray(X, dtype=np.float64))
 
     def _matrix(self, new: Array, position: int) -> Array:
-        """Return the matrix of one kernel, shape (n_samples, rank[ + 1])."""
+        """Return one kernel, with a column of ones if centered; (n_samples, width)."""
         columns = self.columns[position]
         if columns is not None:
             new = select_columns(new, columns)
@@ -316,7 +316,7 @@ class AdditiveModel:
         return len(self.coefs)
 
     def check_columns(self, n_kernels: int, n_features: int, *, packed: bool) -> None:
-        """Raise unless the kernels match the data; see `CrossGrams`."""
+        """Raise ValueError unless the kernels match the data of an estimator."""
         self.grams.check_columns(n_kernels, n_features, packed=packed)
         if self.design is not None:
             self.design.check_columns(n_features)

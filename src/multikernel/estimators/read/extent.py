@@ -15,20 +15,19 @@ from multikernel.kernels import ColumnKernel, KernelDictionary, NystroemKernel
 from multikernel.kernels.interactions import InteractionDictionary
 from multikernel.linalg.tables import evenly_spaced
 
+# Examples are 20 columns with 44 000 rows, 100 with 1700, or 200 with 400.
 FEW_KERNELS, FEW_NUMBERS = 300, 2**23
-"""Numbers of kernels, and of pairs times rows, up to which pairs are always included.
-Examples are 20 columns with 44 000 rows, 100 with 1700, or 200 with 400."""
+"""Numbers of kernels, and of pairs times rows, up to which pairs are included."""
 
+# Ten classes of 57 to 76 columns had the same accuracy without pairs in a third of the
+# time (0.834, 400 rows, five splits).
 LIMIT = 30.0
-"""Expected seconds of a fit up to which single columns and pairs are included beyond
-`FEW_NUMBERS`. Several classes divide this time among them. Ten classes of 57 to 76
-columns had the same accuracy without pairs (0.834, 400 rows, five splits) in a third of
-the time."""
+"""Expected seconds of a fit up to which single columns and pairs are included."""
 
+# 19 passes estimate the noise, and 11 solve. Fits of 1000 and 2000 genotypes of 1000
+# people took 0.6 of the expected time.
 FIT_PASSES, COLUMN_SECONDS, RANK = 30, 4e-3, 20
-"""Passes of a fit: 19 to estimate the noise, and 11 to solve. Seconds to choose and
-factorize the kernel of a column with many values, and the rank of its factor. Fits of
-1000 and 2000 genotypes of 1000 people took 0.6 of the expected time."""
+"""Passes of a fit, seconds to factorize a column's kernel, and rank of its factor."""
 
 RANK_ROWS = 1000
 """Number of rows in which the distinct values of a column are counted."""
@@ -82,7 +81,7 @@ def are_few(mains: KernelDictionary, n_rows: int) -> bool:
 
 
 def count_column_sets(mains: KernelDictionary) -> int:
-    """Return the number of sets of columns that have kernels."""
+    """Return the number of different sets of columns on which there are kernels."""
     kernels = map(mains.__getitem__, range(len(mains)))
     return len({str(k.columns) for k in kernels if isinstance(k, ColumnKernel)})
 

@@ -329,8 +329,7 @@ def _why_no_categories(values: list[Any]) -> str | None:
 
 
 LEAST_FILLED = 20
-"""From this number of samples on, at most half of the values of a column of categories
-may be distinct."""
+"""Number of values from which at most half may be distinct, in categories."""
 
 
 def mostly_differ(n_distinct: int, n_values: int) -> bool:

@@ -1,4 +1,4 @@
-"""Fit widths, landmarks and means of kernels to the samples, ignoring the labels."""
+"""Fit widths, landmarks and means of kernels to the samples, ignoring the targets."""
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property

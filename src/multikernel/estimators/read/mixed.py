@@ -29,7 +29,7 @@ def read_mixed(
     categories: Collection[int] | None = None,
     sample_names: Mapping[int, Array] | None = None,
 ) -> tuple[Array, Layout]:
-    """Return text and numbers as a table of numbers, and the layout of its columns."""
+    """Return a table of numbers from a frame with text, and its columns' layout."""
     # In a fit, `categories` are the positions of category columns; other text columns
     # are sequences. The fit stores columns and categories on the `estimator`; a
     # prediction compares new data with them. Missing values are not checked.

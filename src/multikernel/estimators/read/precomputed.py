@@ -28,38 +28,10 @@ from multikernel.linalg.tables import equal_shares
 class NamedGrams:
     """Named Gram matrices, samples first, as returned by `stack_grams`.
 
-    scikit-learn slices them like any pairwise data, and keeps their names. These appear
-    in ``kernel_names_``, ``summary()``, pictures and model files, also with
-    `cross_val_score`, `GridSearchCV` and pipelines. ``numpy.asarray`` returns the
-    matrices without names.
-
-    Parameters
-    ----------
-    array : ndarray of shape (n_samples, n_fit_samples, n_kernels)
-        The matrices.
-    names : tuple of str
-        One name per matrix, all different.
-    labels : tuple of str, optional
-        Labels of the columns, which are the fit samples; `stack_grams` reads them from
-        data frames.
-
-    Raises
-    ------
-    ValueError
-        If the number of names differs from that of matrices, if a name is not text, or
-        if two names are equal.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from multikernel import stack_grams
-    >>> K = stack_grams({"tanimoto": np.eye(4), "pathways": np.ones((4, 4))})
-    >>> K
-    Gram matrices (4, 4, 2): 'tanimoto', 'pathways'
-    >>> K[np.ix_([0, 1, 2], [1, 2])].shape
-    (3, 2, 2)
-    >>> float(K["pathways"].sum())
-    16.0
+    scikit-learn slices them like any pairwise data and keeps their names, the
+    ``kernel_names_`` of a model. The shape of `array` is (n_samples, n_fit_samples,
+    n_kernels); `names` must be different texts, and `labels` are names of the columns'
+    samples, if known. ``K[name]`` and ``numpy.asarray(K)`` are plain arrays.
     """
 
     array: Array

@@ -22,7 +22,7 @@ Labels = Array | Indices
 
 @dataclass(frozen=True, eq=False)
 class Copies:
-    """Equal rows of the input, and the sample into which each is merged."""
+    """Rows of the input that are equal, and the sample into which each is merged."""
 
     # Positions of the copies in the input.
     rows: Indices
@@ -108,7 +108,7 @@ class Samples:
         return ("y",) if names is None else names
 
     def scatter(self, values: Array) -> Array:
-        """Convert values per sample to values per row; zero for rows without weight."""
+        """Spread values per sample over input rows; zero for rows without weight."""
         row_values = np.zeros((*values.shape[:-1], len(self.table.y)))
         if self.copies is None:
             row_values[..., self.rows] = values

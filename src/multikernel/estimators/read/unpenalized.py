@@ -18,7 +18,7 @@ from multikernel.problem import rounded_center
 
 @dataclass(frozen=True, eq=False)
 class Design:
-    """The unpenalized columns, as a function of data."""
+    """The unpenalized columns of the data, encoded as numbers, without a kernel."""
 
     # The position of each column in tables of numbers.
     places: Indices
@@ -61,18 +61,18 @@ class Design:
         return values - self.origins
 
     def intercept(self, intercept: Array, effects: Array) -> Array:
-        """Return the intercept for the uncentered columns."""
+        """Convert the intercept of shifted columns to that of unshifted columns."""
         return np.asarray(intercept - self.origins @ effects)
 
     def part(self, indices: Indices) -> "Design":
-        """Return the design of some of the columns."""
+        """Return the encoding of some of the columns."""
         names = tuple(self.names[column] for column in indices)
         positions, codes, origins = self.places, self.codes, self.origins
         return Design(positions[indices], codes[indices], names, origins[indices])
 
 
 def find_design(owner: str, samples: Samples, *, fit_intercept: bool) -> Design | None:
-    """Return the unpenalized columns; None if every view is penalized."""
+    """Return a function that encodes unpenalized columns; None if there are none."""
     table = samples.table
     columns = [c for view in table.views if not view.penalized for c in view.columns]
     if not columns:

@@ -21,26 +21,12 @@ from multikernel.problem import Callback, Problem, Solution
 
 @dataclass(frozen=True, eq=False)
 class RegularizationPath:
-    """Solutions for a sequence of strengths on all training samples.
+    """Solutions for a sequence of descending strengths, on all training samples.
 
-    Parameters
-    ----------
-    alphas : ndarray of shape (n_alphas,)
-        Strengths, descending: ``alpha``, or 1 / ``C``, of the estimator.
-    kernels : ndarray of shape (n_entered,)
-        Kernels that are active anywhere on the path, ascending.
-    norms : ndarray of shape (n_outputs, n_alphas, n_entered)
-        Block norms of these kernels for each problem. Outputs that share a selection,
-        and two classes, are one problem; otherwise there is one per class, label or
-        target.
-    kernel_weights : ndarray of shape (n_outputs, n_alphas, n_entered)
-        Weights of these kernels.
-    objectives : ndarray of shape (n_outputs, n_alphas)
-        Objectives in the scale of the estimator.
-    duality_gaps : ndarray of shape (n_outputs, n_alphas)
-        Relative duality gaps. They are nan if a search over all interactions computed
-        the path, because it considers only some of the kernels at each strength. Call
-        `regularization_path` for the gap of every strength.
+    `kernels` are active at any strength, ascending. `norms` and `kernel_weights` have
+    shape (n_outputs, n_alphas, n_entered), `objectives` and `duality_gaps` (n_outputs,
+    n_alphas). A shared selection, or two classes, are one output. Gaps are nan if a
+    search over all interactions solved for some kernels only.
     """
 
     alphas: Array
@@ -125,24 +111,13 @@ def path_arrays(
 
 @dataclass(frozen=True, eq=False)
 class NamedPath:
-    """A regularization path with the names of its kernels.
-
-    Parameters
-    ----------
-    path : RegularizationPath
-        The solutions for all strengths.
-    kernel_names : list of str
-        Names of all kernels of the dictionary.
-    """
+    """A regularization path with the names of all kernels of the dictionary."""
 
     path: RegularizationPath
     kernel_names: list[str]
 
     def norms(self) -> Array:
-        """Return the block norms of all kernels, shape (n_alphas, n_kernels).
-
-        With several outputs, a norm is the root of the sum of their squared norms.
-        """
+        """Return all kernels' norms over all outputs, shape (n_alphas, n_kernels)."""
         entered = np.sqrt((self.path.norms**2).sum(axis=0))
         full = np.zeros((len(self.path.alphas), len(self.kernel_names)))
         full[:, self.path.kernels] = entered

@@ -19,29 +19,22 @@ from multikernel.estimators.search.scores import Scores, scored_folds
 from multikernel.estimators.search.splits import Split, find_obstacle, learnt_classes
 
 FIRST_ROWS = 2000
-"""Number of rows of the first sample; tables of up to twice as many rows are not
-sampled."""
+"""Number of rows of the first sample; twice as many rows are not sampled."""
 
+# Otherwise one group could fill the sample, or exceed it.
 LARGEST_GROUP = 0.2
-"""Groups with more than this share of the smallest sample are drawn in pieces.
-Otherwise one group could fill the sample, or exceed it."""
+"""Share of the smallest sample above which a group is drawn in pieces."""
 
 FEWEST_FOLDS = 2.5
 """Minimum number of folds for a standard error, corrected for shared samples."""
 
+# Half of the accepted difference, 0.003, of searches on samples and on all rows.
 LARGEST_LOSS = 1.5e-3
-"""A sample is large enough if its choice is expected to lose at most this much score,
-half of the accepted difference of 0.003 between searches on samples and on all rows."""
+"""Expected loss of score by its choice up to which a sample is large enough."""
 
 
 def sample_sizes(n_rows: int, max_rows: int | str | None) -> list[int]:
-    """Return the numbers of rows that a search tries, by its ``max_search_rows``.
-
-    >>> sample_sizes(4000, "auto"), sample_sizes(10_000, "auto")
-    ([4000], [2000, 4000, 10000])
-    >>> sample_sizes(10_000, 3000), sample_sizes(10_000, None)
-    ([3000], [10000])
-    """
+    """Return the numbers of rows that a search tries, by its ``max_search_rows``."""
     if max_rows is None:
         return [n_rows]
     max_size = n_rows if isinstance(max_rows, str) else min(max_rows, n_rows)
@@ -134,13 +127,7 @@ def row_sampler(folds: Folds, min_rows: int) -> Callable[[int], Indices]:
 
 
 def split_groups(groups: Array, size: int, random: np.random.RandomState) -> Indices:
-    """Return the number of each sample's group, or of its piece of a large group.
-
-    >>> split_groups(np.array([7, 7, 7, 7, 5]), 4, np.random.RandomState(0))
-    array([1, 1, 1, 1, 0])
-    >>> np.sort(split_groups(np.array([7, 7, 7, 7, 5]), 2, np.random.RandomState(0)))
-    array([0, 1, 1, 2, 2])
-    """
+    """Return the number of each sample's group, or of its piece of a large group."""
     group = np.unique(groups, return_inverse=True)[1]
     order = np.lexsort((random.permutation(group.size), group))
     starts = np.cumsum(np.bincount(group)) - np.bincount(group)

@@ -194,7 +194,7 @@ class FoldScorer:
         return np.bincount(class_codes(f), minlength=samples.classes.size) > 0
 
     def _model(self, attributes: dict[str, Any], f: Array) -> BaseMKL:
-        """Return a fitted model with known decision values."""
+        """Return a fitted estimator whose decision values are `f`."""
         # Restore all classes, if the training set lacks some.
         data = self.fold.training.relabel(self.fold.validation)
         published = all_attributes(self.search, data, attributes, cached=(self.X, f))
@@ -230,7 +230,7 @@ def accepts(function: Callable[..., Any], n_arguments: int, *names: str) -> bool
 
 
 def scoring_choice(value: object) -> str | None:
-    """Check a ``scoring`` parameter: one score, by name or as a function."""
+    """Return None for a valid ``scoring``, otherwise the accepted values."""
     if value is None or (callable(value) and accepts(value, 3)):
         return None
     # Imported here, because it takes a fifth of this package's import time.
@@ -304,11 +304,7 @@ def scored_folds(scores: Array, done: Mask) -> Mask:
 
 
 def round_digits(values: Array) -> Array:
-    """Return values to twelve digits: means over folds in another order are equal.
-
-    >>> round_digits(np.array([0.1 + 0.2, 0.3, np.nan]))
-    array([0.3, 0.3, nan])
-    """
+    """Return values to twelve digits, so that sums in any order give equal means."""
     return np.array([float(f"{value:.12g}") for value in values.tolist()])
 
 

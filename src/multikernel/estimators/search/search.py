@@ -49,14 +49,13 @@ from multikernel.exceptions import ConvergenceWarning, warn_user
 from multikernel.linalg.tables import CHUNK_BYTES
 from multikernel.problem import Callback
 
+# A search of seven classes took 1.3 times as long at a gap of 0.01, and chose the same
+# strengths.
 TOLERANCE_FACTOR, MAX_TOLERANCE = 30.0, 3e-2
-"""Folds are solved to the model's tolerance times the first value, but at most to the
-second value, unless the tolerance is larger. A search of seven classes took 1.3 times
-as long at a gap of 0.01, and chose the same strengths."""
+"""Factor of ``tol``, and largest tolerance, for the fits of folds."""
 
 FoldRun = Generator[None, Array | None, None]
-"""Generator that scores one batch of candidates on a fold per step, and receives the
-mean scores over all folds."""
+"""Scores one batch of candidates on a fold per step, given the mean over all folds."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -248,7 +247,7 @@ def _advance(runs: dict[int, FoldRun], means: Array | None, fold_index: int) -> 
 
 
 def _score_alone(folds: Folds, scores: Scores, fold_index: int) -> None:
-    """Solve all candidates on one fold, if memory suffices for its kernels only."""
+    """Solve all candidates on one fold, whose kernels alone are stored."""
     fold = folds.cut(fold_index)
     for block in folds.blocks:
         for _ in _score_fold(folds, fold_index, fold, block, scores):
@@ -293,7 +292,7 @@ def _score_fold(
 def _count_progress(
     models: Iterator[Solved], watch: Watch, n_unsolved: Callable[[Sequence[int]], int]
 ) -> Iterator[Solved]:
-    """Yield models; count their candidates, and those skipped in a chain, as done."""
+    """Yield models, and report their candidates, and skipped ones, as done."""
     chain: Sequence[int] = ()
     for solved in models:
         if solved.chain != chain:
@@ -329,20 +328,15 @@ def _score_batch(
 
 
 def loosen_tol(tol: float) -> float:
-    """Return the tolerance for folds and for the path to the chosen model.
-
-    >>> loosen_tol(5e-4), loosen_tol(5e-3), loosen_tol(0.1)
-    (0.015, 0.03, 0.1)
-    """
+    """Return the looser tolerance for folds and for the path to the chosen model."""
     return max(tol, min(TOLERANCE_FACTOR * tol, MAX_TOLERANCE))
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class SearchCV(BaseMKL):
-    """Base class of estimators that choose parameters by cross-validation.
+    """Base class of estimators that choose parameters by cross-validation."""
 
-    Subclasses list it before other bases. Its fields are parameters of all searches.
-    """
+    # Subclasses list it before other bases.
 
     _checks: ClassVar[Mapping[str, Check]] = {"scoring": scoring_choice}
 
@@ -364,45 +358,39 @@ class SearchCV(BaseMKL):
     ) -> Self:
         """Choose the parameters, and fit the model with them.
 
-        If an exception is raised, for example by a keyboard interrupt, the estimator
-        stays unchanged.
+        If an exception is raised, the estimator stays unchanged.
 
         Parameters
         ----------
         X : array-like or data frame of shape (n_samples, n_features)
-            Training data; with ``kernels="precomputed"`` Gram matrices of shape
-            (n_samples, n_samples, n_kernels), see `stack_grams`.
+            Training data, or Gram matrices from `stack_grams`.
         y : array-like of shape (n_samples,) or (n_samples, n_outputs)
             Targets, times to an event or classes, as in ``fit`` of the estimator
             without a search.
         sample_weight : array-like of shape (n_samples,), default=None
-            Nonnegative weights of the samples. An integer weight is equivalent to as
-            many copies of the sample, a weight of zero to removing the sample.
+            Nonnegative weights; an integer weight acts as copies of the sample.
         groups : array-like of shape (n_samples,), default=None
             Group labels. Folds keep each group together if ``cv`` is None, a number, or
             a splitter that uses groups, such as `sklearn.model_selection.GroupKFold`.
             Metadata routing needs ``set_fit_request(groups=True)``.
-        offset : array-like of shape (n_samples,) or (n_samples, n_outputs), \
-                default=None
-            Known parts of the decision values, such as log(exposure) with
-            loss="poisson" or the decision values of an earlier model. Kernels, columns
-            and intercept are added to them. Predictions need the offsets of their
-            samples. Not supported for times to an event or ordered classes.
+        offset : array-like of shape (n_samples,) or (n_samples, n_outputs), optional
+            Known parts of the decision values, such as log(exposure) for
+            loss="poisson", to which the fitted terms are added. Predictions need the
+            offsets of their samples. Not supported for times to an event or ordered
+            classes.
         callback : callable, default=None
-            Called with a `Progress` once per outer iteration; objectives have the
+            Called with a `Progress` once per outer iteration, its objective in the
             summed scale of `Problem`. If it returns True, the search stops and chooses
-            among the scored candidates, on the finished folds if there are any. The
-            model on all samples then ends after its first iteration, with its gap.
+            among the scored candidates; the final fit then stops after one iteration.
 
         Returns
         -------
         self : estimator
-            The fitted estimator.
 
         Raises
         ------
         ValueError
-            If a parameter or the data are invalid; the message explains why.
+            If a parameter or the data are invalid.
         RuntimeError
             If the callback stopped the search before any candidate was scored.
         multikernel.exceptions.StackTooLargeError
@@ -411,7 +399,7 @@ class SearchCV(BaseMKL):
         Warns
         -----
         ConvergenceWarning
-            If solves stopped above the tolerance; the message gives their number.
+            If solves stopped above the tolerance; the message contains their number.
         multikernel.exceptions.SearchWarning
             If the choice lies at an end of its grid, or has no active kernel.
         """

@@ -1,8 +1,4 @@
-"""Targets with separate selections, each with the strength of its best mean score.
-
-These separate problems share the kernels of all folds, products with these kernels, and
-the grid of strengths. Targets are solved in blocks, which limits the memory.
-"""
+"""Targets with separate selections, each with the strength of its best mean score."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -88,7 +84,7 @@ def warn_choices(
 
 
 def chosen_recipe(recipes: Sequence[Recipe], best: Indices) -> Recipe:
-    """Return the recipe with each target's chosen penalty and parameters."""
+    """Return losses and solver, with the penalty that each target has chosen."""
     penalties = [recipes[k].penalties[t] for t, k in enumerate(best.tolist())]
     params: dict[str, float | Array] = {}
     for name, value in recipes[0].params.items():
@@ -100,7 +96,7 @@ def chosen_recipe(recipes: Sequence[Recipe], best: Indices) -> Recipe:
 
 
 def recipe_of_targets(recipe: Recipe, targets: Indices) -> Recipe:
-    """Return the recipe of some problems; its `params` still refer to all problems."""
+    """Return the settings of some targets; `params` stay those of all targets."""
     return replace(
         recipe,
         losses=[recipe.losses[t] for t in targets.tolist()],
@@ -153,7 +149,7 @@ def refit_targets(
 def _paths_to_choices(
     recipes: Sequence[Recipe], training: Training, watch: Watch, choices: Indices
 ) -> tuple[list[Solution | None], list[list[PathPoint]], Training]:
-    """Return the last solutions of a block (None if stopped), its paths, and data."""
+    """Return last solutions and paths of targets, up to their choices, and the data."""
     starts: list[Solution | None] = [None] * choices.size
     paths: list[list[PathPoint]] = [[] for _ in starts]
     while not watch.stopped:

@@ -41,13 +41,12 @@ from multikernel.estimators.spicy.method import sparse_method
 from multikernel.estimators.tasks import ClassifierMKL, RegressorMKL
 
 ALPHA_MIN_RATIO = 1e-3
-"""Ratio of the last to the first strength of default paths: ``benchmarks/defaults``
-(paths) has scores and times of paths to 1e-2, 1e-3 and 1e-4 on 42 splits."""
+"""Ratio of the last to the first strength of paths: ``benchmarks/defaults`` (paths)."""
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class AlphaSearchCV(SearchCV):
-    """Base of estimators that choose alpha by cross-validation."""
+    """Base class of searches that choose alpha by cross-validation."""
 
     alphas: Sequence[float] | None = None
     n_alphas: int = 12
@@ -90,7 +89,7 @@ class AlphaCandidates(Candidates):
         return {"alpha": self.alphas}
 
     def scaled_to_share(self, share: float) -> Self:
-        """Return the candidates with the strengths for a share of the samples."""
+        """Return candidates with strengths adapted to a share of the samples."""
         return replace(self, alphas=self.alphas * share**-RATE)
 
     def open_grids(self, best_params: Mapping[str, Any]) -> Mapping[str, Array]:
@@ -99,7 +98,7 @@ class AlphaCandidates(Candidates):
         return {} if is_closed else super().open_grids(best_params)
 
     def without_path(self) -> Self:
-        """Return candidates whose `refit` solves no path to the chosen one."""
+        """Return candidates whose `refit` computes no path."""
         return replace(self, with_path=False)
 
     def solve(self, training: Training, watch: Watch, means: Means) -> Iterator[Solved]:
@@ -137,7 +136,7 @@ class AlphaCandidates(Candidates):
                 return
 
     def refit(self, training: Training, watch: Watch, best: Any) -> dict[str, Any]:
-        """Return the attributes at a choice, and the path to it."""
+        """Return the fitted attributes of candidate `best`, and the path to it."""
         recipes = self._recipes(training)
         # The path is solved to the tolerance of the folds.
         loose = self.with_tol(loosen_tol(self.method.tol))._recipes(training)
@@ -185,7 +184,7 @@ class AlphaCandidates(Candidates):
         return attributes
 
     def _recipes(self, training: Training) -> list[Recipe]:
-        """Return the recipes of all strengths."""
+        """Return losses, penalties and solver for each strength."""
         samples = training.samples
         # Compute the scale of the targets once: for each strength it took a tenth of
         # the time of a search.

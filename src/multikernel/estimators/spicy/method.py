@@ -30,9 +30,9 @@ from multikernel.linalg import EPS
 from multikernel.regularizers import BlockElasticNet, BlockL1, BlockRegularizer
 from multikernel.solvers import SpicyMKL
 
+# Defaults suit hundreds of samples. On 20 000 the R2 was 0.73; the best of five, 0.78.
 MANY_SAMPLES = 10_000
-"""Number of samples from which a fit warns that its strength is a default, which suits
-hundreds of samples. On 20 000 its held-out R2 was 0.73; the best of five had 0.78."""
+"""Number of samples from which a fit warns that its strength is a default."""
 
 SPARSE_CHECKS: Mapping[str, Check] = {"l1_ratio": UNIT_INTERVAL}
 AUTO_CHECKS: Mapping[str, Check] = {"alpha": AnyOf((OneOf(("auto",)), POSITIVE))}
@@ -57,7 +57,7 @@ class SparseMethod(GramMethod):
     null_alpha: NullAlpha | None = None
 
     def recipe(self, data: Training) -> Recipe:
-        """Return the recipe; warn if many samples make a search advisable."""
+        """Return losses, penalties and solver; warn if a search is advisable."""
         samples, owner = data.samples, self.source.owner
         n_samples = len(samples.table.y)
         if self.by_default and n_samples >= MANY_SAMPLES:
@@ -89,7 +89,7 @@ class SparseMethod(GramMethod):
         return JOINT_CLASS_ALPHA if is_joint else self.alpha
 
     def recipe_at(self, scale: Scale, total: float) -> Recipe:
-        """Return the recipe for sums of losses, penalized by alpha times `total`."""
+        """Return losses and solver, and penalties of strength alpha times `total`."""
         losses, params = self.loss.at_scale(scale)
         r, alphas = self.l1_ratio, scale.scaled("alpha", self.alpha, scale.degree - 1)
         # The penalty is alpha (r |f| + (1 - r) |f|^2 / (2 s)), with the deviation s of

@@ -24,8 +24,7 @@ PERMUTATIONS = 199
 """Default number of permutations, up to `MANY` kernels."""
 
 FEW_PERMUTATIONS = 19
-"""Number of permutations for the default ``alpha`` of many interactions: the minimum
-for level 0.05."""
+"""Number of permutations for the default ``alpha`` of many interactions, level 0.05."""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Base of the estimators of times to an event: a regression, and its predictions."""
+"""Base class of the estimators of times to an event, and its predictions."""
 
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
@@ -30,11 +30,7 @@ from multikernel.losses import LogLogisticLoss
 
 @dataclass(eq=False, repr=False)
 class SurvivalMKL(LearnsByCopy):
-    """Base of the models of times to an event: a regression on rows of a table.
-
-    A fit adds ``loss_scale_``, the scale of the loss, and ``scale_``, the scale of
-    predictions.
-    """
+    """Base class of models of times to an event."""
 
     _checks = SPARSE_CHECKS
 
@@ -55,7 +51,7 @@ class SurvivalMKL(LearnsByCopy):
     )
 
     def _task(self, y: object, sample_weight: object) -> Task:
-        """Return the loss, table rows, strata, and a function for the scales."""
+        """Return the loss, table rows, strata, and a setter of the scales."""
         times = read_times(type(self).__name__, y)
         weights = check_weights(sample_weight, len(times.lower))
         table, codes, loss = regression_on_rows(times, weights)
@@ -73,15 +69,13 @@ class SurvivalMKL(LearnsByCopy):
         Parameters
         ----------
         X : array-like or data frame of shape (n_samples, n_features)
-            Data; with ``kernels="precomputed"`` of shape (n_samples, n_fit_samples,
-            n_kernels).
+            Data, or Gram matrices of shape (n_samples, n_fit_samples, n_kernels).
 
         Returns
         -------
         risk : ndarray of shape (n_samples,)
             Minus the logarithm of the median time, divided by ``scale_``. A difference
-            of two risks is the logarithm of their odds ratio that the event has
-            occurred, which is the same at every time.
+            of two risks is the log odds ratio of the event, the same at every time.
         """
         return np.asarray(-self.linear_predictor(X) / self._scale())
 
@@ -117,7 +111,7 @@ class SurvivalMKL(LearnsByCopy):
         Returns
         -------
         probabilities : ndarray of shape (n_samples, n_times)
-            Probabilities, extrapolated by the model beyond the last observed time.
+            Extrapolated beyond the last observed time.
 
         Raises
         ------
@@ -175,7 +169,7 @@ class SurvivalMKL(LearnsByCopy):
         return index
 
     def _scale(self) -> float:
-        """Return the scale of predictions; in a search, the scale of the loss."""
+        """Return the scale of predictions; for models of folds, that of the loss."""
         return float(self.scale_ if self.loss is None else self.loss.scale)
 
     def _check_fitted(self) -> None:

@@ -75,7 +75,7 @@ class TimesScorer:
 
 
 def survival_scoring(value: object) -> str | None:
-    """Return the accepted values of ``scoring``, or None if `value` is valid."""
+    """Return None for a valid ``scoring`` of times, otherwise the accepted values."""
     if value is None or (callable(value) and accepts(value, 3)):
         return None
     return "None for the index of concordance, or a callable (model, X, y)"

@@ -7,9 +7,7 @@ from scipy.special import expit
 from multikernel._typing import Array
 
 NARROWEST, WIDEST = 1e-3, 1e3
-"""Bounds of the scale. At the smallest, a factor of exp(0.001) between two medians
-almost fixes the order of the events; at the largest, a factor of exp(1000) is
-uninformative."""
+"""Bounds of the scale, at which the event order is almost fixed or uninformative."""
 
 
 def null_scale(lower: Array, upper: Array, weights: Array) -> float:
