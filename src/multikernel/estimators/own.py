@@ -131,11 +131,8 @@ class MKLRegressor(OwnParameters, RegressorMKL):
     Parameters
     ----------
     loss : str or Loss, default="squared_error"
-        Loss by name or as an object. "squared_error" is half the squared error,
-        "epsilon_insensitive" the absolute error beyond ``epsilon``, "quantile" the
-        pinball loss, "huber" quadratic near zero and linear beyond ``epsilon``.
-        "poisson" (counts) and "gamma" (positive amounts) are half the deviance with a
-        log link.
+        "squared_error", "epsilon_insensitive", "quantile", "huber", "poisson" (counts),
+        "gamma" (positive amounts) or a loss object.
     regularizer : BlockRegularizer or None, default=None
         Penalty on the block norms, added to the mean loss. None means `BlockL1` with
         the default strength of `SpicyMKLRegressor`.
