@@ -112,9 +112,9 @@ def fill_exponents(  # noqa: PLR0913 - compiled code takes arrays, not objects
                     difference = x - column_values[low + j]
                     target[j] = difference * difference
             for s in range(set_starts.size - 1):
-                in_set, row = members[set_starts[s] : set_starts[s + 1]], first_row + top
+                in_set = members[set_starts[s] : set_starts[s + 1]]
                 if sums_directly:
-                    columns = used[in_set]
+                    columns, row = used[in_set], first_row + top
                     sum_squares(
                         row_features, features, columns, row, low, ends, distances
                     )
