@@ -16,7 +16,6 @@ from multikernel.estimators.hkl.method import (
     HullTask,
     hull_attributes,
     warn_uncertified,
-    with_few_threads,
 )
 from multikernel.estimators.method import Candidates, Means, Solved
 from multikernel.estimators.progress import Watch
@@ -124,9 +123,7 @@ class HullCandidates(Candidates):
             self.method.solver.path(steps[0], [p.alpha for p in steps], watch, tols)
             for steps in zip(*(task.problems for task in tasks), strict=True)
         ]
-        solve = partial(next, zip_longest(*paths), (None,))
-        while True:
-            solutions = with_few_threads(solve, len(tasks[0].problems[0].y))
+        for solutions in zip_longest(*paths):
             if any(solution is None for solution in solutions):
                 return
             yield solutions

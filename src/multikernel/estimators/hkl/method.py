@@ -1,8 +1,7 @@
 """HKL: a structured norm over a graph of kernels, and a search from its roots."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from types import NoneType
 from typing import Any, ClassVar, Self
 
@@ -36,7 +35,6 @@ from multikernel.exceptions import (
 )
 from multikernel.kernels.graph import KernelGraph, PolynomialGrid
 from multikernel.kernels.graph.base import KnownNodes
-from multikernel.linalg.threads import Result, with_one_blas_thread
 from multikernel.losses import weighted
 from multikernel.losses.answers import validate_loss
 from multikernel.problem import Status
@@ -46,10 +44,6 @@ GRAPH = InstanceOf(
     (KernelGraph, NoneType), "None or a KernelGraph, for example PolynomialGrid(4)"
 )
 """The check of a ``kernels`` parameter."""
-
-# With two threads, a fit of 2000 samples took 2.0 s instead of 1.6 s.
-ONE_THREAD = 2000
-"""Number of samples up to which BLAS uses one thread."""
 
 STANDARD_ALPHA = 1e-3
 """The default ``alpha``, compared in ``benchmarks/defaults`` (strengths)."""
@@ -93,8 +87,7 @@ class HullMethod:
         watch.expect(len(task.problems), task.objective_scale)
         solutions = []
         for problem in task.problems:
-            solve = partial(self.solver.solve, problem, watch)
-            solutions.append(with_few_threads(solve, len(problem.y)))
+            solutions.append(self.solver.solve(problem, watch))
             watch.advance(1)
         warn_uncertified(self.source.owner, self.solver, solutions)
         return hull_attributes(task, data, solutions)
@@ -127,11 +120,6 @@ class HullMethod:
     def with_tol(self, tol: float) -> Self:
         """Return the method with another tolerance."""
         return replace(self, solver=replace(self.solver, tol=tol))
-
-
-def with_few_threads(solve: Callable[[], Result], n_samples: int) -> Result:
-    """Return the result of a solve, with one thread of BLAS if samples are few."""
-    return with_one_blas_thread(solve, small=n_samples <= ONE_THREAD)
 
 
 def hull_attributes(
