@@ -80,7 +80,7 @@ def fitted(kind: type, rng: np.random.Generator) -> tuple[Any, Any]:
         given = (samples,) if targets is None else (samples, targets)
         try:
             return unfitted(kind).fit(*given), samples
-        except (IndexError, TypeError, ValueError):
+        except (AttributeError, IndexError, TypeError, ValueError):
             continue
     raise AssertionError(f"{kind.__name__} takes no data")
 
