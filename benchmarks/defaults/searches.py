@@ -34,7 +34,7 @@ from multikernel.exceptions import SearchWarning
 from multikernel.kernels import Interactions, median_dictionary
 
 sys.path.append(str(Path(__file__).parents[1] / "papers"))
-sys.path.append(str(Path(__file__).parents[2]))
+sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from benchmarks.typical import run as typical
 from provenance import commit

@@ -58,6 +58,8 @@ def unfitted(kind: type) -> Any:
         del always["max_iter"]
     parameters = signature(kind).parameters
     missing = {n for n, each in parameters.items() if each.default is Parameter.empty}
+    if kind.__name__.endswith("Chain"):  # in scikit-learn 1.8 it has a default of None
+        missing.add("estimator")
     return kind(
         **{name: needed[name] for name in needed.keys() & missing},
         **{name: always[name] for name in always.keys() & parameters.keys()},

@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from multikernel.estimators import ProgressBar
 from multikernel.persistence import load
 
 FIT = ("--target", "outcome", "--drop", "amount", "--kernels", "columns")
@@ -35,6 +36,8 @@ def test_predictions_are_written_batch_by_batch(
     run, csv, frame, tmp_path, monkeypatch, suffix
 ):
     monkeypatch.setattr("multikernel.cli._large.BLOCK_BYTES", 700)
+    # On a slow machine the bar would write a line to stderr.
+    monkeypatch.setattr(ProgressBar, "show", lambda *_: None)
     model, out = tmp_path / "model.skops", tmp_path / f"out.{suffix}"
     assert run("fit", csv, *FIT, "--alpha", 0.02, "--stream", "-o", model).stderr == ""
     data = tmp_path / "rows.parquet"

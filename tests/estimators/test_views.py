@@ -283,10 +283,10 @@ def test_a_search_learns_widths_once_and_repeats_itself():
 @pytest.mark.filterwarnings("ignore::multikernel.exceptions.SearchWarning")
 def test_the_notebook_shows_views_kernels_and_the_gap():
     model = SpicyMKLRegressorCV(VIEWS, n_alphas=3, cv=2)
-    assert "variance_share" not in model._repr_html_()
+    assert "variance share" not in model._repr_html_()
     model.fit(FRAME, Y)
     text = model._repr_mimebundle_()["text/html"]
-    for said in ("variance_share", "duality gap", "alpha", "r2 in cross-validation"):
+    for said in ("variance share", "duality gap", "alpha", "r2 in cross-validation"):
         assert said in text
     assert text.count("<td>clinic</td>") >= 1
     assert text.count("Shares of the variance sum to one") == 1
