@@ -3,7 +3,6 @@
 from abc import ABCMeta, abstractmethod
 from collections.abc import Mapping
 from functools import cache
-from inspect import signature
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
@@ -315,12 +314,7 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
 
     def _get_params_html(self, deep: bool = True, doc_link: str = "") -> Any:
         """Return the table of parameters, without the parameters of single kernels."""
-        try:
-            return super()._get_params_html(False, doc_link)
-        except AttributeError:
-            # scikit-learn compares values with their defaults by `np.array_equal`,
-            # which in NumPy 2.1 raises for a number and a text.
-            return _table_of_parameters(self, doc_link)
+        return super()._get_params_html(False, doc_link)
 
     @property
     def _repr_html_(self) -> Any:
@@ -408,17 +402,3 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
         tags.input_tags.three_d_array = precomputed
         tags.input_tags.two_d_array = not precomputed
         return tags
-
-
-def _table_of_parameters(model: Any, doc_link: str) -> Any:
-    """Return scikit-learn's HTML table of parameters; text decides what was changed."""
-    from sklearn.utils._pprint import _changed_params
-    from sklearn.utils._repr_html.params import ParamsDict
-
-    values, changed = model.get_params(deep=False), _changed_params(model)
-    return ParamsDict(
-        params={name: values[name] for name in signature(type(model)).parameters},
-        non_default=tuple(changed),
-        estimator_class=type(model),
-        doc_link=doc_link,
-    )
