@@ -122,7 +122,7 @@ def support_product(gram: GramMatrix, v: Array) -> Array:
 
 
 def whole_array(gram: GramMatrix, n_bytes: int) -> Array | None:
-    """Return the matrix as a C-ordered float64 array; None if it is better not stored."""
+    """Return the matrix as a C-ordered float64 array; None if it is better implicit."""
     n, array = gram.shape[0], gram.array
     if array is None:
         # Its entries are not stored yet: compute them, unless products with it are fast

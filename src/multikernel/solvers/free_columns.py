@@ -154,7 +154,7 @@ class _Columns:
         return parameters
 
     def proofs(self, point: Point, inner: Array | None) -> Iterator[DualCertificate]:
-        """Yield certificates at feasible points next to minus the slopes and `inner`."""
+        """Yield certificates at feasible points near minus the slopes, and `inner`."""
         problem = self.problem
         f = point.terms.f + self.linear(point.parameters)
         slopes = -problem.loss.gradient(problem.y, f)

@@ -1,4 +1,4 @@
-"""Solvers for lp-norm learning by name, and the choice for the size of a problem."""
+"""Solvers for lp-norm learning by name, and the automatic choice of a solver."""
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
@@ -33,7 +33,7 @@ SPARSE_ONLY = ("squared_form", "silp", "simple", "hessian")
 """Solvers for p = 1 only."""
 
 PER_SAMPLE = 6
-"""Kernels per sample above which `SquaredForm` solves p = 1 (benchmarks/ablation)."""
+"""Kernels per sample above which p = 1 uses `SquaredForm` (benchmarks/ablation)."""
 
 
 def choose_lp_solver(

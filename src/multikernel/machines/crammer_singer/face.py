@@ -58,7 +58,7 @@ def minimize_on_face(
 def _best_projected_step(
     masses: Array, change: Array, scores: Array, K: Array
 ) -> Array | None:
-    """Return the best masses after projected steps; None if no step improves `masses`."""
+    """Return the best masses after projected steps; None if no step is better."""
     # With a matrix of low rank and large scale, only flat directions decrease the
     # objective. Projections may leave these directions, so the unprojected step up to
     # the boundary is tried as well.

@@ -1,4 +1,4 @@
-"""Solvers from other papers, for comparisons; imported only if ``solver=`` names one."""
+"""Solvers from other papers for comparison; imported only if ``solver=`` names one."""
 
 from multikernel.solvers.comparison.hessian_mkl import HessianMKL
 from multikernel.solvers.comparison.shrinkage import IterativeShrinkage

@@ -32,8 +32,8 @@ LOOPS = "multikernel.solvers.comparison.ufo_loops"
 def ufo_exponent(n_kernels: int) -> float:
     """Return the exponent p of `SparseBlockNorm` that UFO-MKL's paper uses."""
     # The norm of the block norms has the exponent 2 log M / (2 log M - 1) in the paper.
-    # Written as 2 p / (p + 1), this gives p = log M / (log M - 1), which is not positive
-    # for M <= 2.
+    # Written as 2 p / (p + 1), this gives p = log M / (log M - 1), which is not
+    # positive for M <= 2.
     if n_kernels <= 2:
         return np.inf
     size = float(np.log(n_kernels))

@@ -204,7 +204,7 @@ class ReducedPoint:
 def needed_nodes(
     problem: HullProblem, active: ActiveSet, point: ReducedPoint, allowed: float
 ) -> Mask:
-    """Return a mask of few nodes whose model has a relative gap of at most `allowed`."""
+    """Return a mask of few nodes whose model has a relative gap up to `allowed`."""
     norms = active.weights * np.sqrt(squared_norms(active, point.beta))
     below = point.dual.value(problem, 0.0)
     # Remove the nodes of smallest norms, with their descendants.

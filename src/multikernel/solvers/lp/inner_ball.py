@@ -120,7 +120,7 @@ def between(
 
 
 def _forms_between(old: Expansion, new: Expansion, cross: Array, share: float) -> Array:
-    """Return the quadratic forms of old + share (new - old)."""
+    """Return the forms of old + share (new - old); `cross` has the old^T K_m new."""
     old_share = 1.0 - share
     forms = old_share * (old_share * old.forms + 2.0 * share * cross)
     return np.maximum(forms + share * share * new.forms, 0.0)

@@ -100,8 +100,8 @@ class Settings:
     share `progress`; equal kernels have needed 17 (tests/solvers/lp/test_sparse.py)."""
 
     inner: float = 0.3
-    """Share of the tolerance for a solve at one strength; the rest is for the strength.
-    """
+    """Share of the tolerance for the solve at one strength; the rest is for errors of
+    the strength."""
 
 
 SETTINGS = Settings()
@@ -167,8 +167,9 @@ class _StrengthSearch:
         self.strengths = _Strengths(float(self.sizes.max()))
         self.last: Solution | None = None
         self.of_last = np.nan  # the strength of `last`
-        # True: the last model with alpha * sum of norms >= strength, and its loss.
-        # False: the last model with a smaller sum of norms, and its loss.
+        # Models on both sides of the solution. True: the last model with
+        # alpha * sum of norms >= strength, and its loss. False: the last model with a
+        # smaller sum of norms, and its loss.
         self.sides: dict[bool, tuple[Model, float]] = {}
         self.strength = np.nan
         self.stuck_at = np.inf  # gap at the last strength that was not solved
