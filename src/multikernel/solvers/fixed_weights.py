@@ -128,7 +128,7 @@ def scaled_problem(problem: Problem, scales: Array) -> Problem:
 
 
 def to_scaled(solution: Solution, scales: Array, p: float) -> Solution:
-    """Convert a solution for K_m to scales[m] K_m, with kernel weights of p-norm one."""
+    """Convert a solution for K_m to scales[m] K_m, with kernel weights of p-norm 1."""
     inverse = inverse_sizes(scales)
     # Kernels of scale zero cannot represent a function, so their functions are removed.
     is_positive = scales[solution.active] > 0.0

@@ -194,7 +194,7 @@ def weight_hessian(
 
 
 def _free_samples(problem: Problem, rho: Array) -> tuple[Indices, Array]:
-    """Return the samples at no bound or kink, and the curvatures of their conjugates."""
+    """Return the samples at no bound or kink, and the curvatures of their conjugate."""
     lower, upper = problem.loss.dual_bounds(problem.y)
     u = -rho
     margin = 1e-9 * float(np.abs(rho).max(initial=0.0))

@@ -130,7 +130,7 @@ class SquaresSearch:
     free: FreeParameters
     recorder: Recorder
     certificate: DualCertificate | None = None
-    squares: Solution | None = None  # of the last least squares problem
+    squares: Solution | None = None  # solution of the last least-squares problem
     inner_dual: Array | None = None  # its dual point, for the true problem
     line_weight: float = LINE_WEIGHT
     share: float = INNER_SHARE
@@ -202,7 +202,7 @@ class SquaresSearch:
         return Point(active, coefs, parameters, values, worth)
 
     def _certify(self, point: Point) -> float:
-        """Update the best dual point; return the relative gap of a model with it."""
+        """Update the best dual point; return the relative gap of `point` to it."""
         for proof in self.free.proofs(point, self.inner_dual):
             if self.certificate is None or proof.value > self.certificate.value:
                 self.certificate = proof

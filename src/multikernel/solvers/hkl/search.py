@@ -150,7 +150,7 @@ class _HullRun:
         self.intercept = 0.0
         self.recorder = Recorder(callback)
         self.sums: Array = np.zeros((0, 2))
-        """Each node's sum over descendants, and that expected of noise; nan at first."""
+        """Each node's sum over descendants and that expected of noise; nan at first."""
         self.evidence: Evidence | None = None
         """Function for p-value bounds at the current point, None until it is needed."""
         self.needed: Mask | None = None
