@@ -1,8 +1,7 @@
 """Solver whose kernel weights come from a rule, and problems over scaled kernels.
 
-`FixedWeights`, `TailConv` and `TailDC` solve problems with scaled kernels K_m / v_m.
-Their solutions have the weights theta_m / v_m of the kernels K_m, where theta_m are the
-weights of the scaled kernels.
+`FixedWeights`, `TailConv` and `TailDC` solve problems with scaled kernels K_m / v_m. If
+these have weights theta_m, solutions have the weights theta_m / v_m of the kernels K_m.
 """
 
 from collections.abc import Callable, Iterable, Iterator

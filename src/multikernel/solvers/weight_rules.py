@@ -60,7 +60,7 @@ def alignment_weights(
     shares = sample_weight / sample_weight.sum()
     centered = y - shares @ y
     centered /= np.abs(centered).max() or 1.0
-    # Kernels of trace one have the same cosines; products of others could overflow.
+    # A scaling to trace one keeps cosines; products of unscaled kernels could overflow.
     traces = gram.traces()
     scales = np.zeros(traces.size)
     np.divide(1.0, traces, out=scales, where=traces > TINY)
@@ -138,7 +138,7 @@ def _quadratic_program(
 
 
 def _greedy(M: Array, a: Array, max_kernels: int) -> Indices:
-    """Return sorted indices of at most `max_kernels` kernels, added by alignment gain."""
+    """Return sorted indices of `max_kernels` kernels or fewer, added by alignment."""
     selection = [int(np.argmax(a))]
     if a[selection[0]] <= 0.0:
         return np.empty(0, dtype=np.intp)

@@ -2,10 +2,9 @@
 
 The dual of Crammer and Singer's hinge has masses p in one simplex per sample, and
 maximizes sum_i (w_i - p_iy) - tr(rho^T K rho) / 2, where rho_i = w_i e_y - p_i, with
-weights w and classes y. With intercepts, sum_i rho_i = 0 is required by an augmented
-Lagrangian, whose multipliers are the intercepts. If the other samples are fixed, the
-best masses of a sample are a projection onto its simplex (Crammer, Singer 2001, JMLR 2,
-265-292).
+weights w and classes y. An augmented Lagrangian treats sum_i rho_i = 0; the multipliers
+are the intercepts. If other samples are fixed, the best masses of a sample are a
+projection onto its simplex (Crammer, Singer 2001, JMLR 2, 265-292).
 """
 
 from dataclasses import dataclass, field

@@ -22,7 +22,7 @@ class Settings:
     """Tuning constants of cutting planes."""
 
     proof: float = 0.5
-    """A smaller gap is proved, by a pass, if it is at most this share of the gap."""
+    """A pass is spent to prove a gap of at most this share of the current gap."""
 
     least_slack: float = 0.03
     """Smallest gap of a master problem, as a share of the gap of the whole problem."""

@@ -5,12 +5,11 @@ A point is p_i = w_i e_{y_i} - rho_i >= 0 with sum w_i. Newton's step d minimize
     d^T H d / 2 + sum_ic d_ic^2 / (2 s_ic) + g^T d
 
 over d whose rows sum to zero and whose columns have the sums that an intercept
-requires. H is the Hessian of the kernels' term, and g the gradient. The softness s, the
-inverse curvature of the conjugate, is p for the softmax. For Crammer and Singer's
-hinge, multipliers keep points off the boundary (`Walls`). H dominates for entries of
+requires. H is the Hessian of the kernels' term, g the gradient of the objective. The
+softness s, the inverse curvature of the conjugate, is p for the softmax. For Crammer
+and Singer's hinge, multipliers keep points off the boundary (`Walls`). H dominates for
 large softness, so conjugate gradients are preconditioned by the same problem with H
-restricted to the softest entries (`SimplexSystem`). Other entries only require products
-with H.
+restricted to the softest entries (`SimplexSystem`). Others only need products with H.
 """
 
 from dataclasses import dataclass

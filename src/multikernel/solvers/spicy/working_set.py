@@ -196,7 +196,7 @@ class WorkingSet:
         self._certify(kernels[used], multiples, self._part(kernels[used]))
 
     def _certify(self, kernels: Indices, coefs: Array, part: GramStack | None) -> None:
-        """Evaluate a model, whose kernels are `part`, and the dual point; offer both."""
+        """Evaluate the dual point and a model, whose kernels are `part`; offer both."""
         model = model_of_expansions(self.problem, kernels, coefs, part)
         self.rho = project_dual(self.problem, self.rho)
         self.sizes = dual_norms_above(
@@ -303,7 +303,7 @@ class WorkingSet:
         """Return whether a copy of some kernels' factors takes too much memory."""
         n_kernels, n_samples, _ = self.problem.gram.shape
         copied, all_bytes = 8 * self.numbers[kernels].sum(), 8 * self.numbers.sum()
-        # Whole matrices are not copied, so a stack of whole matrices is never too large.
+        # Whole matrices are not copied, so stacks of these are never too large.
         if all_bytes >= 8.0 * n_samples**2 * n_kernels:
             return False
         return bool(copied > 0.5 * all_bytes)
