@@ -110,7 +110,7 @@ def _extend(solution: Solution, kernels: Indices, n_kernels: int) -> Solution:
 def _refinement(
     solution: Solution, kernels: Indices, scales: Array
 ) -> Refinement | None:
-    """Return the refinement of a solution, mapped to all kernels, or None."""
+    """Return a solution's refinement, mapped to all kernels; None if it has none."""
     refinement = solution.refinement
     return None if refinement is None else refinement.for_full_stack(kernels, scales)
 

@@ -133,7 +133,7 @@ class _Thresholds:
         return np.zeros(1)
 
     def _bends(self, f: Array, parameters: Array) -> tuple[Array, Array, Array, Array]:
-        """Return slopes in f, and curvatures at lower, upper and both thresholds."""
+        """Return loss slopes in f, and curvatures at lower, upper, both thresholds."""
         # If a sample is far from its class, its loss is nearly linear. A parabola with
         # the tiny curvature of this loss is so wide that rounding hides the other
         # samples, so curvatures have a floor.

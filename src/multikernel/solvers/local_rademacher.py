@@ -207,7 +207,7 @@ class _Descent:
         return replace(best, status=status or Status.MAX_ITER, duality_gap=np.nan)
 
     def _step(self, v: Array, init: Solution) -> DCSolution:
-        """Solve the convex problem for coefficients `v`; linearize at its solution."""
+        """Solve the convex problem for v_m = v[m]; linearize again at its solution."""
         penalty = self.problem.regularizer
         assert isinstance(penalty, SquaredBlockNorm)
         scales = inverse_sizes(v)
@@ -236,7 +236,7 @@ class _Descent:
         )
 
     def _derivatives(self, weights: Array, v: Array) -> Array:
-        """Return the least-norm mixture of `v` and the coefficients at `weights`."""
+        """Return the least-norm mixture of `v` and the tail sum's slopes at weights."""
         p = exponent_of(self.problem.regularizer)
         theta, gram = self.settings.theta, self.problem.gram
         if theta == 0 or not weights.any():

@@ -251,7 +251,7 @@ class SquaresSearch:
         return None
 
     def _solve_squares(self, squares: Squares, excess: float) -> Solution:
-        """Solve the squares to a share of `excess`, the absolute gap of the problem."""
+        """Solve `squares` to a share of `excess`, the true problem's absolute gap."""
         projection, weights = squares.projection, squares.weights
         problem = self.free.problem
         inner = replace(

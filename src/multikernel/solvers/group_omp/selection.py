@@ -323,7 +323,7 @@ class _Race:
                 alive, bounds = alive[keep], bounds.keep(keep)
 
     def _update(self, kernels: Indices, bounds: QuadratureBounds) -> None:
-        """Store the bounds of kernels and update the leaders."""
+        """Store the bounds of kernels; update the best lower bound of each group."""
         self._check(kernels, bounds.diagonal.min(axis=1))
         by_group = self.query.by_group
         self.settle(kernels, by_group(bounds.lower), by_group(bounds.upper))
@@ -331,7 +331,7 @@ class _Race:
             self.products += kernels.size
 
     def settle(self, kernels: Indices, below: Array, above: Array) -> None:
-        """Store new bounds, (n_chosen, n_groups), of kernels; update the leaders."""
+        """Store new bounds, (n_chosen, n_groups), of kernels; update `leader`."""
         lower, upper = below.T, above.T
         candidates = self.query.candidates[:, kernels]
         with self.lock:

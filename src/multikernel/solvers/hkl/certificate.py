@@ -146,11 +146,11 @@ class DualPoint:
     """Mean conjugates by multiple, cached because many bounds use the same point."""
 
     def value(self, problem: HullProblem, outside_bound: float) -> float:
-        """Return the dual value at the multiple that makes it nearly largest."""
+        """Return the dual value at the multiple of rho where it is nearly largest."""
         return self.scaled(problem, outside_bound)[1]
 
     def scaled(self, problem: HullProblem, outside_bound: float) -> tuple[float, float]:
-        """Return a factor that makes the dual value nearly largest, and this value."""
+        """Return the factor of rho of nearly the largest dual value, and this value."""
         half = 0.5 * problem.alpha * max(self.bound, outside_bound)
 
         def loss(scale: float) -> float:

@@ -131,7 +131,7 @@ class Planes:
         return np.asarray(master.multipliers @ np.stack(self.points))
 
     def corner(self, n_active: int) -> Array | None:
-        """Return minimizing weights with fewer than `n_active` nonzeros, or None."""
+        """Return a minimizer of `highest` with fewer than `n_active` nonzeros, or None."""
         # Weights on the central path are all positive. The linear program instead
         # returns a vertex of the set of minimizers.
         weights = corner_weights(np.array(self.heights), np.stack(self.slopes))

@@ -222,7 +222,7 @@ class _Program:
     regularizer: SquaredBlockNorm
 
     def at(self, multipliers: Array, mu: float, excess: float = np.inf) -> _Point:
-        """Evaluate the objective; `excess` is that of the response at a near point."""
+        """Evaluate the objective; `excess` is from the response at a similar point."""
         u = multipliers @ self.slopes
         response = barrier_response(self.regularizer, u, mu, excess)
         barrier = mu * float(np.log(multipliers).sum())

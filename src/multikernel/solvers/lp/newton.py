@@ -251,7 +251,7 @@ class _NewtonState:
             self.excess = min(self.excess, max(sharper, SETTINGS.sharpest))
 
     def _solve_model(self, ball: InnerBall | None, weights: Array) -> Expansion:
-        """Return the maximizer of the quadratic model; no ball means fixed weights."""
+        """Return the model's maximizer; if `ball` is None, that for fixed weights."""
         problem, incumbent, point = self.problem, self.incumbent, self.point
         # Kernels with vanishing weights would cost a pass and hardly change the model.
         weights = np.where(weights > SETTINGS.vanished * weights.max(), weights, 0.0)

@@ -142,7 +142,7 @@ class _Strengths:
 
 
 class _MatricesAlone(MeteredStack):
-    """A stack that is treated as exact: its residuals are ignored."""
+    """A stack that is treated as exact: the residuals of its factors are ignored."""
 
     def residual_bounds(self, v: Array) -> Array:
         """Return zero bounds for all kernels."""

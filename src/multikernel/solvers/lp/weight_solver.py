@@ -50,13 +50,13 @@ class OraclePoint:
 
     @property
     def gradient(self) -> Array:
-        """The derivatives of the machine's optimum by weights, shape (n_kernels,)."""
+        """The derivatives of the optimum J in the weights, shape (n_kernels,)."""
         return self.forms / (-2.0 * self.alpha)
 
 
 @dataclass
 class WeightOracle:
-    """The optimum J of a machine, evaluated at kernel weights for an incumbent."""
+    """Evaluates a machine's optimum J at kernel weights, and updates an incumbent."""
 
     incumbent: Incumbent
     cache_bytes: int

@@ -114,7 +114,7 @@ class BarrierSimplexSide(SimplexSide):
         return constrained_step(softness, model, pull, forcing=0.01, exact=True)
 
     def aim(self, step: Array) -> float:
-        """Set the directions of point and multipliers; return the longest length."""
+        """Set directions of point and multipliers; return the longest step length."""
         self.walls.aim(self.p, -step)
         return super().aim(step)
 

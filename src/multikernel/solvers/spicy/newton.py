@@ -65,7 +65,7 @@ class NewtonState(CertifiedTargets):
         self.tangents: list[Tangent | None] = [None] * len(problems)
 
     def start(self, t: int, norms: Array | None, alpha: float, dual: Array) -> None:
-        """Start target t at block norms (None: zero) for `alpha`, and a dual point."""
+        """Start target t at block norms for `alpha` (None: zero) and a dual point."""
         self.eta[:, t] = 0.0 if norms is None else norms / alpha
         if not self.quadratic:
             with np.errstate(all="ignore"):
@@ -264,7 +264,7 @@ class NewtonPath:
     def solve(
         self, penalties: Sequence[BlockRegularizer | None]
     ) -> tuple[list[Solution | None], Indices]:
-        """Return the solutions, and the indices of targets for the working sets."""
+        """Return the solutions, and indices of targets that working sets must solve."""
         state = self.state
         alphas = np.array([1.0 if each is None else each.alpha for each in penalties])
         wanted = np.array([each is not None for each in penalties])

@@ -240,7 +240,7 @@ class BarrierSide(Side):
         return newton_step(model, self.pull, self.curvature)
 
     def aim(self, step: Array) -> float:
-        """Set the directions of pieces and multipliers; return the longest length."""
+        """Set directions of pieces and multipliers; return the longest step length."""
         f = -self.pull - self.curvature * step  # decision values after the step
         direction = -(self.gradient + self.signs * f) / self.curvatures
         # The softest piece gets the remainder: its own formula divides rounding errors

@@ -67,7 +67,7 @@ class SpannedTargets(NewtonState):
         return np.where(rho.any(axis=0), rho, (y - b) / self.shift[:, None])
 
     def _append_tangents(self, targets: Indices) -> None:
-        """Add B^-1 r, and B^-1 K_m rho of kernels with positive weight, to the spaces."""
+        """Add B^-1 r, and B^-1 K_m rho of kernels with a weight, to targets' spaces."""
         # In a space of one vector, all forms change together and determine no weights.
         self._evaluate(targets)
         images = self.gram.matvec(self.rho[:, targets])
