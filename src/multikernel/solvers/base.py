@@ -188,7 +188,7 @@ def continued(before: Solution | None, after: Solution) -> Solution:
         )
         for line in after.history
     ]
-    # The first new line replaces the last line of the warm start.
+    # The first line of `after` replaces the last line of the warm start.
     history = (*before.history[:-1], *lines)
     overlap = before.steps[-1:] == after.steps[:1]
     steps = before.steps + after.steps[overlap:]

@@ -217,7 +217,8 @@ class _Thresholds:
 
     def safe_dual(self, certificate: DualCertificate, point: Point) -> Array:
         """Return the dual point, scaled to be feasible despite rounding of norms."""
-        # The best multiple for fixed thresholds would have a smaller dual value.
+        # The factor only corrects rounding: the best multiple for fixed thresholds
+        # would have a smaller dual value.
         dual = certificate.dual
         unit = rounding_unit(len(dual))
         largest = largest_dual_norms(self.problem, certificate, unit)

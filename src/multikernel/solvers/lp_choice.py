@@ -45,9 +45,9 @@ def choose_lp_solver(
     # while other solvers need 6 (p = 4) to several dozen. It supports one output.
     if n_outputs > 1:
         return "squared_form" if p == 1.0 else "alternating"
-    # The Newton solver stores the images K_m rho of two points.
-    # This exceeds two gigabytes for a million kernels on 200 samples. Other solvers
-    # store a few numbers per kernel.
+    # The Newton solver stores the images K_m rho of two points, which exceed two
+    # gigabytes for a million kernels on 200 samples. Other solvers store a few numbers
+    # per kernel.
     is_large = 2 * 8 * n_samples * n_kernels > 2**31
     # With many more kernels than samples, `SquaredForm` needs a third of the passes.
     if p == 1.0 and (is_large or n_kernels > PER_SAMPLE * n_samples):

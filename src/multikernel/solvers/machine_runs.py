@@ -157,7 +157,7 @@ def naming_the_kernel(gram: GramStack, names: Indices | None) -> Iterator[None]:
     try:
         yield
     except IndefiniteKernelError:
-        # The search costs far more than a pass, but the fit has failed anyway.
+        # The search for the kernel costs far more than a pass, but the fit has failed.
         for m in range(gram.shape[0]):
             kernel = gram.take(np.array([m]))
             K = kernel.combine(np.ones(1))

@@ -128,7 +128,7 @@ def _block(v: Array, sides: Array, ended: float, n_bytes: int) -> Indices:
     size = min(wanted, SETTINGS.most, max(4, isqrt(n_bytes // 8)))
     if size >= moving.size:
         return moving
-    # A block that contains the worst pair lowers the objective.
+    # A block lowers the objective if it contains the worst pair.
     rank = violations.copy()
     rank[free] += violations.max()
     quarter = size // 4

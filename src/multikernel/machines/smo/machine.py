@@ -200,7 +200,7 @@ def _first_state(task: Task[PolyhedralLoss]) -> Array:
         above, below = sign < 0.0, sign > 0.0  # rho = -sign u
         v[UPPER, above], v[RIGHT, above] = size[above], cost[above]
         v[LOWER, below], v[LEFT, below] = -size[below], -cost[below]
-    # If rho has one sign only, both slopes are equal, so there is no kink.
+    # If a sample's rho has one sign only, its slopes are set equal: it has no kink.
     v[RIGHT] = np.where(v[UPPER] > 0.0, v[RIGHT], v[LEFT])
     v[LEFT] = np.where(v[LOWER] < 0.0, v[LEFT], v[RIGHT])
     return v

@@ -147,7 +147,7 @@ class _SlopeSum:
         parts = _strengths(self.problem.regularizer)
         assert parts is not None
         threshold, squared = parts
-        # The dual exponent of 2 p / (p + 1).
+        # The last number is the dual exponent of 2 p / (p + 1).
         self.penalty = threshold, squared.alpha, 2.0 * squared.conjugate_p
 
     def restart(self, point: Expansion, epochs: int) -> None:

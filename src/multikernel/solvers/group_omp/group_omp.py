@@ -55,7 +55,7 @@ class GroupOMP:
     tol: float = 1e-3
     subsample: float | int = 1.0
     random_state: int = 0  # seed; the random subset of step k is the same for any alpha
-    machine: KernelMachine | None = None  # None: `machine_for` the loss
+    machine: KernelMachine | None = None  # None: the choice of `machine_for`
 
     def __post_init__(self) -> None:
         if self.max_kernels is not None and self.max_kernels < 1:

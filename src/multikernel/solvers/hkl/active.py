@@ -59,7 +59,7 @@ def prepare(
 
 def _mixed(rows: Array, means: Array, basis: Any) -> Prepared:
     """Return a node's features, replaced by independent combinations if necessary."""
-    # Features of landmarks are always independent.
+    # If there is a basis, features are those of landmarks, which are independent.
     mixer = None if len(rows) < 2 or basis is not None else _mixer(rows)
     return Prepared(rows if mixer is None else mixer.T @ rows, means, mixer, basis)
 
@@ -237,7 +237,8 @@ class ActiveSet:
         few, many = new[~wide], new[wide]
         self._forms[few] = self._held.forms(few, vector)
         named = self.known.named(many)
-        # These features are not centered, but with an intercept the sum of a is zero.
+        # These features are not centered, but with an intercept the sum of a is zero,
+        # so centering would not change the form.
         self._forms[many] = [self.samples.form(node, vector) for node in named]
         return np.asarray(self._forms[nodes])
 
@@ -273,7 +274,7 @@ class ActiveSet:
         """Make nodes and all their ancestors part of the reduced problem."""
         self.visit(nodes[self.known.among(nodes, self.frontier)])
         wanted = self.known.numbers(hull(self.samples.graph, self.known.named(nodes)))
-        # A node is visited after its parents.
+        # Idle nodes are in the order of visits, so parents precede their children.
         joins = self.known.among(self.idle, wanted)
         new, self.idle = self.idle[joins], self.idle[~joins]
         if not new.size:

@@ -307,8 +307,8 @@ class _HullRun:
         active, lines = self.active, tuple(self.recorder.history)
         used = self._needed(problem, point)
         beta = np.where(used[active.owner], point.beta, 0.0)
-        # Rounding errors of steps accumulate in the values: evaluate the returned
-        # model.
+        # Rounding errors of steps accumulate in the decision values: evaluate these for
+        # the returned model.
         b = published_intercept(problem, np.array([point.intercept]))
         f = beta @ active.features + b
         primal = objective(problem, active, beta, f)

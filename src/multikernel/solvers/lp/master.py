@@ -154,14 +154,14 @@ def barrier_response(
         logs = _log_weights(p, u, mu, excess)
         weights = np.exp(logs)
         powers = np.exp(p * logs)
-        # The derivatives of log(theta) by log(nu) are -powers / stiffness.
+        # The derivatives of log(theta) in nu are -powers / stiffness.
         stiffness = (p - 1.0) * u * weights + p * mu
         total, nu = float(powers.sum()), largest + excess
         is_narrow = high - low <= SETTINGS.accuracy * low
         if is_narrow or abs(total - 1.0) <= SETTINGS.accuracy:
             break
         low, high = (excess, high) if total > 1.0 else (low, excess)
-        # 1 / total is close to linear in nu.
+        # Newton's method is applied to 1 / total = 1, as 1 / total is nearly linear.
         fall = p * float(np.sum(powers * powers / stiffness))
         new = excess + total * (total - 1.0) / fall
         excess = new if low < new < high else 0.5 * (low + high)

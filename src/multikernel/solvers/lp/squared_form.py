@@ -159,7 +159,8 @@ class _StrengthSearch:
     ) -> None:
         """Start the solver's path, whose strengths this search chooses."""
         self.settings = settings
-        # Residuals of factors only matter for the certificate of this problem.
+        # The block 1-norm solver ignores the residuals of factors, which matter only
+        # for the certificate of this problem.
         alone = replace(problem, gram=_MatricesAlone(problem.gram, Meter(1)))
         self.steps = settings.one_step_solver.follow(alone, self._penalties(), init)
         self.null = constant_model(problem).dual
@@ -257,7 +258,8 @@ class _StrengthSearch:
             expansions=solution.coefs,
         )
         incumbent.offer(model)
-        # No dual norm exceeds the strength.
+        # The dual point is feasible for the block 1-norm: no dual norm exceeds the
+        # strength.
         incumbent.offer_dual(solution.dual, np.full(solution.norms.size, strength**2))
         side = penalty.alpha * total >= strength
         self.sides[side] = model, losses

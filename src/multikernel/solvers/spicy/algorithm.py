@@ -63,7 +63,8 @@ class AugmentedLagrangian:
     _spaces: KernelSpaces = field(init=False)
     _alpha_images: Array = field(init=False)
     _rho_images: Array = field(init=False)
-    # Norms and images of v, and norms of ST(v).
+    # v, its images and its norms; the norms of ST(v), their ratios to the norms of v,
+    # and decision values without the intercept.
     _v: Array = field(init=False)
     _v_images: Array = field(init=False)
     _sizes: Array = field(init=False)

@@ -29,7 +29,7 @@ from multikernel.solvers.spicy.sides import Side, Walls, reach
 class SimplexSide(Side):
     """Dual point on simplices, with steps in their interior; targets y are one-hot."""
 
-    p: Array  # masses y - rho
+    p: Array  # masses * y - rho
     rho: Array
 
     def __init__(self, loss: CoupledLoss, y: Array, rho: Array) -> None:

@@ -35,7 +35,7 @@ def prefers_descent(problem: Problem, n_numbers: float) -> bool:
     in_samples = gram.expansion_length == gram.shape[1]
     if not (sparse and in_samples and is_smooth(loss)) or is_coupled(loss):
         return False
-    # `n_numbers` is the size of the factors of the working set.
+    # `n_numbers` is the number of entries of the working set's factors.
     dear = n_numbers**2 > SETTINGS.descent_flops * gram.shape[1]
     return dear and n_numbers < gram.shape[1] ** 2
 

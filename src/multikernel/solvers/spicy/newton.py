@@ -239,7 +239,7 @@ class NewtonPath:
         self.tol, self.max_iter, self.callback = tol, max_iter, callback
         # The last solution of each target, at first its start.
         self.solved: list[Solution | None] = []
-        # Targets whose point is new.
+        # Targets whose point has not been evaluated yet.
         self.unevaluated = np.arange(len(state.problems))
         self.stopped = False
         self._recorders: list[Recorder] = []

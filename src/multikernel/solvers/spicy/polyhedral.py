@@ -61,7 +61,7 @@ class Corners:
 
     def snap(self, x: Array) -> Array:
         """Return x with entries near a bound or kink moved onto it."""
-        near = 1e-3 * self.width  # steps correct wrong guesses
+        near = 1e-3 * self.width  # later steps correct wrong guesses
         x = np.where(np.abs(x) <= near, 0.0, x)
         x = np.where(x <= self.low + near, self.low, x)
         return np.where(x >= self.high - near, self.high, x)
@@ -155,7 +155,8 @@ class FaceSearch:
         excess = float(self.x.sum())
         self.shift = (excess - float(solved[:, 0].sum())) / float(solved[:, 1].sum())
         step = -solved[:, 0] - self.shift * solved[:, 1]
-        # A single free sample cannot move; rounding must not fix it again.
+        # With an intercept, a single free sample cannot move. Tiny steps are set to
+        # zero, because rounding would fix this sample again.
         return np.where(np.abs(step) > 1e-12 * np.abs(solved[:, 0]), step, 0.0)
 
     def _center_shift(self) -> None:
@@ -181,7 +182,7 @@ class FaceSearch:
             # alone cannot.
             return np.array([np.argmax(excess)])
         self._moved = False
-        # One sample at a time would cost a factorization each.
+        # Freeing one sample at a time would cost one factorization per sample.
         return np.flatnonzero(excess >= 0.3 * excess.max())
 
     def _release(self, fixed: Indices) -> None:

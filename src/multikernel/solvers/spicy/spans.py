@@ -38,7 +38,7 @@ class SpannedTargets(NewtonState):
         self.basis = np.empty((size, 0, n_samples))
         self.sides, self.coefs = np.empty((2, size, 0))
         self.grams = np.empty((size, n_kernels, 0, 0))
-        self._last = np.full(size, np.nan)  # strengths of the last steps
+        self._last = np.full(size, np.nan)  # strength of every target's last step
 
     def start(self, t: int, norms: Array | None, alpha: float, dual: Array) -> None:
         """Start target t for a strength, at block norms (or None) and a dual point."""

@@ -317,7 +317,7 @@ def dual_norms_above(gram: GramStack, rho: Array, level: float) -> Array:
     forms += errors
     check_forms(gram, forms, rho)
     doubtful = np.flatnonzero((errors > 0.0) & (forms > level**2))
-    # In first passes over half a million pairs, most pairs are above the level.
+    # In first passes over half a million products of kernels, most are above the level.
     if 0 < doubtful.size <= 10_000:
         exact = gram.once(doubtful).quadratic_forms(rho)
         if exact.min() < 0.0:
