@@ -1,4 +1,4 @@
-"""Learners for one Gram matrix. To add one, write a file and add a line here."""
+"""Learners for one Gram matrix. To add one, write its file and add it to `MACHINES`."""
 
 from multikernel.exceptions import UnsupportedProblemError
 from multikernel.losses.base import Loss

@@ -13,8 +13,8 @@ from multikernel.gram.matrix import GramMatrix
 from multikernel.losses.base import Loss
 from multikernel.losses.weighted import output_loss
 
-# If a step reaches bounds, the variables there are fixed, and a system of the other
-# variables follows.
+# If a step reaches bounds, the variables at bounds are fixed, and the next linear
+# system contains the other variables only.
 MOST_FACES = 10
 """Maximum number of linear systems for one Newton step on a face."""
 
@@ -80,9 +80,9 @@ class KernelMachine(ABC):
     ) -> MachineFit:
         """Solve the problem; outputs are separate problems unless a loss couples them.
 
-        A warm start `init` must have the decision values f of `gram` (see
-        `warm_start`). An infinite intercept (one class), numbers that are not finite or
-        wrong shapes raise a `ValueError`, and a negative quadratic form an
+        The decision values f of a warm start `init` must belong to `gram` (see
+        `warm_start`). Targets of one class only, numbers that are not finite or wrong
+        shapes raise a `ValueError`, and a negative quadratic form of `gram` an
         `IndefiniteKernelError`.
         """
         check_problem(self, gram, y, loss, init)
@@ -94,7 +94,7 @@ def warm_start(
 ) -> MachineFit:
     """Return a warm start for a Gram matrix from the dual point of another fit.
 
-    The point must be feasible for the loss. This costs one product with the Gram
+    The point must be feasible for the loss. The call computes one product with the Gram
     matrix; if decision values are already computed, use ``dataclasses.replace(fit,
     f=...)``.
     """
@@ -106,11 +106,11 @@ def warm_start(
 
 
 def support_product(gram: GramMatrix, v: Array) -> Array:
-    """Return K v; only the columns of the support of v are read if that is cheaper."""
+    """Return gram times v, from the columns where v is not zero if that is cheaper."""
     support = np.flatnonzero(v if v.ndim == 1 else v.any(axis=1))
     # Selecting columns of an array copies them, so with over a quarter of all columns
-    # the full product is cheaper. If columns are computed, each omitted column saves
-    # time.
+    # the full product is cheaper. If columns must be computed, each omitted column
+    # saves time.
     cost = 1 if gram.array is None else 4
     if gram.quick_products or cost * support.size >= v.shape[0]:
         return gram.matvec(v)
@@ -122,13 +122,15 @@ def support_product(gram: GramMatrix, v: Array) -> Array:
 
 
 def whole_array(gram: GramMatrix, n_bytes: int) -> Array | None:
-    """Return the matrix as a C-ordered float64 array; None if it exceeds `n_bytes`."""
+    """Return the matrix as a C-ordered float64 array; None if it is better implicit."""
     n, array = gram.shape[0], gram.array
     if array is None:
+        # Its entries are not stored yet: compute them, unless products with it are fast
+        # or the entries need more than `n_bytes`.
         if gram.quick_products or 8 * n**2 > n_bytes:
             return None
         array = gram.columns(np.arange(n))
-    # An array of this form is not copied.
+    # A C-ordered float64 array is returned without a copy.
     return np.ascontiguousarray(array, dtype=np.float64)
 
 
@@ -150,7 +152,7 @@ def check_problem(
     loss: Loss,
     init: MachineFit | None,
 ) -> None:
-    """Raise if a loss is unsupported, shapes differ or a target is not finite."""
+    """Raise for an unsupported loss, differing shapes, or NaN or infinite targets."""
     reason = machine.unsupported(loss)
     if reason is not None:
         raise UnsupportedProblemError(reason)
@@ -194,14 +196,14 @@ def fit_outputs(
 
 
 def _output(fit: MachineFit, k: int) -> MachineFit:
-    """Return one output of a fit, with an objective of nan."""
+    """Return the part of a fit that belongs to output k, with an objective of nan."""
     return MachineFit(
         fit.dual[:, k], fit.intercept[k : k + 1], fit.f[:, k], np.nan, 0, fit.converged
     )
 
 
 def factorization_error(gram: GramMatrix) -> ValueError:
-    """Return the error for a system K + diag(shift) without a Cholesky factor."""
+    """Return the error to raise if K + diag(shift) has no Cholesky factor."""
     if np.isfinite(gram.matvec(np.ones(gram.shape[1]))).all():
         return IndefiniteKernelError(NOT_A_KERNEL)
     return ValueError(NOT_FINITE)
@@ -224,20 +226,20 @@ class BoxCost:
         return np.maximum(slope * self.upper, slope * self.lower)
 
     def gradient(self, y: Array, f: Array) -> Array:
-        """Return minus the rho that maximizes -(f + c) rho."""
+        """Return minus the rho in the box that maximizes -(f + c) rho."""
         return np.where(f + self.costs < 0.0, -self.upper, -self.lower)
 
     def conjugate(self, y: Array, u: Array) -> Array:
-        """Return c rho with rho = -u, infinity outside the box."""
+        """Return c rho for rho = -u; infinity if rho is outside the box."""
         is_inside = (u >= -self.upper) & (u <= -self.lower)
         return np.where(is_inside, -self.costs * u, np.inf)
 
     def dual_bounds(self, y: Array) -> tuple[Array, Array]:
-        """Return the bounds of the conjugate's domain."""
+        """Return lower and upper bounds of u in the conjugate's domain."""
         return -self.upper, -self.lower
 
     def dual_pieces(self, y: Array) -> tuple[Array, Array, Array]:
-        """Return signs of -rho, costs and sizes of two pieces: rho > 0, and rho < 0."""
+        """Return sign of -rho, cost and size of both pieces: rho > 0 and rho < 0."""
         ones = np.ones_like(self.costs)
         return (
             np.stack([-ones, ones]),

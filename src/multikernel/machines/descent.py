@@ -61,13 +61,14 @@ def better_start(
     """Return the warm start, or the default point if that has a lower objective."""
     if start is None:
         return default
-    # Far from the optimum all losses may be linear, so that Newton's method fails.
+    # If a start is far from the optimum, all losses may be linear there, and Newton's
+    # method fails.
     point = Point(start.dual, start.f - start.intercept, start.intercept)
     return point if objective(task, point) <= objective(task, default) else default
 
 
 def check_form(gram: GramMatrix, form: float, v: Array) -> None:
-    """Raise if the form of a vector is not finite, or negative beyond rounding."""
+    """Raise if the quadratic form of v is not finite, or negative beyond rounding."""
     if not np.isfinite(form):
         raise ValueError(NOT_FINITE)
     size = float(np.vdot(v, v)) * float(np.abs(gram.diagonal()).sum())
@@ -76,7 +77,7 @@ def check_form(gram: GramMatrix, form: float, v: Array) -> None:
 
 
 def line_search(task: Task[LossKind], point: Point, direction: Point) -> Point:
-    """Return the first point along halved steps with a sufficient decrease."""
+    """Return the first point of halved steps that lowers the objective sufficiently."""
     form = direction.form
     check_form(task.gram, form, direction.rho)
     inner, value = float(np.vdot(direction.rho, point.image)), objective(task, point)

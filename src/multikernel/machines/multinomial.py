@@ -1,10 +1,10 @@
 """Multinomial kernel logistic regression on one Gram matrix, by Newton's method.
 
 With f = K rho + 1 b^T, a step solves rho + W f = w (e_y - p) + W f_old for all classes,
-W_i = w_i (diag(p_i) - p_i p_i^T), with probabilities p at f_old. Conjugate gradients
-take a dozen products of K with n_classes columns, less than n_classes factorizations
-(Rasmussen, Williams 2006, Gaussian Processes for Machine Learning, algorithm 3.3). A
-constant kernel models changes of the intercepts.
+where W_i = w_i (diag(p_i) - p_i p_i^T), with the class probabilities p at f_old.
+Conjugate gradients need a dozen products of K with n_classes columns, which cost less
+than n_classes factorizations (Rasmussen, Williams 2006, Gaussian Processes for Machine
+Learning, algorithm 3.3). A constant kernel models changes of the intercepts.
 """
 
 from dataclasses import dataclass
@@ -41,13 +41,13 @@ class Multinomial(KernelMachine):
 
     def unsupported(self, loss: Loss) -> str | None:
         """Return why this machine does not support a loss, or None if it does."""
-        # A subclass may be another loss.
+        # A subclass of SoftmaxLoss may be a different loss.
         if type(without_weights(loss)) is SoftmaxLoss:
             return None
         return "Multinomial supports the softmax loss only."
 
     def _solve(self, task: "CoupledTask", init: MachineFit | None) -> MachineFit:
-        """Solve the problem from any expansion, dual feasible or not."""
+        """Solve the problem from `init`, whose dual need not be feasible, or from 0."""
         y, loss = task.y, task.loss
         zeros, b = np.zeros_like(y), np.zeros(y.shape[1])
         if task.fit_intercept:
@@ -63,7 +63,7 @@ class Multinomial(KernelMachine):
             last, violation = violation, _violation(task, point)
             if violation >= last and violation <= STALLED:
                 break
-        # Slopes of the loss are dual feasible; the expansion is so only at the optimum.
+        # Minus the loss gradient is dual feasible; rho is feasible only at the optimum.
         dual = -loss.gradient(y, point.f)
         objective = -float(loss.conjugate(y, -dual).sum()) - 0.5 * point.form
         converged = violation <= self.tol
@@ -71,14 +71,15 @@ class Multinomial(KernelMachine):
 
 
 def _violation(task: CoupledTask, point: Point) -> float:
-    """Return the relative deviation of the expansion from minus the loss gradient."""
+    """Return the relative deviation of rho from minus the gradient of the loss."""
     slope = -task.loss.gradient(task.y, point.f)
     # The square of a smaller number would underflow.
     largest = max(float(np.abs(slope).max()), 1e-150)
     deviation = float(np.abs(slope - point.rho).max())
     if not np.isfinite(deviation):
         raise ValueError(NOT_FINITE)
-    # Column sums should be zero; as means, their rounding errors do not add up.
+    # With an intercept, each column of rho should sum to zero. Its mean is compared
+    # instead of its sum, because rounding errors add up in sums.
     imbalance = np.abs(point.rho.sum(axis=0)).max() / len(task.y)
     return max(deviation, float(imbalance) if task.fit_intercept else 0.0) / largest
 
@@ -93,11 +94,11 @@ def _newton_direction(task: CoupledTask, point: Point, tol: float) -> Point:
     constant = 10.0 * mean if task.fit_intercept else 0.0
 
     def weigh(values: Array, sums: Array) -> Array:
-        """Return the product of W with a change of the decision values."""
+        """Return W (see the module) times a change of the decision values."""
         z = values + constant * sums
         return np.asarray(w * p * (z - np.sum(p * z, axis=1, keepdims=True)))
 
-    # Changes of the expansion and its image; `sums` belong to the constant kernel.
+    # Changes of rho and of K rho; variables named `sums` are for the constant kernel.
     change, image = np.zeros_like(p), np.zeros_like(p)
     sums = np.zeros(p.shape[1])
     residual, r_sums = slope - point.rho, slope.sum(axis=0)

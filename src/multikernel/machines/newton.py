@@ -35,7 +35,7 @@ class Newton(KernelMachine):
     A step solves (K + H) rho + b 1 = f - H l'(f), H = diag(1 / l''(f)), and sum(rho) =
     0 with an intercept b (Rasmussen, Williams 2006, Gaussian Processes for Machine
     Learning, section 3.4). `tol` limits the largest entry of rho + l'(f), relative to
-    the largest entry of rho or l'(f); it bounds the error of the dual variable.
+    the largest entry of rho or l'(f); this ratio bounds the error of rho.
     """
 
     tol: float = 1e-9
@@ -51,7 +51,7 @@ class Newton(KernelMachine):
         )
 
     def _solve(self, task: Task[Any], init: MachineFit | None) -> MachineFit:
-        """Solve the problem of every output, from any expansion."""
+        """Solve the problem of every output; the dual of `init` may be infeasible."""
         return fit_outputs(self._fit_one, task, init)
 
     def _fit_one(self, task: "SmoothTask", start: MachineFit | None) -> MachineFit:
@@ -72,8 +72,8 @@ class Newton(KernelMachine):
             last_violation, violation = violation, _violation(task, point)
             if violation >= last_violation and violation <= STALLED:
                 break
-        # After convergence, coefficients exceed bounds by rounding only, so the value
-        # is computed for clipped ones. Before that, it is -inf outside the domain.
+        # After convergence, rho exceeds its bounds by rounding only, so the dual value
+        # is that of the clipped rho. Otherwise, it is -inf if rho exceeds its bounds.
         lower, upper = task.loss.dual_bounds(task.y)
         converged = violation <= self.tol
         dual = np.clip(point.rho, -upper, -lower) if converged else point.rho
@@ -92,7 +92,7 @@ def _check_bounded(task: SmoothTask) -> None:
 
 
 def _violation(task: SmoothTask, point: Point) -> float:
-    """Return the largest abs(rho + l'(f)), relative to the largest entry of either."""
+    """Return max |rho + l'(f)|, relative to the largest |rho| or |l'(f)|."""
     gradient = task.loss.gradient(task.y, point.f)
     refuse_nan(task.loss, "gradient", gradient, point.f)
     if not np.isfinite(gradient).all():
@@ -103,9 +103,9 @@ def _violation(task: SmoothTask, point: Point) -> float:
 
 def _clipping_increase(task: SmoothTask, point: Point) -> float:
     """Return the relative rise of the objective if rho is clipped to its domain."""
-    # A coefficient may exceed a bound by the tolerance. With large kernel values, f
-    # then changes a lot: without this test, a problem of 40 samples ended at an
-    # objective of 1766 instead of 0.023.
+    # An entry of rho may exceed its bound by the tolerance. If kernel values are large,
+    # clipping it changes f a lot: without this test, a problem of 40 samples ended at
+    # an objective of 1766 instead of 0.023.
     lower, upper = task.loss.dual_bounds(task.y)
     change = np.clip(point.rho, -upper, -lower) - point.rho
     if float(np.abs(change).max()) <= 1e-13 * float(np.abs(point.rho).max()):
@@ -120,10 +120,11 @@ def _newton_direction(task: SmoothTask, point: Point) -> Point:
     gradient = task.loss.gradient(task.y, point.f)
     hessian = _hessian(task, gradient)
     if np.isinf(hessian).all():
-        # The loss of every sample is linear. The step uses the curvature of tangent
-        # squares whose minima are the zeros of the lines. With the curvature at
-        # the ends of the lines, every run took the maximum of 100 steps, each 1e-5 of
-        # the required length (Huber's loss, epsilon = 0.03, 31 samples).
+        # The loss of every sample is linear at f. The step uses the curvatures of
+        # quadratics that have the slopes of these lines at f, and their minima where
+        # the lines are zero. With the curvatures at the ends of the lines, every run
+        # took the maximum of 100 steps, each 1e-5 of the required length (Huber's loss,
+        # epsilon = 0.03, 31 samples).
         slopes = task.loss.gradient(task.y, np.zeros_like(task.y))
         hessian = task.loss.conjugate_hessian(task.y, slopes)
         falls = gradient != 0.0
@@ -148,8 +149,9 @@ def _newton_direction(task: SmoothTask, point: Point) -> Point:
 
 def _hessian(task: SmoothTask, gradient: Array) -> Array:
     """Return the inverse curvatures of the losses, infinite where these are linear."""
-    # At an end of the domain, `conjugate_hessian` returns its value inside. With that
-    # value, a search of lp-norm MKL on 200 samples took 6.1 s; with infinity, 0.9 s.
+    # At an end of the conjugate's domain, `conjugate_hessian` returns its value just
+    # inside. With this value, a search of lp-norm MKL on 200 samples took 6.1 s; with
+    # infinity, 0.9 s.
     lower, upper = task.loss.dual_bounds(task.y)
     with np.errstate(divide="ignore", over="ignore"):
         hessian = task.loss.conjugate_hessian(task.y, gradient)

@@ -50,7 +50,8 @@ class Ridge(KernelMachine):
         if task.fit_intercept:
             b = rho.sum(axis=0) / ones.sum()
             rho = rho - np.outer(ones, b)
-        # Not targets - rho / w, which is inaccurate if the system is nearly singular.
+        # K rho is computed as a product, because targets - rho / w - b is inaccurate if
+        # the system is nearly singular.
         image = gram.matvec(rho)
         form = float(np.sum(rho * image))
         dual, f = rho.reshape(y.shape), (image + b).reshape(y.shape)

@@ -65,7 +65,7 @@ def incumbents(
     limit: int = Patience.limit,
     share: float = Patience.share,
 ) -> Iterator[Incumbent]:
-    """Yield an `Incumbent` (best points so far) per penalty, with joint pass counts."""
+    """Yield an `Incumbent` (best points so far) per penalty; all share a pass count."""
     problem, joint_recorder = metered(center_targets(problem), callback)
     for regularizer in regularizers:
         penalized = replace(problem, regularizer=regularizer)
@@ -96,7 +96,7 @@ class PathSolver(Solver, Protocol):
         init: Solution | None = None,
         callback: Callback | None = None,
     ) -> Iterator[Solution]:
-        """Yield the solution for each regularizer; the path ends at a stopped solution.
+        """Yield the solution for each regularizer, until `callback` stops a solve.
 
         The next regularizer is read after the previous solution is yielded, and the
         regularizer of `problem` is not used. `init` is a warm start for the first
@@ -152,11 +152,11 @@ def follow(
     init: Solution | None = None,
     callback: Callback | None = None,
 ) -> Iterator[Solution]:
-    """Yield the solution for each regularizer; the path ends at a stopped solution.
+    """Yield the solution for each regularizer, until `callback` stops a solve.
 
     A `PathSolver` implements this itself. With other solvers, each solve starts from
-    the previous solution, and the first solve with another p from the first solution
-    with the previous p: group regularizers by p, with falling strengths. The
+    the previous solution; if p changes, it starts from the first solution with the
+    previous p. So group regularizers by p, and let strengths fall in each group. The
     regularizer of `problem` is not used.
     """
     if isinstance(solver, PathSolver):
@@ -188,7 +188,7 @@ def continued(before: Solution | None, after: Solution) -> Solution:
         )
         for line in after.history
     ]
-    # The first new line replaces the last line of the warm start.
+    # The first line of `after` replaces the last line of the warm start.
     history = (*before.history[:-1], *lines)
     overlap = before.steps[-1:] == after.steps[:1]
     steps = before.steps + after.steps[overlap:]
@@ -216,7 +216,8 @@ def follow_problems(
     callback: Callback | None = None,
 ) -> Iterator[list[Solution | None]]:
     """Yield a list of solutions, one per problem, for each step of the path."""
-    # As `ManySolver.follow_many`, for any solver. Every problem has a first penalty.
+    # Works as `ManySolver.follow_many`, for any solver. Each problem has a first
+    # penalty.
     steps = iter(penalties)
     first_penalties = next(steps, None)
     if first_penalties is None:

@@ -1,7 +1,7 @@
 """Solver whose kernel weights come from a rule, and problems over scaled kernels.
 
-`FixedWeights`, `TailConv` and `TailDC` solve problems with kernels K_m / v_m. The
-returned weights theta_m / v_m belong to the kernels K_m.
+`FixedWeights`, `TailConv` and `TailDC` solve problems with scaled kernels K_m / v_m. If
+these have weights theta_m, solutions have the weights theta_m / v_m of the kernels K_m.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -55,8 +55,8 @@ class FixedWeights(PathSolver):
         weights = checked_weights(self.rule(problem.gram, problem.y, shares), problem)
         kernels = np.flatnonzero(weights > 0.0)
         if not kernels.size:
-            # The rule found no kernel aligned with the targets: all get the same
-            # weight.
+            # The rule gives all kernels the weight zero, for example because none is
+            # aligned with the targets: use equal weights.
             kernels = np.arange(weights.size)
             weights = np.full(weights.size, 1.0 / weights.size)
         restricted = replace(problem, gram=problem.gram.take(kernels))
@@ -110,7 +110,7 @@ def _extend(solution: Solution, kernels: Indices, n_kernels: int) -> Solution:
 def _refinement(
     solution: Solution, kernels: Indices, scales: Array
 ) -> Refinement | None:
-    """Return the refinement of a solution, mapped to all kernels, or None."""
+    """Return a solution's refinement, mapped to all kernels; None if it has none."""
     refinement = solution.refinement
     return None if refinement is None else refinement.for_full_stack(kernels, scales)
 
@@ -127,9 +127,9 @@ def scaled_problem(problem: Problem, scales: Array) -> Problem:
 
 
 def to_scaled(solution: Solution, scales: Array, p: float) -> Solution:
-    """Convert a solution for kernels K_m to one for the kernels scales[m] K_m."""
+    """Convert a solution for K_m to scales[m] K_m, with kernel weights of p-norm 1."""
     inverse = inverse_sizes(scales)
-    # Kernels of scale zero cannot represent a function, so theirs are removed.
+    # Kernels of scale zero cannot represent a function, so their functions are removed.
     is_positive = scales[solution.active] > 0.0
     active = solution.active[is_positive]
     weights = solution.kernel_weights * inverse

@@ -64,7 +64,8 @@ class FreeColumns(BySquares):
                 f"{type(inner).__name__}."
             )
         if not hasattr(self.solver, "tol"):
-            # A wrapped solver has a penalty of its own, which `evaluate` does not know.
+            # A solver without `tol` wraps another one, and its penalty differs from the
+            # problem's, which `evaluate` uses.
             return (
                 "Columns without a penalty need loss='squared_error' with local "
                 f"Rademacher complexity, got {type(loss).__name__}."
@@ -153,7 +154,7 @@ class _Columns:
         return parameters
 
     def proofs(self, point: Point, inner: Array | None) -> Iterator[DualCertificate]:
-        """Yield certificates near minus the slopes of the loss, and near `inner`."""
+        """Yield certificates at feasible points near minus the slopes, and `inner`."""
         problem = self.problem
         f = point.terms.f + self.linear(point.parameters)
         slopes = -problem.loss.gradient(problem.y, f)

@@ -2,13 +2,13 @@
 
 At the best thresholds for f, the loss of `CumulativeLogitLoss` is a smooth convex
 function of f with the curvature P^T W P = W - W B T^-1 B^T W. Here W is the curvature
-in f, T that in the thresholds, and -W B the mixed one. `multikernel.solvers.squares`
-has the Newton steps.
+in f, T the curvature in the thresholds, and -W B the mixed curvature. Module
+`multikernel.solvers.squares` has the Newton steps.
 
-At the best thresholds the slopes of the loss in f and thresholds satisfy all dual
-constraints but the limits on dual norms; a multiple s in [0, 1] satisfies these too.
-The conjugate is convex and zero at zero. So with rho = -l' the dual value at the
-multiple is at least s sum_i (l_i + rho_i f_i) - Omega*(s |rho|_K1, ...).
+At the best thresholds, rho = -l', minus the slopes of the loss in f, satisfies all dual
+constraints except the limits on dual norms; s rho satisfies these too if s in [0, 1] is
+small enough. The conjugate is convex and zero at zero, so the dual value at s rho is at
+least s sum_i (l_i + rho_i f_i) - Omega*(s |rho|_K1, ...).
 """
 
 from collections.abc import Iterator
@@ -50,8 +50,8 @@ class FreeThresholds(BySquares):
 
     Minimizes :math:`\sum_i \ell(y_i, f(x_i); \theta) + \Omega(\|f_1\|, \dots)` over
     functions and thresholds :math:`\theta` of `CumulativeLogitLoss`, by a proximal
-    Newton method (Lee, Sun and Saunders, SIAM Journal on Optimization 24, 2014) whose
-    least-squares problems `solver`, a dataclass with a field ``tol``, solves. The
+    Newton method (Lee, Sun and Saunders, SIAM Journal on Optimization 24, 2014).
+    `solver`, a dataclass with a field ``tol``, solves its least-squares problems. The
     duality gap is for functions and thresholds jointly. Solutions have no intercept;
     `CumulativeLogitLoss.fitted` returns the best thresholds.
     """
@@ -77,7 +77,8 @@ class FreeThresholds(BySquares):
         """Solve the problem, from the warm start `init` if given."""
         if not has_free_thresholds(problem.loss):
             return self.solver.solve(problem, init, callback)
-        # Merge classes without samples, as nothing determines their thresholds.
+        # Number only the classes with samples, as nothing determines the thresholds of
+        # other classes.
         grades = np.unique(problem.y, return_inverse=True)[1].astype(np.float64)
         metered_problem, recorder = metered(
             replace(problem, y=grades, fit_intercept=False), callback
@@ -132,9 +133,10 @@ class _Thresholds:
         return np.zeros(1)
 
     def _bends(self, f: Array, parameters: Array) -> tuple[Array, Array, Array, Array]:
-        """Return slopes in f, and curvatures at lower, upper and both thresholds."""
-        # Far from its class the loss of a sample is nearly linear: a parabola with its
-        # tiny curvature is so wide that rounding hides the other samples.
+        """Return loss slopes in f, and curvatures at lower, upper, both thresholds."""
+        # If a sample is far from its class, its loss is nearly linear. A parabola with
+        # the tiny curvature of this loss is so wide that rounding hides the other
+        # samples, so curvatures have a floor.
         y, codes = self.problem.y, self._codes
         loss, plain = self.problem_at(parameters).loss, CumulativeLogitLoss(parameters)
         slopes = loss.gradient(y, f)
@@ -196,7 +198,7 @@ class _Thresholds:
     def _proof(
         self, f: Array, thresholds: Array, norms: Array
     ) -> DualCertificate | None:
-        """Return minus the slopes at f, scaled; None if thresholds are not optimal."""
+        """Return a certificate from the slopes at f; None for suboptimal thresholds."""
         y, penalty = self.problem.y, self.problem.regularizer
         fitted = CumulativeLogitLoss(thresholds)
         if not fitted.relative_imbalance(self._codes, f, self._weights) <= CLOSED:
@@ -215,7 +217,8 @@ class _Thresholds:
 
     def safe_dual(self, certificate: DualCertificate, point: Point) -> Array:
         """Return the dual point, scaled to be feasible despite rounding of norms."""
-        # The best multiple for fixed thresholds would have a smaller dual value.
+        # The factor only corrects rounding: the best multiple for fixed thresholds
+        # would have a smaller dual value.
         dual = certificate.dual
         unit = rounding_unit(len(dual))
         largest = largest_dual_norms(self.problem, certificate, unit)

@@ -207,7 +207,7 @@ class _Descent:
         return replace(best, status=status or Status.MAX_ITER, duality_gap=np.nan)
 
     def _step(self, v: Array, init: Solution) -> DCSolution:
-        """Solve the convex problem for coefficients `v`; linearize at its solution."""
+        """Solve the convex problem for v_m = v[m]; linearize again at its solution."""
         penalty = self.problem.regularizer
         assert isinstance(penalty, SquaredBlockNorm)
         scales = inverse_sizes(v)
@@ -236,14 +236,15 @@ class _Descent:
         )
 
     def _derivatives(self, weights: Array, v: Array) -> Array:
-        """Return the least-norm mixture of `v` and the coefficients at `weights`."""
+        """Return the least-norm mixture of `v` and the tail sum's slopes at weights."""
         p = exponent_of(self.problem.regularizer)
         theta, gram = self.settings.theta, self.problem.gram
         if theta == 0 or not weights.any():
             return v
-        # Every set of theta orthonormal directions defines a v; the constraint is the
-        # least norm over these vectors and their averages. These directions decrease
-        # the norm most; with eigenvectors of sum_m mu_m K_m it may increase for p > 1.
+        # Every set of theta orthonormal directions defines a v, and the constraint is
+        # the least norm of (mu_m v_m)_m over these v and their averages. The directions
+        # used here decrease the norm most; with eigenvectors of sum_m mu_m K_m, it may
+        # increase for p > 1.
         slopes = (weights * v) ** (p - 1.0) * weights
         pairs = leading_spectrum(gram.combine(slopes), theta, self.shares)
         tails = frame_tails(gram, pairs.vectors, self.shares)
@@ -266,7 +267,7 @@ class _Descent:
 
 
 def _repeats(point: DCSolution, earlier: DCSolution) -> bool:
-    """Return whether weights are close to an earlier point that is not worse."""
+    """Return whether a point's weights are close to those of a better earlier point."""
     weights, earlier_weights = (
         each.kernel_weights / max(float(each.kernel_weights.sum()), VANISHES)
         for each in (point, earlier)

@@ -1,4 +1,4 @@
-"""Solvers for lp-norm learning by name, and the choice for the size of a problem."""
+"""Solvers for lp-norm learning by name, and the automatic choice of a solver."""
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
@@ -33,7 +33,7 @@ SPARSE_ONLY = ("squared_form", "silp", "simple", "hessian")
 """Solvers for p = 1 only."""
 
 PER_SAMPLE = 6
-"""Kernels per sample above which `SquaredForm` solves p = 1 (benchmarks/ablation)."""
+"""Kernels per sample above which p = 1 uses `SquaredForm` (benchmarks/ablation)."""
 
 
 def choose_lp_solver(
@@ -45,9 +45,9 @@ def choose_lp_solver(
     # while other solvers need 6 (p = 4) to several dozen. It supports one output.
     if n_outputs > 1:
         return "squared_form" if p == 1.0 else "alternating"
-    # The Newton solver stores the images K_m rho of two points.
-    # This exceeds two gigabytes for a million kernels on 200 samples. Other solvers
-    # store a few numbers per kernel.
+    # The Newton solver stores the images K_m rho of two points, which exceed two
+    # gigabytes for a million kernels on 200 samples. Other solvers store a few numbers
+    # per kernel.
     is_large = 2 * 8 * n_samples * n_kernels > 2**31
     # With many more kernels than samples, `SquaredForm` needs a third of the passes.
     if p == 1.0 and (is_large or n_kernels > PER_SAMPLE * n_samples):

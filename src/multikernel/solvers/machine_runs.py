@@ -1,4 +1,4 @@
-"""Short runs of machines on weighted sums of kernels, for solvers of weights."""
+"""Short runs of machines on weighted sums of kernels, for solvers in the weights."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -37,13 +37,13 @@ SMALLEST_GAP = 1e-12
 """Smallest relative gap to which machines are solved; smaller ones are rounding."""
 
 CACHE_BYTES = 1_000_000_000
-"""Default memory for entries of a combined kernel that is not stored."""
+"""Default memory limit for the entries of a combined kernel that is not an array."""
 
 
 LEFT = 1e-3
-"""An iteration preserves at least this share of a weight: zero weights never return. In
-rough runs, forms of large kernels may round to zero: twelve kernels of scales 1e8 to
-6e13 had a gap of 0.18."""
+"""Least share of a weight that an iteration preserves: zero weights would stay zero. In
+inexact runs, quadratic forms may round to zero: without this rule, twelve kernels of
+scales 1e8 to 6e13 had a gap of 0.18."""
 
 
 def reason_against(problem: Problem, name: str) -> str | None:
@@ -157,7 +157,7 @@ def naming_the_kernel(gram: GramStack, names: Indices | None) -> Iterator[None]:
     try:
         yield
     except IndefiniteKernelError:
-        # The search costs far more than a pass, but the fit has failed anyway.
+        # The search for the kernel costs far more than a pass, but the fit has failed.
         for m in range(gram.shape[0]):
             kernel = gram.take(np.array([m]))
             K = kernel.combine(np.ones(1))
@@ -171,7 +171,7 @@ def naming_the_kernel(gram: GramStack, names: Indices | None) -> Iterator[None]:
 def weight_hessian(
     problem: Problem, matrix: GramMatrix, rho: Array, images: Array
 ) -> Array:
-    """Return the second derivatives of a machine's optimum by the kernel weights."""
+    """Return the second derivatives of a machine's optimum in the kernel weights."""
     # H_mk = u_m^T P u_k with u_m = (K_m rho)_F. F are the samples that are free to
     # move, and P is the inverse of the curvature of the dual on F, projected on a sum
     # of zero if there is an intercept. This takes one factorization, and reads no
@@ -194,7 +194,7 @@ def weight_hessian(
 
 
 def _free_samples(problem: Problem, rho: Array) -> tuple[Indices, Array]:
-    """Return the samples off all bounds and kinks, and their dual curvatures."""
+    """Return the samples at no bound or kink, and the curvatures of their conjugate."""
     lower, upper = problem.loss.dual_bounds(problem.y)
     u = -rho
     margin = 1e-9 * float(np.abs(rho).max(initial=0.0))

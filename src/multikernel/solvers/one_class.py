@@ -82,7 +82,7 @@ class _OneClassSearch:
 
     def __post_init__(self) -> None:
         """Start without a plane, at the zero model."""
-        # No variable exceeds one, which is their sum, however small nu is.
+        # No dual variable exceeds one, the sum of all, however small nu is.
         with np.errstate(over="ignore"):
             self.caps = np.minimum(self.shares / self.settings.nu, 1.0)
         self.last = self.shares

@@ -130,7 +130,7 @@ class SquaresSearch:
     free: FreeParameters
     recorder: Recorder
     certificate: DualCertificate | None = None
-    squares: Solution | None = None  # of the last least squares problem
+    squares: Solution | None = None  # solution of the last least-squares problem
     inner_dual: Array | None = None  # its dual point, for the true problem
     line_weight: float = LINE_WEIGHT
     share: float = INNER_SHARE
@@ -202,7 +202,7 @@ class SquaresSearch:
         return Point(active, coefs, parameters, values, worth)
 
     def _certify(self, point: Point) -> float:
-        """Update the best dual point; return the relative gap of a model with it."""
+        """Update the best dual point; return the relative gap of `point` to it."""
         for proof in self.free.proofs(point, self.inner_dual):
             if self.certificate is None or proof.value > self.certificate.value:
                 self.certificate = proof
@@ -251,7 +251,7 @@ class SquaresSearch:
         return None
 
     def _solve_squares(self, squares: Squares, excess: float) -> Solution:
-        """Solve the squares to a share of `excess`, the absolute gap of the problem."""
+        """Solve `squares` to a share of `excess`, the true problem's absolute gap."""
         projection, weights = squares.projection, squares.weights
         problem = self.free.problem
         inner = replace(

@@ -60,7 +60,7 @@ def alignment_weights(
     shares = sample_weight / sample_weight.sum()
     centered = y - shares @ y
     centered /= np.abs(centered).max() or 1.0
-    # Cosines have no units; the products themselves could overflow.
+    # A scaling to trace one keeps cosines; products of unscaled kernels could overflow.
     traces = gram.traces()
     scales = np.zeros(traces.size)
     np.divide(1.0, traces, out=scales, where=traces > TINY)
@@ -101,7 +101,7 @@ def centered_products(
     total = np.zeros(n_kernels if diagonal else (n_kernels, n_kernels))
     for chunk in row_chunks(n_samples, n_kernels * n_samples):
         block = np.arange(n_samples)[chunk]
-        # Some storages return views of their arrays.
+        # `columns` may return a view of the stored kernels, so K is a new array.
         K = gram.columns(block) - means[:, :, None]
         K -= (means[:, block] - grand[:, None])[:, None, :]
         K *= roots[:, None] * roots[block]
@@ -138,7 +138,7 @@ def _quadratic_program(
 
 
 def _greedy(M: Array, a: Array, max_kernels: int) -> Indices:
-    """Return up to `max_kernels` kernels, added in turn by the gain in alignment."""
+    """Return sorted indices of `max_kernels` kernels or fewer, added by alignment."""
     selection = [int(np.argmax(a))]
     if a[selection[0]] <= 0.0:
         return np.empty(0, dtype=np.intp)
@@ -194,13 +194,13 @@ def hull_points(
     """Return EasyMKL's vector gamma for one kernel matrix K, shape (n_samples,)."""
     # gamma is nonnegative with a sum of one over each class. Up to its scale, it is the
     # dual point of a hard-margin machine whose kernel has the penalty on its diagonal.
-    # Scaling the weights scales K and the ridge alike.
+    # A factor of all sample weights scales K and the ridge alike.
     shares = sample_weight / sample_weight.max()
     ridge = regularization / shares
     system = (1.0 - regularization) * sample_weight.max() * K + np.diag(ridge)
-    # The slack of a sample costs its square times shares / (2 lambda), and the optimum
-    # costs no more than slacks of one for all samples. So dual variables are inside
-    # this box.
+    # In the machine's problem, a sample's slack z costs z^2 shares / (2 lambda). The
+    # optimum costs no more than the zero model, whose slacks are all one. So the dual
+    # variables are inside this box.
     bounds = np.sqrt(2.0 * shares * shares.sum()) / regularization
     gamma = np.abs(
         _quadratic_program(

@@ -1,10 +1,11 @@
 """Newton steps on the current face of the simplices, where zero masses remain zero.
 
 The masses are the dual variables of `machine`, in one simplex per sample. The dual is
-quadratic in the masses of samples with several positive ones, with one block K_c per
-class. Constant sums of rows, and with an intercept of classes, couple the blocks;
-eliminated, the changes are K_c^-1 (s_c - r + b_c 1), with the scores s_c of a class and
-multipliers r and b of a linear system. A step that leaves the simplices is projected.
+quadratic in the masses of samples with several positive masses, with one block K_c per
+class c. The fixed sum of each sample's masses, and with an intercept that of each
+class, couple the blocks: the masses of class c change by K_c^-1 (s_c - r + b_c 1). s_c
+are its scores; the multipliers r of samples and b of classes solve a linear system. A
+step that leaves the simplices is projected onto them.
 """
 
 import numpy as np
@@ -15,7 +16,7 @@ from multikernel.linalg.simplex_system import SimplexSystem, project_simplex
 from multikernel.machines.base import MOST_FACES
 
 LENGTHS = (1.0, 0.5, 0.25, 0.1, 0.03, 0.01)
-"""Shares of a step to try if the full step violates bounds."""
+"""Shares of a step that are projected if the full step leaves the simplices."""
 
 
 def split_samples(masses: Array) -> Indices:
@@ -29,9 +30,9 @@ def minimize_on_face(
     """Return new masses and intercepts on the face, and whether these are optimal."""
     # Only the n_torn samples with mass on several classes may change. `masses` and
     # `scores`, which exclude the intercepts `shift`, have shape (n_classes, n_torn); K
-    # is the Gram matrix of these samples. `excess` contains the sums of rho that the
-    # masses must compensate, and is empty without an intercept. The new intercepts are
-    # the multipliers of the last linear system.
+    # is the Gram matrix of these samples. `excess` contains each class's sum of rho,
+    # which the changes of the masses must cancel; it is empty without an intercept. The
+    # new intercepts are the multipliers of the last linear system.
     masses, scores, is_free = masses.copy(), scores + shift[:, None], masses > 0.0
     remaining = excess.copy()
     for _ in range(MOST_FACES):
@@ -57,7 +58,7 @@ def minimize_on_face(
 def _best_projected_step(
     masses: Array, change: Array, scores: Array, K: Array
 ) -> Array | None:
-    """Return the best masses among projected steps; None if no step improves."""
+    """Return the best masses after projected steps; None if no step is better."""
     # With a matrix of low rank and large scale, only flat directions decrease the
     # objective. Projections may leave these directions, so the unprojected step up to
     # the boundary is tried as well.

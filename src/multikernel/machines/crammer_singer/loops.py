@@ -42,11 +42,11 @@ def sweep(  # noqa: PLR0913 - compiled code takes arrays, not objects
     order: Indices,
     min_gap: float,
 ) -> tuple[int, float]:
-    """Optimize each sample's masses, in place; return the moves and the summed gap."""
-    # Masses w p, and scores 1[c != y] + K rho without intercepts, are (n_classes,
-    # n_samples). `shift` and `excess`, (n_classes,), are intercepts and the sums of
-    # rho, with a `penalty` on these. The gap is summed over samples, each before its
-    # move; samples with a gap of at most `min_gap` are skipped.
+    """Optimize each sample's masses in place; return number of moves and total gap."""
+    # Masses, and scores 1[c != y] + K rho without intercepts, are (n_classes,
+    # n_samples). `shift` and `excess`, (n_classes,), are the intercepts and the sum of
+    # rho for each class, with a `penalty` on these sums. The total gap adds the gap of
+    # each sample before its move; samples with a gap of at most `min_gap` stay.
     n_classes, n = masses.shape
     class_scores, target = np.empty(n_classes), np.empty(n_classes)
     workspace = np.empty(n_classes)

@@ -1,10 +1,10 @@
 """Multi-class support vector machines on one Gram matrix, by sweeps over samples.
 
 The dual of Crammer and Singer's hinge has masses p in one simplex per sample, and
-maximizes sum_i (w_i - p_iy) - tr(rho^T K rho) / 2, rho_i = w_i e_y - p_i, with weights
-w and classes y. An augmented Lagrangian treats sum_i rho_i = 0; its multipliers are the
-intercepts. With the other samples fixed, the best masses of a sample are a projection
-onto its simplex (Crammer, Singer 2001, JMLR 2, 265-292).
+maximizes sum_i (w_i - p_iy) - tr(rho^T K rho) / 2, where rho_i = w_i e_y - p_i, with
+weights w and classes y. An augmented Lagrangian treats sum_i rho_i = 0; the multipliers
+are the intercepts. If other samples are fixed, the best masses of a sample are a
+projection onto its simplex (Crammer, Singer 2001, JMLR 2, 265-292).
 """
 
 from dataclasses import dataclass, field
@@ -32,7 +32,7 @@ from multikernel.machines.crammer_singer.face import minimize_on_face, split_sam
 
 # Larger systems cost as much as hundreds of sweeps (see benchmarks/ablation).
 MOST_TORN, STALLED_TORN = 200, 1500
-"""Maximum samples with several masses in a Newton step, normally and when stalled."""
+"""Most samples with several positive masses in a Newton step: normal, after a stall."""
 
 SWEEP = "multikernel.machines.crammer_singer.loops", "sweep"
 
@@ -41,9 +41,9 @@ SWEEP = "multikernel.machines.crammer_singer.loops", "sweep"
 class CrammerSinger(KernelMachine):
     """Solver of the Crammer-Singer SVM: sweeps over samples, and Newton steps.
 
-    `tol` is the relative duality gap of the machine, and `max_steps` the maximum number
-    of rounds of sweeps and certificates. `cache_bytes` is memory for the entries of a
-    Gram matrix that is not stored as an array.
+    `tol` is the relative duality gap at which the machine stops, and `max_steps` the
+    number of rounds after which it stops, of up to ten sweeps and a Newton step each. A
+    Gram matrix that is not an array is computed if it fits in `cache_bytes`.
     """
 
     tol: float = 1e-3
@@ -52,13 +52,13 @@ class CrammerSinger(KernelMachine):
 
     def unsupported(self, loss: Loss) -> str | None:
         """Return why this machine does not support a loss, or None if it does."""
-        # A subclass may be another loss.
+        # A subclass of CrammerSingerLoss may be a different loss.
         if type(without_weights(loss)) is CrammerSingerLoss:
             return None
         return "CrammerSinger supports the multi-class hinge (CrammerSingerLoss) only."
 
     def _solve(self, task: Task[CoupledLoss], init: MachineFit | None) -> MachineFit:
-        """Solve the problem for one-hot targets, from a feasible start if given."""
+        """Solve the problem for one-hot targets, from the projected `init` if given."""
         search = _Sweeps(task, whole_array(task.gram, self.cache_bytes))
         search.start_from(init)
         best, n_futile = search.certify(), 0
@@ -83,8 +83,8 @@ class CrammerSinger(KernelMachine):
 
 def _best_share(linear: float, rho: Array, values: Array) -> float:
     """Return the t in [0, 1] that maximizes the dual value of t rho."""
-    # If classes are separated and the kernel grows by ten, the best dual point shrinks
-    # by ten: with t = 1, a path over C took more rounds than cold starts.
+    # If classes are separated and the kernel grows tenfold, the best dual point shrinks
+    # tenfold: with t = 1, a path over C took more rounds than cold starts.
     form = float(np.sum(rho * values))
     return min(1.0, max(linear, 0.0) / form) if form > 0.0 else 1.0
 
@@ -110,7 +110,7 @@ class _Sweeps:
     """Solver state of one task: dual variables (masses), scores and intercepts."""
 
     task: Task[CoupledLoss]
-    K: Array | None  # the Gram matrix, if its entries fit
+    K: Array | None  # the Gram matrix; None if `whole_array` returns no array
     most_torn: int = 0
     rounds: int = 0
     steps: int = 0
@@ -160,15 +160,15 @@ class _Sweeps:
             self.shift = loss.constant_model(y)[0]
 
     def improve(self, max_gap: float) -> None:
-        """Sweep until the gaps of the samples are small."""
-        # Sweeps are repeated before a certificate, which requires a linear program.
+        """Sweep until the samples' gaps sum to at most `max_gap`, in up to 8 rounds."""
+        # Several rounds precede a certificate, which requires a linear program.
         for _ in range(8):
             has_converged = self._sweeps_and_face_step(max_gap)
             if has_converged or self.mean_gap * self.weights.size <= max_gap:
                 break
 
     def _sweeps_and_face_step(self, max_gap: float) -> bool:
-        """Sweep up to ten times, then make a face step; return whether it converged."""
+        """Sweep up to ten times; return whether a face step then found the minimum."""
         self.rounds += 1
         n = self.weights.size
         for _ in range(10):
@@ -237,7 +237,7 @@ class _Sweeps:
         return has_converged
 
     def certify(self) -> _Proof:
-        """Return the nearest feasible dual point, and its model with best intercept."""
+        """Return the feasible dual point next to rho, with its model and intercepts."""
         task = self.task
         y, loss = task.y, task.loss
         rho = project_coupled(loss, y, self.rho, center=task.fit_intercept)

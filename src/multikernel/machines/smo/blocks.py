@@ -1,10 +1,10 @@
 """SMO on one block of samples at a time, for matrices with fast products.
 
-Pair steps on rows computed from a factor dominate the cost of a fit
-(benchmarks/ablation). For a block of 500 samples, one matrix product computes all
+If each pair step computes rows of K from a factor, these rows dominate the cost of a
+fit (benchmarks/ablation). For a block of 500 samples, one matrix product computes all
 entries, pair steps read short rows, and one product with the factor updates all other
 samples. Blocks contain the samples that violate the optimality conditions most, and the
-free samples, which are neither at a bound nor at the kink.
+free samples, which are neither at a bound nor at the kink of their cost.
 """
 
 from collections.abc import Callable
@@ -47,7 +47,7 @@ class Settings:
     # After a line search between two solutions, thousands of samples are free, until
     # the next steps return them to bounds and kinks.
     most: int = 2000
-    """Maximum size of a block."""
+    """Maximum number of samples of a block."""
 
     share: float = 0.1
     """Tolerance of a block, relative to the largest violation on all samples."""
@@ -71,7 +71,7 @@ def run_in_blocks(
     while True:
         sides = _violations(v, paired=paired)
         violation = float(sides.max())
-        # The caller raises an error for NaN.
+        # If the violation is NaN, the caller raises an error.
         if not violation > tol or steps >= most:
             code = STEPS_DONE if violation > tol else CONVERGED
             return Outcome(code, steps, violation)
@@ -128,7 +128,7 @@ def _block(v: Array, sides: Array, ended: float, n_bytes: int) -> Indices:
     size = min(wanted, SETTINGS.most, max(4, isqrt(n_bytes // 8)))
     if size >= moving.size:
         return moving
-    # A block that contains the worst pair lowers the objective.
+    # A block lowers the objective if it contains the worst pair.
     rank = violations.copy()
     rank[free] += violations.max()
     quarter = size // 4

@@ -2,9 +2,10 @@
 
 SMO minimizes rho^T K rho / 2 + c(rho) in a box over the dual variable rho, where c is
 piecewise linear with a kink at zero. The rows UP and DOWN of the state are one-sided
-slopes of c, infinite at bounds, so f + up and f + down are one-sided derivatives of the
-objective. With an intercept, pairs of samples move, which keeps the sum of rho;
-without, the partner may be NOBODY, without bounds, cost or kernel values.
+slopes of c, infinite at bounds, so f + up and f + down with f = K rho are one-sided
+derivatives of the objective. With an intercept, pairs of samples move, which keeps the
+sum of rho. Without an intercept, a sample may also move alone: its partner is then
+NOBODY, which has no bounds, cost or kernel values.
 """
 
 import numpy as np
@@ -126,8 +127,9 @@ def move_and_select(
     v: Array, row_i: Array, row_j: Array, change: Pair, lanes: Array
 ) -> Found:
     """Add a pair's change to the state's f, and select a first sample for the next."""
-    # Both need only one pass. The result is the sample whose increase has the smallest
-    # directional derivative, and that derivative; NOBODY if no sample may increase.
+    # One pass over the samples does both. The selected sample is the one whose increase
+    # has the smallest directional derivative, which is returned too; it is NOBODY if no
+    # sample may increase.
     delta_i, delta_j = change
     best = lanes[0]
     fill(best, -np.inf)
@@ -153,9 +155,9 @@ def second_down(
     v: Array, row: Array, diagonal_i: float, low: float, lanes: Array, alone: bool
 ) -> Found:
     """Return the partner of largest second-order gain, and the largest violation."""
-    # WSS 2 of Fan, Chen and Lin (2005): moving i up and j down gains about
-    # violation^2 / (2 curvature) with curvature K_ii + K_jj - 2 K_ij. The partner may
-    # be NOBODY if i may move `alone`.
+    # WSS 2 of Fan, Chen and Lin (2005): moving the first sample i up and a partner j
+    # down gains about violation^2 / (2 curvature) with curvature K_ii + K_jj - 2 K_ij.
+    # The partner may be NOBODY if i may move `alone`.
     best, top = lanes[0], lanes[1]
     fill(best, 0.0)
     fill(top, -low if alone else -np.inf)

@@ -61,9 +61,9 @@ from multikernel.machines.smo.state import (
 
 @dataclass(frozen=True)
 class Settings:
-    """Settings of the machine that are not parameters."""
+    """Settings of the machine that are not parameters of `SMO`."""
 
-    # They take 30 ms, because a visit takes 3 ns if rows are in memory.
+    # All these visits take 30 ms: 3 ns each if the rows of K are in memory.
     visits: int = 10_000_000
     """Number of sample visits between two checks for interrupts."""
 
@@ -148,7 +148,7 @@ class SMO(KernelMachine):
     ) -> Outcome:
         """Solve for `v` in place, by pair steps and Newton steps on free samples."""
         loop, n = compiled(LOOPS, "solve_pairs"), v.shape[1]
-        # Zeros, or NaN where the diagonal is not finite, which makes f NaN.
+        # `nothing` is zero, or NaN where the diagonal is not finite, which makes f NaN.
         rows, nothing = read_only(K), read_only(0.0 * v[DIAGONAL])
         lanes = np.empty((3, LANES))
         outcome = Outcome(STEPS_DONE, 0, np.inf)
@@ -200,7 +200,7 @@ def _first_state(task: Task[PolyhedralLoss]) -> Array:
         above, below = sign < 0.0, sign > 0.0  # rho = -sign u
         v[UPPER, above], v[RIGHT, above] = size[above], cost[above]
         v[LOWER, below], v[LEFT, below] = -size[below], -cost[below]
-    # If rho has one sign only, both slopes are equal, so there is no kink.
+    # If a sample's rho has one sign only, its slopes are set equal: it has no kink.
     v[RIGHT] = np.where(v[UPPER] > 0.0, v[RIGHT], v[LEFT])
     v[LEFT] = np.where(v[LOWER] < 0.0, v[LEFT], v[RIGHT])
     return v
@@ -218,7 +218,7 @@ def _go_to_start(
             "that follow from the loss and the weights. Clip or scale init.dual."
         )
     total, size = float(rho.sum()), float(np.abs(rho).sum())
-    # Small variables have rounding errors in proportion to the width of their box.
+    # A small dual variable too has rounding errors in proportion to its box's width.
     rounding = SETTINGS.rounding * size + EPS * float(np.sum(v[UPPER] - v[LOWER]))
     if paired and abs(total) > rounding:
         raise ValueError(

@@ -8,9 +8,10 @@ from multikernel._typing import Array, Indices
 from multikernel.linalg.shifted import solve_shifted
 from multikernel.machines.base import MOST_FACES
 
-# rho; its image K rho (without the intercept); the slopes of c to the right of rho
-# (infinity at the upper bound) and to its left (minus infinity at the lower bound); the
-# lower and upper bounds; the slopes of c for positive and for negative rho; diag(K).
+# In this order: rho; K rho (without the intercept); the slopes of the cost c to the
+# right of rho (infinity at the upper bound) and to its left (minus infinity at the
+# lower bound); the lower and upper bounds; the slopes of c for positive and for
+# negative rho; diag(K).
 RHO, F, UP, DOWN, LOWER, UPPER, RIGHT, LEFT, DIAGONAL = range(9)
 """Rows of the state, whose columns are samples; the first four change during a run."""
 
@@ -28,7 +29,7 @@ CONVERGED, STEPS_DONE, STALLED, INDEFINITE = range(4)
 
 
 class Outcome(NamedTuple):
-    """Result of a loop; another call continues from there."""
+    """Result of a loop; another call with the same state continues the run."""
 
     code: int
     step: int
@@ -92,7 +93,7 @@ def _direction(K: Array, gradient: Array, *, paired: bool) -> Array | None:
     direction = -solved[:, 0]
     if paired:
         direction += solved[:, 1] * (solved[:, 0].sum() / solved[:, 1].sum())
-        # If the system is nearly singular, these are large numbers that cancel, and the
+        # If the system is nearly singular, the two terms are large and cancel, and the
         # remainder of their sum would accumulate in rho.
         direction -= direction.mean()
     prefers_descent = float(gradient @ direction) < 0.0
@@ -102,7 +103,7 @@ def _direction(K: Array, gradient: Array, *, paired: bool) -> Array | None:
 def _move(
     v: Array, free: Indices, direction: Array
 ) -> tuple[float, np.ndarray[tuple[int], np.dtype[np.bool_]]]:
-    """Move up to the first bound or kink; return step length, mask of samples there."""
+    """Move rho to a first bound or kink; return step length, mask of samples there."""
     rho = v[RHO, free]
     above = np.where(rho < 0.0, 0.0, v[UPPER, free])
     below = np.where(rho > 0.0, 0.0, v[LOWER, free])

@@ -1,4 +1,4 @@
-"""Baseline solvers of the papers, imported only for the option ``solver=``."""
+"""Solvers from other papers for comparison; imported only if ``solver=`` names one."""
 
 from multikernel.solvers.comparison.hessian_mkl import HessianMKL
 from multikernel.solvers.comparison.shrinkage import IterativeShrinkage

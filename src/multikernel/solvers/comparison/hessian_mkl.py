@@ -28,7 +28,7 @@ class HessianMKL(WeightSolver):
     Minimizes the optimal value J of a machine over the simplex of kernel weights (p =
     1). J has a Hessian at the solution of the machine (Chapelle and Rakotomamonjy, NIPS
     workshop on kernel learning, 2008). A quadratic program over the simplex, solved by
-    SMO, gives a Newton step, halved until J decreases enough. Each J certifies the gap.
+    SMO, gives a Newton step, halved until J decreases enough. Each J certifies a gap.
     """
 
     max_iter: int = 100
@@ -70,7 +70,8 @@ class HessianMKL(WeightSolver):
 
 def _newton_direction(point: OraclePoint, hessian: Array, tol: float) -> Array:
     """Return the minimizer d of g^T d + d^T H d / 2 for weights + d in the simplex."""
-    # Dividing by the largest derivative makes violations comparable to relative gaps.
+    # Dividing by the largest derivative makes SMO's violations comparable to relative
+    # gaps.
     weights, gradient = point.weights, point.gradient
     unit = max(float(np.abs(gradient).max()), 1e-300)
     # Equally good kernels make the Hessian singular.

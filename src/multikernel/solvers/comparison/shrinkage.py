@@ -103,8 +103,8 @@ class _Tangents:
     step_size: float = 0.0
 
     first: ClassVar[float] = 8.0
-    """First step times the curvature of a squared loss along the slope: twice the safe
-    step of the logistic loss if no direction is steeper."""
+    """First step size times the curvature of a squared loss along the slope: twice the
+    safe step size of the logistic loss if no direction has a larger curvature."""
 
     rounding: ClassVar[float] = 1e-14
     """Share of the loss by which rounding may raise it above its parabola."""
@@ -129,7 +129,8 @@ class _Tangents:
     def step(self) -> None:
         """Take a step along the tangent at the base, with the soft threshold."""
         tangent = self._tangent(self.base)
-        # Slopes are centered and inside the dual's domain, up to rounding.
+        # Minus the slopes is a centered point of the conjugate's domain, up to rounding
+        # errors, which the projection removes.
         rho = project_dual(self.problem, tangent.rho)
         slope = expand(self.problem.gram, rho)
         self.incumbent.offer_dual(slope.rho, slope.forms)

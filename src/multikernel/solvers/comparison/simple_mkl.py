@@ -26,10 +26,10 @@ class SimpleMKL(WeightSolver):
 
     Minimizes the optimal value J of a machine over the simplex of kernel weights (p =
     1) along reduced gradients (Rakotomamonjy et al., JMLR 9, 2008, eq. 12). Each step
-    goes to the first weight that becomes zero, and on without that kernel while J
-    falls; then a line search by secants (golden sections in the paper). Every J
-    requires a run of the machine and certifies the relative duality gap;
-    `InterleavedNewton` needs far fewer.
+    goes to the point where a first weight becomes zero, and continues without that
+    kernel while J falls. Then a line search uses secants (golden sections in the
+    paper). Every evaluation of J requires a run of the machine and certifies the
+    relative duality gap; `InterleavedNewton` needs far fewer runs.
     """
 
     max_iter: int = 5000  # gradient steps, each with several runs of the machine
@@ -68,8 +68,8 @@ class _ReducedGradient:
             end = self._evaluate(point, direction, longest) if longest > 0.0 else point
             if end.value >= point.value:
                 break
-            # Weights that have reached zero leave the direction; the largest weight
-            # compensates.
+            # The direction becomes zero at weights that have reached zero; the largest
+            # weight compensates.
             direction = np.where(end.weights > 0.0, direction, 0.0)
             largest = int(np.argmax(end.weights))
             direction[largest] -= direction.sum()
@@ -114,7 +114,8 @@ class _ReducedGradient:
             flat = abs(slope) <= 0.3 * abs(first) or high - low <= 0.01 * high
             if flat and best is not start:
                 break
-            # If one end stays, its slope is halved (the Illinois rule).
+            # If the same end of the interval stays twice, its slope is halved (the
+            # Illinois rule).
             if slope < 0.0:
                 rising *= 0.5 if low == last else 1.0
                 last, low, falling = step, step, slope

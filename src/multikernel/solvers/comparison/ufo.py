@@ -32,7 +32,8 @@ LOOPS = "multikernel.solvers.comparison.ufo_loops"
 def ufo_exponent(n_kernels: int) -> float:
     """Return the exponent p of `SparseBlockNorm` that UFO-MKL's paper uses."""
     # The norm of the block norms has the exponent 2 log M / (2 log M - 1) in the paper.
-    # Written as 2 p / (p + 1), this gives p = log M / (log M - 1); no p for M <= 2.
+    # Written as 2 p / (p + 1), this gives p = log M / (log M - 1), which is not
+    # positive for M <= 2.
     if n_kernels <= 2:
         return np.inf
     size = float(np.log(n_kernels))
@@ -92,8 +93,8 @@ class UFOMKL:
         callback: Callback | None = None,
     ) -> Solution:
         """Solve the problem; see `Solver.solve`. An iteration is one epoch."""
-        # Gaps of a stochastic method fluctuate, so only the tolerance or the limit ends
-        # it.
+        # The gaps of a stochastic method fluctuate, so it ends only at the tolerance or
+        # after `max_iter` epochs.
         patience = self.max_iter + 1
         penalties = [problem.regularizer]
         incumbent = next(incumbents(self, problem, penalties, callback, patience))
@@ -146,7 +147,7 @@ class _SlopeSum:
         parts = _strengths(self.problem.regularizer)
         assert parts is not None
         threshold, squared = parts
-        # The dual exponent of 2 p / (p + 1).
+        # The last number is the dual exponent of 2 p / (p + 1).
         self.penalty = threshold, squared.alpha, 2.0 * squared.conjugate_p
 
     def restart(self, point: Expansion, epochs: int) -> None:
@@ -193,8 +194,8 @@ class _SlopeSum:
         """Offer minus the mean slope, a dual point, and its model to the incumbent."""
         problem, share = self.problem, 1.0 / self.epochs
         rho = project_dual(problem, share * self.coefs.T.reshape(problem.y.shape))
-        # Sums of changes accumulate rounding errors, so they are recomputed once per
-        # epoch.
+        # `squares` accumulates the rounding errors of many changes, so it is recomputed
+        # once per epoch.
         self.squares = np.einsum("mcn,cn->m", self.images, self.coefs)
         forms = share**2 * self.squares
         check_forms(problem.gram, forms, rho)

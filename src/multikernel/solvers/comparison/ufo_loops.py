@@ -13,7 +13,7 @@ def slopes(
     """Return the weight of each kernel in the model of a sum of loss slopes."""
     # `squares` are the squared norms of the sum of slopes; `scale` is n_samples divided
     # by the number of visited samples. With s_m = scale sqrt(squares_m), a the
-    # threshold, q the exponent and v = max(s - a, 0), the factors are
+    # threshold, q the exponent and v = max(s - a, 0), the weights are
     #     scale v_m^(q - 1) / (strength |v|_q^(q - 2) s_m).
     norms = scale * np.sqrt(np.maximum(squares, 0.0))
     weights = np.zeros(norms.size)

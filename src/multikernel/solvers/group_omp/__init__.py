@@ -1,4 +1,4 @@
-"""MKL-GOMP: greedy selection of kernels, with a refit on their sum after each.
+"""MKL-GOMP: greedy selection of kernels, with a refit on their sum after each step.
 
 Sindhwani and Lozano (2011, NIPS 24): a step selects the kernel that improves the fit of
 the residual most (`selection`, in the geometry of `whitening`) and refits a machine on

@@ -1,4 +1,4 @@
-"""MKL-GOMP: greedy selection of kernels, with a refit on their sum after each."""
+"""MKL-GOMP: greedy selection of kernels, with a refit on their sum after each step."""
 
 import math
 from collections.abc import Sequence
@@ -54,8 +54,8 @@ class GroupOMP:
     max_kernels: int | None = None
     tol: float = 1e-3
     subsample: float | int = 1.0
-    random_state: int = 0  # of the subsets; step k draws the same one for any alpha
-    machine: KernelMachine | None = None  # None: `machine_for` the loss
+    random_state: int = 0  # seed; the random subset of step k is the same for any alpha
+    machine: KernelMachine | None = None  # None: the choice of `machine_for`
 
     def __post_init__(self) -> None:
         if self.max_kernels is not None and self.max_kernels < 1:
@@ -163,7 +163,7 @@ class _Growth:
         """Start with the constant model."""
         self.problem, self.geometry = problem, selector.whitening
         watched, self.recorder = metered(problem, callback)
-        # Refits read only the columns of factors that are new.
+        # Passes of refits on factors are not counted: they read the new factor only.
         by_factors = low_rank_form(problem.gram) is not None
         machine = solver._machine(problem)
         self.refit = refit_for(problem if by_factors else watched, machine)
@@ -181,8 +181,8 @@ class _Growth:
         # Slopes of a piecewise linear loss have no unit, and alpha has the inverse unit
         # of the targets. The ridge of the selection therefore belongs to a quadratic
         # loss that curves within the range of the targets. If rounding would exceed
-        # this ridge, the smallest safe ridge is used; if alpha itself is below it,
-        # alpha is refused.
+        # this ridge, the smallest safe ridge is used; if alpha itself is below the safe
+        # ridge, the selector refuses alpha.
         alpha = self.shift = problem.regularizer.alpha
         if is_polyhedral(problem.loss):
             least = min(alpha, selector.least_shift)

@@ -106,10 +106,10 @@ class MachineRefit:
 
     def __init__(self, problem: Problem, machine: KernelMachine) -> None:
         if isinstance(machine, SMO):
-            # The tolerance of the machine is in the unit of the targets.
+            # SMO's tolerance is in the unit of the targets, so it scales with these.
             machine = replace(machine, tol=machine.tol * half_range(problem.y))
         self.problem, self.machine = problem, machine
-        # The machine solves problems of strength one.
+        # Machines solve problems of strength one, so the loss is divided by alpha.
         self.loss = _scaled(problem.loss, 1.0 / problem.regularizer.alpha, problem.y)
         self.weights = np.zeros(problem.gram.shape[0])
         self.total = problem.gram.combine(self.weights)

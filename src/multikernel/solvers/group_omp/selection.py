@@ -1,9 +1,9 @@
 """Selection of the kernel that improves the fit of a residual most.
 
 The improvement I_m = sum_k r_k^T K_m (K_m + c I)^-1 r_k / 2 is a sum over outputs k,
-for whitened residuals and kernels (`whitening`). It is computed from the factors of
-kernels of low rank, such as Gaussian kernels of one column in any storage. For other
-kernels, bounds are refined until the best kernel is certain.
+for whitened residuals and kernels (`whitening`). For kernels of low rank in any
+storage, such as Gaussian kernels of one column, it is computed from their factors. For
+other kernels, bounds are refined until the best kernel is certain.
 """
 
 from dataclasses import dataclass, field
@@ -31,7 +31,7 @@ class Settings:
     """Tuning constants of the selection."""
 
     tie: float = 1e-10
-    """Improvements with a smaller relative difference, plus rounding, are equal."""
+    """Relative difference, besides rounding, up to which improvements are equal."""
 
     narrow: int = 40
     """Maximum rank of kernels that are factorized for exact scores."""
@@ -225,13 +225,13 @@ class BoundSelector:
 
 
 Selector = FactorSelector | BoundSelector
-"""Selector for the kernels of a stack, with passes before the first query in `prepared`
-and the smallest ridge above rounding errors in `least_shift`."""
+"""Selector of kernels from a stack; `prepared` is its number of passes before the first
+query, and `least_shift` the smallest ridge above rounding errors."""
 
 
 @dataclass(frozen=True, eq=False)
 class _Traces:
-    """Sums of absolute diagonals of the weighted kernels, and traces if whitened."""
+    """Sums of weighted kernels' absolute diagonals, and traces of whitened kernels."""
 
     raw: Array  # sums of |diag(S K S)|
     whitened: Array  # traces of P S K S P
@@ -273,7 +273,8 @@ class _Race:
         self.lower = np.zeros(self.query.candidates.shape)
         self.upper = np.where(self.query.candidates, np.inf, -np.inf)
         self.leader = np.zeros(self.query.shifts.size)
-        # Pivots have errors of eps times the trace, compared with the ridge.
+        # Pivots of a factorization have errors of eps times the trace, which matter in
+        # comparison with the ridge.
         relative = self.traces.whitened / self.query.shifts[:, None]
         self.resolution = SETTINGS.tie + 8.0 * EPS * relative
 
@@ -322,7 +323,7 @@ class _Race:
                 alive, bounds = alive[keep], bounds.keep(keep)
 
     def _update(self, kernels: Indices, bounds: QuadratureBounds) -> None:
-        """Store the bounds of kernels and update the leaders."""
+        """Store the bounds of kernels; update the best lower bound of each group."""
         self._check(kernels, bounds.diagonal.min(axis=1))
         by_group = self.query.by_group
         self.settle(kernels, by_group(bounds.lower), by_group(bounds.upper))
@@ -330,7 +331,7 @@ class _Race:
             self.products += kernels.size
 
     def settle(self, kernels: Indices, below: Array, above: Array) -> None:
-        """Store new bounds, (n_chosen, n_groups), of kernels; update the leaders."""
+        """Store new bounds, (n_chosen, n_groups), of kernels; update `leader`."""
         lower, upper = below.T, above.T
         candidates = self.query.candidates[:, kernels]
         with self.lock:

@@ -1,9 +1,10 @@
 """Hierarchical kernel learning: a search over a graph of kernels (Bach 2008, NIPS 21).
 
 The active set J contains all ancestors of its nodes. A round (`search`) solves the
-problem on J to a certified gap (`reduced`), adds nodes that violate the necessary
-condition (Prop. 2) or else the sufficient condition for sources of the complement
-(Prop. 3), and stops if the gap over the whole graph (`certificate`) is small enough.
+problem on J to a certified gap (`reduced`), and adds nodes that violate the necessary
+condition (Prop. 2) or, if there are none, nodes whose parents are all in J and that
+violate the sufficient condition (Prop. 3). The search stops if the gap over the whole
+graph (`certificate`) is small enough.
 `active` stores the features of the nodes in J.
 """
 

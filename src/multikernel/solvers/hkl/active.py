@@ -37,8 +37,8 @@ def prepare(
         blocks = [samples.features(node, basis).T for node, basis in pairs]
         rows = np.concatenate(blocks)
     ends = np.cumsum([len(block) for block in blocks])
-    # Products are squared. NaN fails this check as well. Quadratic forms of larger
-    # features overflow.
+    # Larger features overflow in quadratic forms, which square their products. NaN
+    # fails this check as well.
     wrong = np.flatnonzero(~(_sizes(rows) < 1e60))
     if wrong.size:
         first = nodes[int(np.searchsorted(ends, wrong[0], side="right"))]
@@ -59,7 +59,7 @@ def prepare(
 
 def _mixed(rows: Array, means: Array, basis: Any) -> Prepared:
     """Return a node's features, replaced by independent combinations if necessary."""
-    # Features of landmarks are always independent.
+    # If there is a basis, features are those of landmarks, which are independent.
     mixer = None if len(rows) < 2 or basis is not None else _mixer(rows)
     return Prepared(rows if mixer is None else mixer.T @ rows, means, mixer, basis)
 
@@ -86,8 +86,8 @@ def _mixer(rows: Array) -> Array | None:
 
 
 MANY = 64
-"""Maximum number of features of a node outside J whose form is computed from features;
-nodes with more features compute them only if they join."""
+"""Maximum number of features of a node outside J whose quadratic form is computed from
+features; for nodes with more features, they are computed only if the node joins J."""
 
 
 class StoredNodes:
@@ -96,7 +96,7 @@ class StoredNodes:
     # One product per matrix then gives the quadratic forms of all its nodes. A node is
     # stored when its form is first needed.
 
-    _prepared: list[Prepared]  # with views of the chunks
+    _prepared: list[Prepared]  # their rows are views of the chunks
     _places: Indices  # index of each node in `_prepared`; -1 if not stored
     # For each chunk: its first node, its rows of features, and the node of each row.
     _chunks: list[tuple[int, Array, Indices]]
@@ -175,7 +175,8 @@ class ActiveSet:
     # Nodes whose own kernel violates the necessary condition, and all their ancestors,
     # take part in the reduced problem; arrays of nodes and features refer to these. The
     # other nodes are idle: zero is a solution for them, so they cost nothing. The
-    # frontier contains the sources outside J. All nodes are numbers of `known`.
+    # frontier contains the nodes outside J whose parents are all in J. Nodes are given
+    # by their numbers in `known`.
 
     def __init__(self, problem: HullProblem) -> None:
         self.samples = problem.samples
@@ -236,7 +237,8 @@ class ActiveSet:
         few, many = new[~wide], new[wide]
         self._forms[few] = self._held.forms(few, vector)
         named = self.known.named(many)
-        # These features are not centered, but with an intercept the sum of a is zero.
+        # These features are not centered, but with an intercept the sum of a is zero,
+        # so centering would not change the form.
         self._forms[many] = [self.samples.form(node, vector) for node in named]
         return np.asarray(self._forms[nodes])
 
@@ -272,7 +274,7 @@ class ActiveSet:
         """Make nodes and all their ancestors part of the reduced problem."""
         self.visit(nodes[self.known.among(nodes, self.frontier)])
         wanted = self.known.numbers(hull(self.samples.graph, self.known.named(nodes)))
-        # A node is visited after its parents.
+        # Idle nodes are in the order of visits, so parents precede their children.
         joins = self.known.among(self.idle, wanted)
         new, self.idle = self.idle[joins], self.idle[~joins]
         if not new.size:
@@ -322,7 +324,8 @@ class ActiveSet:
 
     def slack_norms(self, vector: Array) -> Array:
         """Return bounds on the parts of the nodes' dual norms that features omit."""
-        # The bounds are sum_i |a_i| sqrt(e_i), with e the diagonal of the residual.
+        # The bounds are sum_i |a_i| sqrt(e_i) for a = `vector`, with e the diagonal of
+        # the part of a node's kernel that its features omit.
         bounds = np.zeros(len(self))
         for k, roots in self._residuals.items():
             bounds[k] = np.abs(vector) @ roots
@@ -345,8 +348,8 @@ class ActiveSet:
         self._residuals = {
             int(new_place[k]): roots for k, roots in self._residuals.items() if stays[k]
         }
-        # A node whose parents are all inside now had them inside before as well. So the
-        # new frontier is among the old frontier and the nodes that leave.
+        # A node whose parents are all in J now had them in J before as well. So the new
+        # frontier is among the old frontier and the nodes that leave J.
         idle, self.idle = self.idle, dropped[:0]
         leaving = np.append(idle, dropped)
         self._count(leaving, -1)

@@ -57,13 +57,14 @@ class SmoothedNorm:
         return self.active.relation.T @ (self.active.weights / self.smooth)
 
     def curvature(self, *, above: bool = False) -> Array:
-        """Return the Hessian of half the squared norm, or of an upper bound on it."""
+        """Return the Hessian of half the squared norm, or of a bound `above` it."""
         active, omega = self.active, self.value
         rates = self.rates[active.owner]
         slope = rates * self.beta
         hessian = np.outer(slope, slope)
         hessian.reshape(-1)[:: rates.size + 1] += omega * rates
-        # Without the next term, it is a quadratic upper bound that is tight at beta.
+        # Without the next term, the Hessian is that of a quadratic upper bound that is
+        # tight at beta.
         if above:
             return hessian
         # The cube of a small s_v would underflow.
@@ -109,8 +110,8 @@ def squared_norms(active: ActiveSet, beta: Array) -> Array:
 
 
 STEP, NEAR = 1e-3, 0.05
-"""Distance of three multiples near one that define a parabola, and the largest distance
-of its vertex from one; exact multiples made a search on classes 1.2 times as long."""
+"""Distance of the multiples near one that define a parabola, and largest distance of
+its vertex from one; with exact minima, a search on classes took 1.2 times as long."""
 
 
 def near_minimum(loss: Callable[[float], float]) -> tuple[float, float]:
@@ -140,16 +141,16 @@ class DualPoint:
 
     rho: Array  # minus a slope of the summed loss
     vector: Array  # a = rho / (W alpha)
-    bound: float  # on the squared dual norm of a on the active set
+    bound: float  # upper bound on the squared dual norm of `vector` on the active set
     _known: dict[float, float] = field(default_factory=dict, init=False)
     """Mean conjugates by multiple, cached because many bounds use the same point."""
 
     def value(self, problem: HullProblem, outside_bound: float) -> float:
-        """Return the dual value at the multiple that makes it nearly largest."""
+        """Return the dual value at the multiple of rho where it is nearly largest."""
         return self.scaled(problem, outside_bound)[1]
 
     def scaled(self, problem: HullProblem, outside_bound: float) -> tuple[float, float]:
-        """Return a factor that makes the dual value nearly largest, and this value."""
+        """Return the factor of rho of nearly the largest dual value, and this value."""
         half = 0.5 * problem.alpha * max(self.bound, outside_bound)
 
         def loss(scale: float) -> float:
@@ -203,7 +204,7 @@ class ReducedPoint:
 def needed_nodes(
     problem: HullProblem, active: ActiveSet, point: ReducedPoint, allowed: float
 ) -> Mask:
-    """Return a mask of few nodes that keep the relative gap within `allowed`."""
+    """Return a mask of few nodes whose model has a relative gap up to `allowed`."""
     norms = active.weights * np.sqrt(squared_norms(active, point.beta))
     below = point.dual.value(problem, 0.0)
     # Remove the nodes of smallest norms, with their descendants.

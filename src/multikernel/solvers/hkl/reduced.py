@@ -38,7 +38,7 @@ class Settings:
     """First level of smoothing, as a share of the norm; 0.1 takes 1.3 times as long."""
 
     sharper: float = 0.2
-    """Factor between smoothing levels; smaller ones cost more steps than they save."""
+    """Factor between smoothing levels; a smaller factor costs more Newton steps."""
 
     max_steps: int = 400
     """Maximum number of Newton steps; 15 are usual, 60 for a hinge loss."""
@@ -81,7 +81,7 @@ class RoundedRisk:
     mu: float  # positive weight of the barrier
 
     def _parts(self, f: Array) -> tuple[Array, Array, Array, Array]:
-        """Return signs and excesses of pieces, and distances of slopes to bounds."""
+        """Return signs and excesses of the pieces, their slopes p, and u - p."""
         signs, costs, sizes = self.loss.dual_pieces(self.y)
         excess = signs * f - costs
         # The roots of a quadratic equation, computed without cancellation.
@@ -156,7 +156,8 @@ class _Level:
     ) -> tuple[Array, float, float]:
         """Return Newton's steps in beta and the intercept, and the slope along both."""
         # The intercept is eliminated. A `careful` direction uses an upper bound on the
-        # norm, because Newton's direction overshoots for groups that go to zero.
+        # norm, because Newton's direction overshoots for nodes whose functions go to
+        # zero.
         problem, active = self.problem, self.active
         features, total = active.features, problem.total_weight
         slopes, bends = (each / total for each in self.risk.derivatives(point.f))

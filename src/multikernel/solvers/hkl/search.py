@@ -50,10 +50,10 @@ class Settings:
     """Maximum number of nodes that join per round with `certify`."""
 
     outstanding: float = 5.0
-    """Number of deviations from noise above which a node stands out, also in
-    `Evidence`. True interactions had 8 to 74; noise reaches 5 in one of 150
-    evaluations. Sums alone missed x5^2 x16 (pumadyn-32nm, n = 300) on 2 of 50 draws,
-    with R^2 of -0.7 and -0.2 instead of 0.92."""
+    """Robust z-score, or number from `Evidence`, above which a node stands out from
+    noise. True interactions had 8 to 74; noise reaches 5 in one of 150 evaluations.
+    Without `Evidence`, z-scores missed x5^2 x16 (pumadyn-32nm, n = 300) on 2 of 50
+    draws, with R^2 of -0.7 and -0.2 instead of 0.92."""
 
     step: float = 10.0**0.5
     """Ratio of successive strengths before the first one of a path: small strengths
@@ -150,7 +150,7 @@ class _HullRun:
         self.intercept = 0.0
         self.recorder = Recorder(callback)
         self.sums: Array = np.zeros((0, 2))
-        """Sums over descendants and their expected noise, nan until computed."""
+        """Each node's sum over descendants and that expected of noise; nan at first."""
         self.evidence: Evidence | None = None
         """Function for p-value bounds at the current point, None until it is needed."""
         self.needed: Mask | None = None
@@ -159,7 +159,8 @@ class _HullRun:
 
     def first_strength(self) -> float:
         """Return a strength at which functions outside the active set are small."""
-        # The function of node v shrinks by half if alpha d_v^2 is the mean diagonal.
+        # The function of node v shrinks by half if alpha d_v^2 is the mean diagonal of
+        # its kernel.
         sources = self.active.frontier
         scales = [
             np.einsum("ij,ij->", rows, rows) / rows.shape[1]
@@ -175,8 +176,8 @@ class _HullRun:
         self.recorder = Recorder(callback, stopped=stopped, first=1)
         point = self._reduced(problem)
         while True:
-            # Forms up to the ceiling are not violations: the gap has a term alpha / 2
-            # times the largest form, which may use half of the tolerance.
+            # Quadratic forms up to the ceiling are not violations: the gap has a term
+            # alpha / 2 times the largest form, which may use half of the tolerance.
             share = self.settings.tol * abs(point.primal) / problem.alpha
             ceiling = point.dual.bound + share
             idle_bound, violators = self._necessary(point, ceiling)
@@ -306,8 +307,8 @@ class _HullRun:
         active, lines = self.active, tuple(self.recorder.history)
         used = self._needed(problem, point)
         beta = np.where(used[active.owner], point.beta, 0.0)
-        # Rounding errors of steps accumulate in the values: evaluate the returned
-        # model.
+        # Rounding errors of steps accumulate in the decision values: evaluate these for
+        # the returned model.
         b = published_intercept(problem, np.array([point.intercept]))
         f = beta @ active.features + b
         primal = objective(problem, active, beta, f)

@@ -22,7 +22,7 @@ class Settings:
     """Tuning constants of cutting planes."""
 
     proof: float = 0.5
-    """A pass proves a smaller gap if that is at most this share of the current gap."""
+    """A pass is spent to prove a gap of at most this share of the current gap."""
 
     least_slack: float = 0.03
     """Smallest gap of a master problem, as a share of the gap of the whole problem."""
@@ -32,7 +32,7 @@ class Settings:
     keeps 400 of 400 kernels where they keep 15 (150 rows of breast cancer, C = 100)."""
 
     doubt: float = 3.0
-    """Slack of a master, in units of the error of the planes at its weights."""
+    """Slack of a master problem, in units of the planes' error at the last weights."""
 
 
 SETTINGS = Settings()
@@ -54,12 +54,12 @@ class CuttingPlane(WeightSolver):
     weighted sum of the kernels.
     """
 
-    precision: float = FIRST_GAP  # or `tol` if larger: largest gap of machines
+    precision: float = FIRST_GAP  # largest gap of machine runs; `tol` if that is larger
 
     # Many planes may be necessary before the gap decreases again.
     patience: ClassVar[int] = 40
-    # In single precision, the gap decreased by only 0.04 % in 40 planes, and a fit made
-    # 500 such planes (10 s).
+    # Smaller decreases do not count: in single precision, the gap decreased by only
+    # 0.04 % in 40 planes, and a fit made 500 such planes (10 s).
     progress: ClassVar[float] = 0.01
 
     def _make_step(
@@ -125,13 +125,13 @@ class Planes:
         return self.master
 
     def mixed_point(self, master: Master) -> Array:
-        """Return the combination of all dual points with a master's multipliers."""
-        # By convexity of the quadratic forms, its dual value is at least the lower
-        # bound of the master.
+        """Return the mean of all dual points, weighted by a master's multipliers."""
+        # By convexity of the quadratic forms, the dual value of this mean is at least
+        # the lower bound of the master.
         return np.asarray(master.multipliers @ np.stack(self.points))
 
     def corner(self, n_active: int) -> Array | None:
-        """Return minimizing weights with fewer than `n_active` nonzeros, or None."""
+        """Return a minimizer of `highest` with under `n_active` nonzeros, or None."""
         # Weights on the central path are all positive. The linear program instead
         # returns a vertex of the set of minimizers.
         weights = corner_weights(np.array(self.heights), np.stack(self.slopes))

@@ -102,7 +102,7 @@ EPS = 64.0 * float(np.finfo(np.float64).eps)
 
 
 def _box(problem: Problem) -> tuple[Array, Array]:
-    """Return the bounds of the dual variables."""
+    """Return the lower and upper bounds of the dual variables rho."""
     lower, upper = problem.loss.dual_bounds(problem.y)
     return -upper, -lower
 
@@ -120,7 +120,7 @@ def between(
 
 
 def _forms_between(old: Expansion, new: Expansion, cross: Array, share: float) -> Array:
-    """Return the quadratic forms of old + share (new - old)."""
+    """Return quadratic forms of old + share (new - old); `cross` is old^T K_m new."""
     old_share = 1.0 - share
     forms = old_share * (old_share * old.forms + 2.0 * share * cross)
     return np.maximum(forms + share * share * new.forms, 0.0)

@@ -33,20 +33,20 @@ class Settings:
     """Tuning constants of master problems and of barrier responses."""
 
     centered: float = 0.3
-    """A stage ends at this Newton decrement, relative to the barriers."""
+    """Newton decrement, over the root of the barriers' size mu, that ends a stage."""
 
     most_steps: int = 100
-    """Maximum number of Newton steps of a stage, and for one equation, which needs
+    """Maximum number of Newton steps of a stage, and of a barrier response, which needs
     about four. Stages may end early, since any multipliers give a lower bound."""
 
     accuracy: float = 1e-12
     """Accuracy of the logarithms of weights and of their norm."""
 
     block: int = 2**16
-    """Number of kernels at a time, which limits the memory for millions of them."""
+    """Number of kernels in one product, which limits memory for millions of kernels."""
 
     tolerance: float = 1e-10
-    """Absolute tolerance of HiGHS over the largest slope, the smallest it accepts."""
+    """Tolerance of HiGHS relative to the largest slope; the smallest it accepts."""
 
     pivots: int = 20
     """Maximum number of steps of HiGHS per plane and kernel; 0.5 to 1.5 are usual."""
@@ -73,8 +73,9 @@ def central_master(
     last: Master | None = None,
 ) -> Master:
     """Minimize the highest plane over the p-ball, up to a slack."""
-    # Planes have nonnegative slopes, (n_planes, n_kernels). Their barriers add at most
-    # `slack`. `last` is the solution for the first planes, where this one starts.
+    # Planes have nonnegative slopes, (n_planes, n_kernels). The barriers add at most
+    # `slack` to the minimum. `last` is the solution of the master with the first of
+    # these planes, and the start.
     n_planes, n_kernels = slopes.shape
     program = _Program(heights - heights.max(), slopes, regularizer)
     multipliers = np.full(n_planes, 1.0 / n_planes)
@@ -153,14 +154,14 @@ def barrier_response(
         logs = _log_weights(p, u, mu, excess)
         weights = np.exp(logs)
         powers = np.exp(p * logs)
-        # The derivatives of log(theta) by log(nu) are -powers / stiffness.
+        # The derivatives of log(theta) in nu are -powers / stiffness.
         stiffness = (p - 1.0) * u * weights + p * mu
         total, nu = float(powers.sum()), largest + excess
         is_narrow = high - low <= SETTINGS.accuracy * low
         if is_narrow or abs(total - 1.0) <= SETTINGS.accuracy:
             break
         low, high = (excess, high) if total > 1.0 else (low, excess)
-        # 1 / total is close to linear in nu.
+        # Newton's method is applied to 1 / total = 1, as 1 / total is nearly linear.
         fall = p * float(np.sum(powers * powers / stiffness))
         new = excess + total * (total - 1.0) / fall
         excess = new if low < new < high else 0.5 * (low + high)
@@ -221,7 +222,7 @@ class _Program:
     regularizer: SquaredBlockNorm
 
     def at(self, multipliers: Array, mu: float, excess: float = np.inf) -> _Point:
-        """Evaluate the objective; `excess` is that of the response at a near point."""
+        """Evaluate the objective; `excess` is from the response at a similar point."""
         u = multipliers @ self.slopes
         response = barrier_response(self.regularizer, u, mu, excess)
         barrier = mu * float(np.log(multipliers).sum())
@@ -265,8 +266,8 @@ def _line_search(
 ) -> _Point:
     """Return the first point with a lower value along halved steps, or `point`."""
     decrement = np.sqrt(decrease / point.mu)
-    # Once the full step fails, use the step that self-concordance guarantees to be
-    # safe.
+    # If the decrement is large, start with the step that self-concordance guarantees to
+    # be safe.
     size = 1.0 if decrement <= SETTINGS.centered else 1.0 / (1.0 + decrement)
     size = min(size, 0.95 / max(-float(step.min()), 0.95))
     for _ in range(30):

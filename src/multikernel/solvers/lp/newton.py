@@ -30,12 +30,12 @@ from multikernel.solvers.machine_runs import (
 
 @dataclass(frozen=True)
 class Settings:
-    """Tuning constants of balls and steps."""
+    """Tuning constants of inner balls and Newton steps."""
 
     smoothest: float = 0.6
     sharpest: float = 1e-9
-    """Largest and smallest P - 1 of balls, if p - 1 is smaller. A cold start uses the
-    largest value, a warm start its gap."""
+    """Largest and smallest P - 1 for the exponent P of a ball, if p - 1 is smaller. A
+    cold start uses the largest value, a warm start its gap."""
 
     sharpening: float = 0.5
     softening: float = 5.0
@@ -43,14 +43,14 @@ class Settings:
     least `sharpening` times the gap."""
 
     short: float = 0.5
-    """Steps shorter than this show that the quadratic model fails."""
+    """Steps shorter than this share of a full step show that the model fails."""
 
     most_steps: tuple[int, int, int] = (500, 100, 200_000)
     """SMO on n samples makes at most 500 n or 100 n + 200 000 steps, whichever is less:
     if it needs more, the ball or the scales are the cause."""
 
     vanished: float = 1e-10
-    """The quadratic model ignores smaller weights, relative to the largest one."""
+    """Share of the largest weight below which the quadratic model ignores a weight."""
 
     failures: int = 2
     in_vain: float = 0.99
@@ -88,7 +88,7 @@ class InterleavedNewton(PathSolver):
 
     tol: float = 1e-3
     max_iter: int = 100
-    cache_bytes: int = CACHE_BYTES  # for entries of a combined kernel that is no array
+    cache_bytes: int = CACHE_BYTES  # limit for combined kernels that are not arrays
 
     def unsupported(self, problem: Problem) -> str | None:
         """Return why this solver does not support the problem, or None if it does."""
@@ -198,8 +198,8 @@ class _NewtonState:
         self.point = between(self.problem, old, new, share)
         gap = incumbent.gap
         best = self._offer(self._candidates(ball, old, weights))
-        # Far from the optimum over this ball, its response gives extreme weights. Then
-        # the step moves rho and keeps the center.
+        # If rho is far from the optimum over this ball, the ball's response gives
+        # extreme weights. A short step therefore moves rho only, and keeps the center.
         if share >= SETTINGS.short:
             self._center_at(best)
         if ball.exponent > p:
@@ -251,7 +251,7 @@ class _NewtonState:
             self.excess = min(self.excess, max(sharper, SETTINGS.sharpest))
 
     def _solve_model(self, ball: InnerBall | None, weights: Array) -> Expansion:
-        """Return the maximizer of the quadratic model; no ball means fixed weights."""
+        """Return the model's maximizer; if `ball` is None, that for fixed weights."""
         problem, incumbent, point = self.problem, self.incumbent, self.point
         # Kernels with vanishing weights would cost a pass and hardly change the model.
         weights = np.where(weights > SETTINGS.vanished * weights.max(), weights, 0.0)
@@ -284,7 +284,7 @@ class _NewtonState:
     def _candidates(
         self, ball: InnerBall, old: Expansion, weights: Array
     ) -> list[Array]:
-        """Return candidate kernel weights at the new point, up to factors."""
+        """Return candidates of kernel weights at the new point, not yet scaled."""
         # The candidates are the Newton step on log(weights), exact to second order, and
         # the weights that maximize weights^T forms. Zero forms determine no weights.
         point = self.point

@@ -100,8 +100,8 @@ class Settings:
     share `progress`; equal kernels have needed 17 (tests/solvers/lp/test_sparse.py)."""
 
     inner: float = 0.3
-    """Share of the tolerance for a solve at one strength; the rest is for the strength.
-    """
+    """Share of the tolerance for the solve at one strength; the rest is for errors of
+    the strength."""
 
 
 SETTINGS = Settings()
@@ -142,7 +142,7 @@ class _Strengths:
 
 
 class _MatricesAlone(MeteredStack):
-    """A stack that is treated as exact: its residuals are ignored."""
+    """A stack that is treated as exact: the residuals of its factors are ignored."""
 
     def residual_bounds(self, v: Array) -> Array:
         """Return zero bounds for all kernels."""
@@ -159,7 +159,8 @@ class _StrengthSearch:
     ) -> None:
         """Start the solver's path, whose strengths this search chooses."""
         self.settings = settings
-        # Residuals of factors only matter for the certificate of this problem.
+        # The block 1-norm solver ignores the residuals of factors, which matter only
+        # for the certificate of this problem.
         alone = replace(problem, gram=_MatricesAlone(problem.gram, Meter(1)))
         self.steps = settings.one_step_solver.follow(alone, self._penalties(), init)
         self.null = constant_model(problem).dual
@@ -167,8 +168,9 @@ class _StrengthSearch:
         self.strengths = _Strengths(float(self.sizes.max()))
         self.last: Solution | None = None
         self.of_last = np.nan  # the strength of `last`
-        # True: the last model with alpha * sum of norms >= strength, and its loss.
-        # False: the last model with a smaller sum of norms, and its loss.
+        # Models on both sides of the solution. True: the last model with
+        # alpha * sum of norms >= strength, and its loss. False: the last model with a
+        # smaller sum of norms, and its loss.
         self.sides: dict[bool, tuple[Model, float]] = {}
         self.strength = np.nan
         self.stuck_at = np.inf  # gap at the last strength that was not solved
@@ -256,7 +258,8 @@ class _StrengthSearch:
             expansions=solution.coefs,
         )
         incumbent.offer(model)
-        # No dual norm exceeds the strength.
+        # The dual point is feasible for the block 1-norm: no dual norm exceeds the
+        # strength.
         incumbent.offer_dual(solution.dual, np.full(solution.norms.size, strength**2))
         side = penalty.alpha * total >= strength
         self.sides[side] = model, losses

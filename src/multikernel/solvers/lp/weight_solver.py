@@ -1,7 +1,8 @@
 """Solvers that run a machine at a sequence of kernel weights.
 
 The optimal value J(theta) = max_rho -sum_i l*(y_i, -rho_i) - sum_m theta_m rho^T K_m
-rho / (2 alpha) is convex. Its gradient is that of the bracket at the best rho.
+rho / (2 alpha) is convex. Its derivatives are -rho^T K_m rho / (2 alpha) at the best
+rho.
 """
 
 from abc import ABC, abstractmethod
@@ -49,13 +50,13 @@ class OraclePoint:
 
     @property
     def gradient(self) -> Array:
-        """The derivatives of the machine's optimum by weights, shape (n_kernels,)."""
+        """The derivatives of the optimum J in the weights, shape (n_kernels,)."""
         return self.forms / (-2.0 * self.alpha)
 
 
 @dataclass
 class WeightOracle:
-    """The optimum J of a machine, evaluated at kernel weights for an incumbent."""
+    """Evaluates a machine's optimum J at kernel weights, and updates an incumbent."""
 
     incumbent: Incumbent
     cache_bytes: int
@@ -67,7 +68,7 @@ class WeightOracle:
         return self.incumbent.problem
 
     def evaluate(self, weights: Array, gap: float) -> OraclePoint:
-        """Evaluate the optimum at weights; its relative error is far below `gap`."""
+        """Evaluate the optimum J at weights, with a relative error far below `gap`."""
         problem, incumbent = self.problem, self.incumbent
         alpha, recorder = problem.regularizer.alpha, incumbent.recorder
         # This costs one weighted sum of the kernels, and one pass for the forms.
@@ -92,7 +93,7 @@ class WeightOracle:
         return OraclePoint(weights, matrix, rho, forms, conjugate, alpha)
 
     def hessian(self, point: OraclePoint) -> Array:
-        """Return the Hessian of the optimum by the weights, for one output."""
+        """Return the Hessian of the optimum J in the weights, for one output."""
         # This costs one pass and one factorization.
         images = self.problem.gram.matvec(point.rho)
         hessian = weight_hessian(self.problem, point.matrix, point.rho, images)
@@ -105,7 +106,7 @@ class WeightSolver(ABC):
 
     tol: float = 1e-3  # relative duality gap at which to stop
     max_iter: int = 500
-    cache_bytes: int = CACHE_BYTES  # for entries of a combined kernel that is no array
+    cache_bytes: int = CACHE_BYTES  # limit for combined kernels that are not arrays
 
     sparse_only: ClassVar[bool] = False
     """Whether the method only supports p = 1."""

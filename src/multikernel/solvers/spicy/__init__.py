@@ -1,4 +1,4 @@
-"""SpicyMKL: sparse models by Newton's method in the weights, or by the paper.
+"""SpicyMKL: sparse models by Newton's method in the weights, or the paper's algorithm.
 
 The paper is Suzuki, Tomioka (2009), METR 2009-45. All algorithms certify the duality
 gap over all kernels. `Solution.steps` lists the algorithms that ran, by the names in
@@ -18,7 +18,7 @@ quotes.
 - "machines" (`machine_start`): the first step for the hinge and similar losses, by
   support vector machines on weighted sums of dense matrices.
 
-If there are more targets than samples, `outputs` replaces them by n_samples targets.
+If there are more targets than samples, `outputs` replaces these by n_samples targets.
 """
 
 from multikernel.solvers.spicy.solver import SpicyMKL

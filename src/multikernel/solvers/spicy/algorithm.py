@@ -43,7 +43,7 @@ class Measure(NamedTuple):
     primal: float
     gap: float  # relative, with the dual point scaled to feasibility
     # The part of the relative gap that comes from rho alone: the sum of
-    # l(z) + l*(-rho) + rho z, which is zero where rho minimizes phi.
+    # l(f) + l*(-rho) + rho f, which is zero where rho minimizes phi.
     fenchel: float
 
 
@@ -63,7 +63,8 @@ class AugmentedLagrangian:
     _spaces: KernelSpaces = field(init=False)
     _alpha_images: Array = field(init=False)
     _rho_images: Array = field(init=False)
-    # Norms and images of v, and norms of ST(v).
+    # v, its images and its norms; the norms of ST(v), their ratios to the norms of v,
+    # and decision values without the intercept.
     _v: Array = field(init=False)
     _v_images: Array = field(init=False)
     _sizes: Array = field(init=False)
@@ -85,9 +86,9 @@ class AugmentedLagrangian:
     # Steps and trial lengths that overflow are abandoned.
     @np.errstate(over="ignore", invalid="ignore")
     def solve(self, target: float, gap: float, primal: float) -> None:
-        """Minimize over rho and update alpha in turn, until the gap is `target`."""
-        # `gap` and `primal` are the relative gap and the objective at the start. The
-        # gap ends above `target` only if rounding prevents more.
+        """Minimize over rho and update alpha in turn, from gap `gap` to `target`."""
+        # Gaps are relative; `primal` is the objective at the start. The last gap is
+        # above `target` only if rounding prevents a smaller gap.
         retreats, growth = 0, SETTINGS.growth
         while retreats <= 6:  # limits the decrease of gamma
             self.side.center(SETTINGS.inner_share * gap * primal)
@@ -107,7 +108,7 @@ class AugmentedLagrangian:
             self._threshold()
 
     def _minimize(self, target: float) -> Measure | None:
-        """Minimize over rho by Newton's method; return the measure, None on failure."""
+        """Minimize over rho by Newton's method; return its measure, None on failure."""
         for _ in range(30):  # A good run takes up to ten steps.
             try:
                 self._newton_step()
@@ -159,8 +160,8 @@ class AugmentedLagrangian:
         # rounding near the solution.
         gamma = self.gamma
         constant = self._sizes**2
-        # These coefficients lack their common factor gamma. It may be too small for a
-        # division if targets are small.
+        # `linear` and `square` omit their common factor gamma, which may be too small
+        # to divide by if targets are small.
         linear = self._spaces.inner(self._v_images, step, step_images)
         square = gamma * np.maximum(forms, 0.0)
         offset = float(np.sum(self.b * step.sum(axis=0)))

@@ -5,11 +5,11 @@ A point is p_i = w_i e_{y_i} - rho_i >= 0 with sum w_i. Newton's step d minimize
     d^T H d / 2 + sum_ic d_ic^2 / (2 s_ic) + g^T d
 
 over d whose rows sum to zero and whose columns have the sums that an intercept
-requires. The softness s is p for the softmax. For Crammer and Singer's hinge,
-multipliers keep points off the boundary (`Walls`). H dominates for entries of large
-softness, so conjugate gradients are preconditioned by the same problem with H
-restricted to the softest entries (`SimplexSystem`). The other entries only require
-products with H.
+requires. H is the Hessian of the kernels' term, g the gradient of the objective. The
+softness s, the inverse curvature of the conjugate, is p for the softmax. For Crammer
+and Singer's hinge, multipliers keep points off the boundary (`Walls`). H dominates for
+large softness, so conjugate gradients are preconditioned by the same problem with H
+restricted to the softest entries (`SimplexSystem`). Others only need products with H.
 """
 
 from dataclasses import dataclass
@@ -29,7 +29,7 @@ from multikernel.solvers.spicy.sides import Side, Walls, reach
 class SimplexSide(Side):
     """Dual point on simplices, with steps in their interior; targets y are one-hot."""
 
-    p: Array  # masses y - rho
+    p: Array  # masses * y - rho
     rho: Array
 
     def __init__(self, loss: CoupledLoss, y: Array, rho: Array) -> None:
@@ -114,7 +114,7 @@ class BarrierSimplexSide(SimplexSide):
         return constrained_step(softness, model, pull, forcing=0.01, exact=True)
 
     def aim(self, step: Array) -> float:
-        """Set the directions of point and multipliers; return the longest length."""
+        """Set directions of point and multipliers; return the longest step length."""
         self.walls.aim(self.p, -step)
         return super().aim(step)
 

@@ -35,7 +35,7 @@ def prefers_descent(problem: Problem, n_numbers: float) -> bool:
     in_samples = gram.expansion_length == gram.shape[1]
     if not (sparse and in_samples and is_smooth(loss)) or is_coupled(loss):
         return False
-    # `n_numbers` is the size of the factors of the working set.
+    # `n_numbers` is the number of entries of the working set's factors.
     dear = n_numbers**2 > SETTINGS.descent_flops * gram.shape[1]
     return dear and n_numbers < gram.shape[1] ** 2
 
@@ -47,7 +47,7 @@ class BlockDescent:
     problem: Problem  # its stack is not read
     factors: Mapping[int, GroupedFactor]  # by kernel index
     alpha: Array  # expansions, (n_kernels, n_samples), changed in place
-    last: InitVar["BlockDescent | None"] = None  # has eigenpairs to reuse
+    last: InitVar["BlockDescent | None"] = None  # the last descent, for its eigenpairs
     rho: Array = field(init=False)
     rounds: int = 0
     gap: float = np.inf
@@ -127,7 +127,7 @@ class BlockDescent:
             self.rounds += 1
             change = self._round(f, u, alpha, every=not epoch)
             first = max(first, change)
-            # A round that changes little, relative to the largest change, is the last.
+            # The last round is one with a small change, relative to the largest change.
             if change <= share * first:
                 break
             points.append((f.copy(), u.copy()))

@@ -105,7 +105,7 @@ class ImageSpaces:
         return self.gram.matvec(v)
 
     def images_of_each(self, coefs: Array) -> Array:
-        """Return the image of each kernel's own row, K_m coefs[m]."""
+        """Return the image K_m coefs[m] of each kernel m."""
         return self.gram.block_matvec(coefs)
 
     def expansions(self, coefs: Array, v: Array, images: Array) -> Array:

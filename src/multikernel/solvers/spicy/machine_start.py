@@ -7,8 +7,8 @@ the penalty if eta_m > 0. An elastic net of threshold l and bend c has the slope
 
     (l H + diag(c q^(3/2))) d - q (sqrt(q) (1 - c eta) - l) >= 0,
 
-where a row is zero if its new weight is positive. Only samples off bounds and kinks
-enter H.
+where a row is zero if its new weight is positive, and H is the matrix of `newton` on
+the samples at no bound or kink.
 """
 
 from collections.abc import Callable
@@ -156,7 +156,8 @@ class WeightSearch:
     def moved(
         self, weights: Array, sizes: Array, hessian: Callable[[], Array]
     ) -> Array:
-        """Return the next weights after `weights`, whose dual norms are `sizes`."""
+        """Return the next weights; `sizes` are the dual norms at `weights`."""
+        # `hessian` computes the matrix H at `weights`.
         room = 1.0 - self.bend * weights
         last, end = self._last, 0.0
         if last is not None:
@@ -177,7 +178,8 @@ class WeightSearch:
     def _newton(
         self, weights: Array, sizes: Array, room: Array, hessian: Array
     ) -> WeightStep:
-        """Return Newton's step; `sizes` are dual norms, `room` 1 - bend * weights."""
+        """Return Newton's step from `weights`, whose dual norms are `sizes`."""
+        # In the module's formulas, weights are eta, sizes sqrt(q) and room 1 - c eta.
         # Far from the optimum, aim at a larger threshold than that of the penalty, a
         # share of the largest dual norm: the full step to the threshold often fails.
         nearest = SETTINGS.stride * float((sizes * room).max())
@@ -188,9 +190,10 @@ class WeightSearch:
         shares = weights * units
         system = level * hessian + np.diag(self.bend * sizes**3)
         system /= np.outer(units, units)
-        # If the kernel were alone and no sample at a bound or kink, its curvature would
-        # be q / eta. If almost all samples are there, H has almost no curvature, but
-        # only for very short steps. So the curvature is at least 0.03 q / eta.
+        # If a kernel were alone and no sample at a bound or kink, its curvature would
+        # be q / eta. If almost all samples are at bounds or kinks, H has almost no
+        # curvature, but this holds for very short steps only. So the curvature is set
+        # to at least 0.03 q / eta.
         alone = level * sizes**2 / (units * (shares + shares.mean()))
         least = np.maximum(system.diagonal(), 0.03 * alone)
         np.fill_diagonal(system, least)

@@ -65,7 +65,7 @@ class NewtonState(CertifiedTargets):
         self.tangents: list[Tangent | None] = [None] * len(problems)
 
     def start(self, t: int, norms: Array | None, alpha: float, dual: Array) -> None:
-        """Start target t at block norms (None: zero) for `alpha`, and a dual point."""
+        """Start target t at block norms for `alpha` (None: zero) and a dual point."""
         self.eta[:, t] = 0.0 if norms is None else norms / alpha
         if not self.quadratic:
             with np.errstate(all="ignore"):
@@ -100,9 +100,10 @@ class NewtonState(CertifiedTargets):
                     self._store_tangent(t, *root, images[:, :, number], alphas[t])
 
     def _solve(self, t: int, flexible: Array, z: Array) -> tuple[Root, Array] | None:
-        """Set a target's dual point; return the root R and R^-1 1 (unit), or None."""
-        # The intercept absorbs the part of half solutions along R^-1 1. A target
-        # without a root in double precision is left to the working sets.
+        """Set a target's dual point; return a root R of A, and R^-1 1 of length one."""
+        # The intercept absorbs the part of half solutions along R^-1 1. If A has no
+        # root in double precision, the result is None, and working sets solve the
+        # target.
         finite = np.isfinite(flexible).all()
         root = self._root(self.eta[:, t], flexible) if finite else None
         if root is None:
@@ -133,7 +134,7 @@ class NewtonState(CertifiedTargets):
         """Store the `Tangent` at the dual point of target t, from images K_m rho."""
         near = self.forms[:, t] > (SETTINGS.nearly * alpha) ** 2
         kernels = np.flatnonzero((self.eta[:, t] > 0.0) | near)
-        # Half solutions of A x = K_m rho. Roots are not stored: they take more memory.
+        # Half solutions R^-1 K_m rho. Roots are not stored: they take more memory.
         halves = root.half(images[kernels].T)
         if self.has_intercept:
             halves = halves - one[:, None] * (one @ halves)
@@ -208,8 +209,8 @@ class NewtonState(CertifiedTargets):
 
 def nonnegative_step(H: Array, pull: Array, eta: Array) -> Array:
     """Return the d with eta + d >= 0 that minimizes d^T H d / 2 - pull^T d."""
-    # A root of H makes it a least-squares problem in eta + d, with eta >= 0. A
-    # ValueError or a RuntimeError means that rounding prevents any step.
+    # With a root of H, this is nonnegative least squares in eta + d. A ValueError or a
+    # RuntimeError means that rounding prevents any step.
     if not eta.size:
         return eta
     size = float(H.diagonal().max()) or 1.0
@@ -238,7 +239,7 @@ class NewtonPath:
         self.tol, self.max_iter, self.callback = tol, max_iter, callback
         # The last solution of each target, at first its start.
         self.solved: list[Solution | None] = []
-        # Targets whose point is new.
+        # Targets whose point has not been evaluated yet.
         self.unevaluated = np.arange(len(state.problems))
         self.stopped = False
         self._recorders: list[Recorder] = []
@@ -263,7 +264,7 @@ class NewtonPath:
     def solve(
         self, penalties: Sequence[BlockRegularizer | None]
     ) -> tuple[list[Solution | None], Indices]:
-        """Return the solutions, and the indices of targets for the working sets."""
+        """Return the solutions, and indices of targets that working sets must solve."""
         state = self.state
         alphas = np.array([1.0 if each is None else each.alpha for each in penalties])
         wanted = np.array([each is not None for each in penalties])

@@ -60,8 +60,8 @@ class RotatedOutputs:
 
     def from_rotated(self, solution: Solution, tol: float) -> Solution:
         """Map a solution of the smaller problem to one of the original problem."""
-        # The gap is enlarged by the largest effect of rounding on the loss, half a
-        # square.
+        # The gap is enlarged by the largest effect of rounded residuals on the loss,
+        # which is half of their squared norm.
         hidden = self.doubt * (np.sqrt(2.0 * solution.objective) + 0.5 * self.doubt)
         gap = with_rounding(solution.duality_gap, float(hidden), solution.objective)
         unproved = solution.status is Status.CONVERGED and gap > tol

@@ -61,7 +61,7 @@ class Corners:
 
     def snap(self, x: Array) -> Array:
         """Return x with entries near a bound or kink moved onto it."""
-        near = 1e-3 * self.width  # steps correct wrong guesses
+        near = 1e-3 * self.width  # later steps correct wrong guesses
         x = np.where(np.abs(x) <= near, 0.0, x)
         x = np.where(x <= self.low + near, self.low, x)
         return np.where(x >= self.high - near, self.high, x)
@@ -70,7 +70,7 @@ class Corners:
 def make_corners(loss: PolyhedralLoss, y: Array) -> Corners:
     """Return bounds and kinks of a loss with at most one piece on each side of zero."""
     slopes, costs, sizes = loss.dual_pieces(y)
-    signs = -slopes  # rho = -u
+    signs = -slopes  # rho = -u, with the conjugate's argument u
     up, down = signs > 0.0, signs < 0.0
     none_up, none_down = ~up.any(axis=0), ~down.any(axis=0)
     left, right = -(costs * down).sum(axis=0), (costs * up).sum(axis=0)
@@ -116,7 +116,7 @@ class FaceSearch:
         raise np.linalg.LinAlgError("The active-set method requires too many steps.")
 
     def _step(self, free: Indices) -> bool:
-        """Move to the optimum over free samples; False if a bound or kink is first."""
+        """Move toward the optimum over free samples; return whether it is reached."""
         if not free.size:
             self._center_shift()
             return True
@@ -155,7 +155,8 @@ class FaceSearch:
         excess = float(self.x.sum())
         self.shift = (excess - float(solved[:, 0].sum())) / float(solved[:, 1].sum())
         step = -solved[:, 0] - self.shift * solved[:, 1]
-        # A single free sample cannot move; rounding must not fix it again.
+        # With an intercept, a single free sample cannot move. Tiny steps are set to
+        # zero, because rounding would fix this sample again.
         return np.where(np.abs(step) > 1e-12 * np.abs(solved[:, 0]), step, 0.0)
 
     def _center_shift(self) -> None:
@@ -181,7 +182,7 @@ class FaceSearch:
             # alone cannot.
             return np.array([np.argmax(excess)])
         self._moved = False
-        # One sample at a time would cost a factorization each.
+        # Freeing one sample at a time would cost one factorization per sample.
         return np.flatnonzero(excess >= 0.3 * excess.max())
 
     def _release(self, fixed: Indices) -> None:
@@ -217,7 +218,7 @@ class BarrierSide(Side):
     def __init__(self, loss: PolyhedralLoss, y: Array, rho: Array, gap: float) -> None:
         self.loss, self.y = loss, y
         slopes, self.costs, self.sizes = loss.dual_pieces(y)
-        self.signs = -slopes  # rho = -u
+        self.signs = -slopes  # rho = -u, with the conjugate's argument u
         self.direction = zero = np.zeros_like(self.sizes)
         self.lowest = lowest_inside(zero)
         self.highest = -lowest_inside(-self.sizes)
@@ -240,7 +241,7 @@ class BarrierSide(Side):
         return newton_step(model, self.pull, self.curvature)
 
     def aim(self, step: Array) -> float:
-        """Set the directions of pieces and multipliers; return the longest length."""
+        """Set directions of pieces and multipliers; return the longest step length."""
         f = -self.pull - self.curvature * step  # decision values after the step
         direction = -(self.gradient + self.signs * f) / self.curvatures
         # The softest piece gets the remainder: its own formula divides rounding errors
@@ -311,8 +312,8 @@ class CornerSide(Side):
 
     def slope(self, length: float) -> float:
         """Return the derivative of the conjugate after a step of this length."""
-        # At a bound or kink: the slope when leaving it at the start, or when reaching
-        # it at the end.
+        # Slopes at a bound or kink are one-sided: that of leaving it at the start of
+        # the step, and that of reaching it at the end.
         just = max(length - 1e-9, 1e-9)
         return self.corners.slope(self.rho + just * self.step, self.step)
 
@@ -338,7 +339,7 @@ class CornerSide(Side):
 
 
 def _interior_pieces(signs: Array, sizes: Array, rho: Array) -> Array:
-    """Return rho split into pieces in the interior of their boxes."""
+    """Return pieces inside their boxes [0, sizes], with rho as their signed sum."""
     if signs.shape[0] == 1:
         return signs * rho
     # The same lift of both pieces preserves their difference. It is at most a quarter

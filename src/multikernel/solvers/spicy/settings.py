@@ -60,7 +60,7 @@ class Settings:
     """Maximum number of rounds over the blocks for one quadratic model of the loss."""
 
     descent_share: float = 0.02
-    """Rounds on a model end when one changes at most this share of the largest."""
+    """Rounds on a model end after a change of at most this share of the largest."""
 
     first_share: float = 0.2
     """As `descent_share`, if curvatures have just changed and will change again."""
@@ -84,7 +84,7 @@ class Settings:
     not a barrier, follow machines."""
 
     budget: float = 30.0
-    """Flops over n_samples^3 above which a barrier replaces active sets."""
+    """Flops, in units of `Hessian.cost`, above which a barrier replaces active sets."""
 
     ridge: float = 1e-11
     """Share of the largest curvature that is added to all curvatures: kernels of low
@@ -117,10 +117,10 @@ class Settings:
     # Targets with the squared loss whose dual points are in small spaces, see `spans`.
 
     least_spanned: int = 8
-    """Minimum number of targets for small spaces if matrices are not in factors."""
+    """Minimum number of targets for small spaces, if kernels are not factored."""
 
     share_spanned: float = 16.0
-    """Minimum number of samples per kernel for small spaces in the same case."""
+    """Minimum number of samples per kernel for small spaces, in the same case."""
 
 
 SETTINGS = Settings()

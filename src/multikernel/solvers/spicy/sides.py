@@ -173,7 +173,7 @@ class SmoothSide(Side):
         return step, shift
 
     def _dual_response(self, f: Array, *, center: bool) -> Array:
-        """Return minus the slopes at f; with `center`, at f plus the best intercept."""
+        """Return minus the loss slopes at f, or at f plus the best intercept."""
         if not center:
             return -self.loss.gradient(self.y, f)
         if not np.isfinite(f).all():

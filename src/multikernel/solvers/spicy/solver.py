@@ -34,7 +34,7 @@ from multikernel.solvers.spicy.working_set import WorkingSet
 ALGORITHMS = ("auto", "augmented_lagrangian")
 
 PATIENCE = 3, 0.1
-"""A fit stops if 3 passes together reduce the gap by less than the share 0.1."""
+"""A fit stops if 3 passes together reduce the gap by less than a tenth."""
 
 
 @dataclass(frozen=True)
@@ -49,8 +49,8 @@ class SpicyMKL:
     Lagrangian of Suzuki and Tomioka (METR 2009-45, Table 1) converges super-linearly.
     "auto" may start with faster algorithms, such as Newton's method in the weights for
     the 1-norm, a smooth loss and at most 128 kernels; "augmented_lagrangian" uses the
-    paper's alone. A Newton step costs n_samples^3 / 3 flops, or n_samples R^2 on
-    factors of total rank R.
+    paper's algorithm alone. A Newton step costs n_samples^3 / 3 flops, or n_samples R^2
+    on factors of total rank R.
     """
 
     tol: float = 1e-3

@@ -9,7 +9,7 @@ FAST = {"reassoc", "contract"}
 
 BOLD = 12
 """Number of steps after which steps aim at alpha itself, and are shortened until the
-objective decreases. This helps targets whose kernels keep entering and leaving."""
+objective decreases. This helps if kernels enter and leave a model again and again."""
 
 
 @loop(error_model="numpy", fastmath=FAST)

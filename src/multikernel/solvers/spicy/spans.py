@@ -1,9 +1,9 @@
 """Newton's method for many targets of the squared loss, in spaces of dual points.
 
 A target's dual point V c is in the span of a few vectors V, orthonormal in the inner
-product of D, and maximizes c^T V^T y - |c|^2 / 2 subject to c^T V^T K_m V c <= alpha^2:
-a problem of `newton` with small matrices, whose solution satisfies all constraints of
-the whole problem. With the residual r = y - b - D rho - sum_m eta_m K_m rho (Galerkin),
+product of D (as in `newton`), and maximizes c^T V^T y - |c|^2 / 2 subject to c^T V^T
+K_m V c <= alpha^2: a problem of `newton` with small matrices, whose solution satisfies
+all constraints. With the residual r = y - b - D rho - sum_m eta_m K_m rho (Galerkin),
 the gap is r^T D^-1 r / 2. If it is too large, B^-1 r joins V, with B = D + sum_m eta_m
 K_m for the mean weights of all targets, as in preconditioned conjugate gradients. V is
 kept along the path. Each matrix is read once for all targets; a vector costs n_kernels
@@ -38,7 +38,7 @@ class SpannedTargets(NewtonState):
         self.basis = np.empty((size, 0, n_samples))
         self.sides, self.coefs = np.empty((2, size, 0))
         self.grams = np.empty((size, n_kernels, 0, 0))
-        self._last = np.full(size, np.nan)  # strengths of the last steps
+        self._last = np.full(size, np.nan)  # strength of every target's last step
 
     def start(self, t: int, norms: Array | None, alpha: float, dual: Array) -> None:
         """Start target t for a strength, at block norms (or None) and a dual point."""
@@ -67,7 +67,7 @@ class SpannedTargets(NewtonState):
         return np.where(rho.any(axis=0), rho, (y - b) / self.shift[:, None])
 
     def _append_tangents(self, targets: Indices) -> None:
-        """Add preconditioned residuals and dual points' derivatives to the spaces."""
+        """Add B^-1 r, and B^-1 K_m rho of kernels with a weight, to targets' spaces."""
         # In a space of one vector, all forms change together and determine no weights.
         self._evaluate(targets)
         images = self.gram.matvec(self.rho[:, targets])
@@ -186,7 +186,7 @@ class SpannedTargets(NewtonState):
         self.grams = np.pad(self.grams, ((0, 0), (0, 0), (0, more), (0, more)))
 
     def _solved(self, targets: Indices, sides: Array) -> Array | None:
-        """Return `sides` solved by the targets' mean system; None if this fails."""
+        """Return B^-1 `sides`, corrected for an intercept; None if B has no factor."""
         ones = np.ones((len(sides), 1))
         columns = np.hstack([ones, sides]) if self.has_intercept else sides
         eta = self.eta[:, targets].mean(axis=1)

@@ -43,7 +43,7 @@ class WorkingSet:
     machines: bool = field(default=False, kw_only=True)
     working: Model = field(init=False)  # the last model
     rho: Array = field(init=False)
-    sizes: Array = field(init=False)  # dual norms of rho; below threshold upper bounds
+    sizes: Array = field(init=False)  # dual norms; upper bounds if below the threshold
     side: Side | None = None
     gamma: float = np.inf
     status: Status | None = None  # reason why the last run ended
@@ -174,15 +174,15 @@ class WorkingSet:
         self.rho, self.side = descent.rho, None
         has_new = self._has_new_kernels(kernels, self.incumbent.gap)
         self._certify(kernels, descent.alpha, None)
-        # Newton's method may reduce a gap that descent cannot.
+        # Newton's method may reduce a gap that descent cannot, so the search goes on.
         if has_new or self._descent_failed:
             self.incumbent.recorder.patience.restart()
         return True
 
     def _begin_with_machines(self, kernels: Indices, tol: float) -> None:
         """Take the first, long step by machines on weighted sums."""
-        # Active sets continue from there, or a barrier if many samples are at no bound
-        # or kink.
+        # Active sets continue from its result, or a barrier if many samples are at no
+        # bound or kink.
         problem = self.problem
         small = replace(problem, gram=self._part(kernels))
         sums = weighted_sums(small, self._regularizer, kernels, tol)
@@ -196,7 +196,7 @@ class WorkingSet:
         self._certify(kernels[used], multiples, self._part(kernels[used]))
 
     def _certify(self, kernels: Indices, coefs: Array, part: GramStack | None) -> None:
-        """Evaluate and offer a model, whose stack is `part`, and the dual point."""
+        """Evaluate the dual point and a model, whose kernels are `part`; offer both."""
         model = model_of_expansions(self.problem, kernels, coefs, part)
         self.rho = project_dual(self.problem, self.rho)
         self.sizes = dual_norms_above(
@@ -257,7 +257,7 @@ class WorkingSet:
 
     def rest(self) -> None:
         """Free matrices that one pass can recompute, until the next solve."""
-        # For seven classes, five folds and 1540 samples they took 8 of 11 GB.
+        # For seven classes, five folds and 1540 samples, these took 8 of 11 GB.
         gram = self.problem.gram
         if gram.pass_numbers() < gram.held_numbers().sum():
             self._held = None
@@ -303,7 +303,7 @@ class WorkingSet:
         """Return whether a copy of some kernels' factors takes too much memory."""
         n_kernels, n_samples, _ = self.problem.gram.shape
         copied, all_bytes = 8 * self.numbers[kernels].sum(), 8 * self.numbers.sum()
-        # Whole matrices are not copied, so stacks of their size never are too large.
+        # Whole matrices are not copied, so stacks of these are never too large.
         if all_bytes >= 8.0 * n_samples**2 * n_kernels:
             return False
         return bool(copied > 0.5 * all_bytes)
@@ -317,7 +317,7 @@ def dual_norms_above(gram: GramStack, rho: Array, level: float) -> Array:
     forms += errors
     check_forms(gram, forms, rho)
     doubtful = np.flatnonzero((errors > 0.0) & (forms > level**2))
-    # In first passes over half a million pairs, most pairs are above the level.
+    # In first passes over half a million products of kernels, most are above the level.
     if 0 < doubtful.size <= 10_000:
         exact = gram.once(doubtful).quadratic_forms(rho)
         if exact.min() < 0.0:
@@ -328,16 +328,16 @@ def dual_norms_above(gram: GramStack, rho: Array, level: float) -> Array:
 
 def first_gamma(problem: Problem, rho: Array, gap: float) -> float:
     """Return the first penalty parameter on a working set, for a relative gap."""
-    # The parameter times a slope is a function value, which has the unit of the targets
-    # unless the loss has a link. The part of the penalty that multiplies squared norms
-    # also has that unit.
+    # gamma times a slope of the loss is a function value, in the unit of the targets
+    # unless the loss has a link. So gamma is a multiple of this unit over `strength`,
+    # the slope of the penalty at a norm of one unit.
     loss, regularizer = problem.loss, cast(ProximableRegularizer, problem.regularizer)
     linked = is_coupled(loss) or link_of(loss) is not None
     unit = 1.0 if linked else half_range(problem.y)
     level = regularizer.threshold
     strength = level + (regularizer.alpha - level) * unit
-    # Differences 16 digits below the dual norms are rounding: a less suitable penalty
-    # is no better, and overflows.
+    # Differences 16 digits below the dual norms are rounding: a smaller strength would
+    # not help, and gamma would overflow.
     traces = problem.gram.traces()
     largest = np.linalg.norm(rho) * np.sqrt(traces.max(initial=0.0))
     strength = max(strength, EPS * float(largest))
