@@ -1,4 +1,4 @@
-"""Systems with a sum of factored kernels, sum_m Z_m B_m Z_m^T + D."""
+"""Linear systems with a sum of factored kernels, sum_m Z_m B_m Z_m^T + D."""
 
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -14,7 +14,7 @@ from multikernel.linalg.tall import TallMatrix, slices, take_columns, weighted_g
 class BlockColumns:
     """A block diagonal matrix with blocks w I + u u^T, one per kernel, and its root."""
 
-    kernels: Indices  # kernel of every column, ascending
+    kernels: Indices  # index of each column's kernel, ascending
     weights: Array  # w of every column, positive
     bend: Array  # entry of u for every column
 
@@ -74,7 +74,7 @@ class ProductHessian:
         return float(n_samples * rank * min(n_samples, rank))
 
     def solve(self, rhs: Array, shift: Array) -> Array:
-        """Solve (A B A^T + diag(shift)) x = rhs approximately by the smaller system."""
+        """Solve (A B A^T + diag(shift)) x = rhs without the negligible columns of A."""
         n_samples, rank = self.products.Z.shape[0], self.columns.size
         positive = bool(np.all(shift > 0.0))
         if rank == 0 and positive:
@@ -113,7 +113,7 @@ class ProductHessian:
         return self._columns_times(self.columns, self.blocks.times(inner))
 
     def _significant_columns(self, inverse: Array) -> Indices:
-        """Return the columns that are not negligible relative to the shift."""
+        """Return the columns that the shift, 1 / inverse, does not make negligible."""
         traces = self.products.Z.squares(inverse)[self.columns]
         # The contribution of a column is bounded by the diagonal of w I + u u^T.
         traces = traces * (self.blocks.weights + self.blocks.bend**2)

@@ -50,7 +50,7 @@ def sum_squares(  # noqa: PLR0913 - compiled code takes arrays, not objects
     stops: Indices,
     out: Array,
 ) -> None:
-    """Write squared distances of a few rows to samples from `start` on to out[row]."""
+    """Write squared distances between a few rows and the samples from `start` on."""
     # All rows use four columns of the samples while a core's cache holds them.
     n_in_fours = columns.size - columns.size % 4
     for r in range(stops.size):
@@ -176,7 +176,7 @@ def add_single_forms(
     for start in range(0, products.size, CHUNK):
         size = min(CHUNK, products.size - start)
         weights[:size] = products[start : start + size]
-        weights[size:] = 0.0  # weights of the previous chunk
+        weights[size:] = 0.0  # not the previous chunk's weights
         for p in range(size):
             rows[p], cols[p] = i, j
             i, j = (i, j + 1) if j < i else (i + 1, 0)

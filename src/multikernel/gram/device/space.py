@@ -108,7 +108,7 @@ class Space:
         return matrix
 
     def cholesky(self, system: DeviceArray) -> DeviceArray | None:
-        """Return the Cholesky factor, None if a matrix is not positive definite."""
+        """Return the Cholesky factor of a system; None if it is not positive definite."""
         checked: AbstractContextManager[None] = nullcontext()
         if type(system).__module__.startswith("cupy"):
             # By default, CuPy raises no error but returns a wrong factor.

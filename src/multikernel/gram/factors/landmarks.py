@@ -56,10 +56,11 @@ MOST_MONOMIALS = 64
 class LowRank:
     """Storage of kernels by their values at landmarks.
 
-    A kernel starts with at most `first` landmarks, so that the trace of its residual is
-    at most `tol` times that of the centered kernel. More are added, up to `max_rank`,
-    if the duality gap over the full kernels requires them. With `folder`, factors are
-    in files; there, float32 makes the gap accurate to seven digits.
+    A kernel gets landmarks until its residual, the kernel minus its approximation, has
+    a trace of at most `tol` times that of the centered kernel, or until it has `first`
+    landmarks; then more, up to `max_rank`, if the duality gap over the full kernels
+    requires them. With `folder`, factors are in files; there, float32 makes the gap
+    accurate to seven digits.
     """
 
     max_rank: int = 2000
@@ -75,7 +76,10 @@ class LowRank:
         check_parameter("LowRank", "folder", self.folder, FOLDER)
         check_parameter("LowRank", "dtype", self.dtype, PRECISION)
         if self.folder is None and self.dtype != "float64":
-            raise ValueError("LowRank: dtype requires factors in files: set folder.")
+            raise ValueError(
+                f"LowRank: dtype={self.dtype!r} requires factors in files: set folder, "
+                "or omit dtype."
+            )
 
     @property
     def goal(self) -> Goal:
@@ -220,7 +224,7 @@ class Landmarks:
         return np.asarray(self.scales[kernels][:, None, None] * columns)
 
     def _without_cosine(self, kernels: Indices) -> tuple[Indices, LazyStack | None]:
-        """Return positions of kernels that cosine leaves unchanged, and their stack."""
+        """Return positions of kernels that 'cosine' does not change, and their stack."""
         # The cosine normalization changes all kernels but Gaussian ones.
         members = [self.dictionary[int(m)] for m in kernels]
         is_unchanged = [not self.cosine or radial_form(k) is not None for k in members]
@@ -309,7 +313,7 @@ def _columns_features(kernel: ColumnKernel, X: Array) -> Array | None:
 
 @kernel_features.register
 def _sequences_features(kernel: SequenceKernel, X: Array) -> Array | None:
-    """Return the factor that the kernel computes."""
+    """Return the factor of a sequence kernel as its features."""
     return kernel.factor(X) if is_built_in(kernel) else None
 
 
