@@ -239,6 +239,6 @@ def orthogonal_dual(problem: Problem, rho: Array, basis: Array | None = None) ->
         if is_settled or length <= SHORTEST:
             break
         nu, point = nu + length * step, next_point
-    # Zero is always feasible.
+    # The zero vector is always feasible.
     is_orthogonal = np.linalg.norm(Q.T @ point) <= CLOSED * np.linalg.norm(point)
     return np.asarray(point if is_orthogonal else np.zeros_like(point))

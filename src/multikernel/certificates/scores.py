@@ -204,7 +204,7 @@ def analytic_p_values(
         if not null.knows_noise:
             eigenvalues, threshold = eigenvalues - statistic / length, 0.0
         rounding = rounding_unit(len(roots)) * float(np.trace(kernel))
-        # The statistic of a constant kernel, for example, does not depend on residuals.
+        # If the statistic depends on no residuals, as for a constant kernel, p is 1.
         varies = np.abs(eigenvalues).max(initial=0.0) > rounding
         p_values[m] = chi_squares_tail(eigenvalues, threshold) if varies else 1.0
     return p_values

@@ -80,7 +80,7 @@ class GramStack(ABC):
     # Stacks of some kernels or samples.
 
     def once(self, kernels: Indices) -> "GramStack":
-        """Return the chosen kernels as a stack for one multiplication, without a copy."""
+        """Return the chosen kernels as a stack for one multiplication; no copy."""
         return self.take(kernels)
 
     def restrict(self, samples: Indices) -> "GramStack":

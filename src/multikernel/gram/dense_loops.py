@@ -136,6 +136,6 @@ def write_sums(
     rows: Stored, starts: Indices, offsets: Indices, factors: Array, out: Array
 ) -> None:
     """Write out[i], the sum over k of factors[i, k] * rows[starts[i] + offsets[k]]."""
-    # A single row of factors is used for every sum.
+    # If `factors` has a single row, it is used for every sum.
     for i in range(starts.size):
         _write_sum(rows, starts[i], offsets, factors[i % len(factors)], out[i])

@@ -36,7 +36,7 @@ def with_rounding_ratios(
     if isinstance(X, np.ndarray) and dictionary is not None:
         unscaled = _unscaled(traces, normalization)
         np.maximum(ratios, _ratios_of_kernels(dictionary, X, unscaled), out=ratios)
-    # Centered Gaussian kernels of the median width have ratios of about 8.
+    # Ratios of up to 16 are ordinary: Gaussian kernels of the median width have 8.
     if ratios.max(initial=1.0) <= 16.0:
         return stack
     return MeteredStack(stack, Meter(1), ratios)

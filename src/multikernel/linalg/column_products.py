@@ -91,7 +91,7 @@ class ProductHessian:
         # x = D^-1 (r - C T (I + T C^T D^-1 C T)^-1 T C^T D^-1 r) by the Woodbury
         # identity.
         G, inner = self.products(inverse, columns, vectors)
-        # T G T is symmetric, so the order does not matter.
+        # T (T G)^T is T G T, because G and T are symmetric.
         system = blocks.root_times(blocks.root_times(G).T)
         ones = np.ones(columns.size)
         halves = solve_shifted(system, blocks.root_times(inner), ones, None)
@@ -152,7 +152,7 @@ class ColumnProducts:
     Z: TallMatrix
     # All columns are cached if there are at most this many times the requested ones.
     cache_ratio: int = 3
-    _last_weights: Array = field(init=False)  # weights over the largest one
+    _last_weights: Array = field(init=False)  # divided by the largest
     _cached: Array | None = None
 
     def __post_init__(self) -> None:

@@ -48,8 +48,8 @@ def solve_with_nugget(
     if solution is None:
         raise LinAlgError(
             "The shifted Gram matrix is not positive definite: the Gram matrix must be "
-            "positive semidefinite, or positive definite if a shift is zero. Check your "
-            "own kernel functions and precomputed matrices."
+            "positive semidefinite, or positive definite if a shift is zero. Check "
+            "your own kernel functions and precomputed matrices."
         )
     return solution
 

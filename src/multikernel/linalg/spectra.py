@@ -40,7 +40,8 @@ def leading_pairs(
     *,
     tol: float = TOLERANCE,
 ) -> LeadingPairs:
-    """Return the `count` leading eigenpairs; the values' sum is exact to tol * trace."""
+    """Return the `count` largest eigenvalues of a matrix, with eigenvectors."""
+    # The error of the sum of these eigenvalues is at most tol * trace.
     if count == 0 or trace <= 0.0:
         return LeadingPairs(np.zeros(count), np.eye(n, count), 0.0, 0)
     if n <= 64:

@@ -79,7 +79,7 @@ def row_hashes(table: NDArray[Any]) -> NDArray[np.uint64]:
     for start in range(0, n_rows, n_rows_in_block):
         rows = slice(start, start + n_rows_in_block)
         bits = np.add(table[rows], 0.0, dtype=np.float64, order="C").view(np.uint64)
-        bits ^= bits >> np.uint64(32)  # whole numbers differ only in these bits
+        bits ^= bits >> np.uint64(32)  # floats of integers differ in high bits only
         hashes[rows] = (bits * multipliers).sum(axis=1, dtype=np.uint64)
     return hashes
 

@@ -19,7 +19,7 @@ Result = TypeVar("Result")
 def uninterrupted(
     work: Callable[[], Result], stop: Callable[[], None] | None = None
 ) -> Result:
-    """Return the result of `work`, run in a thread; interrupts are raised at its end."""
+    """Return the result of `work`, run in a thread; interrupts wait until its end."""
     # Python raises interrupts in the main thread only, between any two instructions,
     # also in libraries. Work in another thread is not interrupted.
     if get_ident() != main_thread().ident:

@@ -51,7 +51,7 @@ def sum_squares(  # noqa: PLR0913 - compiled code takes arrays, not objects
     out: Array,
 ) -> None:
     """Write squared distances between a few rows and the samples from `start` on."""
-    # All rows use four columns of the samples while a core's cache holds them.
+    # Four columns of the samples serve all rows while a core's cache holds them.
     n_in_fours = columns.size - columns.size % 4
     for r in range(stops.size):
         out[r] = 0.0
@@ -97,7 +97,7 @@ def fill_exponents(  # noqa: PLR0913 - compiled code takes arrays, not objects
     # `distances`, (n_rows, n), are workspace for n samples at a time.
     used, set_starts, members, kernel_starts = layout
     row_starts = np.cumsum(stops) - stops
-    # If column sets share few columns, a table of squares takes longer.
+    # If column sets share few columns, a table of squared differences takes longer.
     sums_directly = members.size <= 2 * used.size
     n_together, width = distances.shape[0] if sums_directly else 1, distances.shape[1]
     for low in range(0, stops.max(), width):

@@ -62,7 +62,7 @@ class BlockedLandmarks(Landmarks):
 class LandmarkSearch:
     """The state of a search for landmarks: factors of kernels that can still grow."""
 
-    landmarks: BlockedLandmarks  # the sample and the rows
+    landmarks: BlockedLandmarks  # with the sample and the blocks of all rows
     max_bytes: int | None  # limit on the bytes of all factors
     factors: list[Factor] = field(default_factory=list)  # on the sample
 
@@ -96,7 +96,8 @@ class LandmarkSearch:
         self._check_memory()
         weights, plans = self.landmarks.row_weights, self.plans(kernels)
         raw = self.blocks.apply(raw_block, weights, plans=plans)
-        # Computing blocks again takes less time than writing them to files.
+        # With files, unnormalized blocks are computed again when they are needed, which
+        # takes less time than writing them.
         return raw if raw.folder is not None else raw.persist()
 
     @property

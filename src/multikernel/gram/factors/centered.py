@@ -207,7 +207,7 @@ class CenteredMains:
     def _row_groups(self) -> list[tuple[Indices, Indices] | None]:
         """Return the groups of equal rows of every factor; see `distinct_rows`."""
         n_samples = self.stack.shape[1]
-        # Factors of small tables are small: rows are not grouped.
+        # With few samples, factors are small, so equal rows are not grouped.
         if n_samples <= SAMPLED:
             return [None for _ in self.column_slices]
         max_groups = n_samples // REPEATED
@@ -271,7 +271,7 @@ class CenteredMains:
         diagonal = np.einsum("ri,ri->i", A, A) * np.einsum("ri,ri->i", B, B)
         # Landmarks are chosen from a sample. If the residual of other samples adds much
         # to a bound, those with the largest residuals join the sample.
-        # Equal pairs of values have equal rows, so one of each suffices.
+        # Samples with equal values in A and B have equal rows, so one of each suffices.
         hashes = row_hashes(np.concatenate([A, B]).T)
         candidates = np.unique(hashes, return_index=True)[1]
         candidates = candidates[evenly_spaced(candidates.size, SAMPLED)]
@@ -300,7 +300,7 @@ class CenteredMains:
 
     def feature_coefficients(self, first: int, second: int, coefs: Array) -> Array:
         """Return the coefficients of K coefs over features, for a product K."""
-        # The features of K are all products of a feature of `first` and one of `second`.
+        # The features of K are the products of a feature of each of the two mains.
         factor = self.product(first, second)
         if factor.roots is None:
             return factor.inner(coefs)

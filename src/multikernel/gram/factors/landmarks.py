@@ -94,8 +94,8 @@ class KernelLandmarks:
     # Z has the values K R^-1 of the kernel at its landmarks, with R its Cholesky factor
     # there, or the features of the kernel.
     chosen: Indices  # (rank,), rows of `Landmarks.X`; empty if Z has features
-    # R transposed; None where all landmarks are among the stack's samples, and its
-    # factor contains R.
+    # R transposed; None if all landmarks are samples of the stack, so that the factor
+    # contains R.
     triangle: Array | None = None
     scale: float = 1.0
     shift: Array | None = None  # (rank,), weighted column means of Z if centered
@@ -224,7 +224,7 @@ class Landmarks:
         return np.asarray(self.scales[kernels][:, None, None] * columns)
 
     def _without_cosine(self, kernels: Indices) -> tuple[Indices, LazyStack | None]:
-        """Return positions of kernels that 'cosine' does not change, and their stack."""
+        """Return positions of kernels that 'cosine' does not change; their stack."""
         # The cosine normalization changes all kernels but Gaussian ones.
         members = [self.dictionary[int(m)] for m in kernels]
         is_unchanged = [not self.cosine or radial_form(k) is not None for k in members]

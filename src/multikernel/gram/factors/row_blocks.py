@@ -200,8 +200,8 @@ class RowBlocks:
             return tuple(function(*parts, traverse=False))
 
         if self.client is not None:
-            # The graph is large: it contains parts of vectors, so that Dask can run lost
-            # tasks again.
+            # The graph is large: it contains parts of vectors, so that Dask can run
+            # lost tasks again.
             settings = {"distributed.admin.large-graph-warning-threshold": "1 TB"}
             with dask.config.set(settings, scheduler=self.client), connected():
                 return run()
