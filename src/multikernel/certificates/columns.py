@@ -29,7 +29,7 @@ LEAST_WEIGHT = 1e-10
 # Newton steps to a gap of 1e-7 on 80 samples, for Huber's loss and the squared hinge:
 # 34 and 6 with 0.1, 20 and 4 with 0.01, 14 and 4 with 1e-3, 10 and 4 with 1e-4.
 LINE_WEIGHT = 1e-3
-"""Weight of a sample on a line of the loss, over the curvature at the line's end."""
+"""Weight of samples where the loss is linear, over the curvature where this begins."""
 
 SUFFICIENT = 1e-4
 """Smallest accepted share of the decrease that the slope predicts (Armijo's rule)."""

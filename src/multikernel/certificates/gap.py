@@ -41,8 +41,9 @@ def primal_value(problem: Problem, norms: Array, f: Array) -> float:
 
 def project_dual(problem: Targets, rho: Array) -> Array:
     """Return the point nearest to `rho` that is centered and in the loss's domain."""
-    # If the domain is a box, the nearest point is rho, shifted and clipped. If the loss
-    # couples the outputs, the domain of each row is a simplex.
+    # If the domain is a box, the nearest point is rho, clipped, and shifted before if
+    # there is an intercept. If the loss couples the outputs, the domain of each row is
+    # a simplex.
     if is_coupled(problem.loss):
         center = problem.fit_intercept
         return project_coupled(problem.loss, problem.y, rho, center=center)

@@ -35,7 +35,7 @@ class WholeTraces(FactoredProducts):
 
     @property
     def _main_diagonals(self) -> Array:
-        # The diagonals of the residuals are those before centering.
+        # The residuals are those before centering, and scales use the sum.
         return self.mains.squares + self.mains.roots**2
 
 

@@ -42,7 +42,7 @@ def dask_module() -> Any:
         import dask
     except ImportError as error:
         raise ImportError(
-            f"A Dask collection, or LowRank with a folder, requires Dask: "
+            "A Dask collection, or LowRank with a folder, requires Dask: "
             f"{how_to_install('dask')}.",
             name="dask",
         ) from error
