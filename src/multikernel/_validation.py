@@ -56,7 +56,7 @@ class Number:
 
 @dataclass(frozen=True)
 class OneOf:
-    """A check for one of a few values."""
+    """A check that a value is one of a few options."""
 
     options: tuple[object, ...]
 
@@ -114,10 +114,10 @@ PRECISION = OneOf(("float64", "float32"))
 
 # Products of a few such values do not overflow.
 LARGEST_VALUE = 1e100
-"""Largest value of data, targets, strengths and of the sum of sample weights."""
+"""Largest accepted size of data, targets, alpha and the sum of sample weights."""
 
 SMALLEST_STRENGTH = 1e-150
-"""Smallest nonzero strength, so that its square does not underflow."""
+"""Smallest nonzero alpha or spread of targets, whose square does not underflow."""
 
 ASYMMETRY = 1e-7
 """Largest asymmetry relative to the trace that counts as rounding, also in float32."""
@@ -166,9 +166,9 @@ def check_table(owner: str, X: object) -> Array:
     try:
         array = np.asarray(X)
         if np.ma.is_masked(X):
-            raise ValueError("np.asarray ignores masks")
+            raise ValueError("X has masked values: fill them or remove their samples.")
         if array.dtype.kind not in "biufO":
-            raise TypeError(f"dtype {array.dtype} is not real")
+            raise TypeError(f"X has dtype {array.dtype}: convert it to real numbers.")
         table = np.asarray(array, dtype=np.float64)
     except (TypeError, ValueError, OverflowError) as error:
         raise ValueError(
@@ -184,8 +184,9 @@ def check_table(owner: str, X: object) -> Array:
 
 
 def check_shapes(owner: str, **arrays: tuple[object, tuple[int | str, ...]]) -> None:
-    """Raise unless arrays have their expected axes: lengths, or names for lengths."""
-    # Axes with the same name have the same length. A tuple counts as one axis.
+    """Raise unless each array has the given axes, each an integer length or a name."""
+    # Axes of the same name must have the same length. A tuple instead of an array
+    # counts as an array with one axis.
     lengths: dict[str, int] = {}
     for name, (array, axes) in arrays.items():
         expected = f"shape ({', '.join(map(str, axes))}{',' * (len(axes) == 1)})"
@@ -209,7 +210,7 @@ def check_shapes(owner: str, **arrays: tuple[object, tuple[int | str, ...]]) -> 
 
 
 def check_places(owner: str, name: str, indices: object, size: int) -> None:
-    """Raise unless an array contains valid indices of `size` items."""
+    """Raise unless `indices` is an array of integers from 0 to `size` - 1."""
     array = indices if isinstance(indices, np.ndarray) else np.empty(0)
     if array.ndim != 1 or array.dtype.kind not in "iu":
         raise ValueError(
@@ -300,7 +301,7 @@ def check_symmetric(K: Array, name: str) -> None:
             f"[{i}, {j}]: impute or remove these samples."
         )
     tolerance = ASYMMETRY * float(np.abs(K.diagonal()).sum())
-    for start in range(0, K.shape[0], 256):  # blocks bound the memory
+    for start in range(0, K.shape[0], 256):  # blocks limit the memory
         rows = slice(start, start + 256)
         difference = np.abs(K[rows] - K[:, rows].T)
         if difference.max() > tolerance:

@@ -66,11 +66,11 @@ class DataWarning(UserWarning):
 
 
 class DegenerateKernelWarning(UserWarning):
-    """A kernel is zero (or constant after centering) on the training data."""
+    """A kernel is zero on the training data, or constant and zero once centered."""
 
 
 class DictionaryWarning(UserWarning):
-    """A dictionary was reduced, or some kernels are of little use for the data."""
+    """A dictionary lost some kernels, or has kernels of little use for the data."""
 
 
 class LongFitWarning(UserWarning):
@@ -99,7 +99,7 @@ class VersionWarning(InconsistentVersionWarning):  # type: ignore[misc] # no typ
     estimator_name : str
         Class of the model in the file.
     current_sklearn_version, original_sklearn_version : str
-        Versions of scikit-learn that are installed, and that wrote the file.
+        The installed version of scikit-learn, and the version that wrote the file.
     """
 
     def __init__(self, message: str, **about: str) -> None:

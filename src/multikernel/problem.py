@@ -59,8 +59,8 @@ class Status(Enum):
     NOISE_LIMITED = (
         "The gap over the visited nodes (reduced_gap_) is below tol, but the gap over "
         "the whole graph (duality_gap_) is not. The other nodes could not be ruled "
-        "out, but noise alone explains the size of their sums. To continue the search, "
-        "use certify=True and a larger weight_base."
+        "out, but noise alone explains the size of their sums over descendants. To "
+        "continue the search, use certify=True and a larger weight_base."
     )
     MAX_KERNELS = (
         "The hull has max_kernels nodes, but its optimality is not proven: raise "
@@ -84,7 +84,7 @@ class Progress:
     `duality_gap` (nan for methods without one) belong to the entire problem, in the
     scale of `Problem`; `n_active` kernels have nonzero norms. `done` is the completed
     share of a search, a path or several fits, which never decreases, and None for one
-    fit. `note` describes a search with separate strengths for the targets.
+    fit. `note` describes a search with a separate alpha for each target.
     """
 
     iteration: int
@@ -152,7 +152,7 @@ class Targets(Protocol):
 
     @property
     def offset(self) -> Array | float:
-        """The number that was subtracted from the observed targets."""
+        """The offset of the targets, 0.0 or one per output; see `Problem`."""
 
 
 def half_range(y: Array) -> float:
@@ -163,7 +163,7 @@ def half_range(y: Array) -> float:
 
 
 def center_targets(problem: Problem) -> Problem:
-    """Return the problem with centered targets, and their former center as offset."""
+    """Return the problem with centered targets; its offset is the former center."""
     # All solvers and `duality_gap` call this first, so users may pass uncentered
     # targets.
     y, offset = centered_targets(problem)
@@ -193,7 +193,8 @@ def centered_targets(problem: Targets) -> tuple[Array, Array | float]:
 def rounded_center(y: Array, shares: Array) -> tuple[float, bool]:
     """Return the offset to subtract from targets, and whether they are constant."""
     # The offset is the mean weighted by `shares`, exact for constant targets. It is
-    # zero if the mean is within a few deviations of zero, or if differences overflow.
+    # zero if the mean is within a few standard deviations of zero, or if differences
+    # overflow.
     first_target = float(y[0])
     with np.errstate(over="ignore", invalid="ignore"):
         differences = y - first_target
@@ -213,7 +214,7 @@ def rounded_center(y: Array, shares: Array) -> tuple[float, bool]:
 
 
 def published_intercept(problem: Targets, b: Array) -> Array:
-    """Return intercepts for centered targets, rounded as in the fitted model."""
+    """Return intercepts b, rounded to the digits that b + problem.offset keeps."""
     # The fitted model's intercept is ``b + offset``, so a large offset limits the
     # digits of b, and the certificate must hold for the rounded intercept.
     return np.asarray((b + problem.offset) - problem.offset)

@@ -49,6 +49,6 @@ def test_a_fork_leaves_the_folder_alone(folder):
 def test_a_file_where_a_folder_is_meant_is_a_sentence(tmp_path, inside):
     file = tmp_path / "data.csv"
     file.write_text("a,b\n")
-    with pytest.raises(NotADirectoryError, match="must be a folder, but it, or"):
+    with pytest.raises(NotADirectoryError, match="must be a folder, but this path or"):
         create_folder(file / inside)
     assert file.read_text() == "a,b\n"

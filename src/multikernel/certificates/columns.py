@@ -22,14 +22,14 @@ from multikernel.problem import Problem
 STEPS = 300
 """Maximum number of Newton steps for the model without kernels."""
 
-# Without this weight, a flat loss would have no curvature to tell columns apart.
+# Without it, a loss without curvature would not determine the coefficients.
 LEAST_WEIGHT = 1e-10
 """Smallest weight of a sample in a Newton step, relative to the largest one."""
 
 # Newton steps to a gap of 1e-7 on 80 samples, for Huber's loss and the squared hinge:
 # 34 and 6 with 0.1, 20 and 4 with 0.01, 14 and 4 with 1e-3, 10 and 4 with 1e-4.
 LINE_WEIGHT = 1e-3
-"""Weight of a sample where the loss is linear, relative to the curvature at its end."""
+"""Weight of samples where the loss is linear, over the curvature where this begins."""
 
 SUFFICIENT = 1e-4
 """Smallest accepted share of the decrease that the slope predicts (Armijo's rule)."""
@@ -40,7 +40,7 @@ SHORTEST = 1e-12
 # With a smaller value, a cross-validated search spent nine tenths of its time on 300
 # useless steps for each point.
 CLOSED = 1e-12
-"""Largest product with the columns, relative to a dual point, that counts as zero."""
+"""Largest product of columns and a dual point, over its norm, that counts as zero."""
 
 
 class UnboundedModelError(ValueError):
@@ -60,7 +60,7 @@ class ColumnModel:
 def weighted_targets(
     loss: SmoothConjugateLoss, y: Array, f: Array, line_weight: float = LINE_WEIGHT
 ) -> tuple[Array, Array, Array]:
-    """Return targets and weights of squares tangent to the loss at f, and slopes."""
+    """Return targets, weights of squares tangent to the loss at f, and its slopes."""
     slopes = loss.gradient(y, f)
     refuse_nan(loss, "gradient", slopes, f)
     # The curvature of a loss is the inverse of the conjugate's curvature.
@@ -133,7 +133,7 @@ def fit_columns_alone(problem: Problem, constant: float) -> ColumnModel:
 def _armijo_length(
     problem: Problem, f: Array, step: Array, slope: float
 ) -> float | None:
-    """Return the first of the lengths 1, 1/2, ... with enough decrease, or None."""
+    """Return the first step length 1, 1/2, ... that lowers the loss enough, or None."""
     loss, y, length = problem.loss, problem.y, 1.0
     before = float(loss.value(y, f).sum())
     while length > SHORTEST:
@@ -239,6 +239,6 @@ def orthogonal_dual(problem: Problem, rho: Array, basis: Array | None = None) ->
         if is_settled or length <= SHORTEST:
             break
         nu, point = nu + length * step, next_point
-    # Zero is always feasible.
+    # The zero vector is always feasible.
     is_orthogonal = np.linalg.norm(Q.T @ point) <= CLOSED * np.linalg.norm(point)
     return np.asarray(point if is_orthogonal else np.zeros_like(point))

@@ -59,7 +59,7 @@ def check_forms(
     size = float(np.sum(rho * rho))
     diagonal = gram.traces()
     depths = np.where(np.isfinite(forms), -forms, np.inf)
-    # The spectral norm of n^2 entry errors with random signs.
+    # Rounding errors of n^2 entries with random signs have this spectral norm.
     n_samples, rounded = gram.shape[1], gram.rounded_traces() - np.abs(diagonal)
     hidden = np.sqrt(n_samples) * rounding_unit(n_samples) * rounded
     is_bad = depths > size * (ROUNDING * np.maximum(np.abs(diagonal), TINY) + hidden)
@@ -83,15 +83,15 @@ def check_forms(
 
 
 def check_combination(gram: GramStack, weights: Array) -> None:
-    """Raise if the lowest eigenvector of a sum proves that a kernel is indefinite."""
+    """Raise if a quadratic form proves a kernel of a weighted sum to be indefinite."""
     active = np.flatnonzero(weights)
     if not active.size:
         return
     total = gram.combine(weights)
     size = float(np.abs(total.diagonal()).sum())
-    # The Lanczos method approximates the eigenvector from a few dozen products. A
-    # negative form along it is a proof, so the error never names a positive
-    # semidefinite kernel; an indefinite kernel may pass unnoticed.
+    # The Lanczos method approximates the lowest eigenvector of the sum from a few dozen
+    # products. A negative form of a kernel at this vector is a proof, so the error
+    # never names a positive semidefinite kernel; an indefinite one may pass unnoticed.
     direction = lowest_direction(total.matvec, gram.shape[1], size)
     forms = gram.once(active).quadratic_forms(direction)
     sizes = np.maximum(np.abs(gram.traces()[active]), np.finfo(float).tiny)

@@ -41,8 +41,9 @@ def primal_value(problem: Problem, norms: Array, f: Array) -> float:
 
 def project_dual(problem: Targets, rho: Array) -> Array:
     """Return the point nearest to `rho` that is centered and in the loss's domain."""
-    # In a box with a fixed sum, this is the shifted and clipped candidate. If the loss
-    # couples the outputs, the domain of each row is a simplex.
+    # If the domain is a box, the nearest point is rho, clipped, and shifted before if
+    # there is an intercept. If the loss couples the outputs, the domain of each row is
+    # a simplex.
     if is_coupled(problem.loss):
         center = problem.fit_intercept
         return project_coupled(problem.loss, problem.y, rho, center=center)
@@ -60,7 +61,7 @@ def project_dual(problem: Targets, rho: Array) -> Array:
 
 
 def clipped_to_sum(rho: Array, lower: Array, upper: Array, total: float = 0.0) -> Array:
-    """Return clip(rho - shift, lower, upper), shifted so that it sums to `total`."""
+    """Return clip(rho - s, lower, upper) for the s with which it sums to `total`."""
     low, high = float(np.min(rho - upper)), float(np.max(rho - lower))
     if np.isinf(lower).all() and np.isinf(upper).all():
         centered: Array = rho - (rho.mean() - total / rho.size)

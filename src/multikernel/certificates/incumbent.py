@@ -43,8 +43,9 @@ class Incumbent:
     steps: tuple[str, ...] = ()  # the algorithms that are used, in order
     model: Model = field(init=False)  # the best model
     last: Model = field(init=False)  # the model of the last offer
-    certificate: DualCertificate = field(init=False)  # the best, over the full kernels
-    over_factors: DualCertificate = field(init=False)  # the best, over the stack
+    # The best dual points over the full kernels and over the matrices of the stack.
+    certificate: DualCertificate = field(init=False)
+    over_factors: DualCertificate = field(init=False)
     refinement: Refinement | None = None
     _proved: Model | None = None  # the best evaluated model
     bound: float = -np.inf  # a lower bound on the optimum without a dual point
@@ -73,7 +74,7 @@ class Incumbent:
         self.over_factors = self.certificate
 
     def start(self, init: Solution | None) -> Expansion | None:
-        """Start at `init` or the best constant; return the dual expansion of `init`."""
+        """Start at `init` or the best constant; return init's scaled dual point."""
         n_kernels = self.problem.gram.shape[0]
         expansion = None
         if init is None:
@@ -97,7 +98,7 @@ class Incumbent:
         return best if best.forms.any() else point
 
     def exchange(self, tol: float) -> bool:
-        """Make the last model best if its gap is at most tol; return whether it is."""
+        """Make the last model the best and return True if its gap is at most tol."""
         model = evaluated(self.problem, self.last)
         is_proved = self._enlarged_gap(model) <= tol
         if is_proved:
@@ -105,7 +106,7 @@ class Incumbent:
         return is_proved
 
     def offer(self, model: Model) -> float:
-        """Store the last model, also as the best if it is; return its objective."""
+        """Store a model as last, and as best if it is better; return its objective."""
         # The solver's norms and objective may be inexact; `evaluated` recomputes them
         # before the model is returned.
         self.last = model
@@ -238,7 +239,7 @@ class Incumbent:
         return self._enlarged_gap(self.model)
 
     def solution(self, status: Status) -> Solution:
-        """Return the evaluated best model and dual point as a solution."""
+        """Return the best model, with recomputed norms and gap, and best dual point."""
         # A dual value above the objective is rounding: the two are equal.
         gap = max(self._publish(), 0.0)
         model = self.model

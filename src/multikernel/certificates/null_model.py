@@ -38,7 +38,7 @@ STEPS, CLOSE = 6, 1e-8
 NEAR_ZERO = 1e-3
 """Share of the initial bracket below which an intercept's precision is absolute."""
 
-# One pass over the matrices serves these targets, and needs as many columns of memory.
+# A pass over the matrices serves so many targets, and stores a product for each.
 TOGETHER = 64
 """Number of targets per product with the kernels."""
 
@@ -77,7 +77,7 @@ def constant_model(problem: Problem) -> ConstantModel:
 
 
 def best_intercepts(loss: Loss, y: Array, f: Array) -> tuple[Array, Array]:
-    """Return the optimal intercepts of all outputs, and a dual point there."""
+    """Return the optimal intercepts b of all outputs, and a dual point at f + b."""
     if is_coupled(loss):
         b, dual = loss.best_intercept(y, f)
         return b, project_coupled(loss, y, dual, center=True)
@@ -94,7 +94,7 @@ def best_intercepts(loss: Loss, y: Array, f: Array) -> tuple[Array, Array]:
 
 
 def best_intercept(loss: Loss, y: Array, f: Array) -> tuple[float, Array]:
-    """Return the optimal intercept for decision values, and a dual point there."""
+    """Return the best intercept b for decision values f, and a dual point at f + b."""
     # The dual point is minus a subgradient and sums to zero. At a kink, it is a mixture
     # of both one-sided subgradients, which numerically belong to the same point. If a
     # piecewise linear loss is minimal on an interval, the intercept is its middle, as

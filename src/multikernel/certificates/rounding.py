@@ -16,8 +16,8 @@ from multikernel.losses.base import Loss
 from multikernel.losses.coupled import is_coupled
 from multikernel.problem import Problem
 
-# With ordinary scaling, errors are smaller: on the 24-sample problems of the
-# conformance suite at gaps of 1e-8, the bounds are between 1e-14 and 1e-11.
+# Errors are smaller if kernels and targets have ordinary scales: on the 24-sample
+# problems of the conformance suite at gaps of 1e-8, the bounds are 1e-14 to 1e-11.
 ORDINARY = 1e-9
 """Rounding errors below this share of the objective do not enlarge the gap."""
 

@@ -38,7 +38,7 @@ class NullModel:
     """The model without kernels, as the null hypothesis of score tests."""
 
     rho: Array  # minus the slopes of the loss, (n_samples, n_outputs)
-    curvature: Array  # second derivatives of the loss, or their mean; like `rho`
+    curvature: Array  # second derivatives of the loss, or their mean; same shape
     knows_noise: bool  # whether the loss determines the variance (classes, counts)
     columns: Array  # the constant and the covariates
 
@@ -65,7 +65,7 @@ class NullModel:
 
 
 def standardized_targets(loss: SmoothConjugateLoss, targets: Array) -> Array:
-    """Return targets, divided by their standard deviations for homogeneous losses."""
+    """Return targets, divided by standard deviations if the loss is homogeneous."""
     if degree(loss) is None or link_of(loss) is not None:
         return targets
     deviations = targets.std(axis=0)
@@ -73,7 +73,7 @@ def standardized_targets(loss: SmoothConjugateLoss, targets: Array) -> Array:
 
 
 def rank_of_level(level: float, n_permutations: int) -> int:
-    """Return the rank, from 1, of the critical value of a level among permutations."""
+    """Return the rank (from 1) of a level's critical value in permuted statistics."""
     return int(np.ceil((1.0 - level) * (n_permutations + 1)))
 
 
@@ -179,7 +179,7 @@ def largest_forms_of_draws(stack: GramStack, draws: Array) -> Array:
 
 
 def rounding_of_forms(stack: GramStack, draws: Array) -> Array:
-    """Bound the rounding in differences of equal quadratic forms, (n_kernels,)."""
+    """Bound the rounding error by which equal quadratic forms differ, (n_kernels,)."""
     # Measured errors were at most EPS trace(K_m) |v|^2 / 4, for six kernels on 10 to
     # 800 samples, including columns 1e6 deviations from zero.
     largest = float((draws**2).sum(axis=(0, 2)).max())
@@ -204,7 +204,7 @@ def analytic_p_values(
         if not null.knows_noise:
             eigenvalues, threshold = eigenvalues - statistic / length, 0.0
         rounding = rounding_unit(len(roots)) * float(np.trace(kernel))
-        # The statistic of a constant kernel, for example, does not depend on residuals.
+        # If the statistic depends on no residuals, as for a constant kernel, p is 1.
         varies = np.abs(eigenvalues).max(initial=0.0) > rounding
         p_values[m] = chi_squares_tail(eigenvalues, threshold) if varies else 1.0
     return p_values

@@ -44,8 +44,8 @@ class CertifiedTargets:
         n_kernels, n_samples, _ = self.gram.shape
         # Kernel weights, quadratic forms of `rho`, and block norms.
         self.eta, self.forms, self.norms = np.zeros((3, n_kernels, n_targets))
-        # Dual points, which sum to zero if there is an intercept; these points inside
-        # the conjugate's domain; decision values without intercepts.
+        # Dual points `rho`, which sum to zero if there is an intercept; `dual`, their
+        # projections onto the conjugate's domain; decision values f without intercepts.
         self.rho, self.dual, self.f = np.zeros((3, n_samples, n_targets))
         # `scale` makes `dual` feasible; `gap` includes rounding errors.
         self.intercept, self.objective, self.gap, self.scale = np.zeros((4, n_targets))
@@ -54,7 +54,7 @@ class CertifiedTargets:
         self._unit = rounding_unit(n_samples)
         self._offset = np.array([float(np.sum(p.offset)) for p in problems])
         lower, upper = self.loss.dual_bounds(self.y)
-        self._low, self._high = -upper, -lower  # of dual points
+        self._low, self._high = -upper, -lower  # bounds on dual points
         self._traces = self.gram.rounded_traces()[:, None]
         shares = np.full(n_samples, 1.0 / n_samples)
         self._has_residual = bool(self.gram.residual_traces(shares).any())
@@ -67,7 +67,7 @@ class CertifiedTargets:
         return slice(None) if targets.size == len(self.problems) else targets
 
     def measure(self, targets: Indices, alphas: Array) -> None:
-        """Certify some targets for their strengths, including rounding errors."""
+        """Certify some targets' models at their alphas, including rounding errors."""
         index, loss, unit = self.index_of(targets), self.loss, self._unit
         y, rho, alphas = self.y[:, index], self.rho[:, index], alphas[index]
         eta, forms = self.eta[:, index], self.forms[:, index]

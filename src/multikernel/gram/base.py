@@ -54,7 +54,7 @@ class GramStack(ABC):
     makes_factors: bool = False
     """Whether `take` computes new factors, which later passes reuse."""
 
-    # The primitives.
+    # Abstract methods.
 
     @property
     @abstractmethod
@@ -77,10 +77,10 @@ class GramStack(ABC):
     def take(self, kernels: Indices) -> "GramStack":
         """Return the chosen kernels as a stack for many multiplications by vectors."""
 
-    # Parts.
+    # Stacks of some kernels or samples.
 
     def once(self, kernels: Indices) -> "GramStack":
-        """Return the chosen kernels for one multiplication by vectors, not copied."""
+        """Return the chosen kernels as a stack for one multiplication; no copy."""
         return self.take(kernels)
 
     def restrict(self, samples: Indices) -> "GramStack":
@@ -91,7 +91,7 @@ class GramStack(ABC):
         """Return some entries of one kernel, shape (n_rows, n_cols)."""
         return np.asarray(self.once(np.array([kernel])).columns(cols)[0][rows])
 
-    # Products.
+    # Products with vectors.
 
     def quadratic_forms(self, v: Array) -> Array:
         """Return v^T K_m v for every m, summed over outputs, shape (n_kernels,)."""
@@ -110,7 +110,7 @@ class GramStack(ABC):
         """Return some rows of sum_m weights[m] K_m, shape (n_rows, n_samples)."""
         return self.combine(weights).columns(rows).T
 
-    # Sizes.
+    # Diagonals, traces, and numbers of stored entries.
 
     def diagonals(self) -> Array:
         """Return every diagonal, shape (n_kernels, n_samples)."""
@@ -120,8 +120,9 @@ class GramStack(ABC):
         return np.concatenate(blocks, axis=1)
 
     def traces(self, shares: Array | None = None) -> Array:
-        """Return each trace, or the sum of `shares` times diagonal, (n_kernels,)."""
-        # The shares are weights of the samples, of shape (n_samples,).
+        """Return each trace, or each sum of the diagonal weighted by `shares`."""
+        # The shares are weights of the samples, (n_samples,); the result has shape
+        # (n_kernels,).
         diagonals = self.diagonals()
         if shares is None:
             return np.asarray(diagonals.sum(axis=1))
@@ -138,7 +139,7 @@ class GramStack(ABC):
         return np.full(n_kernels, float(n_rows) * n_cols)
 
     def pass_numbers(self) -> float:
-        """Return how many stored numbers a pass over all kernels reads."""
+        """Return the number of stored numbers that a pass over all kernels reads."""
         return float(self.held_numbers().sum())
 
     def shares_work(self) -> bool:
@@ -155,7 +156,7 @@ class GramStack(ABC):
         """Return the kernels whose matrix is zero: those with a zero diagonal."""
         return np.flatnonzero(~np.any(self.diagonals() > 0.0, axis=1))
 
-    # Forms in a pass.
+    # Quadratic forms in a pass.
 
     def rough_forms(self, v: Array) -> tuple[Array, Array]:
         """Return quadratic forms, possibly in single precision, and error bounds."""

@@ -49,7 +49,8 @@ class ByKernelStack(GramStack):
                 f"ByKernelStack: is_dense describes {expected[0]} matrices and "
                 f"{expected[1]} factors on the same samples, but dense has {actual[0]} "
                 f"matrices on {self.dense.shape[1]} samples, and factored {actual[1]} "
-                f"kernels on {self.factored.shape[1]} samples."
+                f"kernels on {self.factored.shape[1]} samples: pass stacks that match "
+                "is_dense."
             )
         if self.dictionary is not None and self.factored.landmarks is not None:
             object.__setattr__(self, "landmarks", self._all_landmarks())
@@ -101,7 +102,7 @@ class ByKernelStack(GramStack):
         return self._merged(self.dense.columns(indices), self.factored.columns(indices))
 
     def take(self, kernels: Indices) -> GramStack:
-        """Return the stack of the chosen kernels; only one part if it has them all."""
+        """Return the chosen kernels; a `ByKernelStack` only if both storages occur."""
         return self._selected(kernels, lambda part, indices: part.take(indices))
 
     def once(self, kernels: Indices) -> GramStack:

@@ -34,10 +34,10 @@ def choose_storage(
 ) -> Choice:
     """Return the storage for the kernels of a dictionary, its reason and its cost.
 
-    Only "auto" leaves a choice: matrices for small stacks, otherwise factors for
-    kernels of low rank and matrices for kernels of high rank (`is_high`), as far as a
-    few ranks show. Kernels are lazy if neither fits in `max_bytes`. With `uses_all`,
-    models use every kernel, as in lp-norm MKL.
+    "auto" chooses matrices for small stacks, otherwise factors for kernels of low rank
+    and matrices for kernels of high rank (`is_high`), according to the ranks of a few
+    kernels. Kernels are lazy if neither fits in `max_bytes`. With `uses_all`, models
+    use every kernel, as in lp-norm MKL.
     """
     if storage == "device" or isinstance(storage, Device):
         device = Device() if isinstance(storage, str) else storage
@@ -84,7 +84,7 @@ def choose_products(
     storage: Storage = "auto",
     max_bytes: int | None = None,
 ) -> Choice | None:
-    """Return the storage of interactions as products; None if `storage` prevents it."""
+    """Return the storage of interactions as products; None if `storage` excludes it."""
     is_factored = storage == "low_rank" or isinstance(storage, LowRank)
     if not is_factored and storage not in ("auto", "dense", "dense32"):
         return None
@@ -116,7 +116,7 @@ def _factored_products(
     ranks = sampled_ranks(mains, X)
     low_rank = storage if isinstance(storage, LowRank) else "low_rank"
     factored = costs.low_rank(ranks, low_rank)
-    # Use main kernels in products only: the other main kernels have higher ranks.
+    # The mean rank is that of main kernels in products: the others have higher ranks.
     members = [mains[m] for m in paired_mains(dictionary.terms).tolist()]
     ranks = sampled_ranks(ListDictionary(members), X) if members else ranks
     rank = float(ranks.mean())

@@ -21,12 +21,12 @@ Storage = str | LowRank | Device
 # A fit of so few entries takes a tenth of a second. Products are stored as matrices,
 # without estimates of ranks.
 SMALL = 2**25
-"""Largest total number of entries for which no kernel is approximated."""
+"""Largest total number of matrix entries for which no kernel is approximated."""
 
 # A search with ten classes, 400 rows and 64 columns (12 million entries) took twice as
 # long with matrices as with storage "by_kernel".
 UNRANKED = 2**23
-"""Largest number of entries of kernels (no products) without estimates of ranks."""
+"""Largest number of matrix entries, without products, that need no estimated ranks."""
 
 # The time to compute an entry of a matrix, to multiply by it, to compute an entry of a
 # factor, to subtract one landmark from it, and for one step of a matrix product.

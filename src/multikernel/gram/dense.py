@@ -23,7 +23,7 @@ from multikernel.linalg.threads import Block, compiled, run_blocks, with_one_bla
 LOOPS = "multikernel.gram.dense_loops"
 
 FEW = 0.5
-"""Largest share of nonzero entries of a vector for which only their rows are read."""
+"""Largest share of nonzero vector entries for which only the rows of these are read."""
 
 
 def n_threads_for(n_entries: int) -> int | None:
@@ -52,7 +52,8 @@ class DenseStack(GramStack):
             )
         if self.array.dtype not in (np.float64, np.float32):
             raise ValueError(
-                f"A DenseStack requires float64 or float32, got {self.array.dtype}."
+                f"A DenseStack requires float64 or float32, got {self.array.dtype}: "
+                "convert the array with astype(float)."
             )
         if not self.array.flags.c_contiguous:
             raise ValueError(
@@ -195,7 +196,7 @@ class DenseStack(GramStack):
         return total
 
     def resident_products(self, kernels: Indices) -> BlockMultiplier:
-        """Return a function for products of vectors with a few kernels."""
+        """Return a `BlockMultiplier`; see `GramStack.resident_products`."""
         matrices = (np.asarray(self.array[m], dtype=np.float64) for m in kernels)
         return multiplier_of_arrays(list(matrices))
 
@@ -228,7 +229,7 @@ class PartStack(GramStack):
 
     @property
     def kernels(self) -> Indices:
-        """Return the indices of the kernels in the stack of all samples."""
+        """Return the indices of the kernels in `parent`."""
         kernels = range(self.parent.shape[0]) if self.chosen is None else self.chosen
         return np.asarray(kernels, dtype=np.intp)
 
@@ -310,7 +311,7 @@ class PartStack(GramStack):
         return row_sums[:, self.samples]
 
     def _run(self, work: Callable[[Block], None], tasks: Iterable[Block]) -> None:
-        """Call `work` for tasks, on as many threads as the part's entries deserve."""
+        """Call `work` for every task, on one thread if the stack has few entries."""
         run_blocks(work, tasks, n_threads_for(prod(self.shape)))
 
     def _padded(self, vectors: Array) -> Array:

@@ -40,7 +40,7 @@ def add_forms(
 def write_images(
     array: Stored, kernels: Indices, rows: Indices, vectors: Array, out: Array
 ) -> None:
-    """Write array[k] times a vector for `kernels` k; `vectors` has one each or one."""
+    """Write array[k] v for `kernels` k, each with its own vector v or all with one."""
     # Vectors, (n_chosen, n) or (1, n), are zero outside `rows`; `out`, (n_chosen, n),
     # is valid only at `rows`.
     n_in_pairs = rows.size - rows.size % 2
@@ -124,8 +124,8 @@ def combine_rows(  # noqa: PLR0913 - compiled code takes arrays, not objects
         _write_sum(all_rows, rows[p], first_rows, weights, total)
         for q in range(p + 1):
             out[p, q] = total[rows[q]]
-    # Columns are written last, in runs: writing a column row by row takes twice as
-    # long.
+    # The upper triangle is copied last, along its rows: writing both triangles at once
+    # takes twice as long.
     for q in range(stop):
         for p in range(max(start, q + 1), stop):
             out[q, p] = out[p, q]
@@ -136,6 +136,6 @@ def write_sums(
     rows: Stored, starts: Indices, offsets: Indices, factors: Array, out: Array
 ) -> None:
     """Write out[i], the sum over k of factors[i, k] * rows[starts[i] + offsets[k]]."""
-    # A single row of factors is used for every sum.
+    # If `factors` has a single row, it is used for every sum.
     for i in range(starts.size):
         _write_sum(rows, starts[i], offsets, factors[i % len(factors)], out[i])

@@ -17,7 +17,7 @@ V2 = ("memory.max", "memory.current", "inactive_file")
 """Names of limit, usage and inactive file cache in control groups, version 1 and 2."""
 
 
-# For smaller sizes, control groups are not read, which takes milliseconds.
+# Reading control groups takes milliseconds, so smaller sizes are not checked.
 MODEST_BYTES = 2**26
 """Bytes that are assumed to be available on every machine."""
 

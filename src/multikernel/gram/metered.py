@@ -29,11 +29,11 @@ class Meter:
 
     @property
     def passes(self) -> float:
-        """Return the count divided by the number of all entries."""
+        """Return the number of passes: multiplications over matrix entries."""
         return self.read / max(self.entries, 1)
 
     def add(self, entries: float) -> None:
-        """Add a number of entries to the count."""
+        """Count the multiplications of a number of entries."""
         self.read += entries
 
 
@@ -170,7 +170,7 @@ class MeteredStack(Base):
         return self.stack.full_forms(kernels, v)
 
     def resident_products(self, kernels: Indices) -> BlockMultiplier:
-        """Return a function that computes and counts products of a few kernels."""
+        """Return a counting `BlockMultiplier`; see `GramStack.resident_products`."""
         multiply = self.stack.resident_products(kernels)
 
         def products(positions: Indices, rows: Array) -> Array:

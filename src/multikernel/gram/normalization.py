@@ -103,7 +103,8 @@ class Normalization:
         for step in self.steps:
             if not isinstance(step, ScaleStep):
                 raise TypeError(
-                    f"Each step must only scale, but {type(step).__name__} does more."
+                    f"normalize contains {type(step).__name__}, but the kernels of "
+                    "this stack can only be scaled: use 'trace' or 'variance'."
                 )
             step.learn(slice(None), scaled, None if forms is None else scales * forms)
             scales *= step.factors
@@ -132,10 +133,10 @@ class Normalization:
 
 @dataclass(frozen=True, eq=False)
 class BuiltStack:
-    """A normalized stack, its normalization for new samples, and degenerate kernels.
+    """A normalized stack, its normalization for new samples, and zero kernels.
 
-    These kernels are zero on the training data, or constant if kernels are centered or
-    scaled to unit variance; their matrices are zero.
+    `degenerate` are the indices of kernels whose normalized matrix is zero: they are
+    zero on the training data, or constant and then centered or scaled by the variance.
     """
 
     stack: GramStack
@@ -161,7 +162,7 @@ def check_steps(normalize: Steps) -> tuple[StepName, ...]:
 
 
 def divides_centered(normalize: Steps) -> bool:
-    """Return whether steps divide centered kernels by their diagonals."""
+    """Return whether 'cosine' follows 'center' and divides by centered diagonals."""
     steps = check_steps(normalize)
     return "center" in steps and "cosine" in steps[steps.index("center") :]
 

@@ -39,7 +39,7 @@ def build_part(
     """Return stored Gram matrices of some samples, normalized on these samples alone.
 
     The result equals that of `build_stack` on these samples: a view if kernels are at
-    most scaled, otherwise a copy; None if the stack does not store matrices. `n_copies`
+    most scaled, otherwise a copy; None if the stack stores no matrices. `n_copies`
     parts are in memory at the same time; more than `max_bytes` (by default half of the
     available memory) raises `StackTooLargeError`.
     """

@@ -149,7 +149,7 @@ class ProductStack(ProductsOfWhole):
         mains = self.terms[self.main_kernels][:, 0]
         return PartStack(self.mains, self._sample_rows, mains)
 
-    # Forms.
+    # Quadratic forms.
 
     def quadratic_forms(self, v: Array) -> Array:
         """Return v^T K_m v (summed over outputs) for every m, shape (n_kernels,)."""
@@ -173,7 +173,7 @@ class ProductStack(ProductsOfWhole):
         return np.where(largest >= np.finfo(np.float64).tiny, largest, 1.0)
 
     def _inner_products(self, v: Array) -> Array:
-        """Return v^T (K_i o K_j) v of all pairs of used main matrices, a square."""
+        """Return v^T (K_i o K_j) v of all pairs i, j of used mains, a square matrix."""
         # With the entries of the mains as rows of V and weights w = v_a v_b of entries
         # (a, b), the forms are V diag(w) V^T: one product of the positive weights minus
         # one of the negative weights.
@@ -224,7 +224,7 @@ class ProductStack(ProductsOfWhole):
 
         run_blocks(work, range(0, mains.size, step), n_threads_for(out.size))
 
-    # Images and sums.
+    # Products with vectors, and weighted sums.
 
     def matvec(self, v: Array) -> Array:
         """Return K_m v for every m, shape (n_kernels, n_samples[, n_outputs])."""
@@ -269,7 +269,7 @@ class ProductStack(ProductsOfWhole):
         return np.asarray(rows, dtype=np.float64)
 
     def resident_products(self, kernels: Indices) -> BlockMultiplier:
-        """Return a function for products of vectors with a few kernels."""
+        """Return a `BlockMultiplier`; see `GramStack.resident_products`."""
         return multiplier_of_arrays(list(self._dense(kernels).array))
 
     def combine(self, weights: Array) -> GramMatrix:
@@ -350,7 +350,7 @@ class ProductStack(ProductsOfWhole):
             if run.size:
                 yield kernels[run]
 
-    # Parts.
+    # Stacks of some kernels or samples.
 
     def take(self, kernels: Indices) -> GramStack:
         """Return the stack of the chosen kernels, as whole matrices if they are few."""

@@ -131,7 +131,7 @@ class ProjectedStack(AroundOther):
         return ProjectedStack(self.stack.once(kernels), self.projection)
 
     def resident_products(self, kernels: Indices) -> BlockMultiplier:
-        """Return a function for products of vectors with a few kernels."""
+        """Return a `BlockMultiplier`; see `GramStack.resident_products`."""
         multiply = self.stack.resident_products(kernels)
         U, V = self.projection.span, self.projection.weighted
 
@@ -161,7 +161,7 @@ class ProjectedStack(AroundOther):
         return diagonals
 
     def rounded_traces(self) -> Array:
-        """Return `GramStack.rounded_traces`; entries round like unprojected ones."""
+        """Return `GramStack.rounded_traces`, with the errors of unprojected entries."""
         traces, unprojected = np.abs(self.stack.traces()), self.stack.rounded_traces()
         entries = unprojected - traces + uncentered_trace_weight(self.shape[1]) * traces
         return np.abs(self.traces()) + entries

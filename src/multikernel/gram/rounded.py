@@ -27,7 +27,7 @@ def with_rounding_ratios(
     *,
     single: bool = False,
 ) -> GramStack:
-    """Return a stack with `rounded_traces`; the given stack if rounding is small."""
+    """Return a stack with uncentered traces in `rounded_traces`, if these matter."""
     traces = np.abs(stack.traces())
     ratios = _ratios_of_steps(traces, normalization)
     # Entries were rounded to single precision before they were centered.
@@ -36,7 +36,7 @@ def with_rounding_ratios(
     if isinstance(X, np.ndarray) and dictionary is not None:
         unscaled = _unscaled(traces, normalization)
         np.maximum(ratios, _ratios_of_kernels(dictionary, X, unscaled), out=ratios)
-    # Centered Gaussian kernels of the median width have ratios of about 8.
+    # Ratios of up to 16 are ordinary: Gaussian kernels of the median width have 8.
     if ratios.max(initial=1.0) <= 16.0:
         return stack
     return MeteredStack(stack, Meter(1), ratios)
@@ -97,7 +97,8 @@ def _ratios_of_kernels(dictionary: KernelDictionary, X: Array, traces: Array) ->
     mains, ratios = dictionary.mains.kernels, np.ones(main_traces.size)
     for m in np.unique(terms[terms >= 0]).tolist():
         ratios[m] = rounding_ratio(mains[m], X, float(main_traces[m]))
-    # The error of a product is the values of one factor times errors of the other.
+    # A rounding error of a product is a value of one factor times the error of the
+    # other, so the ratios of both factors add up.
     second_ratios = np.where(is_main, 0.0, ratios[terms[:, 1]])
     return np.asarray(ratios[terms[:, 0]] + second_ratios)
 

@@ -1,4 +1,4 @@
-"""Steps K -> L K L^T that normalize kernels, fitted to the training data."""
+"""Normalization steps, which map each kernel K to L K L^T, and their fit."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
@@ -46,11 +46,11 @@ class Step:
 class Moments:
     """The factor of a training matrix K = Z Z^T + E during normalization."""
 
-    rows: Array
-    mean: Array
-    size: float
-    scale: float = 1.0
-    shift: Array | None = None
+    rows: Array  # (rank, n_train), Z^T after the previous steps
+    mean: Array  # (rank,), weighted mean of the columns of `rows`
+    size: float  # weighted mean of K's diagonal
+    scale: float = 1.0  # product of the scale factors
+    shift: Array | None = None  # (rank,), the mean subtracted from the unscaled factor
 
     def multiply(self, factor: float) -> None:
         """Multiply the matrix by a number, and its factor by the root of the number."""
@@ -115,7 +115,8 @@ class MomentStep(ScaleStep, ABC):
 
     @abstractmethod
     def sizes(self, means: Array, forms: Callable[[], Array]) -> Array:
-        """Return the numbers to divide kernels by; `forms` returns w^T K w."""
+        """Return the number by which each kernel is divided."""
+        # `means` are weighted means of diagonals; `forms` returns w^T K w.
 
     def learn(
         self, kernels: slice, stack: GramStack, forms: Array | None = None
@@ -167,11 +168,11 @@ class CosineStep(Step):
 
 @dataclass(frozen=True, eq=False)
 class CenterStep(Step):
-    """Centering of the (weighted) mean of the training samples at the origin."""
+    """A step that moves the (weighted) mean of the training samples to the origin."""
 
     weights: Array  # (n_train,), sample weights that sum to one
-    means: Array  # (n_kernels, n_train), mean similarity of a sample to all samples
-    grand_means: Array  # (n_kernels,), mean of `means`
+    means: Array  # (n_kernels, n_train), weighted means of the rows
+    grand_means: Array  # (n_kernels,), weighted mean of `means`
     kept: Array  # (n_kernels,), zero for a constant kernel, otherwise one
 
     def _check_fitted(self) -> None:
@@ -185,7 +186,7 @@ class CenterStep(Step):
         )
 
     def check(self, n_kernels: int, n_train: int) -> None:
-        """Raise unless there are means for these numbers of kernels and samples."""
+        """Raise unless `means` has shape (n_kernels, n_train)."""
         check_shapes("CenterStep", means=(self.means, (n_kernels, n_train)))
 
     def learn(

@@ -40,13 +40,14 @@ def create_folder(folder: PathLike) -> Path:
         path.mkdir(parents=True, exist_ok=True)
     except (FileExistsError, NotADirectoryError) as error:
         raise NotADirectoryError(
-            f"{path} must be a folder, but it, or a part of its path, is a file."
+            f"{path} must be a folder, but this path or a part of it is a file: choose "
+            "another folder."
         ) from error
     return path
 
 
 def _remove_file(path: Path, folder: TemporaryFolder, process: int) -> None:
-    """Remove a file, and with it possibly the last reference to its folder."""
+    """Remove a file; its finalizer may have the last reference to the folder."""
     if os.getpid() == process:
         path.unlink(missing_ok=True)
 

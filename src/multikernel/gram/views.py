@@ -106,7 +106,7 @@ class ScaledStack(AroundOther):
         return self.stack.combined_rows(weights * self.scales, rows)
 
     def resident_products(self, kernels: Indices) -> BlockMultiplier:
-        """Return a function for products of vectors with a few kernels."""
+        """Return a `BlockMultiplier`; see `GramStack.resident_products`."""
         unscaled = self.stack.resident_products(kernels)
         scales = self.scales[kernels]
 

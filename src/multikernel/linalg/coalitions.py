@@ -15,11 +15,12 @@ def add_product_games(
     shares: Array,
     values: Array,
 ) -> None:
-    """Add Shapley values of sums of products, a factor per player, to `values`."""
-    # They are added to `values`, (n_players, n_rows, n_outputs). Factors are `present`
-    # for players in the coalition and `absent`, (n_players, n_points, n_background),
-    # for other players. `coefs`, (n_points, n_outputs), are the weights of products;
-    # `nodes` and `shares` are the nodes and weights of a quadrature rule.
+    """Add the Shapley values of weighted sums of products, a factor for each player."""
+    # They are added to `values`, (n_players, n_rows, n_outputs). A player in the
+    # coalition has the factor `present`, (n_players, n_rows, n_points), and another
+    # player `absent`, (n_players, n_points, n_background). `coefs`, (n_points,
+    # n_outputs), are the weights of the products; `nodes` and `shares` are the nodes
+    # and weights of a quadrature rule.
     n_players, n_rows, n_points = present.shape
     n_background, n_outputs = absent.shape[2], coefs.shape[1]
     factors = np.empty(n_players)

@@ -1,4 +1,4 @@
-"""Systems with a sum of factored kernels, sum_m Z_m B_m Z_m^T + D."""
+"""Linear systems with a sum of factored kernels, sum_m Z_m B_m Z_m^T + D."""
 
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -14,7 +14,7 @@ from multikernel.linalg.tall import TallMatrix, slices, take_columns, weighted_g
 class BlockColumns:
     """A block diagonal matrix with blocks w I + u u^T, one per kernel, and its root."""
 
-    kernels: Indices  # kernel of every column, ascending
+    kernels: Indices  # index of each column's kernel, ascending
     weights: Array  # w of every column, positive
     bend: Array  # entry of u for every column
 
@@ -74,7 +74,7 @@ class ProductHessian:
         return float(n_samples * rank * min(n_samples, rank))
 
     def solve(self, rhs: Array, shift: Array) -> Array:
-        """Solve (A B A^T + diag(shift)) x = rhs approximately by the smaller system."""
+        """Solve (A B A^T + diag(shift)) x = rhs without the negligible columns of A."""
         n_samples, rank = self.products.Z.shape[0], self.columns.size
         positive = bool(np.all(shift > 0.0))
         if rank == 0 and positive:
@@ -91,7 +91,7 @@ class ProductHessian:
         # x = D^-1 (r - C T (I + T C^T D^-1 C T)^-1 T C^T D^-1 r) by the Woodbury
         # identity.
         G, inner = self.products(inverse, columns, vectors)
-        # T G T is symmetric, so the order does not matter.
+        # T (T G)^T is T G T, because G and T are symmetric.
         system = blocks.root_times(blocks.root_times(G).T)
         ones = np.ones(columns.size)
         halves = solve_shifted(system, blocks.root_times(inner), ones, None)
@@ -113,7 +113,7 @@ class ProductHessian:
         return self._columns_times(self.columns, self.blocks.times(inner))
 
     def _significant_columns(self, inverse: Array) -> Indices:
-        """Return the columns that are not negligible relative to the shift."""
+        """Return the columns that the shift, 1 / inverse, does not make negligible."""
         traces = self.products.Z.squares(inverse)[self.columns]
         # The contribution of a column is bounded by the diagonal of w I + u u^T.
         traces = traces * (self.blocks.weights + self.blocks.bend**2)
@@ -152,7 +152,7 @@ class ColumnProducts:
     Z: TallMatrix
     # All columns are cached if there are at most this many times the requested ones.
     cache_ratio: int = 3
-    _last_weights: Array = field(init=False)  # weights over the largest one
+    _last_weights: Array = field(init=False)  # divided by the largest
     _cached: Array | None = None
 
     def __post_init__(self) -> None:

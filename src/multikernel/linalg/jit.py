@@ -195,7 +195,7 @@ class CompilationLog(event.Listener):
                 self._log_once(NOT_CACHED, self.reason)
             elif self._seconds >= PATIENCE:
                 self._log_once(CACHED)
-        self._depth += 1  # the events of functions that it calls are nested
+        self._depth += 1  # events of functions that a loop calls are nested
 
     def on_end(self, event: Any) -> None:
         """Add up the compilation time."""

@@ -13,7 +13,7 @@ def landmark_factor(
     tol: float,
     max_rank: int | None = None,
 ) -> tuple[Array, Array]:
-    """Return a pivoted Cholesky factor of a kernel matrix, and its pivots."""
+    """Return a pivoted Cholesky factor, (n_samples, rank), and its pivots' indices."""
     n_samples = diagonal.shape[0]
     # Diagonal of K - Z Z^T, Z the factor; the method stops if no entry exceeds `tol`.
     residuals = np.array(diagonal, dtype=np.float64)

@@ -69,7 +69,7 @@ class QuadratureBounds:
         self.previous, self.basis = self.basis, images
 
     def keep(self, is_kept: NDArray[np.bool_]) -> "QuadratureBounds":
-        """Return the bounds of some of the matrices."""
+        """Return the bounds of the matrices that a mask selects."""
         names = [field.name for field in fields(self) if field.name not in COMMON]
         arrays = {name: getattr(self, name)[is_kept] for name in names}
         return replace(self, pivots=self.pivots[:, is_kept], **arrays)

@@ -19,7 +19,7 @@ from multikernel.linalg.threads import with_one_blas_thread
 NUGGETS = (1e-14, 1e-12, 1e-10, 1e-8, 1e-7, 1e-6)
 """Shares of the trace added to the shifts of a system without a Cholesky factor."""
 
-# More threads are not faster then, and much slower on a busy machine.
+# For smaller systems, more threads are not faster, and on a busy machine much slower.
 ONE_THREAD_BELOW = 1000
 """Number of rows below which BLAS uses one thread."""
 
@@ -35,8 +35,9 @@ def solve_shifted(K: Array, rhs: Array, shift: Array, low_rank: Array | None) ->
 def solve_with_nugget(
     attempt: Callable[[Array], Array | None], shift: Array, trace: float
 ) -> Array:
-    """Return a shifted system's solution for the smallest nugget that suffices."""
-    # `attempt` returns None if the matrix is not positive definite.
+    """Return attempt(shift); if it is None, add a sufficient share of the trace."""
+    # `attempt` solves the system with a shift, or returns None if its matrix is not
+    # positive definite.
     solution = attempt(shift)
     if solution is None and np.all(shift > 0.0):
         # Nuggets are multiples of the trace that compensate rounding errors.
@@ -47,13 +48,14 @@ def solve_with_nugget(
     if solution is None:
         raise LinAlgError(
             "The shifted Gram matrix is not positive definite: the Gram matrix must be "
-            "positive semidefinite, or positive definite if a shift is zero."
+            "positive semidefinite, or positive definite if a shift is zero. Check "
+            "your own kernel functions and precomputed matrices."
         )
     return solution
 
 
 OMITTED_TRACE = 1e-3
-"""Largest trace of factor columns, relative to the shifts, that a root may omit."""
+"""Largest sum of squares, over the shifts, of factor columns that a root may omit."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,7 +78,7 @@ class ShiftedRoot:
         """Return L^-1 (or L^-T, if transposed) times a matrix; L is `factor`."""
         small = len(rhs) < ONE_THREAD_BELOW
         if rhs.flags.f_contiguous:
-            # dtrtrs is faster for columns, dtrsm below for rows.
+            # dtrtrs is faster for Fortran order, and dtrsm below for C order.
             solve = partial(dtrtrs, self.factor, rhs, lower=1, trans=transposed)
             return np.asarray(with_one_blas_thread(solve, small=small)[0])
         # The transpose of a C-ordered matrix is Fortran-ordered and needs no copy.
@@ -157,7 +159,7 @@ def factor_root(Z: Array, weights: Array, shift: Array) -> Root | None:
 
 
 def shifted_root(K: Array, shift: Array) -> ShiftedRoot | None:
-    """Return a root of K + diag(shift), None if it is not positive definite."""
+    """Return a root of K + diag(shift); None if this sum is not positive definite."""
     # Shifts are positive, and K is not changed.
     scale = 1.0 / np.sqrt(shift)
     system = np.multiply(K, scale, order="C")
@@ -168,7 +170,7 @@ def shifted_root(K: Array, shift: Array) -> ShiftedRoot | None:
 
 
 def _lower_factor(system: Array) -> Array | None:
-    """Overwrite a matrix by its Cholesky factor; None if not positive definite."""
+    """Overwrite a matrix by its lower Cholesky factor; return None if it has none."""
     factorize = partial(dpotrf, system.T, lower=1, overwrite_a=1, clean=0)
     small = len(system) < ONE_THREAD_BELOW
     factor, info = with_one_blas_thread(factorize, small=small)
@@ -178,10 +180,10 @@ def _lower_factor(system: Array) -> Array | None:
 def _try_shifted(
     K: Array, rhs: Array, shift: Array, low_rank: Array | None
 ) -> Array | None:
-    """Return the result of `solve_shifted`, None if not positive definite."""
+    """Solve as `solve_shifted`; return None if the sum is not positive definite."""
     if np.all(shift > 0.0):
-        # S (K + U U^T) S + I with S = d^(-1/2): shifts of different magnitude do no
-        # harm.
+        # The system S (K + U U^T) S + I with S = diag(shift)^(-1/2) is accurate even
+        # for shifts of different magnitude.
         scale = 1.0 / np.sqrt(shift)
         factor = None if low_rank is None else low_rank * scale[:, None]
         system = np.multiply(K, scale, order="C")
@@ -195,7 +197,7 @@ def _try_shifted(
         system = K.copy(order="C")
         system[is_fixed], system[:, is_fixed] = 0.0, 0.0
     if factor is not None and system.size:
-        # The triangle that `_cholesky_solve` reads suffices.
+        # Add U U^T to the triangle that `_cholesky_solve` reads.
         rows = np.ascontiguousarray(factor).T
         add = partial(dsyrk, 1.0, rows, 1.0, system.T, 1, 1, 1)
         with_one_blas_thread(add)
@@ -208,7 +210,7 @@ def _try_shifted(
 
 
 def _cholesky_solve(system: Array, rhs: Array) -> Array | None:
-    """Solve in place by one LAPACK call; return None if not positive definite."""
+    """Solve a system in place by LAPACK; None if it is not positive definite."""
     if not system.size:  # some versions of SciPy's wrapper reject it
         return rhs
     # The transpose of a C-ordered symmetric matrix is the same matrix in Fortran's

@@ -49,7 +49,7 @@ class SimplexSystem:
         return z - self._softness_shares * z.sum(axis=2, keepdims=True), shifts
 
     def _multipliers(self, rows: Array, columns: Array) -> tuple[Array, Array]:
-        """Return the multipliers that remove these sums of rows and columns."""
+        """Return the multipliers of rows and columns that cancel the given sums."""
         in_block, lone = self._split_rows
         s, totals, n_rows = self.softness[lone], self._lone_softness, in_block.size
         target = np.hstack([rows[:, in_block], columns - (rows[:, lone] / totals) @ s])
@@ -111,7 +111,7 @@ class SimplexSystem:
         return cho_factor(system, lower=True, overwrite_a=True), scale
 
     def _multiplier_system(self) -> Array:
-        """Return the matrix of the system for the multipliers not eliminated."""
+        """Return the matrix of the system for the multipliers that remain."""
         in_block, lone = self._split_rows
         n_rows, n_columns = in_block.size, self.softness.shape[1]
         positions = np.zeros(len(self.softness), dtype=np.intp)
@@ -138,7 +138,7 @@ class SimplexSystem:
 
 
 def project_simplex(rows: Array, totals: Array) -> Array:
-    """Return the nearest nonnegative rows with given sums, (n_rows, n_columns)."""
+    """Project each row onto the nonnegative vectors whose sum is the row's total."""
     # Differences from the largest number avoid cancellation.
     largest = rows.max(axis=1, keepdims=True)
     distances = np.sort(largest - rows, axis=1)

@@ -15,7 +15,7 @@ NEGLIGIBLE = 1e-12
 """Eigenvalues below this share of the largest one are rounding errors."""
 
 GROWTH = 1e-14
-"""New directions shorter than this share of the trace are rounding errors."""
+"""Relative length below which a new direction is only rounding errors."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,7 +40,8 @@ def leading_pairs(
     *,
     tol: float = TOLERANCE,
 ) -> LeadingPairs:
-    """Return the largest eigenvalues, with an error of their sum below tol * trace."""
+    """Return the `count` largest eigenvalues of a matrix, with eigenvectors."""
+    # The error of the sum of these eigenvalues is at most tol * trace.
     if count == 0 or trace <= 0.0:
         return LeadingPairs(np.zeros(count), np.eye(n, count), 0.0, 0)
     if n <= 64:
@@ -63,7 +64,7 @@ def leading_pairs(
 # tolerance and a second random start finds nothing new.
 @dataclass(eq=False)
 class _KrylovSpace:
-    """A growing Krylov space, and the projected matrix."""
+    """A growing Krylov space of a matrix, with the images of its basis vectors."""
 
     matvec: Callable[[Array], Array]
     n: int
@@ -88,7 +89,7 @@ class _KrylovSpace:
             is_precise = pairs.error <= self.bound
             if self.size == self.n or (is_precise and is_proven):
                 return pairs
-            # A second start finds eigenvectors orthogonal to the first.
+            # A second random start finds eigenvectors orthogonal to the first start.
             is_probed = probe_size >= 0 and self.size >= probe_size + 8
             has_grown = pairs.values.sum() - probe_sum > self.bound
             if is_probed and is_precise and not has_grown:
@@ -106,7 +107,7 @@ class _KrylovSpace:
                 self.extend(self.images[self.size - 1])
 
     def extend(self, direction: Array) -> None:
-        """Add a direction's component orthogonal to the space; a random one if zero."""
+        """Add a direction's part outside the space, or a random one if it is zero."""
         if self.size == self.n:
             return
         if self.size == len(self.basis):
@@ -154,7 +155,7 @@ class _KrylovSpace:
 
 
 def lowest_direction(matvec: Callable[[Array], Array], n: int, size: float) -> Array:
-    """Return a unit vector with nearly the smallest Rayleigh quotient."""
+    """Return a unit vector with nearly the smallest Rayleigh quotient of a matrix."""
     # Do not start at the constant vector, which centered matrices map to zero.
     start = 1.0 + 0.1 * np.random.default_rng(0).standard_normal(n)
     # `size` is the trace of the matrix, or another number of its magnitude.
@@ -165,9 +166,9 @@ def lowest_direction(matvec: Callable[[Array], Array], n: int, size: float) -> A
     if n <= 32:
         matrix = np.stack([matvec(unit) / shift for unit in np.eye(n)])
         return np.asarray(np.linalg.eigh(0.5 * (matrix + matrix.T))[1][:, 0])
-    # Negated and shifted, so that convergence is relative to the trace: eigenvalues of
-    # a kernel cluster at zero and need not be separated. The scaling is for ARPACK,
-    # whose test is absolute for small numbers.
+    # The operator is I - K / shift for the matrix K, so convergence is relative to the
+    # trace: a kernel's eigenvalues cluster at zero and need not be separated. K is
+    # divided because ARPACK's convergence test is absolute for small numbers.
     operator = LinearOperator(
         (n, n), lambda v: v - matvec(v.ravel()) / shift, dtype=float
     )

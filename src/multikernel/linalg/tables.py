@@ -33,13 +33,13 @@ def read_only(array: Numbers) -> Numbers:
 
 def write_block(matrix: Numbers, rows: Indices, cols: Indices, out: Numbers) -> None:
     """Write matrix[rows, cols] to `out`, twice as fast as with `np.ix_`."""
-    # mode="clip" avoids a buffer, so out-of-range columns must raise here.
+    # mode="clip" avoids a buffer but checks no index, so this line checks them.
     column_indices = np.arange(matrix.shape[1])[cols]
     np.take(matrix[rows], column_indices, axis=1, out=out, mode="clip")
 
 
 def row_norms(v: Array) -> Array:
-    """Return absolute values, or norms of rows for several outputs."""
+    """Return the absolute values of a vector, or the norm of each row of a matrix."""
     return np.abs(v) if v.ndim == 1 else np.asarray(np.linalg.norm(v, axis=1))
 
 
@@ -65,7 +65,7 @@ def row_keys(table: Array) -> Any:
     """Return one sortable value per row, equal for equal rows."""
     # Sorting by these values makes results independent of the order of rows.
     table = np.add(table, 0.0, dtype=np.float64, order="C")  # -0.0 becomes 0.0
-    # A type name, because NumPy swallows interrupts while it parses type objects.
+    # The dtype is text, because NumPy loses interrupts while it parses dtype objects.
     return table.view(f"V{table.itemsize * table.shape[1]}")[:, 0]
 
 
@@ -79,7 +79,7 @@ def row_hashes(table: NDArray[Any]) -> NDArray[np.uint64]:
     for start in range(0, n_rows, n_rows_in_block):
         rows = slice(start, start + n_rows_in_block)
         bits = np.add(table[rows], 0.0, dtype=np.float64, order="C").view(np.uint64)
-        bits ^= bits >> np.uint64(32)  # integers differ in their high bits only
+        bits ^= bits >> np.uint64(32)  # floats of integers differ in high bits only
         hashes[rows] = (bits * multipliers).sum(axis=1, dtype=np.uint64)
     return hashes
 
@@ -89,7 +89,7 @@ SAMPLE_ROWS = 200
 
 
 def distinct_rows(table: Array, max_groups: int) -> tuple[Indices, Indices] | None:
-    """Return the first row of each group of equal rows, and the group of every row."""
+    """Group equal rows; return the index of each first row, and every row's group."""
     sample_keys = row_keys(table[evenly_spaced(len(table), SAMPLE_ROWS)])
     if np.unique(sample_keys).size > max_groups:
         # The result is None if there are more than `max_groups` groups.

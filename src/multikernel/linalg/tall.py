@@ -101,7 +101,7 @@ class TallMatrix(Protocol):
         # `vectors` has shape (n_parts, n_rows[, n_outputs]).
 
     def images(self, u: Array, parts: Sequence[slice]) -> Array:
-        """Return Z_m u_m for some parts, shape (n_parts, n_rows[, n_outputs])."""
+        """Return Z_m u_m for parts of the columns, (n_parts, n_rows[, n_outputs])."""
 
     def times(self, u: Array) -> Array:
         """Return Z u, shape (n_rows[, n_vectors])."""
@@ -148,7 +148,7 @@ class TallArray:
         return products
 
     def images(self, u: Array, parts: Sequence[slice]) -> Array:
-        """Return Z_m u_m for some parts."""
+        """Return Z_m u_m for some parts of the columns."""
         images = np.empty((len(parts), self.Z.shape[0], *u.shape[1:]))
         for k, part in enumerate(parts):
             np.matmul(self.Z[:, part], u[part], out=images[k])
@@ -234,9 +234,9 @@ class GroupedFactor:
 
 
 def padded(u: Array, ranks: Indices, length: int) -> Array:
-    """Return concatenated coordinates with one row per kernel, padded with zeros."""
-    # `ranks` are the kernels' numbers of coordinates, at most `length`. The result has
-    # shape (n_kernels, length[, n_outputs]).
+    """Return the concatenated coordinates of kernels as a table, a row per kernel."""
+    # `ranks` are the kernels' numbers of coordinates, at most `length`. The table,
+    # (n_kernels, length[, n_outputs]), is padded with zeros.
     table = np.zeros((ranks.size, length, *u.shape[1:]))
     table[np.arange(length) < ranks[:, None]] = u
     return table
@@ -245,7 +245,7 @@ def padded(u: Array, ranks: Indices, length: int) -> Array:
 def unpadded(coefs: Array, ranks: Indices) -> Array:
     """Return the concatenated coordinates of the result of `padded`."""
     length = int(ranks.max(initial=0))
-    # If ranks are larger than in `padded`, the additional coordinates are zero.
+    # A kernel's rank may have grown since `padded`; its new coordinates are zero.
     table = np.zeros((ranks.size, length, *coefs.shape[2:]))
     n_stored = min(length, coefs.shape[1])
     table[:, :n_stored] = coefs[:, :n_stored]

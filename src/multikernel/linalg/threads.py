@@ -19,7 +19,7 @@ Result = TypeVar("Result")
 def uninterrupted(
     work: Callable[[], Result], stop: Callable[[], None] | None = None
 ) -> Result:
-    """Return the result of `work`; an interrupt is raised after it has ended."""
+    """Return the result of `work`, run in a thread; interrupts wait until its end."""
     # Python raises interrupts in the main thread only, between any two instructions,
     # also in libraries. Work in another thread is not interrupted.
     if get_ident() != main_thread().ident:
@@ -47,7 +47,7 @@ def uninterrupted(
 
 
 def aside(work: Callable[[], Result]) -> Result:
-    """Return the result of `work`; an interrupt is raised at once and abandons it."""
+    """Return the result of `work`, run in a thread; interrupts abandon it at once."""
     # For library code that releases the GIL but cannot be stopped. Abandoned work
     # continues in the background, so it must have no side effects.
     if get_ident() != main_thread().ident:
@@ -59,7 +59,7 @@ def aside(work: Callable[[], Result]) -> Result:
         start_new_thread(_run_and_store, (work, outcome, running))
     except RuntimeError:  # no thread can be started
         return work()
-    # An interrupt that comes just before the wait does not wake it.
+    # Without a timeout, an interrupt just before the wait would have no effect.
     while not running.acquire(timeout=0.1):
         pass
     return outcome.result()
@@ -129,10 +129,10 @@ def _set_threads(blas: LibController, n_threads: int) -> None:
 class _SharedLimit:
     """A limit of BLAS to one thread, in force while any thread requires it."""
 
-    # The number of BLAS threads belongs to the process. The first user lowers the
-    # number, and the last one restores it, possibly in another thread. Both operations
-    # can be repeated after an interrupt. A lock would stay locked after an interrupt
-    # between its acquisition and the block (Python 3.14), an owner can own it again.
+    # The number of BLAS threads belongs to the process. The first thread that uses the
+    # limit lowers the number, and the last one restores it. Both operations can be
+    # repeated after an interrupt: the owner may own the limit again. A lock would stay
+    # locked if the interrupt came between its acquisition and the block (Python 3.14).
     def __init__(self) -> None:
         self._owner: dict[str, int] = {}  # the thread that changes the limit
         self._users: set[int] = set()  # identifiers of threads
@@ -148,7 +148,7 @@ class _SharedLimit:
             sleep(1e-5)
 
     def enter(self, user: int) -> None:
-        """Lower the number of threads for a thread."""
+        """Register a thread as user of the limit, and limit BLAS to one thread."""
         self._own(user)
         self._users.add(user)
         # A library that already uses one thread is not changed.
@@ -160,7 +160,7 @@ class _SharedLimit:
         self._owner.clear()
 
     def leave(self, user: int) -> None:
-        """Restore the number of threads after the last user."""
+        """Remove a user; after the last one, restore the number of BLAS threads."""
         self._own(user)
         self._users.discard(user)
         if not self._users:
@@ -174,7 +174,7 @@ _LIMIT = _SharedLimit()
 
 
 def with_one_blas_thread(work: Callable[[], Result], *, small: bool = True) -> Result:
-    """Return the result of `work`; if it is small, BLAS uses one thread meanwhile."""
+    """Return the result of `work`, during which BLAS uses one thread if `small`."""
     # Small factorizations are much slower on several threads, and the threads of our
     # pools must not each start threads of BLAS. The call costs ten microseconds; nested
     # calls cost nothing.

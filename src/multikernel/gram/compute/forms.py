@@ -189,5 +189,5 @@ def _row_runs(rows: slice, n_entries: int) -> list[slice]:
 
 
 def _n_pairs(n_rows: Any) -> Any:
-    """Return the number of entries in the first rows of a lower triangle."""
+    """Return the number of entries in the first `n_rows` rows of a lower triangle."""
     return n_rows * (n_rows + 1) // 2

@@ -50,8 +50,8 @@ def sum_squares(  # noqa: PLR0913 - compiled code takes arrays, not objects
     stops: Indices,
     out: Array,
 ) -> None:
-    """Write squared distances of a few rows to samples from `start` on to out[row]."""
-    # All rows use four columns of the samples while a core's cache holds them.
+    """Write squared distances between a few rows and the samples from `start` on."""
+    # Four columns of the samples serve all rows while a core's cache holds them.
     n_in_fours = columns.size - columns.size % 4
     for r in range(stops.size):
         out[r] = 0.0
@@ -97,7 +97,7 @@ def fill_exponents(  # noqa: PLR0913 - compiled code takes arrays, not objects
     # `distances`, (n_rows, n), are workspace for n samples at a time.
     used, set_starts, members, kernel_starts = layout
     row_starts = np.cumsum(stops) - stops
-    # If column sets share few columns, a table of squares takes longer.
+    # If column sets share few columns, a table of squared differences takes longer.
     sums_directly = members.size <= 2 * used.size
     n_together, width = distances.shape[0] if sums_directly else 1, distances.shape[1]
     for low in range(0, stops.max(), width):
@@ -176,7 +176,7 @@ def add_single_forms(
     for start in range(0, products.size, CHUNK):
         size = min(CHUNK, products.size - start)
         weights[:size] = products[start : start + size]
-        weights[size:] = 0.0  # weights of the previous chunk
+        weights[size:] = 0.0  # not the previous chunk's weights
         for p in range(size):
             rows[p], cols[p] = i, j
             i, j = (i, j + 1) if j < i else (i + 1, 0)

@@ -27,8 +27,8 @@ BLOCK_NUMBERS = 2**17
 """Number of float64 entries in a block, which takes one megabyte."""
 
 ROWS = 8
-"""Rows that use four columns of the samples while a core's cache holds them: 784
-columns take 1.4 times longer with one."""
+"""Rows that are processed together, so that four columns of the samples are read from
+a core's cache: with one row at a time, 784 columns take 1.4 times longer."""
 
 BATCH = 32
 """Number of Gaussian kernels that are computed together."""
@@ -212,8 +212,8 @@ def radial_matrices(kernels: Sequence[Kernel], X: Array, Y_features: Array) -> A
 def evaluate_other(
     plan: Plan, index: int, samples: BlockSamples, rows_part: slice = ALL_ROWS
 ) -> Array:
-    """Return checked rows of a kernel, `plan.others[index]`; callers must not write."""
-    # A precomputed kernel returns its own array.
+    """Return checked rows of kernel `plan.others[index]`, which must not be changed."""
+    # The rows of a precomputed kernel are part of its own array.
     kernel_index = int(plan.sources[index])
     kernel = plan.dictionary[kernel_index]
     rows, row_ids = samples.rows[rows_part], samples.row_ids[rows_part]

@@ -122,7 +122,8 @@ def _others(plan: Plan, X: Array, space: Space) -> Iterator[tuple[int, DeviceArr
     samples = make_samples(X)
     for position, m in enumerate(plan.others.tolist()):
         K = _inner_products(plan.dictionary[int(plan.sources[position])], X, space)
-        # NumPy's evaluation raises the error of a kernel that is not finite.
+        # If values are not finite, evaluation in NumPy raises the error that names the
+        # kernel.
         if K is None or not bool(space.xp.all(space.xp.isfinite(K))):
             K = space.put(evaluate_other(plan, position, samples))
         yield m, K

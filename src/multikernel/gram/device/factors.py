@@ -90,7 +90,7 @@ class DeviceFactors(LowRankStack):
 
     @cached_property
     def _device_factors(self) -> DeviceArray:
-        """Return all factors, (total_rank, n_samples)."""
+        """Return all factors, transposed, on the device, (total_rank, n_samples)."""
         with self.space.memory_guard("the factors of the kernels"):
             return self.space.put(self.factors.T)
 

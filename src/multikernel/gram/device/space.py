@@ -52,7 +52,8 @@ class Device:
         check_parameter("Device", "factors", self.factors, AnyOf((NOTHING, FLAG)))
         if self.factors and self.precision == "float32":
             raise ValueError(
-                "Device: factors=True requires precision='float64', got 'float32'."
+                "Device: factors=True requires precision='float64', got 'float32': "
+                "change one of them."
             )
 
 
@@ -108,7 +109,7 @@ class Space:
         return matrix
 
     def cholesky(self, system: DeviceArray) -> DeviceArray | None:
-        """Return the Cholesky factor, None if a matrix is not positive definite."""
+        """Return the Cholesky factor; None if a matrix is not positive definite."""
         checked: AbstractContextManager[None] = nullcontext()
         if type(system).__module__.startswith("cupy"):
             # By default, CuPy raises no error but returns a wrong factor.

@@ -64,7 +64,7 @@ class DeviceMatrix(GramMatrix):
             return solve_with_nugget(attempt, shift, trace).reshape(rhs.shape)
 
     def _solve(self, matrix: DeviceArray, rhs: Array, shift: Array) -> Array | None:
-        """Solve a shifted system, None if it is not positive definite."""
+        """Solve a shifted system; return None if it is not positive definite."""
         is_fixed, is_positive = np.isinf(shift), bool(np.all(shift > 0.0))
         scale = np.where(is_fixed, 0.0, 1.0 / np.sqrt(shift) if is_positive else 1.0)
         diagonal = np.where(is_fixed, 1.0, 1.0 if is_positive else shift)
@@ -183,7 +183,7 @@ class OnDevice(GramStack):
         return columns
 
     def resident_products(self, kernels: Indices) -> BlockMultiplier:
-        """Return a function that multiplies the chosen kernels by blocks of vectors."""
+        """Return a `BlockMultiplier`; see `GramStack.resident_products`."""
         return multiplier_of_stack(self.take(kernels))
 
 
@@ -278,7 +278,7 @@ class DeviceProducts(ProductsOfWhole, OnDevice):
         return forms
 
     def _inner_products(self, mains: Indices, columns: DeviceArray) -> DeviceArray:
-        """Return quadratic forms of products of all pairs of `mains`, a square."""
+        """Return the quadratic forms of products of all pairs of `mains`, a matrix."""
         xp, n = self.space.xp, self.n_all
         matrices = [self.mains.matrices[m] for m in mains.tolist()]
         total = self.space.zeros((len(matrices), len(matrices)))

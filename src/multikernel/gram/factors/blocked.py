@@ -98,7 +98,7 @@ class BlockedStack(FactorStack):
 
     def forms_and_bounds(self, v: Array) -> tuple[Array, Array]:
         """Return quadratic forms, and upper bounds on the forms of the residuals."""
-        # Both are cached for the last vector: callers need one after the other.
+        # Both results are cached for the last vector: callers use one after the other.
         for vector, forms, bounds in self._cached_forms:
             if np.array_equal(vector, v):
                 return forms, bounds

@@ -46,7 +46,7 @@ from multikernel.linalg.threads import run_blocks
 
 # The number is small, because a new row also lowers the residuals of the rows near it.
 JOINING = 16
-"""Number of rows of each kernel that are added to the sample at a time."""
+"""Number of rows that each kernel adds to the sample at a time."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,8 +62,8 @@ class BlockedLandmarks(Landmarks):
 class LandmarkSearch:
     """The state of a search for landmarks: factors of kernels that can still grow."""
 
-    landmarks: BlockedLandmarks  # the sample and the rows
-    max_bytes: int | None  # limit for all factors
+    landmarks: BlockedLandmarks  # with the sample and the blocks of all rows
+    max_bytes: int | None  # limit on the bytes of all factors
     factors: list[Factor] = field(default_factory=list)  # on the sample
 
     @property
@@ -96,7 +96,8 @@ class LandmarkSearch:
         self._check_memory()
         weights, plans = self.landmarks.row_weights, self.plans(kernels)
         raw = self.blocks.apply(raw_block, weights, plans=plans)
-        # Computing blocks again takes less time than writing them to files.
+        # With files, unnormalized blocks are computed again when they are needed, which
+        # takes less time than writing them.
         return raw if raw.folder is not None else raw.persist()
 
     @property
@@ -236,7 +237,7 @@ def _extended_factor(plan: KernelPlan, factor: Factor, rows: Array) -> Factor:
     residual = np.zeros(rows.shape[0])
     if block.bound is not None:
         # The bound is the residual plus an allowance for rounding. Subtract the
-        # allowance: a landmark for it would gain nothing.
+        # allowance, because a landmark would not reduce it.
         unit = rounding_error_share(plan.rank)
         residual = np.maximum(block.bound - unit * squares, 0.0) / (1.0 + unit)
     return Factor(
@@ -336,5 +337,6 @@ def _check_moments(steps: Sequence[object]) -> None:
         if isinstance(step, Normalizer) and not isinstance(step, GivenScales):
             raise ValueError(
                 f"normalize={step!r} requires eigenvalues, which are not computed for "
-                "a Dask collection: use 'variance', 'trace', 'center' or 'cosine'."
+                "rows in blocks (a Dask collection, or LowRank with a folder): use "
+                "'variance', 'trace', 'center' or 'cosine'."
             )

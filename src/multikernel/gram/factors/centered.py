@@ -40,11 +40,11 @@ TILE = 512
 SAMPLED = 2000
 """Number of samples from which the landmarks of a product are first chosen."""
 
-# The root is relative to the mean diagonal. For the product of two Gaussian kernels of
-# width one on columns of 100 000 normal values, 2000 samples and a tolerance of 1e-6
-# gave 107 landmarks and 2.5e-6.
+# For the product of two Gaussian kernels of width one on columns of 100 000 normal
+# values, 2000 samples and a tolerance of 1e-6 gave 107 landmarks, and a squared mean
+# root of 2.5e-6 times the mean diagonal.
 FAR = 10.0
-"""Largest squared mean root of a residual's diagonal, in units of the tolerance."""
+"""Largest squared mean root of a residual's diagonal, over tol and mean diagonal."""
 
 REPEATED = 8
 """Mean number of copies of a row above which equal rows are stored once."""
@@ -74,7 +74,7 @@ class CenteredMains:
     stack: LowRankStack  # kernels before they are centered
     shifts: Array  # (total_rank,), means of factor columns over the centering samples
     drifts: Array  # (n_mains,), means of roots of residual diagonals over these samples
-    # Residual trace of a product's factor, as a share of the product's trace.
+    # Largest residual trace of a product's factor, over the product's trace.
     tol: float = 0.0
     max_bytes: int | None = None  # limit on bytes of factors and a pass
     # The factors that `product` has computed.
@@ -207,7 +207,7 @@ class CenteredMains:
     def _row_groups(self) -> list[tuple[Indices, Indices] | None]:
         """Return the groups of equal rows of every factor; see `distinct_rows`."""
         n_samples = self.stack.shape[1]
-        # Factors of small tables are small: rows are not grouped.
+        # With few samples, factors are small, so equal rows are not grouped.
         if n_samples <= SAMPLED:
             return [None for _ in self.column_slices]
         max_groups = n_samples // REPEATED
@@ -271,7 +271,7 @@ class CenteredMains:
         diagonal = np.einsum("ri,ri->i", A, A) * np.einsum("ri,ri->i", B, B)
         # Landmarks are chosen from a sample. If the residual of other samples adds much
         # to a bound, those with the largest residuals join the sample.
-        # Equal pairs of values have equal rows, so one of each suffices.
+        # Samples with equal values in A and B have equal rows, so one of each suffices.
         hashes = row_hashes(np.concatenate([A, B]).T)
         candidates = np.unique(hashes, return_index=True)[1]
         candidates = candidates[evenly_spaced(candidates.size, SAMPLED)]
@@ -299,7 +299,8 @@ class CenteredMains:
     # Functions and features.
 
     def feature_coefficients(self, first: int, second: int, coefs: Array) -> Array:
-        """Return the coefficients of the function K coefs over products of features."""
+        """Return the coefficients of K coefs over features, for a product K."""
+        # The features of K are the products of a feature of each of the two mains.
         factor = self.product(first, second)
         if factor.roots is None:
             return factor.inner(coefs)
@@ -332,7 +333,7 @@ def factor_features(stack: LowRankStack, m: int, shift: Array) -> CenteredFeatur
 
 
 def product_landmarks(A: Array, B: Array, tol: float) -> tuple[Indices, Array]:
-    """Return landmarks of the product of two kernels, and its Cholesky factor there."""
+    """Return landmarks of a product of kernels, and its Cholesky factor at these."""
     # A and B are the factors, (rank, n_samples), on the samples from which landmarks
     # are chosen; `tol` is the share of the trace that the residual may have.
     # Choosing 117 to 129 landmarks from 2000 samples and factors of 20 columns took 7
@@ -342,7 +343,7 @@ def product_landmarks(A: Array, B: Array, tol: float) -> tuple[Indices, Array]:
 
 
 def _greedy_landmarks(A: Array, B: Array, tol: float) -> tuple[Indices, Array] | None:
-    """Choose landmarks one by one, as `product_landmarks`; None if there are many."""
+    """Return the result of `product_landmarks`, found one by one; None if many."""
     residual = np.einsum("ri,ri->i", A, A) * np.einsum("ri,ri->i", B, B)
     total, largest = float(residual.sum()), float(residual.max(initial=0.0))
     max_rank = residual.size // COMPLETED

@@ -74,12 +74,12 @@ def cut_low_rank(
 
 
 def check_order(steps: tuple[StepName, ...]) -> None:
-    """Raise if a sequence of steps cannot be applied to factors."""
+    """Raise if steps cannot be applied to factors in this order."""
     if divides_centered(steps):
         raise ValueError(
-            "Kernels of low rank do not support 'cosine' after 'center' in normalize, "
-            "which compares every new sample with all training samples. Use "
-            "storage='dense' or 'lazy', or put 'cosine' before 'center'."
+            "normalize contains 'cosine' after 'center', which kernels of low rank do "
+            "not support, because it compares every new sample with all training "
+            "samples: use storage='dense' or 'lazy', or put 'cosine' before 'center'."
         )
 
 
@@ -162,7 +162,7 @@ class FactorCollector:
 
     landmarks: Landmarks
     normalization: Normalization  # fitted to every factor
-    max_bytes: int | None  # limit for all factors
+    max_bytes: int | None  # limit on the bytes of all factors
     # (total_rank, n_samples), if the caller has written the factors to it.
     array: Array | None = None
     _rows: dict[int, Array] = field(default_factory=dict)  # not yet in `array`

@@ -50,11 +50,12 @@ class CenteredFeatures(FeatureKernel):
 
 @dataclass(frozen=True, eq=False)
 class ValueFeatures(FeatureKernel):
-    """A centered kernel by features that are exact at a few values of its columns."""
+    """A centered kernel as features, exact because its columns have few values."""
 
-    # With the centered matrix U Lambda U^T of the values, the features of x are k(x, .)
-    # U Lambda^-1/2. The matrix of c values has a rank of at most c - 1.
-    kernel: CenteredKernel  # centered over the distinct values, by frequency
+    # U Lambda U^T is the eigendecomposition of the centered kernel matrix of the c
+    # distinct values v; its rank is at most c - 1. The features of x are the row of
+    # values k(x, v) times U Lambda^-1/2.
+    kernel: CenteredKernel  # centered over the distinct values, weighted by frequency
     roots: Array  # (n_values, rank), U Lambda^-1/2
 
     @property

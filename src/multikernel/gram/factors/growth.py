@@ -24,7 +24,7 @@ COMPLETED = 5
 
 # Each landmark adds one unit, because its contribution is subtracted once.
 ROUNDING = 4
-"""Rounding error of a residual without landmarks, in last places of the diagonal."""
+"""Rounding error of a residual without landmarks, in units of EPS times diagonal."""
 
 
 MOST_VALUES = 32

@@ -56,10 +56,11 @@ MOST_MONOMIALS = 64
 class LowRank:
     """Storage of kernels by their values at landmarks.
 
-    A kernel starts with at most `first` landmarks, so that the trace of its residual is
-    at most `tol` times that of the centered kernel. More are added, up to `max_rank`,
-    if the duality gap over the full kernels requires them. With `folder`, factors are
-    in files; there, float32 makes the gap accurate to seven digits.
+    A kernel gets landmarks until its residual, the kernel minus its approximation, has
+    a trace of at most `tol` times that of the centered kernel, or until it has `first`
+    landmarks; then more, up to `max_rank`, if the duality gap over the full kernels
+    requires them. With `folder`, factors are in files; there, float32 makes the gap
+    accurate to seven digits.
     """
 
     max_rank: int = 2000
@@ -75,7 +76,10 @@ class LowRank:
         check_parameter("LowRank", "folder", self.folder, FOLDER)
         check_parameter("LowRank", "dtype", self.dtype, PRECISION)
         if self.folder is None and self.dtype != "float64":
-            raise ValueError("LowRank: dtype requires factors in files: set folder.")
+            raise ValueError(
+                f"LowRank: dtype={self.dtype!r} requires factors in files: set folder, "
+                "or omit dtype."
+            )
 
     @property
     def goal(self) -> Goal:
@@ -90,8 +94,8 @@ class KernelLandmarks:
     # Z has the values K R^-1 of the kernel at its landmarks, with R its Cholesky factor
     # there, or the features of the kernel.
     chosen: Indices  # (rank,), rows of `Landmarks.X`; empty if Z has features
-    # R transposed; None where all landmarks are among the stack's samples, and its
-    # factor contains R.
+    # R transposed; None if all landmarks are samples of the stack, so that the factor
+    # contains R.
     triangle: Array | None = None
     scale: float = 1.0
     shift: Array | None = None  # (rank,), weighted column means of Z if centered
@@ -220,7 +224,7 @@ class Landmarks:
         return np.asarray(self.scales[kernels][:, None, None] * columns)
 
     def _without_cosine(self, kernels: Indices) -> tuple[Indices, LazyStack | None]:
-        """Return positions of kernels that cosine leaves unchanged, and their stack."""
+        """Return positions of kernels that 'cosine' does not change; their stack."""
         # The cosine normalization changes all kernels but Gaussian ones.
         members = [self.dictionary[int(m)] for m in kernels]
         is_unchanged = [not self.cosine or radial_form(k) is not None for k in members]
@@ -309,7 +313,7 @@ def _columns_features(kernel: ColumnKernel, X: Array) -> Array | None:
 
 @kernel_features.register
 def _sequences_features(kernel: SequenceKernel, X: Array) -> Array | None:
-    """Return the factor that the kernel computes."""
+    """Return the factor of a sequence kernel as its features."""
     return kernel.factor(X) if is_built_in(kernel) else None
 
 

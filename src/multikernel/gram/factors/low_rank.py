@@ -266,7 +266,7 @@ class LowRankStack(FactorStack):
 
     def combine(self, weights: Array) -> GramMatrix:
         """Return sum_m weights[m] K_m, as a factor if it has fewer columns than K_m."""
-        # Otherwise the product is smaller, and solvers read its rows in place.
+        # Otherwise the matrix takes less memory, and solvers read its rows in place.
         nonzero = np.flatnonzero(weights)
         columns = self._columns_of(nonzero)
         column_weights = np.repeat(weights[nonzero], self.ranks[nonzero])

@@ -1,4 +1,4 @@
-"""Products ordered by their main kernels, so that passes need little memory."""
+"""Product kernels ordered by main kernels, so that passes need little memory."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from multikernel.gram.products import main_places
 
 @dataclass(frozen=True, eq=False)
 class PairOrder:
-    """All products of a stack, ordered by the first main kernel, then by the second."""
+    """The product kernels of a stack, ordered by first, then by second main kernel."""
 
     mains: Indices  # (n_mains,), the mains that occur in a product, ascending
     products: Indices  # (n_products,), indices of the products in their stack

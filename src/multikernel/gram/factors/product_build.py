@@ -23,8 +23,9 @@ from multikernel.kernels.interactions import InteractionDictionary
 from multikernel.kernels.products import uncenter
 from multikernel.kernels.terms import ComputedRows, EveryPair, Terms
 
-# The factor of a product has ten times as many columns, and bounds include its
-# residual. On 100 000 samples a factor has 107 columns; with a ratio of 1 it had 145.
+# The factor of a product has ten times as many columns as that of a main kernel, and
+# bounds include its residual. On 100 000 samples a factor has 107 columns; with a ratio
+# of 1 it had 145.
 ROUGHER = 100.0
 """Ratio of the tolerances of products and main kernels."""
 
@@ -34,7 +35,7 @@ class WholeTraces(FactoredProducts):
 
     @property
     def _main_diagonals(self) -> Array:
-        # Mains have residuals before centering; scales use these diagonals.
+        # The residuals are those before centering, and scales use the sum.
         return self.mains.squares + self.mains.roots**2
 
 

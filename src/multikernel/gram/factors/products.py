@@ -134,7 +134,7 @@ class FactoredProducts(ProductsOfMains):
         """Return the stack of this stack's main kernels, before they are centered."""
         return self.mains.stack.take(self.terms[self.main_kernels][:, 0])
 
-    # Products.
+    # Products with vectors.
 
     def quadratic_forms(self, v: Array) -> Array:
         """Return v^T K_m v (summed over outputs) for every m, shape (n_kernels,)."""
@@ -234,7 +234,7 @@ class FactoredProducts(ProductsOfMains):
         columns *= self.scales[:, None, None]
         return columns
 
-    # Sizes.
+    # Diagonals, traces, and numbers of stored entries.
 
     @property
     def _main_diagonals(self) -> Array:
@@ -373,7 +373,7 @@ class FactoredProducts(ProductsOfMains):
                 main_goals[main] = min(main_goals.get(main, np.inf), main_goal)
         return main_goals
 
-    # Parts.
+    # Stacks of some kernels.
 
     def take(self, kernels: Indices) -> GramStack:
         """Return the stack of the chosen kernels, stored as factors."""

@@ -25,7 +25,7 @@ MEASURED = 100
 
 
 def is_high(ranks: Indices, n_samples: int) -> Mask:
-    """Return a mask of the ranks of kernels that "by_kernel" stores as matrices."""
+    """Return a mask of the ranks for which "by_kernel" stores kernels as matrices."""
     return np.asarray(ranks > max(MEASURED, n_samples / 32))
 
 

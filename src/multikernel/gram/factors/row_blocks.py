@@ -42,7 +42,9 @@ def dask_module() -> Any:
         import dask
     except ImportError as error:
         raise ImportError(
-            f"Rows in blocks require Dask: {how_to_install('dask')}.", name="dask"
+            "A Dask collection, or LowRank with a folder, requires Dask: "
+            f"{how_to_install('dask')}.",
+            name="dask",
         ) from error
     return dask
 
@@ -90,8 +92,8 @@ class RowBlocks:
         return np.split(rows, self.ends[1:-1], axis)
 
     def apply(self, task: Task, *items: Sequence[Any], **options: Any) -> "RowBlocks":
-        """Return new blocks, each the result of a function of one block."""
-        # Each block gets one item of every sequence in `items`.
+        """Return new blocks, the results of `task` for each block and its items."""
+        # Each sequence in `items` has one item for every block.
         call = delayed(partial(task, **options))
         return replace(self, parts=tuple(map(call, self.parts, *items)))
 
@@ -198,7 +200,8 @@ class RowBlocks:
             return tuple(function(*parts, traverse=False))
 
         if self.client is not None:
-            # The graph contains parts of vectors, so Dask can run lost tasks again.
+            # The graph is large: it contains parts of vectors, so that Dask can run
+            # lost tasks again.
             settings = {"distributed.admin.large-graph-warning-threshold": "1 TB"}
             with dask.config.set(settings, scheduler=self.client), connected():
                 return run()

@@ -133,7 +133,7 @@ def raw_block(X: Array, weights: Array, *, plans: Mapping[int, KernelPlan]) -> R
 
 
 def moments(block: RawBlock) -> tuple[Array, Array]:
-    """Return the weighted sums of diagonals and of factors over a block."""
+    """Return weighted sums over a block, of diagonals and of the rows of factors."""
     factors = [block.kernels[m] for m in sorted(block.kernels)]
     sizes = np.array([factor.size for factor in factors])
     return sizes, np.concatenate([factor.mean for factor in factors])
