@@ -250,7 +250,7 @@ class Games:
         return present, absent
 
     def _factor(self, rows: Array, term: Expansion, kernel: Factor) -> Array:
-        """Return a factor of rows and a term's points, from the cache if it is shared."""
+        """Return a factor of rows and points of a term; cache it if terms share it."""
         key = id(rows), id(kernel)
         shared = id(kernel) in self._shared
         if shared and key in self._cache:
