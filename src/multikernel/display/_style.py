@@ -68,7 +68,7 @@ def label(
     offset: tuple[float, float],
     **style: Any,
 ) -> None:
-    """Write a small text beside `point`, moved by `offset` (in points of type size)."""
+    """Write a small text beside `point`, moved by `offset` (in typographic points)."""
     # `coordinates` has the system of x and of y: "data" or "axes fraction".
     options: dict[str, Any] = {"color": INK, "fontsize": "small"}
     options |= {"xycoords": coordinates, "textcoords": "offset points"}

@@ -175,7 +175,7 @@ def _positions(owner: str, model: Any, group: Any, columns: Sequence[Any]) -> In
 
 
 def _active_groups(owner: str, model: Any, unit: str) -> dict[str, Indices]:
-    """Return the columns of groups: active kernels on equal columns, or of a view."""
+    """Return the columns of each group: active kernels on equal columns, or a view."""
     views = list(getattr(model, "kernel_views_", ()))
     if unit == "view" and not any(views):
         raise ValueError(

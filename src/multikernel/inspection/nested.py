@@ -36,8 +36,8 @@ class NestedScores:
     """Scores of a search on outer folds, and the kernels active in at least one fold.
 
     `selections` and `variance_shares` have shape (n_folds, n_kernels); shares refer to
-    each fold's training samples, averaged over outputs. Kernel
-    names may contain learned widths, those of the first fold that uses the kernel.
+    each fold's training samples, averaged over outputs. Kernel names may contain
+    learned widths, those of the first fold that uses the kernel.
     `best_params` are empty if the estimator is not a search.
     """
 

@@ -55,7 +55,7 @@ class TermPosterior:
     factor: Array
     free: Array
     noise_variance: Array  # (n_outputs,)
-    read: Callable[[Any], Array]  # samples as in predict to the model's columns
+    read: Callable[[Any], Array]  # converts samples of `predict` to own columns
 
     def __repr__(self) -> str:
         """Return the number of terms, and the standard deviation of the noise."""
