@@ -80,7 +80,7 @@ def outcomes_on(
     if y.ndim > 1:
         return scores, [("Labels", _label_table(inner, y, predicted))]
     sections = [("Confusion matrix", _confusion(inner.classes_, y, predicted))]
-    # Classes without training samples have no probability.
+    # The model has no probability for a class in `y` without training samples.
     if hasattr(model, "predict_proba") and np.isin(y, inner.classes_).all():
         shares = np.asarray(answers("predict_proba"))
         scores["log loss"] = metrics.log_loss(y, shares, labels=inner.classes_)

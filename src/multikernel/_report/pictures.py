@@ -66,7 +66,7 @@ def pictures_of(
 
 
 def _shows_convergence(model: Any) -> bool:
-    """Return whether to draw the convergence: the fit is inexact or has no gap."""
+    """Return whether to draw the convergence: if the fit is inexact or has no gap."""
     if not hasattr(model, "history_"):
         return False
     outputs = model.history_["output"]

@@ -58,7 +58,7 @@ class Table:
 
 
 def text_columns(frame: Any, *, look: bool = True) -> list[str]:
-    """Return names of text and category columns; objects are numbers without `look`."""
+    """Return names of text and category columns; ``look=False`` ignores objects."""
     pairs = zip(map(str, frame.columns), kinds.kinds_of(frame, look=look), strict=True)
     return [name for name, kind in pairs if kind in kinds.TEXTS]
 

@@ -72,7 +72,9 @@ def explain_damage(path: Path, kind: str) -> Iterator[None]:
                 f"{path} has more fields in row {int(line) - 1} ({seen}) than in its "
                 f"header ({expected}): correct the row."
             ) from error
-        raise ValueError(f"{path} is not a valid {kind} ({reason}).") from error
+        raise ValueError(
+            f"{path} is not a valid {kind} ({reason}): correct or replace the file."
+        ) from error
 
 
 def read_frame(
@@ -193,7 +195,7 @@ def _plain_numbers(cells: Array) -> Any:
 def _converted(
     form: CsvForm, doubtful: Mapping[str, Array], exact: set[str], *, known: bool
 ) -> tuple[dict[str, Array], dict[str, Cell]]:
-    """Return numeric columns and, by name, a cell with a decimal comma; print notes."""
+    """Return numeric columns, and a decimal-comma cell by column; print notes."""
     numbers: dict[str, Any] = {}
     # An example is the first cell with a decimal comma.
     commas: dict[str, Cell] = {}
@@ -260,7 +262,7 @@ def _refuse_points(
 def _text_codes(
     cells_of: Mapping[str, Array], exact: set[str], targets: Sequence[str]
 ) -> list[str]:
-    """Return `exact` columns that numbers would alter; print notes on other columns."""
+    """Return `exact` columns whose text numbers would alter; print notes on others."""
     features, measured, codes = {}, {}, []
     for name, column in cells_of.items():
         cells = dict.fromkeys(column.tolist())

@@ -139,9 +139,10 @@ def find_task(task: str | None, loss: str | None, y: Any) -> str:
             )
         if task == "survival" and np.ndim(y) != 2:
             raise ValueError(
-                "--task survival requires --target, the event or censoring time, and "
-                "--event, the event indicator; or --target lower,upper, two columns "
-                "with these names that hold the interval of the event."
+                "--task survival requires the options --target (column of the event or "
+                "censoring time) and --event (column of the event indicator). For "
+                "intervals, name the columns lower and upper and use --target "
+                "lower,upper."
             )
         if task == "ordinal" and np.ndim(y) != 1:
             raise ValueError(

@@ -68,8 +68,8 @@ def label(
     offset: tuple[float, float],
     **style: Any,
 ) -> None:
-    """Write a small text next to a point, beginning `offset` points from it."""
-    # The point `point` has the coordinates `coordinates`: "data" or "axes fraction".
+    """Write a small text beside `point`, moved by `offset` (in typographic points)."""
+    # `coordinates` has the system of x and of y: "data" or "axes fraction".
     options: dict[str, Any] = {"color": INK, "fontsize": "small"}
     options |= {"xycoords": coordinates, "textcoords": "offset points"}
     ax.annotate(literal(text), point, offset, **(options | style))
@@ -112,7 +112,7 @@ def paper_name(name: str) -> str:
     kind, settings, columns, number = match.groups()
     parameters = [pair.replace("=", " ") for pair in settings.split(", ") if pair]
     values = [re.sub("^sigma ", "width ", text) for text in parameters]
-    # A width after columns implies a Gaussian kernel.
+    # After columns, a width is enough to recognize a Gaussian kernel.
     implied = kind == "gaussian" and columns
     parts = [columns] if columns else []
     parts += [] if implied else [kind.replace("_", " ").replace("gaussian", "Gaussian")]

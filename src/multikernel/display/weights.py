@@ -108,7 +108,7 @@ class KernelWeightsDisplay(Display):
         bootstrap : Bootstrap, default=None
             Result of `multikernel.inspection.bootstrap` for this model, for error bars.
         level : float, default=0.9
-            Share of these fits inside the error bars.
+            Share of the bootstrap fits inside the error bars.
         """
         model = final_estimator(estimator)
         weights = np.atleast_2d(model.kernel_weights_)

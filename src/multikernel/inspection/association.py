@@ -47,9 +47,10 @@ from multikernel.kernels.terms import MANY
 from multikernel.linalg import EPS
 from multikernel.losses.base import is_shift_equivariant, is_smooth
 
-# Columns whose mean is 1e6 standard deviations leave about 1e-10.
+# If covariates explain y exactly, rounding errors leave about 1e-10 where the mean of a
+# covariate is 1e6 times its standard deviation.
 ROUNDING = 1e-9
-"""Largest norm of residuals, relative to that of no covariates, due to rounding."""
+"""Largest residual norm, relative to that without covariates, due to rounding."""
 
 
 def kernel_tests(
@@ -119,7 +120,7 @@ def kernel_tests(
     -----
     The residuals of the null model are permuted (Freedman and Lane). P-values by
     permutation are exact without covariates, and approximate with covariates. A kernel
-    whose statistic never changes, such as that of a constant column, has p-values of 1.
+    with the same statistic in all permutations, as on a constant column, has p = 1.
 
     For analytic p-values, V is the diagonal matrix of the second derivatives of the
     loss at the null model, and :math:`\lambda_j` are the eigenvalues of :math:`V^{1/2}
@@ -163,7 +164,8 @@ def kernel_tests(
         advice = "pass groups and permute='groups'"
         warn_repeated(OWNER, training.samples, advice)
     draw = permutations_of(groups, permute, len(null.rho))
-    # The data count as one permutation; otherwise a level of 0.05 becomes 0.065.
+    # The data in their own order count as one permutation; otherwise tests at a level
+    # of 0.05 would have the level 0.065.
     orders = [np.arange(len(null.rho)), *draw(n_permutations, rng)]
     draws = null.permuted(orders)
     views, n_kernels = None, stack.shape[0]
@@ -223,7 +225,7 @@ def _model_and_data(model: Any, X: Any, y: Any) -> tuple[BaseMKL, Any, Any, Nami
     data, naming = refitted_steps(before, X, y)
     if isinstance(estimator, SurvivalMKL):
         warn_order(OWNER, X, y=y)
-        # Survival targets become row numbers of a loss that stores the times.
+        # Each target becomes its row number; the loss stores the times of all rows.
         _, codes, loss = regression_on_rows(read_times(OWNER, y))
         estimator, y = copy.copy(estimator), codes.astype(np.float64)
         estimator.loss = loss
@@ -231,7 +233,7 @@ def _model_and_data(model: Any, X: Any, y: Any) -> tuple[BaseMKL, Any, Any, Nami
 
 
 def _matrices(estimator: BaseMKL, X: Any, y: Any, offset: Any) -> Training:
-    """Return the samples and their matrices, without merging equal samples."""
+    """Return the samples and Gram matrices of a test; equal samples stay separate."""
     source = estimator._method().source
     if not isinstance(source, GramSource):
         raise ValueError(
@@ -250,7 +252,7 @@ def _matrices(estimator: BaseMKL, X: Any, y: Any, offset: Any) -> Training:
 def _null_model(
     training: Training, estimator: Any, covariates: Any
 ) -> scores.NullModel:
-    """Return the model without kernels, on the covariates only, for every output."""
+    """Return the null model of every output: covariates, but no kernels."""
     if getattr(estimator, "loss", None) is None:
         raise ValueError(
             f"{OWNER} does not support {type(estimator).__name__}: pass a classifier "
@@ -282,7 +284,7 @@ def _null_model(
 
 
 def _all_covariates(training: Training, covariates: Any) -> Array | None:
-    """Return the model's unpenalized columns and the covariates; None if neither."""
+    """Return the unpenalized columns and the covariates, None if there are neither."""
     design, n_samples = training.design, training.stack.shape[1]
     unpenalized = None if design is None else design(training.X)
     if covariates is None:

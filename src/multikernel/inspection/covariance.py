@@ -28,7 +28,7 @@ class Covariance:
 
     def diagonal(self, X: Array) -> Array:
         """Return the variance of every sample."""
-        # Only matrices include the normalization, so take the diagonals of blocks.
+        # `diag` of a kernel ignores the normalization, so compute blocks of matrices.
         blocks = [X[start : start + 32] for start in range(0, len(X), 32)]
         return np.concatenate([np.diag(self(rows, rows)) for rows in blocks])
 
@@ -42,10 +42,11 @@ class Covariance:
 def factors_of(
     model: AdditiveModel, X: Array, theta: Array, weights: Array, columns: Array
 ) -> tuple[Array, Array]:
-    """Return the Cholesky factor L of a covariance A, and a basis of L^-1 `columns`."""
-    # A is the sum of theta_m K_m, with inverse weights added to its diagonal. The basis
-    # is orthonormal, with zero columns beyond its rank. With L, rounding errors are
-    # proportional to the prior variance, and not to the condition number of A.
+    """Return the Cholesky factor L of A, and an orthonormal basis of L^-1 `columns`."""
+    # A is the covariance of the targets: the sum of theta_m K_m, with inverse sample
+    # weights added to its diagonal. The basis has zero columns beyond its rank. With L,
+    # rounding errors of posterior variances are proportional to the prior variance,
+    # and not to the condition number of A.
     A = Covariance(model, theta, [*range(model.n_active)])(X, X)
     A[np.diag_indices_from(A)] += 1.0 / weights
     L = np.linalg.cholesky(A)
@@ -65,7 +66,7 @@ def degrees_of_freedom(L: Array, basis: Array, weights: Array) -> float:
 def fitted_weights(
     model: AdditiveModel, X: Array, terms: Array, dual: Array
 ) -> tuple[Array, Array]:
-    """Return theta_m such that theta_m K_m `dual` fits term m best, and the errors."""
+    """Return theta_m such that theta_m K_m `dual` fits term m best, and its error."""
     errors, size = np.zeros(model.n_active), max(float(np.linalg.norm(terms)), EPS)
     theta = np.zeros(terms.shape[1:])
     for position in range(model.n_active):
@@ -74,7 +75,7 @@ def fitted_weights(
         products = np.sum(functions * terms[:, :, position], axis=0)
         # Least squares; negative solutions are clipped at zero below.
         np.divide(products, sizes, out=theta[:, position], where=sizes > 0.0)
-        # Errors are relative to the norm of all terms.
+        # The errors of these fits are relative to the norm of all terms.
         difference = terms[:, :, position] - theta[:, position] * functions
         errors[position] = np.linalg.norm(difference) / size
     return np.maximum(theta, 0.0), errors

@@ -16,7 +16,7 @@ from multikernel.losses.base import is_smooth
 
 OWNER = "deviance_split"
 
-# Twice as many nodes change shares by 1e-9.
+# With twice as many nodes, shares differ by at most 1e-9.
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(32)
 """Gauss-Legendre rule on the line from the constant to the model."""
 
@@ -58,7 +58,7 @@ def deviance_split(
     by : {"kernel", "view", "column"}, default="kernel"
         Unit of a share, as in `variance_split`.
     n_resamples : int, default=1000
-        Number of resamples, for intervals; all use the constant of all samples.
+        Number of resamples, for intervals; all use the best constant of all samples.
     sample_weight, groups, offset : array-like, default=None
         As in `variance_split`.
     random_state : int, RandomState or None, default=None
@@ -114,7 +114,7 @@ def deviance_split(
 
 
 def _loss_and_targets(model: Any, y: Array) -> tuple[Loss, Array]:
-    """Return a model's loss and targets, (n_samples, n_outputs); raise if unsuited."""
+    """Return a model's loss and targets, (n_samples, n_outputs); raise if invalid."""
     quantile = getattr(model, "quantile", 0.5)
     loss = find_loss(model.loss, getattr(model, "epsilon_", 1.0), quantile)
     if not is_smooth(loss) and not is_coupled(loss):
@@ -151,10 +151,10 @@ def _loss_and_targets(model: Any, y: Array) -> tuple[Loss, Array]:
 def _decreases(
     loss: Loss, y: Array, data: HeldOut
 ) -> tuple[Array, Array, Array, Array]:
-    """Return decreases of the loss by term, its values before and after, and errors."""
+    """Return each term's decrease of the loss, and losses of the constant and model."""
     # The gradient is integrated on the line from the constant model to the model, and
-    # its product with a centered term is the decrease by that term. "Before" is the
-    # constant model; errors bound the rounding of its losses. Shapes are (n_samples,
+    # its product with a centered term is the decrease by that term. The last array
+    # bounds rounding errors of the constant's losses. Shapes are (n_samples,
     # n_outputs[, n_terms]), with one output if the loss couples outputs.
     is_joint = is_coupled(loss)
     columns = y if is_joint or y.shape[1] > 1 else y[:, 0]

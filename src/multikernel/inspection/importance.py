@@ -115,7 +115,8 @@ def group_permutation_importance(
 
 def _orders(units: Indices, rng: np.random.RandomState) -> Indices:
     """Return, for each sample, the row from which it gets the shuffled columns."""
-    # Whole units are permuted; a unit of another size is repeated or truncated.
+    # Units are samples or groups of samples. A unit gets the rows of another one,
+    # repeated or truncated to its size.
     sizes = np.bincount(units)
     unit_rows = np.split(np.argsort(units, kind="stable"), np.cumsum(sizes)[:-1])
     order = np.empty(units.size, dtype=np.intp)
@@ -164,15 +165,17 @@ def _positions(owner: str, model: Any, group: Any, columns: Sequence[Any]) -> In
         else:
             raise ValueError(
                 f"{owner}: group {group!r} contains column {column!r}, which is not "
-                f"one of the {n_features} columns of the fit."
+                f"one of the {n_features} columns of the fit: pass names or positions."
             )
     if not positions:
-        raise ValueError(f"{owner}: group {group!r} has no columns.")
+        raise ValueError(
+            f"{owner}: group {group!r} has no columns: add columns, or remove it."
+        )
     return np.unique(positions)
 
 
 def _active_groups(owner: str, model: Any, unit: str) -> dict[str, Indices]:
-    """Return the columns of the active kernels, by set of columns or by view."""
+    """Return the columns of each group: active kernels on equal columns, or a view."""
     views = list(getattr(model, "kernel_views_", ()))
     if unit == "view" and not any(views):
         raise ValueError(
@@ -196,7 +199,7 @@ def _active_groups(owner: str, model: Any, unit: str) -> dict[str, Indices]:
 
 
 def _shuffled(X: Any, columns: Indices, order: Indices) -> Any:
-    """Return data with some columns in another order."""
+    """Return a copy of X in which some columns have their rows in another order."""
     if hasattr(X, "iloc"):
         result = X.copy()
         for column in columns.tolist():

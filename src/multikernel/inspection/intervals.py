@@ -63,7 +63,7 @@ class Bootstrap:
 
     @property
     def view_names(self) -> tuple[str, ...]:
-        """Names of the views, in the order of view shares."""
+        """Names of the views, in the order of ``interval("view_shares")``."""
         if self.kernel_views is None:
             raise ValueError(
                 "The model was fitted without views: pass kernels as a mapping from "
@@ -72,7 +72,7 @@ class Bootstrap:
         return tuple(view_members(self.kernel_views))
 
     def _values(self, what: str) -> Array:
-        """Return the values of all fits, with kernels or views on the last axis."""
+        """Return `what` of all fits, with kernels or views on the last axis."""
         if what in ("variance_shares", "kernel_weights"):
             values: Array = getattr(self, what)
             return values
@@ -83,7 +83,7 @@ class Bootstrap:
     def interval(
         self, what: str = "variance_shares", level: float = 0.9
     ) -> tuple[Array, Array]:
-        """Return percentile intervals of the values of each kernel or view.
+        """Return the bounds of percentile intervals for each kernel or view.
 
         `what` is ``"variance_shares"``, ``"kernel_weights"`` or ``"view_shares"``, the
         sum of the shares of each view in `view_names`. `level` is the share of the fits

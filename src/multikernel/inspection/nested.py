@@ -36,8 +36,8 @@ class NestedScores:
     """Scores of a search on outer folds, and the kernels active in at least one fold.
 
     `selections` and `variance_shares` have shape (n_folds, n_kernels); shares refer to
-    each fold's training samples, averaged over outputs. Names of kernels contain
-    learned widths; they are those of the first fold that uses the kernel.
+    each fold's training samples, averaged over outputs. Kernel names may contain
+    learned widths, those of the first fold that uses the kernel.
     `best_params` are empty if the estimator is not a search.
     """
 
@@ -165,7 +165,8 @@ def nested_cross_validate(
     >>> nested.summary("view")["view"].tolist()
     ['signal', 'noise']
     """
-    # A clone has no best_estimator_, so a search of scikit-learn is the last step.
+    # `last_step` replaces fitted searches of scikit-learn by their best estimators. A
+    # clone is not fitted, so `inner` is the search itself.
     estimator = clone(estimator)
     _, inner = last_step(estimator)
     inner_search = getattr(inner, "estimator", None)
@@ -229,7 +230,8 @@ def _usage(
     models: list[Any],
 ) -> tuple[tuple[str, ...], NDArray[np.bool_], Array, Any, tuple[str, ...]]:
     """Return kernels active in any fold, as the last five fields of `NestedScores`."""
-    # Graph nodes, and models with different numbers of kernels, have no common index.
+    # Nodes of graphs, and kernels of models with different numbers of kernels, have no
+    # common index, so names identify them.
     sizes = {model._state.names.n_kernels for model in models}
     by_name = len(sizes) > 1 or any(hasattr(model, "hull_") for model in models)
     columns: dict[Any, tuple[str, str | None]] = {}

@@ -91,7 +91,7 @@ class KernelTests(PermutationTests):
 
     @property
     def _order(self) -> Indices:
-        """Kernels, sorted by p-value."""
+        """Indices of the listed kernels, sorted by p-value."""
         keys = [self.p_values, self.permutation_p, self.family_wise_p]
         return np.lexsort(keys)
 
@@ -182,7 +182,7 @@ def _strengths(largest: Array, draws: Array) -> Array:
 
 
 def _standardize(forms: Array, rounding: Array) -> tuple[NDArray[np.bool_], Array]:
-    """Standardize in place; return which kernels vary, and the standard deviations."""
+    """Standardize statistics in place; return which vary, and standard deviations."""
     varies = np.ptp(forms, axis=1) > 2.0 * rounding
     spread = np.where(varies, forms.std(axis=1), np.inf)
     forms -= forms.mean(axis=1, keepdims=True)
@@ -192,8 +192,8 @@ def _standardize(forms: Array, rounding: Array) -> tuple[NDArray[np.bool_], Arra
 
 def tests_of_largest(stack: GramStack, draws: Array) -> PermutationTests:
     """Return tests of the kernels with the largest (not standardized) statistics."""
-    # A kernel is tested if its statistic reaches the smallest maximum of a draw. Other
-    # kernels have a family-wise p-value of 1.
+    # Each draw has a maximum over all kernels. A kernel is tested if its statistic
+    # reaches the smallest of these; other kernels have a family-wise p-value of 1.
     largest = scores.largest_forms_of_draws(stack, draws)
     level = float(np.nextafter((1.0 - MARGIN) * largest.min(), -np.inf))
     kernels, statistics, _ = stack.largest_forms(draws[:, 0], level, LISTED)

@@ -89,7 +89,7 @@ def data_at_model(before: Any, X: Any) -> Any:
 
 
 Naming = Callable[[KernelNames], KernelNames]
-"""Function that replaces column numbers in kernel names by a pipeline's names."""
+"""Function that replaces column numbers in kernel names by names of columns."""
 
 
 def refitted_steps(before: Any, X: Any, y: Any) -> tuple[Any, Naming]:
@@ -108,7 +108,7 @@ def kernel_columns(model: Any, kernel: int) -> Indices:
     if model._state.precomputed:
         raise ValueError(
             f"{type(model).__name__} was fitted with precomputed matrices, which have "
-            "no columns."
+            "no columns: fit it on a table."
         )
     if kernel not in model.active_kernels_:
         raise ValueError(
@@ -174,7 +174,7 @@ class SearchScores:
     model: Any  # the innermost search
     columns: dict[str, Array]  # values of the requested parameters, (n_candidates,)
     folds: Array  # scores, (n_candidates, n_folds)
-    best: int  # index of the chosen candidate; the largest if each target has its own
+    best: int  # index of the chosen candidate; the largest one if targets differ
 
     @property
     def name(self) -> str:

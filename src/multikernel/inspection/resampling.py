@@ -40,7 +40,7 @@ def quantile_levels(owner: str, level: float) -> tuple[float, float]:
 
 @dataclass(frozen=True, eq=False)
 class Refits:
-    """Attributes of the fit to all samples, and lists of the same for all resamples."""
+    """Attributes of the fit to all samples, and lists of those of every resample."""
 
     full_fit: dict[str, Any]
     fits: dict[str, list[Any]]
@@ -106,7 +106,7 @@ def warn_repeated(owner: str, samples: Samples, advice: str) -> None:
 
 
 def _equal_pairs(counts: Indices) -> float:
-    """Return twice the number of pairs of equal values, from their counts."""
+    """Return twice the number of equal pairs of values that occur `counts` times."""
     return float(np.sum(counts * (counts - 1.0)))
 
 
@@ -131,7 +131,7 @@ class Resamples:
             self.attributes = method.publish(fit)
         else:
             self.attributes = method.learn(full, self.watch)
-        # The fit above has already validated the kernels.
+        # Kernels before normalization, which the fit above has validated.
         self._raw = training
 
     def fit(
@@ -157,7 +157,7 @@ class Resamples:
         return {name: fitted[name] for name in (*names, "duality_gap_")}
 
     def _starts(self, samples: Samples, indices: Indices) -> tuple[Solution, ...]:
-        """Return the solutions on all samples, restricted to `indices` and rescaled."""
+        """Return warm starts: solutions on all samples at `indices`, rescaled."""
         # Dual variables are proportional to sample weights, but the sizes of functions
         # do not depend on them.
         if any(start.coefs.shape[1] != start.dual.shape[0] for start in self.starts):
@@ -267,7 +267,7 @@ def _draw_counts(
 
 
 def _strata(samples: Samples) -> tuple[list[Indices], Indices]:
-    """Return strata of units (samples or groups) to draw, and each sample's unit."""
+    """Return the units (samples or groups) of each stratum, and each sample's unit."""
     # Units are in input order: the fit's order depends on the last digits of the data.
     unit_of = units_of(samples.groups, len(samples.table.y), rows=samples.rows)
     all_units = np.arange(1 + unit_of.max())

@@ -70,7 +70,10 @@ def scaled_intervals(estimator: Any, X: Any, y: Any) -> ScaledIntervals:
             "SpicyMKLRegressorCV(intervals=True): fit it again with this setting."
         )
     if state.has_offset:
-        raise ValueError(f"{OWNER} does not support a fit with an offset.")
+        raise ValueError(
+            f"{OWNER} does not support a fit with an offset: fit without it, or use "
+            "predict_interval."
+        )
     folds, rows, targets = state.folds, read(X), target_matrix(model, X, y)
     # A search sorts the samples by their values, so residuals are in this order.
     order = np.argsort(row_keys(np.column_stack([rows, targets])), kind="stable")

@@ -12,9 +12,9 @@ def sobol_indices(estimator: Any, X: Any, *, sample_weight: Any = None) -> Sobol
     """Return the variance shares of columns and interactions (Sobol indices).
 
     Columns are drawn independently of each other, each from its values in `X`, so the
-    shares describe the model and not the targets. They are computed if active kernels
-    are on disjoint sets of columns or in `Interactions`, and estimated by sampling
-    otherwise. Precomputed matrices and nodes of a graph raise a ``ValueError``.
+    shares describe the model and not the targets. They are exact if active kernels are
+    on disjoint sets of columns or in `Interactions`; otherwise they are estimated by
+    sampling. Precomputed matrices and nodes of a graph raise a ``ValueError``.
     """
     # Sobol (1993), Mathematical Modelling and Computational Experiments 1, 407-414;
     # total indices: Homma, Saltelli (1996), Reliability Engineering and System Safety

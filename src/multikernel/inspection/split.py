@@ -39,7 +39,7 @@ class VarianceSplit:
     score: str = "R²"
 
     def interval(self, level: float = 0.9) -> tuple[Array, Array]:
-        """Return percentile intervals of the shares, which have the shape of `shares`.
+        """Return both bounds of percentile intervals, each of the shape of `shares`.
 
         `level` is the share of the resamples inside an interval. Intervals measure the
         variation of the held-out samples for a fixed model; `bootstrap` also refits it.
@@ -242,7 +242,7 @@ def held_out(
 
 
 def _shares(targets: Array, terms: Array, weights: Array) -> tuple[Array, Array]:
-    """Return the shares for several weightings, and the variances of the targets."""
+    """Return shares for several weightings of the samples, and target variances."""
     # Shapes are (n_weightings, n_outputs, n_terms) and (n_weightings, n_outputs);
     # shares of constant targets are NaN.
     # Centering first avoids cancellation in the covariances.

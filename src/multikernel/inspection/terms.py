@@ -75,7 +75,7 @@ def contributions(estimator: Any, X: Any, by: str = "kernel") -> Bunch:
 
 
 def _unpenalized_terms(model: Any, X: Any) -> tuple[Array, list[str]]:
-    """Return the terms of unpenalized columns and their names, empty without any."""
+    """Return the terms of unpenalized columns and their names; both may be empty."""
     names = getattr(model, "unpenalized_names_", [])
     if not names:
         return np.empty(0), []

@@ -92,7 +92,7 @@ def save(estimator: Any, path: PathLike) -> None:
 def model_bytes(estimator: Any) -> bytes:
     """Return model file bytes; raise if not storable; warn if `load` needs options."""
     try:
-        # An interrupt while zipfile writes would raise a different error.
+        # `aside`, because an interrupt inside zipfile would raise a different error.
         data, needed, untrusted = aside(partial(_serialize, estimator))
     except (MemoryError, OSError):
         raise
@@ -275,5 +275,6 @@ def _readable_errors(path: PathLike) -> Iterator[None]:
         if isinstance(error, AttributeError | TypeError | LookupError):
             reason = "its parts are inconsistent"
         raise ValueError(
-            f"{path} is not a model file written by multikernel.save ({reason[:500]})."
+            f"{path} is not a model file written by multikernel.save, or it is damaged "
+            f"({reason[:500]}): pass another file, or save the model again."
         ) from error

@@ -86,7 +86,7 @@ def closed_names(names: Collection[str], calls: Collection[str]) -> set[str]:
 
 
 def _is_trusted_class(name: str) -> bool:
-    """Return whether a full name is a class of this library or a listed class."""
+    """Return whether a full name is that of a listed class or one of this library."""
     module_name, _, class_name = name.rpartition(".")
     top, _, package = module_name.partition(".")
     names = SKLEARN.get(package.partition(".")[0], "") if top == "sklearn" else ""
@@ -102,7 +102,7 @@ def _is_trusted_class(name: str) -> bool:
 
 
 def _is_score(name: str) -> bool:
-    """Return whether a full name is the function of a scikit-learn scorer."""
+    """Return whether a full name is that of the function of a scikit-learn scorer."""
     if name.partition(".")[0] != "sklearn":
         return False
     from sklearn.metrics import get_scorer, get_scorer_names

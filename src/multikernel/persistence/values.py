@@ -130,7 +130,7 @@ def _storable(item: Any) -> Any:
     if isinstance(item, np.ndarray):
         return _storable_array(item)
     if isinstance(item, Iterator):
-        raise TypeError("an iterator can be used only once")
+        raise TypeError("an iterator is empty after one use, so pass a list")
     if isinstance(item, slice):
         bounds = (item.start, item.stop, item.step)
         return slice(*(b.item() if isinstance(b, np.generic) else b for b in bounds))
@@ -170,7 +170,7 @@ def _storable_array(array: Any) -> Any:
         array = array.astype(object)
     if type(array) in (np.ndarray, np.ma.MaskedArray):
         return array
-    return np.asarray(array)  # a memory map, for example
+    return np.asarray(array)  # from a subclass, such as a memory map
 
 
 class _Replacer:
@@ -219,7 +219,7 @@ class _Replacer:
 def _object_array(array: Any, items: list[Any]) -> Any:
     """Return a copy of an array of objects, filled with `items`."""
     flat = np.empty(array.size, dtype=object)
-    for position, item in enumerate(items):  # a member may be a sequence
+    for position, item in enumerate(items):  # flat[:] = items unpacks lists
         flat[position] = item
     shaped = flat.reshape(array.shape)
     is_masked = isinstance(array, np.ma.MaskedArray)
