@@ -69,7 +69,7 @@ def test_what_is_no_npz_file(tmp_path):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", r"is not a valid CSV file with a header: it has no text"),
+        ("", r"is not a valid CSV file with a header: it is empty"),
         ("a,b,y\n", "has no rows"),
         (
             "a,b,y\n1,2,3\n1,2,3,4\n",

@@ -287,7 +287,9 @@ def test_no_kernel_in_the_list():
 
 def test_a_compound_of_kernels():
     X, y = data()
-    with pytest.raises(ValueError, match="Pass kernels of a compound one by one"):
+    with pytest.raises(
+        ValueError, match="Pass the kernels of a CompoundKernel one by one"
+    ):
         SpicyMKLClassifier([CompoundKernel([RBF(1.0), RBF(2.0)])]).fit(X, y)
 
 

@@ -302,7 +302,10 @@ def fitted(**changed):
             lambda: fitted(tanimoto=Grams(K - 0.5, "drug")),
             r"^gram\[tanimoto\]: .*semid",
         ),
-        (lambda: fitted(rest=KERNEL), "'rest': it is a kernel without columns: pass"),
+        (
+            lambda: fitted(rest=KERNEL),
+            "'rest': the view is a kernel without columns: pass",
+        ),
         (
             lambda: SpicyMKLRegressor([KERNEL, GIVEN["tanimoto"]]).fit(FRAME, Y),
             "Grams must be a named view",

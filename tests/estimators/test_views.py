@@ -256,14 +256,14 @@ def test_missing_categories():
         ({"a": ("g0", "rbff")}, "Did you mean 'rbf'"),
         ({"a": ("g0", LinearKernel(), 3)}, "columns and kernels"),
         ({"a": "gene"}, "View 'a': .* 'gene', which the data does not have"),
-        ({"a": []}, "View 'a': it has no columns"),
-        ({"a": make_column_selector(pattern="q")}, "View 'a': it has no columns"),
+        ({"a": []}, "View 'a': the view has no columns"),
+        ({"a": make_column_selector(pattern="q")}, "the view has no columns"),
         ({"a": ([True], LinearKernel())}, "a mask of 1 values does not fit 10 columns"),
         ({"a": ("g0", [])}, "View 'a': A dictionary requires at least one kernel"),
         ({"a": 17}, "View 'a': .* index 17"),
         ({"a": (LinearKernel(), "g0")}, r"View 'a': .*: pass \(columns, kernel\)"),
         ({"a": np.eye(len(Y))}, "View 'a': .* For a Gram matrix pass .*Grams"),
-        ({"a": ["g0", "g1", "g0"]}, "View 'a': it names column 'g0' more than once"),
+        ({"a": ["g0", "g1", "g0"]}, "View 'a': column 'g0' is selected twice"),
     ],
 )
 def test_sentences(views, message):

@@ -161,7 +161,7 @@ def test_random_subsets_take_the_names_of_columns():
             r"Two kernels are named 'linear\(\)\[size\]'",
         ),
         (lambda: random_subset_gaussians(0, 3, 0), ValueError, "n_kernels must be"),
-        (lambda: spicy_dictionary(0), ValueError, "n_features must be"),
+        (lambda: spicy_dictionary(0), ValueError, "features must be"),
     ],
 )
 def test_bad_dictionaries(make, error, message):

@@ -62,7 +62,7 @@ def test_wrong_parameters(make):
 
 
 def test_fourier_features_of_another_kernel():
-    with pytest.raises(TypeError, match="require a GaussianKernel"):
+    with pytest.raises(TypeError, match="gaussian must be a GaussianKernel"):
         RandomFourierFeatures(LinearKernel())
 
 

@@ -68,7 +68,7 @@ def test_wide_and_narrow_intervals_are_finite():
     ("lower", "upper", "scale", "sentence"),
     [
         ([0.0], [0.0], 0.0, "scale must be positive"),
-        ([1.0], [0.0], 1.0, "number 0 is"),
+        ([1.0], [0.0], 1.0, "interval 0 .* is"),
         ([-np.inf], [np.inf], 1.0, "a finite end"),
     ],
 )

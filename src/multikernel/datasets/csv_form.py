@@ -14,10 +14,10 @@ SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "pipes"}
 """Separators of fields, and their names in messages."""
 
 BLANK = " "
-"""Separator used if no other is found, because names often contain blanks."""
+"""Separator that is tried last, because names often contain blanks."""
 
 HEAD_ROWS = 100
-"""Rows at the start of a file that determine its form."""
+"""Number of rows at the start of a file that determine its form."""
 
 MISSING = frozenset(
     [
@@ -63,7 +63,7 @@ class CsvForm:
     n_comments: int = 0
 
     def is_comment(self, text: str, n_fields: int) -> bool:
-        """Return whether a row starts with # and has another number of fields."""
+        """Return whether a row starts with # and has not one field per name."""
         begins = text.startswith("#") and not self.names[0].startswith("#")
         return begins and n_fields != len(self.names)
 
@@ -78,7 +78,8 @@ def find_form(file: BinaryIO, path: Path) -> CsvForm:
     text_lines = [k for k, line in enumerate(lines) if line.strip()]
     if not text_lines:
         raise ValueError(
-            f"{path} is not a valid CSV file with a header: it has no text."
+            f"{path} is not a valid CSV file with a header: it is empty. Add a line of "
+            "column names, and rows."
         )
     match = _SEPARATOR_LINE.fullmatch(lines[text_lines[0]])
     separator = match[1] if match else ("\t" if path.suffix.lower() == ".tsv" else None)
@@ -88,7 +89,8 @@ def find_form(file: BinaryIO, path: Path) -> CsvForm:
     names = _column_names(next(reader, []))
     if not names:
         raise ValueError(
-            f"{path} is not a valid CSV file with a header: it has no text."
+            f"{path} is not a valid CSV file with a header: it ends before the header. "
+            "Add a line of column names, and rows."
         )
     end = header + max(reader.line_num, 1)
     start = bom + len("".join(lines[:end]).encode())
@@ -103,7 +105,8 @@ def _decode(head: bytes, path: Path) -> str:
             raise ValueError(f"{path} is {name} text: save it as UTF-8.")
     if b"\0" in head:
         raise ValueError(
-            f"{path} is not a valid CSV file with a header: it contains a zero byte."
+            f"{path} is not a valid CSV file with a header: it contains a zero byte. "
+            "Save it as UTF-8 text."
         )
     try:
         return head.decode("utf-8-sig")
@@ -173,7 +176,7 @@ def _separator(lines: Sequence[str], path: Path) -> str:
 
 
 def _score(lines: Sequence[str], mark: str) -> tuple[bool, float, int]:
-    """Return whether most rows fit the header, share of numbers, and field count."""
+    """Return whether most rows fit the header, share of numbers, and header length."""
     records = list(islice(_records(lines, mark), HEAD_ROWS))
     if not records:
         return False, 0.0, 0
@@ -214,7 +217,7 @@ def _column_names(header: Sequence[str]) -> tuple[str, ...]:
 
 
 def comment_rows(file: BinaryIO, form: CsvForm) -> list[int]:
-    """Return the numbers of the rows that are comments or blank lines."""
+    """Return the numbers of the rows that are comments; blank lines count as rows."""
     file.seek(form.start)
     if not any(line.startswith(b"#") for line in file):
         return []

@@ -100,7 +100,7 @@ def read_gene_sets(
 
 
 def _read_sets(path: Path) -> dict[str, list[str]]:
-    """Return the genes of every set, without duplicates."""
+    """Return the genes of every set of a GMT file, without duplicates."""
     sets: dict[str, list[str]] = {}
     is_gzip = path.suffix.lower() == ".gz"
     data = gzip.decompress(path.read_bytes()) if is_gzip else path.read_bytes()
@@ -136,6 +136,6 @@ def _warn(path: Path, absent: dict[str, int], ignored: list[str], n_min: int) ->
     )
     warn_user(
         f"{path}: {n_absent} genes (in {n_sets} of {len(absent)} sets) are not among "
-        f"the columns. read_gene_sets ignores them{sets}; see the counts in .absent.",
+        f"the columns. read_gene_sets ignores them{sets}; see `absent` of the result.",
         DataWarning,
     )

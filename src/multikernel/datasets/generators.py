@@ -20,7 +20,7 @@ def make_sparse_means(
 
     The class means are `distance` standard deviations from the origin, in opposite
     directions, with equal components in all informative features. The Bayes error,
-    Phi(-distance), does not depend on their number. Return the inputs, shape
+    Phi(-distance), does not depend on `n_informative`. Return the inputs, shape
     (n_samples, n_features), and labels -1.0 and +1.0 in equal numbers.
     """
     if not 1 <= n_informative <= n_features:
@@ -43,9 +43,9 @@ def make_ringnorm(
 ) -> tuple[Array, Array]:
     """Draw Breiman's ringnorm problem: a wide Gaussian around a narrow one.
 
-    Class -1 has mean zero and covariance 4 I. Class +1 has covariance I, and all means
-    are 2 / sqrt(n_features). Return the inputs, shape (n_samples, n_features), and
-    labels -1.0 and +1.0 in equal numbers.
+    Class -1 has mean zero and covariance 4 I. Class +1 has covariance I and, in every
+    feature, the mean 2 / sqrt(n_features). Return the inputs, shape (n_samples,
+    n_features), and labels -1.0 and +1.0 in equal numbers.
     """
     rng = check_random_state(random_state)
     y = _balanced_labels(n_samples, rng)

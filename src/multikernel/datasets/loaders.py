@@ -136,13 +136,13 @@ def available() -> tuple[str, ...]:
 
 
 def _folder() -> Path | None:
-    """Return the folder of data sets, or None."""
+    """Return the folder that `DATA_VARIABLE` names, or None if it is not set."""
     value = os.environ.get(DATA_VARIABLE)
     return Path(value) if value else None
 
 
 def _data_file(name: str) -> Path | None:
-    """Return the file of a data set, or None."""
+    """Return the file of a data set, or None if the folder has no such file."""
     folder = _folder()
     stem = _FILES.get(name, name)
     # A name such as "../x" must not leave the folder.

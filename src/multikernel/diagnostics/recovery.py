@@ -86,7 +86,7 @@ def _kernel_indices(owner: str, good: object, n_kernels: int) -> Indices:
         kernel_indices = np.empty(0)
     if kernel_indices.size == 0 or np.unique(kernel_indices).size < kernel_indices.size:
         raise ValueError(
-            f"{owner}: good must name at least one kernel, each once, got "
+            f"{owner}: good must contain at least one kernel index, each once, got "
             f"{shown(good)}."
         )
     check_places(owner, "good", kernel_indices, n_kernels)
@@ -115,7 +115,7 @@ def _range_basis(total: Array) -> tuple[Array, Array]:
 
 def _norm_bounds(A_all: list[Array], B: Array) -> tuple[float, float]:
     """Return lower and upper bounds on sup_v sum_i ||A_i B v|| over unit vectors v."""
-    # They are equal for one i, and for B of rank one.
+    # The bounds are equal for a single A_i, and for B of rank one.
     if B.shape[0] == 0 or not np.any(B):
         return 0.0, 0.0
     # Only the row space of B matters, so low ranks give small blocks.
@@ -144,7 +144,7 @@ def _block_norms(forms: Array, v: Array) -> Array:
 
 
 def _ascend(forms: Array, v: Array) -> tuple[float, Array]:
-    """Return a local maximum of sum_i ||C_i v|| over unit vectors, and its v."""
+    """Return a local maximum of sum_i ||C_i v|| over unit vectors v, and this v."""
     value = 0.0
     for _ in range(500):
         norms = _block_norms(forms, v)
@@ -157,7 +157,7 @@ def _ascend(forms: Array, v: Array) -> tuple[float, Array]:
 
 
 def _weighted_bound(forms: Array, v: Array) -> float:
-    """Return an upper bound on sum_i ||C_i v||, by Cauchy-Schwarz with weights at v."""
+    """Return a bound on sum_i ||C_i w|| for unit vectors w, by Cauchy-Schwarz at v."""
     norms = _block_norms(forms, v)
     weighted = np.einsum("iab,i->ab", forms, 1.0 / norms)
     largest = float(np.linalg.eigvalsh(weighted)[-1])

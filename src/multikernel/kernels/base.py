@@ -43,7 +43,7 @@ def kernel_name(kernel: Kernel) -> str:
 
 
 def overrides(kernel_class: type, method: str, base: str) -> bool:
-    """Return False if a subclass redefines `base` but inherits `method`, else True."""
+    """Return whether `method` is defined in the class that defines `base`, or below."""
     # A class that defines a new `base` may inherit a `method` that is wrong for it.
     for ancestor in kernel_class.__mro__:
         if method in vars(ancestor) or base in vars(ancestor):
@@ -67,15 +67,15 @@ def diagonal_in_blocks(kernel: Kernel, X: Array) -> Array:
 
 
 def check_dictionary(owner: str, dictionary: object) -> None:
-    """Raise unless an object is a sequence of kernels whose first item is a kernel."""
+    """Raise unless an object is a nonempty sequence whose first item is a kernel."""
     kernels = kernel_sequence(owner, dictionary)
     if len(kernels) == 0:
-        raise ValueError("A dictionary requires at least one kernel, got none.")
+        raise ValueError(f"{owner}: dictionary must contain at least one kernel.")
     check_kernel(kernels[0], f"{owner}: kernel 0 of the dictionary")
 
 
 def kernel_sequence(owner: str, dictionary: object) -> KernelDictionary:
-    """Return the object; raise unless it is a sequence of kernels."""
+    """Return `dictionary`; raise unless it is a sequence (items are not checked)."""
     if not isinstance(dictionary, KernelDictionary) or isinstance(
         dictionary, Mapping | np.ndarray
     ):
@@ -113,7 +113,7 @@ def checked_values(
     owner: "str | Kernel",
     template: str = "{}",
 ) -> Array:
-    """Return kernel values as float64; raise unless real, finite and of this shape."""
+    """Return kernel values as float64; raise unless real, finite and of `shape`."""
 
     # Messages begin with the name of the kernel, formatted by `template`.
     def name() -> str:
@@ -140,7 +140,7 @@ def checked_values(
             ) from error
         total = values.sum()
     if values.shape != shape:
-        hint = " Pass kernels of a compound one by one." * (values.ndim == 3)
+        hint = " Pass the kernels of a CompoundKernel one by one." * (values.ndim == 3)
         raise ValueError(
             f"{name()} returned an array of shape {values.shape}, expected "
             f"{shape}.{hint}"
@@ -167,9 +167,10 @@ def off_diagonal_ratio(variances: Array, spreads: Array, n_samples: int) -> Arra
     off-diagonal entries, and `spreads` standard deviations of the off-diagonal entries,
     both (n_kernels,). Scaling and centering a kernel do not change its ratio.
     """
-    # sqrt(n) std_{i != j} k_ij / (mean_i k_ii - mean_{i != j} k_ij): a function with
-    # random signs changes by the numerator at new samples, and by the denominator at
-    # training samples.
+    # sqrt(n) std_{i != j} k_ij / (mean_i k_ii - mean_{i != j} k_ij). For the function
+    # sum_j s_j k(., x_j) with random signs s_j, the numerator is the standard deviation
+    # of its values at new samples, and the denominator is the additional contribution
+    # of each training sample to the value at this sample.
     ratios = np.full(variances.shape, np.inf)
     scaled = np.sqrt(n_samples) * spreads
     np.divide(scaled, variances, out=ratios, where=variances > 0.0)
@@ -222,11 +223,11 @@ def _parameters(kernels: Any) -> Iterator[tuple[str, Any]]:
 
 
 Parts = tuple[Mapping[str, Any], Mapping[str, Any], Callable[[dict[str, Any]], Any]]
-"""Parameters, inner kernels, and a function that returns a copy with changes."""
+"""Parameters and inner kernels by name, and a function that returns a changed copy."""
 
 
 def _split_kernels(kernels: Any) -> Parts:
-    """Return parameters and inner kernels by name, and a function that changes them."""
+    """Return parameters, inner kernels, and a function that returns a changed copy."""
     if isinstance(kernels, Mapping):
         return {}, kernels, lambda new: {**kernels, **new}
     if isinstance(kernels, list | tuple):
@@ -246,7 +247,7 @@ def _split_kernels(kernels: Any) -> Parts:
 
 
 def _with_change(kernels: Any, path: tuple[str, ...], value: Any) -> Any:
-    """Return a copy with one parameter changed, or `kernels` if none has it."""
+    """Return a copy with one parameter changed, or `kernels` if no kernel has it."""
     parameters, members, rebuild = _split_kernels(kernels)
     name = "__".join(path)
     if name in parameters:

@@ -36,6 +36,11 @@ def spicy_dictionary(features: int | Sequence[str]) -> ParameterGrid:
     features : int or sequence of str
         Number of columns, at least 1, or their names.
 
+    Raises
+    ------
+    ValueError
+        If `features` is neither a positive number nor a sequence of names.
+
     References
     ----------
     .. [1] Suzuki, T. and Tomioka, R. (2011). SpicyMKL. Machine Learning 85, 77-108.
@@ -63,6 +68,11 @@ def per_column(kernel: Kernel, features: int | Sequence[str]) -> ParameterGrid:
     features : int or sequence of str
         Number of columns, at least 1, or their names.
 
+    Raises
+    ------
+    ValueError
+        If `features` is neither a positive number nor a sequence of names.
+
     Examples
     --------
     >>> from multikernel.kernels import LinearKernel, per_column
@@ -82,6 +92,11 @@ def per_group(groups: Mapping[str, Columns], kernel: Kernel) -> ListDictionary:
     kernel : Kernel
         The kernel for each group.
 
+    Raises
+    ------
+    ValueError
+        If `groups` is not a mapping or is empty.
+
     Examples
     --------
     >>> from multikernel.kernels import GaussianKernel, per_group
@@ -99,7 +114,7 @@ def per_group(groups: Mapping[str, Columns], kernel: Kernel) -> ListDictionary:
 def _single_columns(features: int | Sequence[str]) -> list[Columns]:
     """Return each column, by index or by name."""
     if isinstance(features, int | np.integer):
-        check_parameter("A dictionary", "n_features", features, COUNT)
+        check_parameter("A dictionary", "features", features, COUNT)
         return list(range(int(features)))
     # The letters of a string are no column names.
     is_invalid = isinstance(features, str | bytes | Mapping)
@@ -119,7 +134,7 @@ def random_subset_gaussians(
 ) -> "RandomSubsetGaussians":
     """Return Gaussian kernels on random subsets of features, with random widths.
 
-    Subsets are uniform over all nonempty ones. Kernels are built on demand: a million
+    All nonempty subsets are equally likely. Kernels are built on demand: a million
     kernels on 20 features need 11 MB.
     """
     # Section 5.2 of Suzuki and Tomioka (2011): sigma = 5 chi^2_2 + 0.1.
@@ -186,7 +201,8 @@ def _resolve_subsets(
 ) -> KernelDictionary:
     if dictionary.n_features != features.number:
         raise ValueError(
-            f"The kernels were built for data with {dictionary.n_features} columns, "
+            "The kernels of random_subset_gaussians were built for data with "
+            f"{dictionary.n_features} columns, "
             f"but the data has {features.number}: build them with "
             f"n_features={features.number}."
         )

@@ -48,6 +48,11 @@ class ColumnKernel:
     label : str, optional
         Text in the brackets of the name. Default: the columns.
 
+    Raises
+    ------
+    ValueError, TypeError
+        If `columns` is empty or mixes names and indices; if `kernel` is not a kernel.
+
     Examples
     --------
     >>> from multikernel.kernels import ColumnKernel, GaussianKernel
@@ -99,7 +104,7 @@ def select_columns(X: Array, columns: Columns) -> Array:
 
 @singledispatch
 def resolve_kernel(kernel: Kernel, features: Features) -> Kernel:
-    """Return the kernel with column names replaced by indices; raise if unknown."""
+    """Return the kernel with indices for column names; raise for unknown names."""
     # Column kernels, products and centered kernels have their own versions.
     return kernel
 
@@ -134,8 +139,8 @@ def resolve_indices(columns: Columns, features: Features) -> tuple[int, ...]:
         indices = tuple(range(features.number))[columns]
         if not indices:
             raise ValueError(
-                f"The slice {columns} selects no column: the data has "
-                f"{features.number} columns."
+                f"The slice {columns} selects no column: choose from the "
+                f"{features.number} columns of the data."
             )
         return indices
     return tuple(_resolve_column(c, features) for c in columns)
@@ -161,7 +166,7 @@ def selected_indices(columns: Columns, features: Features) -> tuple[int, ...]:
 
 
 def _positional_slice(columns: slice, features: Features) -> slice:
-    """Return a slice by positions; one by names includes its end, as in pandas."""
+    """Return a slice by positions; a slice by names includes its end, as in pandas."""
     start, stop = columns.start, columns.stop
     if isinstance(start, str):
         start = _resolve_column(start, features)

@@ -28,7 +28,7 @@ ALL_COLUMNS = slice(None)
 
 @dataclass(frozen=True)
 class ListDictionary:
-    """A tuple of at least one kernel.
+    """A dictionary of at least one kernel, given as a sequence.
 
     `names` are unique names of the kernels. By default, a kernel has its own name,
     followed by its number if several kernels share it.

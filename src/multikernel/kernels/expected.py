@@ -155,7 +155,7 @@ class ExpectedKernel:
 
 
 class _Centered:
-    """Samples minus column means, zero for missing values."""
+    """Samples minus column means, with zeros and a mask for missing values."""
 
     def __init__(self, X: Array, means: Array) -> None:
         is_missing = np.isnan(X)
@@ -166,7 +166,7 @@ class _Centered:
 
 
 def _category_shares(codes: Array, shares: Array) -> Array:
-    """Return the share of each category; zero for unknown ones and missing values."""
+    """Return the share of each sample's category; zero if it is unknown or missing."""
     is_known = (codes >= 0.0) & (codes < shares.size)
     indices = np.where(is_known, codes, 0.0).astype(np.intp)
     return np.asarray(np.where(is_known, shares[indices], 0.0))

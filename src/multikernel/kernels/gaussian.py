@@ -1,4 +1,4 @@
-"""The Gaussian kernel, and distances shared by many of them."""
+"""The Gaussian kernel, and squared distances, which many Gaussian kernels share."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -44,6 +44,11 @@ class GaussianKernel:
         kernel's columns, rounded to three digits; until then, calls raise ValueError.
     multiple : float, default=1.0
         Factor of the median distance, for "median" only.
+
+    Raises
+    ------
+    ValueError
+        If `sigma` or `multiple` is invalid, or a kernel with "median" is called.
 
     Examples
     --------
@@ -133,7 +138,7 @@ class RadialForm:
 
 
 def radial_form(kernel: Kernel) -> RadialForm | None:
-    """Return the radial form of a Gaussian kernel, alone or on columns, else None."""
+    """Return the `RadialForm` of a Gaussian kernel, alone or on columns, else None."""
     # A subclass may compute something else, so types are compared exactly.
     if type(kernel) is GaussianKernel:
         return RadialForm(None, kernel.exponent)
@@ -150,5 +155,5 @@ class RadialTable:
 
     exponents: Array
     column_starts: Indices
-    # kernel m: columns[column_starts[m] : column_starts[m + 1]]
+    # Kernel m is on columns[column_starts[m] : column_starts[m + 1]].
     columns: NDArray[np.signedinteger[Any]]

@@ -87,7 +87,7 @@ class Grams:
             raise IndefiniteKernelError(
                 f"{OWNER} is not positive semidefinite: its value at [{lowest}, "
                 f"{lowest}] is {diagonal[lowest]:.6g}, but the diagonal of a kernel "
-                "is never negative."
+                "is never negative: correct the matrix."
             )
         object.__setattr__(self, "K", matrix)
         object.__setattr__(self, "names", names)
@@ -105,7 +105,7 @@ class Grams:
         return self
 
     def kernel(self, view: str, order: Array) -> "SampleKernel":
-        """Return a kernel on sample numbers; number i is the sample ``order[i]``."""
+        """Return a kernel on sample numbers; sample i has the name ``order[i]``."""
         rows = {name: row for row, name in enumerate(self.names.tolist())}
         row_indices = np.array([rows.get(name, -1) for name in order.tolist()])
         return SampleKernel(self.K, row_indices.astype(np.intp), view)
@@ -168,7 +168,7 @@ class SampleKernel:
         return rows
 
     def with_rows(self, values: Array, places: Indices) -> Self:
-        """Return a copy with matrix rows appended, and `places` as samples' rows."""
+        """Return a copy with `values` as further matrix rows, and with new `places`."""
         return type(self)(np.vstack([self.K, values]), places, self.view)
 
     def __deepcopy__(self, memo: Mapping[int, Any]) -> "SampleKernel":
@@ -177,8 +177,8 @@ class SampleKernel:
         return self if change is None else change(self)
 
 
-# No object has this id. The function is called for each `SampleKernel` of a model in
-# the copy.
+# No object has this id. `copy.deepcopy` of a model then calls the function for each
+# `SampleKernel` in it.
 CHANGE = -1
 """Key in the memo of `copy.deepcopy` for a function that replaces `SampleKernel`s."""
 
@@ -186,7 +186,7 @@ CHANGE = -1
 def collect_names(
     grams: Mapping[int, Sequence[Grams]], label: Callable[[int], str]
 ) -> dict[int, Array]:
-    """Return, for each column, the distinct sample names of its matrices."""
+    """Return the distinct sample names of the matrices that refer to each column."""
     names: dict[int, Array] = {}
     for column, matrices in grams.items():
         dtype_kinds = {gram.names.dtype.kind == "U" for gram in matrices}
@@ -264,7 +264,7 @@ def validate_names(row_names: Iterable[Any], n_rows: int) -> Array:
 
 
 def _columns_first(names: Array, columns: Iterable[Any]) -> Indices:
-    """Return the order of rows in which the samples of the columns come first."""
+    """Return the order of rows that puts the samples of the matrix columns first."""
     rows = {name: row for row, name in enumerate(names.tolist())}
     column_names = list(columns)
     missing = [name for name in column_names if name not in rows]

@@ -49,8 +49,8 @@ class Interactions:
     (main effects) and an intercept, the model is a functional ANOVA decomposition [1]_
     [2]_ with one block norm per term. Products are computed on demand: d (d - 1) / 2
     interactions need d matrices. Constant columns, and copies of other columns up to
-    sign, scale and shift, have no interactions; columns of two values have them for one
-    kernel.
+    sign, scale and shift, have no interactions; on columns of two values, one kernel
+    has interactions.
 
     Parameters
     ----------
@@ -66,6 +66,11 @@ class Interactions:
     weight : float, default=0.15
         Positive factor of normalized interactions; 1 if `mains` is False. Functions of
         interactions cost 1 / sqrt(weight) times as much as equally large main effects.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is invalid.
 
     References
     ----------
@@ -94,8 +99,8 @@ class Interactions:
         check_parameter("Interactions", "weight", self.weight, POSITIVE)
         if isinstance(self.kernels, Interactions):
             raise ValueError(
-                "Interactions: kernels must not be Interactions: pass the kernels of "
-                "the columns."
+                "Interactions: kernels must not be Interactions; pass the kernels that "
+                "they multiply."
             )
         if isinstance(self.kernels, str) and self.kernels == "precomputed":
             raise ValueError(
@@ -117,7 +122,7 @@ class Interactions:
 class InteractionDictionary:
     """Main-effect kernels and their products, computed on demand."""
 
-    mains: ListDictionary  # the kernels that are multiplied
+    mains: ListDictionary  # all kernels that are not products
     terms: Terms  # indices of the factors in `mains`; -1: no second factor
     labels: tuple[str, ...]  # names of the main-effect kernels in products
     main_views: tuple[str, ...] | None = None  # view of each main-effect kernel
@@ -138,7 +143,7 @@ class InteractionDictionary:
             if len(labels) != n_mains:
                 raise ValueError(
                     f"{owner}: {name} has {len(labels)} entries for {n_mains} mains: "
-                    "pass one per main."
+                    "pass one entry per kernel in mains."
                 )
 
     def __len__(self) -> int:
@@ -284,7 +289,7 @@ def _terms(
 
 
 def _paired_kernels(columns: Sequence[frozenset[int] | None], X: Array) -> Indices:
-    """Return the indices of kernels with interactions, as `Interactions` says."""
+    """Return the indices of the kernels that `Interactions` multiplies."""
     # All kernels on a column of two values are equal after centering, so one suffices.
     incomplete = np.flatnonzero(np.isnan(X).any(axis=0))
     complete = np.setdiff1d(np.arange(X.shape[1]), incomplete)

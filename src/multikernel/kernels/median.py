@@ -29,7 +29,7 @@ MULTIPLES = (0.5, 1.0, 2.0)
 """Widths on all columns jointly, in median distances."""
 
 # With one width, mean scores on 14 data sets were higher by 0.011 than without kernels
-# on columns, and by 0.003 than with three widths (``benchmarks/defaults``,
+# on single columns, and by 0.003 than with three widths (``benchmarks/defaults``,
 # dictionaries).
 COLUMN_MULTIPLES = (1.0,)
 """Widths on each column, in median distances."""
@@ -60,9 +60,9 @@ def median_dictionary(
 
     These are a linear kernel, and Gaussian kernels on all columns jointly and on each
     column, whose widths are multiples of the median distance between different samples.
-    Constant columns and copies up to sign, scale and shift get no kernel; columns of
-    two values get one. Kernels that only memorize the samples (`off_diagonal_ratio`)
-    are omitted.
+    Constant columns, and copies of other columns up to sign, scale and shift, get no
+    kernel; columns of two values get one kernel each. Kernels that only memorize the
+    samples (`off_diagonal_ratio`) are omitted.
 
     Parameters
     ----------
@@ -225,7 +225,7 @@ class _Distances:
 
 
 def _pair_shares(weights: Array) -> Array:
-    """Return each row pair's share of the weight; the last share is of equal rows."""
+    """Return the weight share of each pair of rows; last, that of equal samples."""
     equal_pairs = 0.5 * float(weights @ (weights - 1.0))
     rows, columns = np.triu_indices(len(weights), 1)
     pairs = np.append(weights[rows] * weights[columns], equal_pairs)
@@ -272,7 +272,7 @@ def distinct_columns(rows: Array) -> list[int]:
         scaled = np.round(shifted[varying] / shifted[varying].max(axis=1)[:, None], 10)
         mirrored = np.round(1.0 - scaled, 10)
         for column, *variants in zip(varying.tolist(), scaled, mirrored, strict=True):
-            # Columns that differ in sign, scale and shift only have the same digest.
+            # Columns that differ only in sign, scale and shift have the same digest.
             digest = blake2b(min(variant.tobytes() for variant in variants)).digest()
             if digest not in seen:
                 seen.add(digest)
@@ -281,7 +281,7 @@ def distinct_columns(rows: Array) -> list[int]:
 
 
 def distinct_rows(X: Array, sample_weight: Array | None) -> tuple[Array, Array, int]:
-    """Return up to 200 distinct rows, their weights, and how many are distinct."""
+    """Return up to 200 distinct rows, their weights, and the count of distinct rows."""
     order = np.argsort(X[:, 0])
     first_column = X[order, 0]
     if (first_column[1:] > first_column[:-1]).all():

@@ -54,7 +54,7 @@ class CenteredKernel:
         return replace(self, samples=X[rows], weights=equal_shares(rows.size, weights))
 
     def means(self, X: Array) -> Array:
-        """Return each row's weighted mean kernel value with the samples."""
+        """Return each row's weighted mean of its kernel values with the samples."""
         samples, weights = self._weighted_samples
         values = self.kernel(self._shift(X), self._shift(samples))
         return np.asarray(values @ weights)
@@ -106,7 +106,7 @@ class CenteredKernel:
             values = self.kernel(self._shift(X), self._shift(Y))
             rows, cols = self.means(X), self.means(Y)
         else:
-            # All rows of Y are samples, so one matrix has the values and the means.
+            # All rows of Y are samples, so one matrix gives values and means.
             samples, weights = self._weighted_samples
             all_values = self.kernel(self._shift(X), self._shift(samples))
             values, rows = all_values[:, indices], all_values @ weights
@@ -136,7 +136,7 @@ class CenteredKernel:
 
 
 def uncenter(kernel: Kernel) -> Kernel:
-    """Return the kernel, uncentered if callers can center its matrix instead."""
+    """Return the kernel without centering if callers can center its matrix instead."""
     inner = deferred_centering(kernel)
     if inner is None:
         return kernel
@@ -145,7 +145,7 @@ def uncenter(kernel: Kernel) -> Kernel:
 
 
 def deferred_centering(kernel: Kernel) -> CenteredKernel | None:
-    """Return the centered kernel inside a kernel if callers can center its matrix."""
+    """Return a column kernel's `CenteredKernel` if callers can center its matrix."""
     inner = kernel.kernel if isinstance(kernel, ColumnKernel) else None
     # Centering the matrix of a linear kernel would lose digits.
     if not isinstance(inner, CenteredKernel) or isinstance(inner.kernel, LinearKernel):
@@ -158,8 +158,8 @@ class ProductKernel:
     """The product of at least two kernels.
 
     The product of centered kernels on different columns is the kernel of their pure
-    interaction: its functions have mean zero over each factor. `label` is the name, by
-    default the names of the factors, joined by ×.
+    interaction: its functions have mean zero over the columns of each factor. `label`
+    is the name, by default the names of the factors, joined by ×.
     """
 
     kernels: Sequence[Kernel]

@@ -74,7 +74,7 @@ class NystroemKernel(FeatureKernel):
 
     @cached_property
     def _directions(self) -> Array:
-        """Return W, the inverse root of K(L, L); the features are k(X, L) W."""
+        """Return W, the inverse root of k(L, L); the features are k(X, L) W."""
         eigenvalues, vectors = eigh(self.kernel(self._landmarks(), self._landmarks()))
         is_positive = eigenvalues > NEGLIGIBLE * max(float(eigenvalues[-1]), 0.0)
         return np.asarray(vectors[:, is_positive] / np.sqrt(eigenvalues[is_positive]))
@@ -114,7 +114,7 @@ class RandomFourierFeatures(FeatureKernel):
     def __post_init__(self) -> None:
         if type(self.gaussian) is not GaussianKernel:
             raise TypeError(
-                "RandomFourierFeatures require a GaussianKernel, got "
+                "RandomFourierFeatures: gaussian must be a GaussianKernel, got "
                 f"{self.gaussian!r}."
             )
         at_least_two = Number(2, integer=True)

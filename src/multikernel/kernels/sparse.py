@@ -52,7 +52,7 @@ def unpack(pairs: Array, n_columns: int) -> Any:
     if indices.size and indices.max() >= n_columns:
         raise ValueError(
             f"A packed row has a value in column {indices.max()}, counted from zero, "
-            f"but the table has {n_columns}: pack rows with the columns of the fit."
+            f"but the table of the fit has {n_columns} columns: pack rows with these."
         )
     row_ends = np.concatenate([[0], np.cumsum(is_stored.sum(axis=1))])
     return csr_array((values[is_stored], indices, row_ends), (len(pairs), n_columns))

@@ -1,4 +1,4 @@
-"""Which main-effect kernels are the factors of each kernel in a dictionary."""
+"""The main-effect kernels that are the factors of each kernel in a dictionary."""
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from multikernel._typing import Array, Indices
 
 INDEX_TYPE: Any = np.int32
-"""Type of the indices of main-effect kernels; there may be millions of pairs."""
+"""Type of the indices of main-effect kernels: 32 bits, for millions of pairs."""
 
 MANY = 10**6
 """Number of kernels above which `Terms` are computed on access, not stored."""
@@ -52,8 +52,8 @@ class ComputedRows(ABC):
 class EveryPair(ComputedRows):
     """Factors of each kernel if every pair of main-effect kernels has a product."""
 
-    alone: Indices  # indices of the main-effect kernels in the dictionary
-    members: Indices  # indices of the main-effect kernels in products, ascending
+    alone: Indices  # main-effect kernels that are in the dictionary as they are
+    members: Indices  # main-effect kernels that are multiplied in pairs, ascending
 
     @cached_property
     def starts(self) -> Indices:
@@ -65,7 +65,7 @@ class EveryPair(ComputedRows):
         return int(self.starts[-1])
 
     def rows(self, indices: Indices) -> Indices:
-        """Return the factors of some kernels, (n, 2); -1 if a second one is missing."""
+        """Return the factors of some kernels, (n, 2); -1 without a second factor."""
         terms = np.full((indices.size, 2), -1, dtype=INDEX_TYPE)
         is_pair = indices >= self.alone.size
         terms[~is_pair, 0] = self.alone[indices[~is_pair]]
@@ -78,11 +78,11 @@ class EveryPair(ComputedRows):
 
 
 Terms = Indices | EveryPair
-"""Main-effect kernels in every kernel: indices, (n_kernels, 2), or an `EveryPair`."""
+"""Factors of every kernel: main-effect indices, (n_kernels, 2), or an `EveryPair`."""
 
 
 def paired_mains(terms: Terms) -> Indices:
-    """Return the main-effect kernels in at least one product, ascending."""
+    """Return the indices of main-effect kernels in at least one product, ascending."""
     if isinstance(terms, EveryPair):
         return terms.members if terms.members.size > 1 else terms.members[:0]
     return np.unique(terms[terms[:, 1] >= 0])

@@ -59,6 +59,11 @@ class Views:
         Gaussian, linear and category kernels are replaced by their expectation over the
         training values (`ExpectedKernel`).
 
+    Raises
+    ------
+    ValueError
+        If there is no view, a name is not text, or `missing` is invalid.
+
     Examples
     --------
     >>> from multikernel.kernels import GaussianKernel, Views
@@ -129,7 +134,7 @@ class View:
 
     name: str
     columns: tuple[int, ...]  # positions in the data
-    # on columns by position in the data; None: default kernels; empty if unpenalized
+    # Kernels on positions in the data; None: default kernels; empty if unpenalized.
     kernels: tuple[Kernel, ...] | None
     missing: str
     penalized: bool = True
@@ -225,7 +230,7 @@ def _sample_name_column(grams: Grams, features: Features) -> int:
     if len(columns) != 1:
         raise ValueError(
             "Grams require one column with the names of samples, got "
-            f"{len(columns)}: set samples to one column."
+            f"{len(columns)} columns: set samples to one column."
         )
     return columns[0]
 
@@ -249,11 +254,11 @@ def _view_of_grams(
 
 
 def _find_view(name: str, spec: Any, missing: str, X: Any, features: Features) -> View:
-    """Return the view of columns, with its kernels if they are given."""
+    """Return a view of columns, with its kernels if `spec` contains kernels."""
     if hasattr(spec, "diag"):
         raise ValueError(
-            "it is a kernel without columns: pass (columns, kernel), with columns such "
-            "as a list of names."
+            "the view is a kernel without columns: pass (columns, kernel), with "
+            "columns such as a list of names."
         )
     if isinstance(spec, Unpenalized):
         columns = _selected_positions(spec.columns, X, features)
@@ -276,11 +281,11 @@ def _columns_and_kernels(spec: tuple[Any, ...], features: Features) -> tuple[Any
     if len(spec) != 2 or is_only_columns:
         hint = f" Did you mean the list {[*spec]!r}?" if is_only_columns else ""
         raise ValueError(
-            f"it is the tuple {shown(spec)}.{hint} A tuple holds columns and "
-            "kernels, such as (columns, kernel); several columns are a list."
+            f"the tuple {shown(spec)} is not a view.{hint} A tuple must have columns "
+            "and kernels, such as (columns, kernel); pass several columns as a list."
         )
     if hasattr(spec[0], "diag"):
-        raise ValueError("it is the tuple (kernel, columns): pass (columns, kernel).")
+        raise ValueError("the kernel comes before the columns: pass (columns, kernel).")
     return spec[0], spec[1]
 
 
@@ -317,12 +322,12 @@ def _selected_positions(
             selected = [position for position, flag in enumerate(selected) if flag]
             to_indices = resolve_indices
         if not selected:
-            raise ValueError("it has no columns: select at least one.")
+            raise ValueError("the view has no columns: select at least one.")
     columns = to_indices(selected, features)
     if len(set(columns)) < len(columns):
         repeated = next(column for column in columns if columns.count(column) > 1)
         label = repeated if features.names is None else features.names[repeated]
-        raise ValueError(f"it names column {label!r} more than once.")
+        raise ValueError(f"column {label!r} is selected twice: select it once.")
     return columns
 
 

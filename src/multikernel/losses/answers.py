@@ -49,13 +49,13 @@ def unsuitable(loss: Loss, y: Array) -> str | None:
 
 
 def refuse_nan(loss: Loss, method: str, result: Array | float, points: Array) -> None:
-    """Raise if a loss returned NaN for finite numbers; solvers would not stop."""
+    """Raise if a loss returned NaN for finite numbers: solvers would never stop."""
     if np.isnan(np.sum(result)) and np.isfinite(points).all():
         inner = getattr(loss, "loss", loss)
         raise ValueError(
             f"{type(inner).__name__}.{method} returned nan for finite arguments of up "
-            f"to {np.abs(points).max():.3g}: it must return numbers for all, see "
-            "multikernel.testing.check_loss."
+            f"to {np.abs(points).max():.3g}: it must return numbers for all finite "
+            "arguments. Test the loss with multikernel.testing.check_loss."
         )
 
 
@@ -81,8 +81,8 @@ def _check_result(name: str, result: object, shape: tuple[int, ...]) -> None:
         if isinstance(result, np.ndarray):
             description = f"an array of shape {result.shape}"
         raise ValueError(
-            f"{name} returned {description}; expected an array of shape {shape}: see "
-            "multikernel.testing.check_loss."
+            f"{name} returned {description}; expected an array of shape {shape}. Test "
+            "the loss with multikernel.testing.check_loss."
         )
     nans = np.argwhere(np.isnan(result))
     if nans.size:

@@ -31,7 +31,7 @@ class Loss(Protocol):
         """Return the conjugate l*(y, u), infinity outside `dual_bounds`."""
 
     def dual_bounds(self, y: Array) -> tuple[Array, Array]:
-        """Return (lower, upper), each sample's domain of the conjugate around 0."""
+        """Return ends (lower, upper) of each sample's conjugate domain, around 0."""
 
 
 class NamedLoss(Loss, Protocol):
@@ -116,7 +116,7 @@ def is_smooth(loss: Loss) -> TypeGuard[SmoothConjugateLoss]:
 
 def degree(loss: Loss) -> int | None:
     """Return the degree of homogeneity that a loss declares, or None."""
-    # A loss of degree k is multiplied by c^k if targets, decision values and arguments
+    # A loss of degree k is multiplied by c^k if targets, decision values and parameters
     # in units of y are multiplied by c: 2 for squares, 1 for absolute errors. A class
     # declares ``degree = 2`` in its own body; subclasses do not inherit it.
     inner = getattr(loss, "loss", loss)
@@ -154,7 +154,7 @@ class CoupledLoss(Loss, Protocol):
         """Return each class's best constant b, (n_classes,), and a dual point.
 
         The dual point, (n_samples, n_classes), is about minus the gradient of the
-        weighted loss at f + b. Each class sums to zero up to rounding.
+        weighted loss at f + b. Its columns sum to zero up to rounding.
         """
 
     def constant_model(

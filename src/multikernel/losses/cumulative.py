@@ -19,8 +19,8 @@ class CumulativeLogitLoss(LogLogisticLoss):
     .. math:: P(y \le k \mid x) = 1 / (1 + \exp(f(x) - \theta_k))
 
     `thresholds` has shape (n_classes - 1,); targets are 0.0, 1.0, ..., n_classes - 1.0.
-    The loss is jointly convex in f and the thresholds, whose terms are included because
-    `multikernel.solvers.FreeThresholds` optimizes them.
+    The loss is jointly convex in f and the thresholds. It includes terms without f,
+    because `multikernel.solvers.FreeThresholds` optimizes the thresholds.
     """
 
     # The model: McCullagh, P. (1980). Regression models for ordinal data. JRSS B 42,
@@ -83,10 +83,10 @@ class CumulativeLogitLoss(LogLogisticLoss):
                 return loss
         cumulative_counts = np.cumsum(np.bincount(codes, weights))
         shares = cumulative_counts[:-1] / cumulative_counts[-1]
-        # With a spread of at most 8, the loss has curvature everywhere.
+        # If decision values spread over at most 8, the loss has curvature everywhere.
         halvings = int(np.ceil(np.log2(max(float(np.ptp(f)) / 8.0, 1.0))))
         scale = 2.0**halvings
-        # Thresholds of the class shares, shifted by the median decision value.
+        # Start at thresholds of the class shares, shifted by the median decision value.
         loss = cls(np.log(shares) - np.log1p(-shares) + float(np.median(f)) / scale)
         for _ in range(halvings):
             loss, _ = loss._newton(codes, f / scale, weights)
@@ -94,7 +94,7 @@ class CumulativeLogitLoss(LogLogisticLoss):
         return loss._newton(codes, f, weights)[0]
 
     def _newton(self, codes: Indices, f: Array, weights: Array) -> tuple[Self, bool]:
-        """Return the loss after Newton's method, and whether its gradient vanishes."""
+        """Return the loss with thresholds by Newton's method; whether it converged."""
         loss, y, last_imbalance = self, codes.astype(np.float64), np.inf
         for _ in range(50):
             slopes, curvature = loss.threshold_derivatives(codes, f, weights)
@@ -125,7 +125,7 @@ class CumulativeLogitLoss(LogLogisticLoss):
 
     def relative_imbalance(self, codes: Indices, f: Array, weights: Array) -> float:
         """Return the largest relative derivative by a threshold; 0 at the optimum."""
-        # Relative to the positive and the negative part of the derivative.
+        # Relative to the sum of the positive and negative parts of a derivative.
         positive, negative = self._slopes(codes, f, weights)
         total = float(weights.sum())
         # If thresholds separate all samples, both parts of the gradient vanish.

@@ -45,8 +45,8 @@ class LogLogisticLoss:
         if invalid_rows.size:
             row = int(invalid_rows[0])
             raise ValueError(
-                "Every interval requires lower <= upper and a finite end, but number "
-                f"{row} is [{self.lower[row]}, {self.upper[row]}]."
+                "Every interval requires lower <= upper and a finite end, but interval "
+                f"{row} (counted from 0) is [{self.lower[row]}, {self.upper[row]}]."
             )
 
     def __repr__(self) -> str:

@@ -35,7 +35,7 @@ class LogisticLoss:
         a = -y * u
         is_inside = (a >= 0.0) & (a <= 1.0)
         a = np.where(is_inside, a, 0.5)
-        # 1 - a would lose digits of a small a, which large weights amplify.
+        # log(1 - a) would lose digits of a small a, which large weights amplify.
         entropy = np.asarray(xlogy(a, a) + xlog1py(1.0 - a, -a), dtype=np.float64)
         return np.where(is_inside, entropy, np.inf)
 

@@ -1,4 +1,4 @@
-"""Offsets by composition: a loss at f + o is a loss."""
+"""Offsets by composition: a loss at f + offset is a loss, too."""
 
 from dataclasses import dataclass
 from functools import cache
@@ -30,7 +30,7 @@ class AbsorbingLoss(Loss, Protocol):
 class OffsetLoss:
     """A loss at decision values plus an offset, with conjugate l*(y, u) - u offset."""
 
-    loss: Loss  # separable over outputs; `_offset_loss` preserves its methods
+    loss: Loss  # separable over outputs; for optional methods see `_offset_loss`
     offset: Array  # if one-dimensional, the same for all outputs
 
     def __reduce__(self) -> tuple[object, ...]:
@@ -57,7 +57,7 @@ class OffsetLoss:
         return self.loss.value(y, f + self._broadcast_offset(y))
 
     def gradient(self, y: Array, f: Array) -> Array:
-        """Return the gradient."""
+        """Return the gradient of the loss at f plus the offset."""
         return self.loss.gradient(y, f + self._broadcast_offset(y))
 
     def conjugate(self, y: Array, u: Array) -> Array:
@@ -143,7 +143,7 @@ def with_offset(
 
 
 def _absorb_offset(loss: AbsorbingLoss, y: Array, offset: Array) -> tuple[Array, Array]:
-    """Return targets and weights that replace an offset; raise or warn if unsuited."""
+    """Return targets and weights that replace an offset; check the offset's scale."""
     with np.errstate(all="ignore"):
         targets, weights = loss.absorbed(y, offset)
         squares = np.concatenate([weights.ravel(), targets[y != 0.0]]) ** 2

@@ -21,6 +21,11 @@ class PinballLoss:
     quantile : float, default=0.5
         The level :math:`\tau` in (0, 1); 0.5 is half the absolute error.
 
+    Raises
+    ------
+    ValueError
+        If `quantile` is not between 0 and 1.
+
     References
     ----------
     .. [1] Koenker, R. and Bassett, G. (1978). Regression quantiles. Econometrica 46,

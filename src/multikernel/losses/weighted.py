@@ -52,7 +52,7 @@ class WeightedLoss:
         return self._broadcast_weights(values) * values
 
     def _unweighted_slopes(self, y: Array, u: Array) -> Array:
-        """Return u / w, clipped to the loss's domain if u is in the weighted domain."""
+        """Return u / w, which rounding must not move out of the unweighted domain."""
         w = self._broadcast_weights(y)
         lower, upper = self.loss.dual_bounds(y)
         is_inside = (u >= w * lower) & (u <= w * upper)
@@ -69,12 +69,12 @@ class _WeightedSmoothConjugate(WeightedLoss):
     """A weighted loss with the derivatives of the conjugate."""
 
     def conjugate_gradient(self, y: Array, u: Array) -> Array:
-        """Return the derivative of w l*(y, u / w)."""
+        """Return the derivative of w l*(y, u / w) by u."""
         loss = cast(SmoothConjugateLoss, self.loss)
         return loss.conjugate_gradient(y, self._unweighted_slopes(y, u))
 
     def conjugate_hessian(self, y: Array, u: Array) -> Array:
-        """Return the second derivative of w l*(y, u / w)."""
+        """Return the second derivative of w l*(y, u / w) by u."""
         loss = cast(SmoothConjugateLoss, self.loss)
         # Not clipped, because the curvature may be infinite at an end of the domain.
         w = self._broadcast_weights(y)
@@ -114,13 +114,13 @@ class _WeightedCoupled(WeightedLoss):
     def best_intercept(
         self, y: Array, f: Array, weights: Array | None = None
     ) -> tuple[Array, Array]:
-        """Return the best constant of each class with these weights."""
+        """Return the best constants for the combined weights, and a dual point."""
         return self._coupled.best_intercept(y, f, self._combined_weights(weights))
 
     def constant_model(
         self, y: Array, weights: Array | None = None
     ) -> tuple[Array, Array]:
-        """Return the best constant model with these weights."""
+        """Return best constants for f = 0 and combined weights, and a dual point."""
         return self._coupled.constant_model(y, self._combined_weights(weights))
 
     def _combined_weights(self, weights: Array | None) -> Array:
@@ -132,7 +132,7 @@ class _WeightedSmoothCoupled(_WeightedCoupled):
     """A weighted coupled loss with the derivative of the conjugate."""
 
     def conjugate_gradient(self, y: Array, u: Array) -> Array:
-        """Return the derivative of w l*(y, u / w)."""
+        """Return the derivative of w l*(y, u / w) by u."""
         loss = cast(SmoothCoupledLoss, self.loss)
         return loss.conjugate_gradient(y, u / self._broadcast_weights(y))
 
@@ -210,7 +210,7 @@ def finite_ends(loss: SmoothConjugateLoss, y: Array) -> tuple[Array, Array]:
 
 
 def output_loss(loss: Loss, k: int) -> Loss:
-    """Return the loss of one output, whose offsets may differ."""
+    """Return the loss of output k; outputs may have different offsets."""
     if isinstance(loss, WeightedLoss):
         return weighted(output_loss(loss.loss, k), loss.weights)
     return loss.output(k) if isinstance(loss, OffsetLoss) else loss

@@ -13,8 +13,8 @@ from multikernel._typing import Array
 class BlockRegularizer(Protocol):
     """A convex penalty Omega of the block norms (||f_1||, ..., ||f_M||).
 
-    Arrays have shape (n_kernels,) and are nonnegative. Omega is nondecreasing and is
-    multiplied by `alpha`.
+    Arrays have shape (n_kernels,) and are nonnegative. Omega is nondecreasing and
+    proportional to `alpha`.
     """
 
     @property
@@ -36,7 +36,7 @@ class BlockRegularizer(Protocol):
         """
 
     def feasible_scale(self, dual_norms: Array) -> float:
-        """Return s in (0, 1] for which the conjugate at s * dual_norms is finite."""
+        """Return the largest s in (0, 1] with a finite conjugate at s * dual_norms."""
 
 
 @runtime_checkable

@@ -41,7 +41,10 @@ from multikernel.kernels.sequence import (
         (lambda: MotifKernel("x", sigma=0.0), "sigma must be a finite number above 0"),
         (lambda: ProfileKernel("roll"), "property must be one of 'twist', 'stacking'"),
         (lambda: ProfileKernel("twist", 0), "smooth must be"),
-        (lambda: ProfileKernel("twist", 1, "protein"), "must contain the letters ACGT"),
+        (
+            lambda: ProfileKernel("twist", 1, "protein"),
+            "must have the letters ACGT or ACGU",
+        ),
         (lambda: WindowKernel(LinearKernel()), "kernel must be a sequence kernel"),
         (lambda: WindowKernel(SpectrumKernel(1), 0.5), "start must be an integer"),
         (lambda: per_window([(0, 3)], SpectrumKernel(1)), "a mapping from names"),

@@ -33,7 +33,7 @@ class GraphSamples(Protocol):
         """Return the number of samples."""
 
     def basis(self, node: Any) -> Any:
-        """Return landmarks for the features of a node, or None if it needs none."""
+        """Return landmarks for a node's features, or None if the features need none."""
 
     def features(self, node: Any, basis: Any = None) -> Array:
         """Return the features Z of a node, shape (n_samples, n_columns)."""
@@ -50,8 +50,8 @@ class GraphSamples(Protocol):
         r"""Return two weighted sums over each node t's descendants D(t), (n_nodes,).
 
         :math:`\sum_{w \in D(t)} a^T K_w a / (\sum_{v \in A(w) \cap D(t)} d_v)^2` or a
-        bound from above, with ancestors A(w); and the same sum with only the diagonal
-        of K_w.
+        bound from above, with the dual vector a, ancestors A(w) and node weights d_v;
+        and the same sum with only the diagonal of K_w.
         """
         # The second sum is the expected first one if the entries of a get random signs.
 
@@ -68,7 +68,7 @@ class GraphSamples(Protocol):
 
 
 class FittedGraph(Protocol):
-    """A graph of kernels after learning, for example, landmarks from samples.
+    """A graph of kernels that is fitted to samples, for example with landmarks.
 
     Descendants and ancestors of a node include the node itself.
     """

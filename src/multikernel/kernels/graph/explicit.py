@@ -106,7 +106,7 @@ class FittedDictionary:
 
     @cached_property
     def relation(self) -> Array:
-        """Return 1 where the row's node is the column's or its ancestor, else 0."""
+        """Return 1 if the row's node is the column's node or its ancestor, else 0."""
         above = np.eye(len(self.names))
         for child in range(len(self.names)):
             for parent in self.edges[self.edges[:, 1] == child, 0]:
@@ -187,7 +187,7 @@ class DictionarySamples:
         return self._known[node]
 
     def form(self, node: str, dual: Array) -> float:
-        """Return an upper bound on a^T K_v a, because features may be incomplete."""
+        """Return an upper bound on a^T K_v a; the node's features may be incomplete."""
         products = self.features(node).T @ dual
         bound = float(np.abs(dual) @ np.sqrt(self.residual(node)))
         return float(products @ products) + bound**2

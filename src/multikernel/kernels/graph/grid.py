@@ -26,7 +26,7 @@ class DirectedGrid(ABC):
 
     Subclasses provide `_levels(x)`, the levels of an input with values x. The root has
     the weight `root_weight`, other nodes `weight_base` to the power of the sum of their
-    levels. For a certificate, weights must grow faster than the kernels.
+    levels. For a certificate, weights must grow with the level faster than the kernels.
     """
 
     _style: ClassVar[str] = "{name}[{level}]"
@@ -147,7 +147,7 @@ class FittedGrid:
         return GridSamples(self, columns)
 
     def width(self, node: GridNode) -> int:
-        """Return the number of features, the product over levels."""
+        """Return a node's number of features, the product of those of its levels."""
         # Searches call this for thousands of nodes with few inputs each.
         width = self.root_width
         for i, level in node:
@@ -156,7 +156,7 @@ class FittedGrid:
         return width
 
     def shares(self, i: int, start: int) -> Array:
-        """Return input i's feature factors in a descendant sum from level `start`."""
+        """Return input i's feature weights in descendant sums from level `start`."""
         sizes = self.levels[i].sizes
         # Features of level w get 1 / (beta^start + ... + beta^w)^2, with beta =
         # weight_base.

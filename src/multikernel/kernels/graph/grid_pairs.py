@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from multikernel.kernels.graph.grid import GridNode
     from multikernel.kernels.graph.grid_samples import GridSamples
 
-# 1024 features are 256 inputs of a PolynomialGrid(4).
+# 1024 features are about 200 inputs of a PolynomialGrid(4), with five features each.
 MOST = 1024
 """Largest number of features for which pairs are computed."""
 

@@ -27,14 +27,14 @@ LOOPS = "multikernel.kernels.graph.grid_loops"
 
 # This is the rounding error of single precision for unit diagonals.
 SMALLEST = np.float32(1e-6)
-"""Smallest absolute sum F_{i,0}, so that it can be divided by."""
+"""Smallest absolute entry of a divisor F_{i,0}; see the comment on `GridSamples`."""
 
 BLOCK_NUMBERS = 2**21
 """Number of array entries of a block of rows, which should stay in the cache."""
 
-# A search of seven classes on 400 rows takes half as long.
+# With stored factors, a search of seven classes on 400 rows takes half as long.
 STORED_NUMBERS = 2**25
-"""Most entries of all factors that are stored, 64 MB in triangles."""
+"""Maximum number of entries of stored factors: 64 MB of upper triangles."""
 
 # Errors were below 1.2e-6 in tests with up to 1000 samples.
 ROUNDING = 1e-5
@@ -159,8 +159,8 @@ class GridSamples:
         """Return the sums that `GraphSamples.descendant_forms` defines."""
         if () in nodes:
             raise ValueError("The root is in every hull, so it has no descendant sum.")
-        # Rows are scaled to a unit diagonal, because products of d factors overflow
-        # for outliers; their scale moves into the vector.
+        # Every F_{i,0} is scaled to a unit diagonal, because products of d of these
+        # matrices overflow for outliers; the scale moves into the vector.
         with np.errstate(divide="ignore"):
             magnitude = np.log(np.abs(dual)) + np.log(self._lengths).sum(axis=0)
         largest = float(magnitude.max())
@@ -292,7 +292,7 @@ def _columnwise(product: Array, blocks: Sequence[Array]) -> Array:
 
 
 def _product(blocks: Sequence[Array], rows: Any) -> Array:
-    """Return the product of the blocks' kernels between all and chosen samples."""
+    """Return the product of the blocks' kernels between all samples and `rows`."""
     product: Array = blocks[0] @ blocks[0][rows].T
     for block in blocks[1:]:
         product *= block @ block[rows].T

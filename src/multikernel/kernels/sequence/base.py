@@ -50,7 +50,7 @@ class SequenceKernel(ABC):
 
     @abstractmethod
     def compare(self, rows: Any, cols: Any) -> Array:
-        """Return the matrix before cosine scaling; pass `rows` twice if symmetric."""
+        """Return the matrix before cosine scaling, symmetric if `cols` is `rows`."""
 
     @abstractmethod
     def squared_norms(self, represented: Any) -> Array:

@@ -107,7 +107,7 @@ def dna_dictionary(
 
 # Short words such as MARRIED may also contain only letters of amino acids.
 LEAST_LETTERS = 20
-"""Minimum length of a sequence."""
+"""Minimum length of a text that counts as a sequence."""
 
 # These settings have the best AUC on promoters of E. coli and splice sites of C.
 # elegans, 0.953 and 0.981 (with the spectrum alone 0.937 and 0.686).
@@ -173,8 +173,8 @@ def why_no_sequences(sequences: Sequences) -> str | None:
         bases = ambiguous_bases(sequences)
         if bases:
             return (
-                f"it may be DNA with ambiguous bases: it holds {bases!r} beside A, C, "
-                "G and T"
+                f"the text may be DNA with ambiguous bases: it holds {bases!r} beside "
+                "A, C, G and T"
             )
         return "not all letters are capitals of DNA, RNA or proteins"
     if 2 * len(set(sequences.texts())) <= lengths.size:

@@ -171,6 +171,11 @@ class Alphabet:
         Treatment of lower-case letters if the alphabet is upper case: as unknown
         letters, or as upper case. Genomes mark repeats by lower case.
 
+    Raises
+    ------
+    ValueError
+        If `letters` are none, more than 254, repeated or beyond Latin-1.
+
     Examples
     --------
     >>> from multikernel.kernels.sequence import Alphabet
@@ -231,7 +236,7 @@ class Alphabet:
         return {k: v for k, v in vars(self).items() if k != "table"}
 
     def encode(self, sequences: Sequences) -> Sequences:
-        """Return letter codes from 0; other letters are 255, or raise ValueError."""
+        """Return letter codes from 0; 255 or a ValueError for unknown letters."""
         codes = self.table[sequences.letters]
         if self.unknown == "error":
             unknown = np.flatnonzero(codes == UNKNOWN)
@@ -256,5 +261,5 @@ class Alphabet:
 
 
 def find_alphabet(alphabet: str | Alphabet) -> Alphabet:
-    """Return the alphabet with a name or with the given letters."""
+    """Return an `Alphabet` from its name, such as "dna", its letters, or itself."""
     return alphabet if isinstance(alphabet, Alphabet) else Alphabet(alphabet)

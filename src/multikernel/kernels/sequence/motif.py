@@ -26,7 +26,7 @@ from multikernel.kernels.sequence.spectrum import (
 
 
 def _divergence_parts(p: Array, q: Array) -> Array:
-    """Return the contribution of each common motif to the negative divergence."""
+    """Return the part of the negative divergence of motifs with shares p and q."""
     total = p + q
     return 0.5 * (total * np.log(total) - (p * np.log(p) + q * np.log(q)))
 
@@ -69,7 +69,7 @@ class MotifKernel(SequenceKernel):
     A motif is the letters of a window at the positions marked ``x`` in `pattern`; ``.``
     marks ignored positions. A histogram contains the share of each motif among all
     windows. `compare_by` is "linear" (sum of products), "intersection" (sum of minima),
-    or "jensen_shannon" (Gaussian of width `sigma` on the metric).
+    or "jensen_shannon" (Gaussian of width `sigma` on the Jensen-Shannon metric).
     """
 
     # "jensen_shannon" is exp(-JS(p, q) / (2 sigma^2)) with JS = H((p + q) / 2) - (H(p)
@@ -126,7 +126,7 @@ class MotifKernel(SequenceKernel):
         sums = _common_motif_sums(p, q, TERMS[self.compare_by])
         if self.compare_by == "intersection":
             return sums
-        # JS = (log 2) (|p| + |p'|) / 2 - sums
+        # JS = (log 2) (|p| + |q|) / 2 - sums, with the sums |p| and |q| of shares
         half = 0.5 * np.log(2.0)
         masses, col_masses = half * row_sums(p), half * row_sums(q)
         # Adding the row sums first preserves exact symmetry.
@@ -148,12 +148,12 @@ class MotifKernel(SequenceKernel):
 
 
 def _inverse_totals(counts: csr_array) -> Array:
-    """Return the inverse number of motifs of every sequence; zero for none."""
+    """Return the inverse number of motifs in every sequence; zero if it has none."""
     return unit_scales(row_sums(counts) ** 2)
 
 
 def _histograms(counts: csr_array) -> csr_array:
-    """Return the shares of motifs; all zero for sequences without one."""
+    """Return the shares of motifs; all zero for sequences without motifs."""
     shares = counts.copy()
     shares.data *= np.repeat(_inverse_totals(counts), np.diff(counts.indptr))
     return shares

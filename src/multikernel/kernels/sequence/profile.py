@@ -70,7 +70,7 @@ class ProfileKernel(SequenceKernel):
         letters = find_alphabet(self.alphabet).letters
         if letters not in (ALPHABETS["dna"], ALPHABETS["rna"]):
             raise ValueError(
-                "ProfileKernel: the alphabet must contain the letters ACGT, got "
+                "ProfileKernel: alphabet must have the letters ACGT or ACGU, got "
                 f"{letters!r}."
             )
 

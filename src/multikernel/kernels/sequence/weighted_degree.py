@@ -45,7 +45,7 @@ class Planes:
 
 
 def bit_planes(rows: Letters, n_planes: int) -> Bits:
-    """Return the bits of letter codes as planes, and a plane of known letters."""
+    """Return each bit of the letter codes as a plane, and a plane of known letters."""
     # Codes of shape (n_sequences, 64 n_words) give planes of shape (n_sequences,
     # n_planes + 1, n_words). Unknown letters have no bits, so they match no letter.
     is_letter = rows != UNKNOWN

@@ -15,11 +15,11 @@ WARM = 0.003
 
 @dataclass(frozen=True)
 class CrammerSingerLoss(SimplexDomain):
-    r"""Margin violation of all classes, :math:`\max_c (1[c \ne y] + f_c - f_y)`.
+    r"""Largest margin violation of a class, :math:`\max_c (1[c \ne y] + f_c - f_y)`.
 
     The loss of Crammer and Singer (2001), with which Zien and Ong (2007) combine
-    kernels. The conjugate is :math:`p_y - 1` for class shares :math:`p = e_y + u` in
-    the simplex.
+    kernels. The conjugate is :math:`p_y - 1` for class shares p in the simplex, with
+    :math:`p = u` plus the one-hot target.
     """
 
     # Crammer, Singer (2001). On the algorithmic implementation of multiclass
@@ -77,7 +77,7 @@ class CrammerSingerLoss(SimplexDomain):
 
 
 def transport_between_classes(totals: Array) -> Array:
-    """Return a matrix with row and column sums `totals` and the least diagonal."""
+    """Return a matrix with row and column sums `totals` and the smallest diagonal."""
     largest, total = int(np.argmax(totals)), float(totals.sum())
     is_other = np.arange(totals.size) != largest
     largest_total = float(totals[largest])

@@ -16,7 +16,7 @@ NEWTON_STEPS, HALVINGS = 50, 40
 """Maximum numbers of Newton steps and of step halvings."""
 
 PIVOTS = 20
-"""Maximum number of HiGHS iterations per row and column of a program."""
+"""Maximum number of HiGHS iterations per row and column of a linear program."""
 
 
 def smoothed_intercept(
@@ -93,7 +93,7 @@ def improved_intercept(
         options={"maxiter": PIVOTS * sum(matrix.shape)},
     )
     result = aside(program)
-    # After the iteration limit, b is unchanged; the duality gap is still valid.
+    # At the iteration limit, b is returned unchanged; the duality gap stays valid.
     if result.x is None:
         return b, mass, True
     change = result.x[-b.size :]

@@ -66,7 +66,7 @@ _Point = tuple[Array, Array, Mask]
 """A shift, the projection of the shifted point, and its support."""
 
 ROUNDING = 4.0 * EPS
-"""Largest excess, relative to the sum of absolute values, that counts as rounding."""
+"""Largest class sum, relative to the sum of absolute values, that counts as zero."""
 
 
 # The nearest dual point with classes that sum to zero is a projection of shifted rows,
@@ -76,7 +76,7 @@ def project_coupled(loss: CoupledLoss, y: Array, rho: Array, *, center: bool) ->
     """Return the nearest dual point in the domain of a loss, (n_samples, n_classes).
 
     `y` are one-hot targets, and `rho` is the point to project, of the same shape. With
-    `center`, every class of the result sums to zero, as with an intercept.
+    `center`, every column of the result sums to zero, as with an intercept.
     """
 
     def shifted(shift: Array) -> _Point:
@@ -104,7 +104,8 @@ def center_of_simplices(loss: CoupledLoss, y: Array, *, center: bool) -> Array:
     shares = np.full(y.shape[1], 1.0 / y.shape[1])
     if center:
         shares = masses @ y / masses.sum()
-    # Every row of p equals `shares`. With class shares, every class sums to zero.
+    # The class shares p of every row are `shares`, times the row's sum. If these are
+    # the classes' shares of all samples, every column sums to zero.
     return np.asarray(masses[:, None] * (y - shares))
 
 

@@ -18,9 +18,9 @@ FLAT, COOLING = 8.0, 4.0
 class SoftmaxLoss(SimplexDomain):
     r"""Negative log-likelihood of classes, :math:`\log \sum_c e^{f_c} - f_y`.
 
-    With class shares :math:`p = e_y + u` in the simplex, the conjugate is the negative
-    entropy :math:`\sum_c p_c \log p_c`. Two classes with a penalty :math:`\alpha` are
-    equivalent to logistic regression with :math:`\alpha / \sqrt 2`.
+    The conjugate is the negative entropy :math:`\sum_c p_c \log p_c` of class shares p
+    in the simplex, with :math:`p = u` plus the one-hot target. Two classes with a
+    penalty :math:`\alpha` equal logistic regression with :math:`\alpha / \sqrt 2`.
     """
 
     # Böhning (1992). Multinomial logistic regression algorithm. AISM 44, 197-200.
