@@ -23,7 +23,7 @@ from multikernel.solvers.hkl import HullSolution
 MAX_DEVIATIONS = 4.0
 """Largest absolute value in a standardized column of the training data."""
 
-CLIP_ADVICE = " PolynomialGrid(extrapolation='constant') clips values to the training range."
+CLIP_ADVICE = " PolynomialGrid(extrapolation='constant') clips to the training range."
 
 
 @dataclass(frozen=True, eq=False)
