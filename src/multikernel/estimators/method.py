@@ -32,7 +32,7 @@ class Data(ABC):
     @property
     @abstractmethod
     def n_bytes(self) -> float:
-        """The bytes that a fit of the data needs in memory."""
+        """The bytes of the Gram matrices, or those that products over a graph need."""
 
     def relabel(self, samples: Samples) -> Self:
         """Return a copy with other `samples`, which may differ only in labels."""

@@ -112,7 +112,8 @@ class HKLClassifierCV(HullClassification, HullSearchCV, ClassifierMKL):
     node_norms_ : ndarray of shape (n_hull,)
         Norm of the function of each node in ``hull_``.
     node_degrees_ : list of tuple of int
-        Degrees of the factors of each node in ``hull_``: (2, 1) for x1^2 * x3.
+        Degrees of the factors of each node in ``hull_``: (2, 1) for x1^2 * x3. For a
+        `DictionaryGraph`, the number of ancestors of each node.
     best_params_ : dict
         Chosen parameters. Among equal scores, a model with kernels is preferred, then
         the lower ``mean_test_loss``, then the simplest model.
@@ -261,7 +262,8 @@ class HKLRegressorCV(HullRegression, HullSearchCV, RegressorMKL):
     node_norms_ : ndarray of shape (n_hull,)
         Norm of the function of each node in ``hull_``.
     node_degrees_ : list of tuple of int
-        Degrees of the factors of each node in ``hull_``: (2, 1) for x1^2 * x3.
+        Degrees of the factors of each node in ``hull_``: (2, 1) for x1^2 * x3. For a
+        `DictionaryGraph`, the number of ancestors of each node.
     best_params_ : dict
         Chosen parameters. Among equal scores, a model with kernels is preferred, then
         the lower ``mean_test_loss``, then the simplest model.

@@ -106,7 +106,8 @@ class HKLClassifier(HullClassification, ClassifierMKL):
     node_norms_ : ndarray of shape (n_hull,)
         Norm of the function of each node in ``hull_``.
     node_degrees_ : list of tuple of int
-        Degrees of the factors of each node in ``hull_``: (2, 1) for x1^2 * x3.
+        Degrees of the factors of each node in ``hull_``: (2, 1) for x1^2 * x3. For a
+        `DictionaryGraph`, the number of ancestors of each node.
     kernel_weights_ : ndarray of shape (n_hull,) or (n_classes, n_hull)
         Weight of the kernel of each node in ``hull_``.
     block_norms_ : ndarray of shape (n_hull,) or (n_classes, n_hull)
@@ -232,7 +233,8 @@ class HKLRegressor(HullRegression, RegressorMKL):
     node_norms_ : ndarray of shape (n_hull,)
         Norm of the function of each node in ``hull_``.
     node_degrees_ : list of tuple of int
-        Degrees of the factors of each node in ``hull_``: (2, 1) for x1^2 * x3.
+        Degrees of the factors of each node in ``hull_``: (2, 1) for x1^2 * x3. For a
+        `DictionaryGraph`, the number of ancestors of each node.
     kernel_weights_ : ndarray of shape (n_hull,)
         Weight of the kernel of each node in ``hull_``.
     block_norms_ : ndarray of shape (n_hull,)
