@@ -66,7 +66,7 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
     kernel_weights_: Array
     active_kernels_: Indices
 
-    # State of a fit: the model, and the data for its methods.
+    # The fitted model, and the data that methods such as `predict` need.
     _state: FittedModel
 
     def __new__(cls, *_: Any, **parameters: Any) -> Self:
@@ -79,7 +79,7 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
     if not TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> Any:
-            """Raise, and name the equivalent of attributes of other models."""
+            """Raise AttributeError, with advice for names such as ``coef_``."""
             if name in ADVICE:
                 owner = type(self).__name__
                 raise AttributeError(f"{owner} has no {name}: {ADVICE[name]}")
@@ -106,8 +106,8 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
         X : array-like or data frame of shape (n_samples, n_features)
             Training data, or Gram matrices from `stack_grams`.
         y : array-like of shape (n_samples,) or (n_samples, n_outputs)
-            Targets. Only estimators with a parameter ``selection`` accept several
-            columns, a classifier as indicators of labels, 1 or 0.
+            Targets. Only estimators with a parameter ``selection`` and
+            `GroupOMPRegressor` accept several columns; for classes, labels as 1 or 0.
         sample_weight : array-like of shape (n_samples,), default=None
             Nonnegative weights; an integer weight acts as copies of the sample.
         offset : array-like of shape (n_samples,) or (n_samples, n_outputs), optional
@@ -115,8 +115,8 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
             loss="poisson", to which the fitted terms are added. Predictions need the
             offsets of their samples.
         callback : callable, default=None
-            Called with a `Progress` once per outer iteration, its objective in the
-            summed scale of `Problem`; the fit stops if it returns True.
+            Called with a `Progress` once per outer iteration, with the objective of a
+            `Problem`, a sum over samples; the fit stops if the function returns True.
 
         Returns
         -------
@@ -235,9 +235,9 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
         grams: Any = getattr(state.model, "grams", None)
         if state.precomputed or not hasattr(grams, "between"):
             raise AttributeError(
-                f"The kernels of {type(self).__name__} are precomputed matrices, or "
-                "nodes of a graph, so their sum is not defined for other samples and "
-                "there is no combined_kernel_."
+                f"{type(self).__name__} has no combined_kernel_: its kernels are "
+                "precomputed matrices or nodes of a graph, whose sum is not defined "
+                "for other samples. Fit an estimator with a list of kernels instead."
             )
         weights = np.atleast_2d(self.kernel_weights_).mean(axis=0)
         columns = Columns.of_model(self)
@@ -264,7 +264,7 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
         if views is None:
             raise AttributeError(
                 f"This {type(self).__name__} was fitted without views: pass kernels "
-                "as a mapping from names to columns."
+                "as a mapping from names of views to columns."
             )
         return views
 
@@ -292,8 +292,8 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
             the `multikernel.inspection.sobol_indices` for the training values; columns
             of a view form one row. The largest shares and indices are first, views in
             their order. Except by column, rows such as "age (unpenalized)" follow, with
-            a ``coefficient``. ``table.attrs`` contains the strength, the gap, the score
-            and the omissions of the default dictionary.
+            a ``coefficient``. ``table.attrs`` has the strength, the duality gap, the
+            score of a search, and what the default kernels omit.
 
         Raises
         ------

@@ -17,7 +17,7 @@ from multikernel.problem import Callback
 # The last function adds fitted attributes to a dict; its second argument computes the
 # decision values.
 Task = tuple[Any, Indices, Any, Callable[[dict[str, Any], Callable[[], Array]], None]]
-"""Loss, loss-table row of each sample, strata of folds, and a setter of attributes."""
+"""Loss, row of each sample in its table, data to stratify folds, attribute setter."""
 
 
 class LearnsByCopy(BaseMKL):
@@ -26,11 +26,11 @@ class LearnsByCopy(BaseMKL):
     # A copy of the estimator with that loss fits a regression on these numbers; its
     # attributes become the estimator's.
 
-    # Set on the copy that learns, and on models that a search scores.
+    # Set on the copy, and on the models that a search scores; otherwise None.
     loss: Any = None
 
-    # The end of the message that refuses an offset.
-    _instead_of_offset: ClassVar[str] = "."
+    # The end of the error message about an offset: what to do instead.
+    _instead_of_offset: ClassVar[str] = ": remove this argument."
 
     @abstractmethod
     def _task(self, y: object, sample_weight: object) -> Task:
@@ -52,7 +52,7 @@ class LearnsByCopy(BaseMKL):
             raise ValueError(
                 f"{owner} does not support offset{self._instead_of_offset}"
             )
-        # The copy gets arrays without row labels.
+        # Compare row labels here, because the copy gets arrays without them.
         warn_order(type(self).__name__, X, y=y)
         loss, codes, strata, add_attributes = self._task(y, sample_weight)
         inner = self._copied(loss, strata, groups)
@@ -66,7 +66,8 @@ class LearnsByCopy(BaseMKL):
 
     def _copied(self, loss: Any, strata: Any, groups: Any) -> Self:
         """Return a copy of this estimator that fits the given loss."""
-        # Searches override this method: they stratify folds by `strata` and `groups`.
+        # Searches override this method, to stratify folds by `strata` and keep `groups`
+        # together.
         inner = copy.copy(self)
         inner.loss = loss
         return inner

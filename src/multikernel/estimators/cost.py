@@ -18,9 +18,9 @@ from multikernel.gram.memory import readable_bytes, readable_seconds
 class FitCost:
     """Expected cost of a fit, and how it stores its kernels.
 
-    `storage` and `reason` are as in ``fit_info_``, `n_bytes` is the peak memory without
-    the data, `seconds` is right to an order of magnitude, and `advice` is a sentence
-    about a faster storage, or empty.
+    `storage` and `reason` are the "storage" and "storage_reason" of ``fit_info_``,
+    `n_bytes` is the peak memory without X, `seconds` is right to an order of magnitude,
+    and `advice` is a sentence about a faster storage, or empty.
     """
 
     storage: str
@@ -63,7 +63,7 @@ def estimate_cost(model: Any, X: Any, y: Any = None, *, offset: Any = None) -> F
     -------
     cost : FitCost
         Its seconds are accurate to an order of magnitude. Its bytes, the peak memory
-        without the data, are accurate to a factor of two above 50 MB.
+        without X, are accurate to a factor of two above 50 MB.
 
     Raises
     ------
@@ -98,8 +98,8 @@ def estimate_cost(model: Any, X: Any, y: Any = None, *, offset: Any = None) -> F
         choice = Choice("precomputed", PRECOMPUTED, X.shape[2], X.nbytes, seconds)
     elif isinstance(X, SampledRows):
         raise TypeError(
-            "estimate_cost requires data in memory, not a Dask collection: pass "
-            "X.compute() or a part of the rows."
+            "estimate_cost requires X in memory, got a Dask collection: pass "
+            "X.compute(), or some of its rows as an array."
         )
     else:
         choice = storage_choice(source, dictionary, X, source.options)

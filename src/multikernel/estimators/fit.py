@@ -89,7 +89,7 @@ def read_input(
             f"{source.owner} requires arrays in memory, but X is a Dask collection: "
             "use SpicyMKLClassifier or SpicyMKLRegressor, or pass X.compute()."
         )
-    # The tags of the estimator determine which input is accepted.
+    # The scikit-learn tags of the estimator determine which input is accepted.
     check_data = check_partitions if is_dask(X) else check_fit_data
     samples = read_samples(
         source.owner,
@@ -105,8 +105,8 @@ def read_input(
         _refuse_columns(source.owner, samples)
     if not source.merges_copies:
         return samples
-    # A search merges copies of a sample in each fold, since the folds may separate
-    # them.
+    # A search merges equal samples later, within each fold: a split into folds may
+    # separate them.
     return sort_samples(samples) if source.parts else distinct(samples)
 
 
@@ -171,8 +171,8 @@ def find_link(loss: object, samples: Samples) -> str:
 def publish(estimator: BaseEstimator, attributes: Mapping[str, Any]) -> None:
     """Set the attributes of a fit, and delete attributes that only earlier fits set."""
     old_names = [n for n in vars(estimator) if n.endswith("_") and n[0] != "_"]
-    # A search publishes one model per scorer. Parameters are read from signatures,
-    # which is slow, so this runs only if there are earlier attributes.
+    # A search publishes many models to score them. `get_params` reads signatures, which
+    # is slow, so it is called only if there are earlier attributes.
     for name in old_names and {*old_names} - {*estimator.get_params(deep=False)}:
         delattr(estimator, name)
     vars(estimator).update(attributes)

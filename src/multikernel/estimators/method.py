@@ -32,10 +32,10 @@ class Data(ABC):
     @property
     @abstractmethod
     def n_bytes(self) -> float:
-        """The bytes in memory."""
+        """The bytes of the Gram matrices, or those that products over a graph need."""
 
     def relabel(self, samples: Samples) -> Self:
-        """Return the same data with `samples` that differ at most in their labels."""
+        """Return a copy with other `samples`, which may differ only in labels."""
         return replace(self, samples=samples)  # type: ignore[type-var]
 
     def naming_errors(self) -> AbstractContextManager[None]:
@@ -45,8 +45,8 @@ class Data(ABC):
     @abstractmethod
     def part(self, indices: Indices, n_copies: int = 1) -> tuple[Self, Indices]:
         """Return data and indices of some samples, after equal samples are merged."""
-        # This requires data prepared for parts. `n_copies` parts are stored at a time
-        # if each needs its own matrices.
+        # The `Source` must have `parts=True`. If a part needs matrices of its own,
+        # `n_copies` parts are in memory at a time.
 
     @abstractmethod
     def sample(self, rows: Indices) -> Self:
@@ -92,7 +92,7 @@ class Source(ABC):
     parts: bool = field(default=False, kw_only=True)
     # Whether samples may be in partitions, as Dask collections.
     partitions: bool = field(default=False, kw_only=True)
-    # Whether samples with the same data and label are merged, with their weights.
+    # Whether samples with the same data and label are merged, their weights added.
     # Machines for nonsmooth losses depend on how many samples share a dual variable.
     merges_copies: bool = field(default=True, kw_only=True)
     # Whether unpenalized columns and offsets are supported.
@@ -119,8 +119,8 @@ class Method(Protocol):
 
     def learn(self, data: Any, watch: Watch, /) -> dict[str, Any]:
         """Fit the data; return the attributes, with the fitted model as ``_model``."""
-        # `watch` receives the number of solves, and the factor from their objectives to
-        # the estimator's. A warning is emitted if a solve ended early.
+        # `watch` receives the number of solves, and the factor that converts their
+        # objectives to the estimator's. A solve that ended early emits a warning.
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,7 +129,7 @@ class Solved:
 
     candidates: Sequence[int]  # the candidates with this model
     model: Any  # in the form that `Fold.decision_values` requires
-    # Number of active kernels, for each target if targets choose separately.
+    # Number of active kernels; for each target, if each chooses its own candidate.
     n_active: int | Array
     n_bytes: int
     gaps: Array  # relative duality gaps of the solves; empty for a greedy method
@@ -137,12 +137,12 @@ class Solved:
     # Candidates that are solved one after another, from simple to complex. They include
     # the candidates of this model, and the search may skip the last ones.
     chain: Sequence[int] = ()
-    # The targets of this model, if targets choose separately.
+    # The targets of this model, if each target chooses its own candidate.
     targets: Indices | None = None
 
 
 Means = Callable[[], Array | None]
-"""Returns mean scores, (n_candidates[, n_targets]), nan if unknown, or None."""
+"""Returns mean scores, (n_candidates[, n_targets]), nan where unsolved, or None."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,8 +152,8 @@ class Candidates(ABC):
     # Candidates replace the strength of this method. Its `with_tol` returns
     # the method with another tolerance, or itself if it has no tolerance.
     method: Any
-    # Targets that choose separately, in blocks that are solved together; None if there
-    # is one choice for all.
+    # Blocks of targets that are solved together, if each target chooses its own
+    # candidate; None if there is one choice for all targets.
     blocks: Sequence[Indices] | None = field(default=None, kw_only=True)
 
     def with_tol(self, tol: float) -> Self:
@@ -162,8 +162,8 @@ class Candidates(ABC):
 
     def scaled_to_share(self, share: float) -> Self:
         """Return candidates with strengths adapted to a share of the samples."""
-        # Strengths are defined for all samples. C, which multiplies a sum, does not
-        # change.
+        # The given strengths suit the number of all samples. C does not change, because
+        # it multiplies a sum over samples.
         return self
 
     def without_path(self) -> Self:
@@ -191,5 +191,5 @@ class Candidates(ABC):
         # has already stopped, one iteration is made.
 
     def open_grids(self, best_params: Mapping[str, Any]) -> Mapping[str, Array]:
-        """Return the grids for which a choice at an end deserves a warning."""
+        """Return the grids that need a warning if the choice is at their end."""
         return self.grid()

@@ -109,7 +109,7 @@ def _extended_model(model: Any, rows: Mapping[str, Any], names: object) -> Any:
         columns = _column_names(kernel, old_names)
         new_names, matrix = _aligned_rows(view, values, names, columns)
         _refuse_mixed_names(view, new_names, old_names)
-        # Samples that another matrix has already numbered retain their numbers.
+        # Samples already added through another view of this column retain their number.
         all_names = dict.fromkeys([*old_names.tolist(), *new_names.tolist()])
         categories[indices[view]] = np.array(list(all_names))
         changed[view] = _extended_kernel(kernel, list(all_names), new_names, matrix)
@@ -142,7 +142,7 @@ def _given_matrices(model: Any) -> dict[str, SampleKernel]:
     dictionary = model._state.names.dictionary
     if dictionary is None:
         return {}
-    # Interactions consist of the kernels of views.
+    # Interactions are products of kernels of views, listed in `mains`.
     main_kernels = getattr(dictionary, "mains", dictionary)
     pairs = sample_kernels(main_kernels[m] for m in range(len(main_kernels)))
     return {kernel.view: kernel for _, kernel in pairs}
@@ -176,8 +176,8 @@ def _aligned_rows(
     if matrix.ndim != 2 or matrix.shape[1] != len(columns) or names is None:
         raise ValueError(
             f"View {view!r}: rows of new samples must be a data frame, or an array of "
-            f"shape (n_new, {len(columns)}) with names=, got an array of shape "
-            f"{matrix.shape}{' without names' * (names is None)}."
+            f"shape (n_new, {len(columns)}) with the argument names, got an array of "
+            f"shape {matrix.shape}{' without names' * (names is None)}."
         )
     if not is_frame:
         check_finite(matrix)

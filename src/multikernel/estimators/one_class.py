@@ -43,7 +43,7 @@ class OneClassMethod:
         weights = np.ones(data.stack.shape[1]) if weights is None else weights
         solution = self.solver.solve(data.stack, weights / weights.sum(), watch)
         warn_unconverged(data, [solution])
-        # The solver defines the loss and the penalty too.
+        # `OneClass` defines its loss and penalty itself, so the recipe has none.
         fit = GramFit(Recipe((), (), self.solver), data, [solution])
         return fitted_attributes(fit) | {"offset_": -float(solution.intercept[0])}
 
@@ -69,8 +69,8 @@ class OneClassMKL(OutlierMixin, BaseMKL):
     kernels : Kernel, list, dict, KernelDictionary, "precomputed" or None, default=None
         Candidate kernels, as for other estimators. None selects Gaussian kernels of a
         few widths on all columns together, which must be standardized, and for up to
-        eight columns also on each column alone. A linear kernel is unbounded: samples
-        far out on the side of the mean count as usual.
+        eight columns also on each column alone. With a linear kernel, samples far out
+        on the side of the mean are inside the boundary.
     nu : float, default=0.5
         Upper bound on the share of training samples outside the boundary, in (0, 1]; at
         least this share is on or outside the boundary.
@@ -109,8 +109,8 @@ class OneClassMKL(OutlierMixin, BaseMKL):
     variance_shares_ : ndarray of shape (n_kernels,)
         Share of each term in the variance of training decision values; may be negative.
     view_weights_, view_shares_ : dict
-        Sums of weights and variance shares of each view, if there are views.
-        ``kernel_views_`` has the view of each kernel, ``view_columns_`` the columns.
+        Sums of kernel weights and of variance shares over each view, if there are any.
+        ``kernel_views_`` has the view of each kernel, ``view_columns_`` their columns.
     category_features_, categories_ : ndarray, list of ndarray
         Positions of text columns compared as categories, and their training values.
     active_kernels_ : ndarray of shape (n_active,)
@@ -121,13 +121,13 @@ class OneClassMKL(OutlierMixin, BaseMKL):
         Feasible dual point a that proves ``duality_gap_``: nonnegative, with sum one.
         At the optimum f_m = ``kernel_weights_[m]`` K_m a.
     intercept_ : ndarray of shape (1,)
-        Minus the offset.
+        Minus ``offset_``.
     offset_ : float
         The offset b: `decision_function` is `score_samples` minus it.
     support_ : ndarray of shape (n_support,)
         Indices of the training samples with a nonzero coefficient.
     objective_ : float
-        Objective of the model.
+        Value of the minimized objective.
     duality_gap_ : float
         Relative duality gap of the model; the fit stops when it is at most ``tol``.
     n_iter_ : int
@@ -233,7 +233,7 @@ class OneClassMKL(OutlierMixin, BaseMKL):
         return OneClassMethod(source, solver)
 
     def decision_function(self, X: Any) -> Array:
-        """Return decision values, positive inside and negative outside.
+        """Return decision values, positive inside the boundary and negative outside.
 
         Parameters
         ----------

@@ -32,10 +32,10 @@ CHECKS: Mapping[str, Check] = {
 class OwnMethod(GramMethod):
     """A method that minimizes a mean loss with any penalty, by any solver."""
 
-    # Added to the mean loss; None means the sum of block norms.
+    # Penalty added to the mean loss; None means alpha times the sum of block norms.
     regularizer: BlockRegularizer | None
     solver: Solver
-    alpha: float  # strength of the sum of block norms
+    alpha: float  # strength if `regularizer` is None
 
     def recipe(self, data: Training) -> Recipe:
         """Return the losses, scaled penalties and solver for the training data."""

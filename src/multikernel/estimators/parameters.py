@@ -65,7 +65,7 @@ def class_weight_choice(value: object) -> str | None:
 
 
 WEIGHT = Number(1e-6, 1e6)
-"""Valid penalty weights; kernels are divided by their squares."""
+"""Valid penalty weights; kernels are divided by the squares of their weights."""
 
 
 def penalty_weights_choice(value: object) -> str | None:
@@ -133,14 +133,14 @@ def find_loss(
 
 @dataclass(frozen=True, eq=False)
 class LossSetting:
-    """The loss of an estimator, before its units follow from the targets."""
+    """The loss of an estimator, before conversion to the units of the targets."""
 
     unit: Loss  # for targets with a standard deviation of one
     # Name and value of the length parameter, in standard deviations of the targets.
     length: tuple[str, float] | None
 
     def at_scale(self, scale: Scale) -> tuple[list[Loss], dict[str, Any]]:
-        """Return the losses in units of the targets, and ``epsilon`` if used."""
+        """Return one loss per problem in units of the targets, and any ``epsilon``."""
         if self.length is None:
             return [self.unit] * scale.deviations.size, {}
         name, length = self.length
@@ -159,7 +159,10 @@ def loss_of(model: Any) -> LossSetting:
     length = model.epsilon if model.epsilon is not None else loss_type.standard_length
     if loss_type.length == "delta" and not length > 0.0:
         owner = type(model).__name__
-        raise ValueError(f"{owner}: epsilon must be above 0 with loss={model.loss!r}.")
+        raise ValueError(
+            f"{owner}: epsilon must be above 0 with loss={model.loss!r}, "
+            f"got {length!r}."
+        )
     return LossSetting(find_loss(model.loss, length), (loss_type.length, float(length)))
 
 
@@ -175,7 +178,7 @@ def warn_unused(model: Any) -> None:
     for name in [name for name, is_set in unused.items() if is_set]:
         warn_user(
             f"{type(model).__name__}: {name}={getattr(model, name):g} has no effect "
-            f"with loss={model.loss!r}: set the loss it belongs to, or remove it."
+            f"with loss={model.loss!r}: choose a loss that uses it, or remove it."
         )
 
 
@@ -204,13 +207,14 @@ def is_likelihood(choice: object) -> bool:
     return isinstance(choice, LogisticLoss | SoftmaxLoss) or choice == "log_loss"
 
 
-# With "trace", the constant part of wide Gaussians dominates their diagonal. Scores on
-# widths of 1 and 5 are then 0.005 +- 0.005 lower: ``benchmarks/defaults`` (normalize).
+# With "trace", the constant part of wide Gaussians dominates their diagonal. Scores of
+# Gaussians of widths 1 and 5 are 0.005 +- 0.005 lower with "trace":
+# ``benchmarks/defaults`` (normalize).
 NORMALIZE = "variance"
 """The default ``normalize`` of every estimator but the unweighted sum."""
 
-# A sum cannot lower the weights of almost constant kernels, which "variance" increases.
-# Three AUCs are 0.833, 0.971 and 0.887; with "variance" 0.809, 0.967 and 0.887:
+# "variance" scales up almost constant kernels, and a sum cannot lower their weights.
+# On three data sets AUCs are 0.833, 0.971, 0.887; with "variance" 0.809, 0.967, 0.887:
 # ``benchmarks/defaults`` (sums).
 SUM_NORMALIZE = "trace"
 """The default ``normalize`` of the unweighted sum."""

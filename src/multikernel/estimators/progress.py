@@ -17,7 +17,7 @@ from multikernel.gram.memory import readable_bytes
 from multikernel.problem import Callback, Progress
 
 QUIET_SECONDS = 5.0
-"""Seconds between two lines of a log about the same work."""
+"""Minimum seconds between two log lines about the building of kernels."""
 
 BUILD_SHARE = 0.1
 """Share of a progress bar that is for building kernels."""
@@ -66,11 +66,11 @@ class Watch:
         search: str = "",
         n_bytes: float = 0.0,
     ) -> None:
-        """Set the number of solves, so that lines of progress show the share done."""
+        """Set the number of solves, from which progress lines show the share done."""
         # Each solve has `n_outputs` outputs. `scale` converts objectives of problems to
-        # the estimator's; lines use the mean of several scales. `search` is the name in
-        # the message about long runs; no message if empty. Kernels use at most
-        # `n_bytes`.
+        # the estimator's; progress lines use the mean of several scales. `search` is
+        # the estimator's name in the message about long runs, empty for no message.
+        # The kernels use at most `n_bytes`, which that message shows.
         self._n_solves, self._n_outputs = n_solves, n_outputs
         self.scale = float(np.mean(scale))
         self._search, self._n_bytes, self._begin = search, n_bytes, time.perf_counter()
@@ -183,9 +183,9 @@ class _Bar:
 class ProgressBar:
     """A callback that shows the progress of a fit in notebooks, terminals and logs.
 
-    It shows the share of the complete call, or, for a single fit, whose number of
-    iterations is unknown, the duality gap. `file` is by default standard error; if it
-    is no terminal, `every` is the number of seconds between two lines.
+    It shows the finished share of a search, or the duality gap of a single fit, whose
+    number of iterations is unknown. `file` is by default standard error; if it is no
+    terminal, `every` is the number of seconds between two lines.
     """
 
     def __init__(

@@ -20,7 +20,7 @@ from multikernel.estimators.read.numbers import refuse_shared_names, require_tab
 from multikernel.kernels.sequence.tables import CATEGORIES
 
 PERIODS = {"day": 1.0, "week": 7.0, "month": 30.436875, "year": 365.2425}
-"""Lengths of periods in days; for months and years, the means of the calendar."""
+"""Lengths of periods in days; for months and years, means over the calendar."""
 
 OTHER = "(other)"
 """Category that replaces the rare values of a column."""
@@ -32,7 +32,7 @@ CATEGORICAL, UNCHANGED = "words", "rest"
 """Values of ``kinds_`` for columns other than dates."""
 
 MOST_FREQUENT = "most_frequent"
-"""Value of ``missing`` with which missing text is filled."""
+"""The value of parameter ``missing`` that fills in missing text."""
 
 
 class TableEncoder(TransformerMixin, BaseEstimator):
@@ -40,15 +40,15 @@ class TableEncoder(TransformerMixin, BaseEstimator):
 
     A date becomes a decimal year, 1970 plus days since then / 365.2425. Each period p
     adds the columns :math:`\cos 2 \pi t / p` and :math:`\sin 2 \pi t / p`, t in days; a
-    Gaussian kernel on both is periodic. Rare values of text become one value.
+    Gaussian kernel on both is periodic. Rare values of text become "(other)".
 
     Parameters
     ----------
     periods : sequence of {"day", "week", "month", "year"}, default=()
         Periods that are encoded for every column of dates.
     max_categories : int, default=100
-        Maximum number of different values in a column of text, at least 2, with
-        "(other)" for rarer values and values not seen in fit.
+        Maximum number of categories of a text column, at least 2. One of them is
+        "(other)", which replaces rarer values and values not seen in fit.
     missing : {"keep", "most_frequent"}, default="keep"
         "most_frequent" replaces missing text and categories by the most frequent value
         of the column in the fit; "keep" leaves them missing, for `Views`. Missing
@@ -59,11 +59,11 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     kinds_ : dict from str to {"dates", "words", "rest"}
         Kinds of the columns. Text is "dates" if all values are ISO 8601 dates.
     categories_ : dict from str to tuple or None
-        Values that a column of words keeps; None if it keeps all.
+        Values that a text column keeps; None if it keeps all.
     rare_values_ : dict from str to tuple
-        Training values replaced by "(other)", for columns with a limit.
+        Training values that "(other)" replaces, in columns with too many values.
     fill_values_ : dict from str to str or float
-        Values that replace missing values in columns of words; empty with "keep".
+        Values that replace missing values in text columns; empty with "keep".
     zoned_dates_ : list of str
         Date columns with a time zone; these are converted to UTC.
     feature_names_in_ : ndarray of str
@@ -209,7 +209,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
 
     def _unseen_values(self, X: Any) -> dict[str, list[Any]]:
         """Return the values not seen in `fit` that become "(other)", by column."""
-        # For columns that keep all values, the estimator itself warns of new values.
+        # Columns without "(other)" pass new values on to the estimator, which warns.
         unseen = {}
         for name, rare_values in self.rare_values_.items():
             seen_values = {*self.categories_[name], *rare_values}
@@ -229,8 +229,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         days = _days(column)
         if days is None:
             raise ValueError(
-                f"Column {name!r} held dates in fit, but holds none in transform: "
-                "correct it, or fit again."
+                f"Column {name!r} held dates in fit, but has no or other values in "
+                "transform: correct them, or fit again."
             )
         has_zone, had_zone = _has_zone(column), name in self.zoned_dates_
         if column.notna().any() and has_zone != had_zone:
@@ -285,7 +285,7 @@ def _days(column: Any) -> Array | None:
         values = column[column.notna()].tolist()
         # Dates of Arrow and Python are objects, not text: convert them to ISO 8601.
         values = [v.isoformat() if isinstance(v, date) else v for v in values]
-        # A number without text would be read as a year.
+        # Require DATE, because datetime.fromisoformat also reads text such as 20240101.
         if not values or not all(isinstance(v, str) and DATE.match(v) for v in values):
             return None
         times = np.full(len(column), "NaT", dtype="datetime64[us]")

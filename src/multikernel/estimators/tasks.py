@@ -51,8 +51,8 @@ def has_probabilities(estimator: Any) -> bool:
 class ClassifierMKL(ClassifierMixin, BaseMKL):
     """Base class of classifiers: one problem for two classes, otherwise one-vs-rest."""
 
-    # With a ``selection``, one problem may serve all classes, or several labels per
-    # sample.
+    # Classifiers with a parameter ``selection`` may solve one problem for all classes,
+    # and support several labels per sample.
 
     _checks: ClassVar[Mapping[str, Check]] = {
         "loss": LossChoice(loss_names("classification"))
@@ -179,7 +179,7 @@ class ClassifierMKL(ClassifierMixin, BaseMKL):
 
 
 class RegressorMKL(RegressorMixin, BaseMKL):
-    """Base class of regressors: one target, or several with a ``selection``."""
+    """Base class of regressors: one target, several with a parameter ``selection``."""
 
     _checks: ClassVar[Mapping[str, Check]] = {
         "loss": LossChoice(loss_names("regression"))
@@ -230,7 +230,7 @@ class RegressorMKL(RegressorMixin, BaseMKL):
         Returns
         -------
         low, high : ndarray of shape (n_samples,) or (n_samples, n_outputs)
-            The bounds in the units of the targets, for each target alone.
+            Lower and upper bounds in the units of the targets, for each target alone.
 
         Raises
         ------
@@ -293,7 +293,7 @@ class RegressorMKL(RegressorMixin, BaseMKL):
     ) -> float:
         """Return the share of explained deviance, averaged over targets.
 
-        It is R^2, or for the losses "quantile", "poisson" and "gamma" the D^2 of
+        The share is R^2, or for the losses "quantile", "poisson" and "gamma" the D^2 of
         `sklearn.metrics.d2_pinball_score` and `sklearn.metrics.d2_tweedie_score`. With
         an offset, it is the score of ``y - offset``, or, for "poisson" and "gamma", of
         the rates ``y / exp(offset)``, which "poisson" weights by exp(offset).
@@ -342,7 +342,7 @@ def _without_offset(
     deviance: tuple[str, float] | None,
 ) -> tuple[list[Array], list[Any]]:
     """Return `values` minus offsets, or divided by exposures, and their new weights."""
-    # Rates y / e with weights e^(2 - power) have the same deviance as y.
+    # Rates y / exposure have the deviance of y if weighted by exposure^(2 - power).
     if deviance is None or deviance[0] != "tweedie":
         return [array - offset for array in values], weights
     exposures = np.exp(offset)
@@ -379,7 +379,7 @@ def one_column(f: Array) -> Array:
 
 
 def class_codes(f: Array) -> Indices:
-    """Return the indices of the predicted classes, given decision values of outputs."""
+    """Return the indices of the predicted classes, given all decision values."""
     codes = f[:, 0] > 0.0 if f.shape[1] == 1 else np.argmax(f, axis=1)
     return codes.astype(np.intp)
 

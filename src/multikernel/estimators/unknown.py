@@ -15,7 +15,7 @@ ADVICE: Mapping[str, str] = {
         "share of each kernel or view, or group_permutation_importance for columns."
     ),
 }
-"""Alternatives to attributes of linear models and of forests."""
+"""Alternatives to the attributes of linear models and of forests, by their names."""
 
 SYNONYMS: Mapping[str, tuple[str, ...]] = {
     "C": ("alpha",),

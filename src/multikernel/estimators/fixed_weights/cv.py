@@ -51,7 +51,7 @@ class KernelCandidates(Candidates):
         return {"kernel": kernel_indices, "C": np.tile(self.Cs[:, 0], self.n_kernels)}
 
     def open_grids(self, best_params: Mapping[str, Any]) -> Mapping[str, Array]:
-        """Return the grid of C only; kernels have no order, and so no end."""
+        """Return the grid of C; kernels have no order, so none is at an end."""
         return {"C": self.Cs[:, 0]}
 
     def solve(self, training: Training, watch: Watch, means: Means) -> Iterator[Solved]:
@@ -148,7 +148,7 @@ class FixedWeightsMKLClassifierCV(
     max_iter : int or None, default=None
         Maximum number of outer iterations; None selects the default of the solver.
     class_weight : dict, "balanced" or None, default=None
-        Factor of the sample weights of each class; "balanced" makes class totals equal.
+        Factor of the sample weights by class; "balanced" gives classes equal totals.
     storage : str, LowRank or Device, default="auto"
         Storage of the Gram matrices: "auto" (fastest by prediction), "dense", "dense32"
         (single precision), "lazy" (recomputed), "low_rank" or "by_kernel" (factors),
@@ -162,35 +162,35 @@ class FixedWeightsMKLClassifierCV(
 
     Attributes
     ----------
-    C_ : float or ndarray of shape (n_outputs,)
-        C in the units of the targets; one for each separate selection.
+    C_ : float
+        Value of C in this fit.
     Cs_ : ndarray of shape (n_Cs,)
         All values of C, ascending.
     kernel_ : int
         Index of the chosen kernel in ``kernel_names_``; only for "single".
     path_ : RegularizationPath
-        Norms, weights, objectives and gaps on all samples, for strengths 1 / C.
+        Fits on all samples for the candidate C up to the chosen one, as alphas 1 / C.
     best_params_ : dict
         Chosen parameters. Among equal scores, a model with kernels is preferred, then
         the lower ``mean_test_loss``, then the simplest model.
     best_index_, best_score_ : int, float
         Index in ``cv_results_`` and mean score of the chosen parameters.
     cv_results_ : dict of ndarray of shape (n_candidates,)
-        Parameters and scores with the keys of scikit-learn, and two keys more:
+        Parameters and scores with the keys of scikit-learn, and two more keys:
         ``mean_n_active``, the mean number of active kernels, and ``mean_test_loss``,
         the mean log loss if the model minimizes a log loss, otherwise its mean loss.
     n_splits_ : int
         Number of folds.
     kernel_weights_ : ndarray of shape (n_kernels,) or (n_classes, n_kernels)
-        Weights in use; "uniform" is 1, or 0 for kernels without an effect: zero, or
-        constant beside an intercept. More than two classes have one row per class.
+        Weights in use; "uniform" is 1, or 0 if a kernel has no effect (it is zero, or
+        constant with an intercept). More than two classes have one row per class.
     block_norms_ : ndarray of shape (n_kernels,) or (n_classes, n_kernels)
         Norm of each function f_m in the space of its normalized kernel.
     variance_shares_ : ndarray of shape (n_kernels,) or (n_classes, n_kernels)
         Share of each term in the variance of training decision values; may be negative.
     view_weights_, view_shares_ : dict
-        Sums of weights and variance shares of each view, if there are views.
-        ``kernel_views_`` has the view of each kernel, ``view_columns_`` the columns.
+        Sums of kernel weights and of variance shares over each view, if there are any.
+        ``kernel_views_`` has the view of each kernel, ``view_columns_`` their columns.
     category_features_, categories_ : ndarray, list of ndarray
         Positions of text columns compared as categories, and their training values.
     active_kernels_ : ndarray of shape (n_active,)
@@ -199,7 +199,7 @@ class FixedWeightsMKLClassifierCV(
         Names of all kernels.
     dual_coef_ : ndarray of shape (n_samples,) or (n_classes, n_samples)
         Feasible dual point a that proves ``duality_gap_``. At the optimum f_m =
-        ``kernel_weights_[m]`` K_m a.
+        ``kernel_weights_[m]`` K_m a, with the normalized Gram matrices K_m.
     intercept_ : ndarray of shape (1,) or (n_classes,)
         Intercept.
     support_ : ndarray of shape (n_support,)
@@ -209,20 +209,20 @@ class FixedWeightsMKLClassifierCV(
     duality_gap_ : float or ndarray of shape (n_classes,)
         Relative duality gap; nan for weights from a rule, which are not proven optimal.
     n_iter_ : int or ndarray of shape (n_classes,)
-        Total number of outer iterations over all C.
+        Total number of outer iterations along ``path_``.
     machine_gap_ : float or ndarray of shape (n_outputs,)
         Relative duality gap for the fixed weights; only for weights from a rule.
     history_ : structured ndarray of shape (n_lines,)
         One record per outer iteration: class (``output``) and fields of `Progress`.
     status_, status_message_ : str
-        Why the worst class stopped: a `Status` such as "converged", and its sentence.
+        `Status` of the class that ended worst, such as "converged", and its sentence.
     n_kernels_ : int
         Number of candidate kernels.
     fit_info_ : dict
         Details: "solver" names the algorithms, "storage" and "storage_reason" refer to
         the Gram matrices, "left_out" says what the default kernels omit, and why;
         "cv_tol" is the relative duality gap of the folds, "search_rows" the number of
-        scored rows, "predicted_alike" the class if all predictions agree.
+        scored rows, "predicted_alike" the class if only one class is predicted.
     classes_ : ndarray of shape (n_classes,)
         Class labels.
     n_features_in_ : int
@@ -328,34 +328,34 @@ class FixedWeightsMKLRegressorCV(WeightedRegression, WeightedSearchCV, Regressor
     epsilon_ : float or ndarray of shape (n_outputs,)
         Epsilon in the units of y; only for "epsilon_insensitive" and "huber".
     C_ : float or ndarray of shape (n_outputs,)
-        C in the units of the targets; one for each separate selection.
+        C in the units of the targets; an array for separate selections.
     Cs_ : ndarray of shape (n_Cs,)
         All values of C, ascending.
     kernel_ : int
         Index of the chosen kernel in ``kernel_names_``; only for "single".
     path_ : RegularizationPath
-        Norms, weights, objectives and gaps on all samples, for strengths 1 / C.
+        Fits on all samples for the candidate C up to the chosen one, as alphas 1 / C.
     best_params_ : dict
         Chosen parameters. Among equal scores, a model with kernels is preferred, then
         the lower ``mean_test_loss``, then the simplest model.
     best_index_, best_score_ : int, float
         Index in ``cv_results_`` and mean score of the chosen parameters.
     cv_results_ : dict of ndarray of shape (n_candidates,)
-        Parameters and scores with the keys of scikit-learn, and two keys more:
+        Parameters and scores with the keys of scikit-learn, and two more keys:
         ``mean_n_active``, the mean number of active kernels, and ``mean_test_loss``,
         the mean log loss if the model minimizes a log loss, otherwise its mean loss.
     n_splits_ : int
         Number of folds.
     kernel_weights_ : ndarray of shape (n_kernels,)
-        Weights in use; "uniform" is 1, or 0 for kernels without an effect: zero, or
-        constant beside an intercept.
+        Weights in use; "uniform" is 1, or 0 if a kernel has no effect (it is zero, or
+        constant with an intercept).
     block_norms_ : ndarray of shape (n_kernels,)
         Norm of each function f_m in the space of its normalized kernel.
     variance_shares_ : ndarray of shape (n_kernels,)
         Share of each term in the variance of training decision values; may be negative.
     view_weights_, view_shares_ : dict
-        Sums of weights and variance shares of each view, if there are views.
-        ``kernel_views_`` has the view of each kernel, ``view_columns_`` the columns.
+        Sums of kernel weights and of variance shares over each view, if there are any.
+        ``kernel_views_`` has the view of each kernel, ``view_columns_`` their columns.
     category_features_, categories_ : ndarray, list of ndarray
         Positions of text columns compared as categories, and their training values.
     active_kernels_ : ndarray of shape (n_active,)
@@ -364,7 +364,7 @@ class FixedWeightsMKLRegressorCV(WeightedRegression, WeightedSearchCV, Regressor
         Names of all kernels.
     dual_coef_ : ndarray of shape (n_samples,)
         Feasible dual point a that proves ``duality_gap_``. At the optimum f_m =
-        ``kernel_weights_[m]`` K_m a.
+        ``kernel_weights_[m]`` K_m a, with the normalized Gram matrices K_m.
     intercept_ : ndarray of shape (1,)
         Intercept.
     support_ : ndarray of shape (n_support,)
@@ -374,7 +374,7 @@ class FixedWeightsMKLRegressorCV(WeightedRegression, WeightedSearchCV, Regressor
     duality_gap_ : float
         Relative duality gap; nan for weights from a rule, which are not proven optimal.
     n_iter_ : int
-        Total number of outer iterations over all C.
+        Total number of outer iterations along ``path_``.
     machine_gap_ : float or ndarray of shape (n_outputs,)
         Relative duality gap for the fixed weights; only for weights from a rule.
     history_ : structured ndarray of shape (n_lines,)
@@ -387,7 +387,7 @@ class FixedWeightsMKLRegressorCV(WeightedRegression, WeightedSearchCV, Regressor
         Details: "solver" names the algorithms, "storage" and "storage_reason" refer to
         the Gram matrices, "left_out" says what the default kernels omit, and why;
         "cv_tol" is the relative duality gap of the folds, "search_rows" the number of
-        scored rows, "predicted_alike" the class if all predictions agree.
+        scored rows, "predicted_alike" the class if only one class is predicted.
     n_features_in_ : int
         Number of columns of X; for precomputed kernels, number of training samples.
     feature_names_in_ : ndarray of shape (n_features,)

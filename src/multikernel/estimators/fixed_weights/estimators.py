@@ -101,7 +101,7 @@ class FixedWeightsMKLClassifier(WeightedClassification, ClassifierMKL):
     max_iter : int or None, default=None
         Maximum number of outer iterations; None selects the default of the solver.
     class_weight : dict, "balanced" or None, default=None
-        Factor of the sample weights of each class; "balanced" makes class totals equal.
+        Factor of the sample weights by class; "balanced" gives classes equal totals.
     storage : str, LowRank or Device, default="auto"
         Storage of the Gram matrices: "auto" (fastest by prediction), "dense", "dense32"
         (single precision), "lazy" (recomputed), "low_rank" or "by_kernel" (factors),
@@ -115,20 +115,20 @@ class FixedWeightsMKLClassifier(WeightedClassification, ClassifierMKL):
 
     Attributes
     ----------
-    C_ : float or ndarray of shape (n_outputs,)
-        C in the units of the targets; one for each separate selection.
+    C_ : float
+        Value of C in this fit.
     machine_gap_ : float or ndarray of shape (n_outputs,)
         Relative duality gap for the fixed weights; only for weights from a rule.
     kernel_weights_ : ndarray of shape (n_kernels,) or (n_classes, n_kernels)
-        Weights in use; "uniform" is 1, or 0 for kernels without an effect: zero, or
-        constant beside an intercept. More than two classes have one row per class.
+        Weights in use; "uniform" is 1, or 0 if a kernel has no effect (it is zero, or
+        constant with an intercept). More than two classes have one row per class.
     block_norms_ : ndarray of shape (n_kernels,) or (n_classes, n_kernels)
         Norm of each function f_m in the space of its normalized kernel.
     variance_shares_ : ndarray of shape (n_kernels,) or (n_classes, n_kernels)
         Share of each term in the variance of training decision values; may be negative.
     view_weights_, view_shares_ : dict
-        Sums of weights and variance shares of each view, if there are views.
-        ``kernel_views_`` has the view of each kernel, ``view_columns_`` the columns.
+        Sums of kernel weights and of variance shares over each view, if there are any.
+        ``kernel_views_`` has the view of each kernel, ``view_columns_`` their columns.
     category_features_, categories_ : ndarray, list of ndarray
         Positions of text columns compared as categories, and their training values.
     active_kernels_ : ndarray of shape (n_active,)
@@ -137,7 +137,7 @@ class FixedWeightsMKLClassifier(WeightedClassification, ClassifierMKL):
         Names of all kernels.
     dual_coef_ : ndarray of shape (n_samples,) or (n_classes, n_samples)
         Feasible dual point a that proves ``duality_gap_``. At the optimum f_m =
-        ``kernel_weights_[m]`` K_m a.
+        ``kernel_weights_[m]`` K_m a, with the normalized Gram matrices K_m.
     intercept_ : ndarray of shape (1,) or (n_classes,)
         Intercept.
     support_ : ndarray of shape (n_support,)
@@ -151,7 +151,7 @@ class FixedWeightsMKLClassifier(WeightedClassification, ClassifierMKL):
     history_ : structured ndarray of shape (n_lines,)
         One record per outer iteration: class (``output``) and fields of `Progress`.
     status_, status_message_ : str
-        Why the worst class stopped: a `Status` such as "converged", and its sentence.
+        `Status` of the class that ended worst, such as "converged", and its sentence.
     n_kernels_ : int
         Number of candidate kernels.
     fit_info_ : dict
@@ -264,21 +264,21 @@ class FixedWeightsMKLRegressor(WeightedRegression, RegressorMKL):
     Attributes
     ----------
     C_ : float or ndarray of shape (n_outputs,)
-        C in the units of the targets; one for each separate selection.
+        C in the units of the targets; an array for separate selections.
     epsilon_ : float or ndarray of shape (n_outputs,)
         Epsilon in the units of y; only for "epsilon_insensitive" and "huber".
     machine_gap_ : float or ndarray of shape (n_outputs,)
         Relative duality gap for the fixed weights; only for weights from a rule.
     kernel_weights_ : ndarray of shape (n_kernels,)
-        Weights in use; "uniform" is 1, or 0 for kernels without an effect: zero, or
-        constant beside an intercept.
+        Weights in use; "uniform" is 1, or 0 if a kernel has no effect (it is zero, or
+        constant with an intercept).
     block_norms_ : ndarray of shape (n_kernels,)
         Norm of each function f_m in the space of its normalized kernel.
     variance_shares_ : ndarray of shape (n_kernels,)
         Share of each term in the variance of training decision values; may be negative.
     view_weights_, view_shares_ : dict
-        Sums of weights and variance shares of each view, if there are views.
-        ``kernel_views_`` has the view of each kernel, ``view_columns_`` the columns.
+        Sums of kernel weights and of variance shares over each view, if there are any.
+        ``kernel_views_`` has the view of each kernel, ``view_columns_`` their columns.
     category_features_, categories_ : ndarray, list of ndarray
         Positions of text columns compared as categories, and their training values.
     active_kernels_ : ndarray of shape (n_active,)
@@ -287,7 +287,7 @@ class FixedWeightsMKLRegressor(WeightedRegression, RegressorMKL):
         Names of all kernels.
     dual_coef_ : ndarray of shape (n_samples,)
         Feasible dual point a that proves ``duality_gap_``. At the optimum f_m =
-        ``kernel_weights_[m]`` K_m a.
+        ``kernel_weights_[m]`` K_m a, with the normalized Gram matrices K_m.
     intercept_ : ndarray of shape (1,)
         Intercept.
     support_ : ndarray of shape (n_support,)

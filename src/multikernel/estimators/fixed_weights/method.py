@@ -66,7 +66,7 @@ class WeightedSumMethod(MarginMethod):
     """A method that fits a kernel machine on a sum of kernels with fixed weights."""
 
     # The inherited `solver` is a `FixedWeights`, and `p` is infinity.
-    total: float = 1.0  # the sum of the kernel weights
+    total: float = 1.0  # the sum of the kernel weights, if they are given
     by_rule: bool = False  # whether a rule computes the weights from the data
 
     def weight_sum(self, n_kernels: int) -> float:
@@ -98,14 +98,14 @@ def check_names(owner: str, rule: WeightRule, settings: Mapping[str, Any]) -> No
     except (TypeError, ValueError) as error:  # Some built-in types have no signature.
         raise ValueError(
             f"{owner}: kernel_weights must be callable as rule(gram, y, "
-            f"sample_weight), but {shown(rule)} is not."
+            f"sample_weight), but {shown(rule)} is not: define these arguments."
         ) from error
     try:
         parameters.bind(None, None, None, **settings)
     except TypeError as error:
         raise ValueError(
-            f"{owner}: the rule in kernel_weights does not accept weight_params "
-            f"{sorted(settings)}: {error}."
+            f"{owner}: weight_params {sorted(settings)} do not match the arguments of "
+            f"the rule in kernel_weights ({error}): pass only its own arguments."
         ) from error
 
 

@@ -34,7 +34,7 @@ from multikernel.problem import Problem, Status
 from multikernel.solvers import GreedyPath
 
 RIDGES = (1.0, 1e-1, 1e-2, 1e-3, 1e-4)
-"""The default candidate strengths."""
+"""The default candidate strengths of the ridge penalty."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,7 +79,7 @@ class PrefixCandidates(Candidates):
                 n = len(recipes)
                 candidates = range(k * n + a, (max_count + 1) * n, n)
                 attributes = partial(prefix_attributes, fit, k)
-                # All kernels of a model share one expansion, which needs little memory.
+                # All kernels of a model share their coefficients: it needs few bytes.
                 model = training, _expansion(published, k)
                 yield Solved(candidates, model, k, 0, np.empty(0), attributes)
 
@@ -111,7 +111,7 @@ class PrefixCandidates(Candidates):
         watch: Watch,
         kernel_list: Indices | None = None,
     ) -> list[GreedyPath]:
-        """Return greedy paths of all strengths, over `kernel_list` or all kernels."""
+        """Return a path per strength, selected from `kernel_list` or all kernels."""
         strengths = np.array([recipe.penalties[0].alpha for recipe in recipes])
         if kernel_list is None:
             return self.method.solver.paths(problem, strengths, watch)
@@ -153,8 +153,8 @@ class GreedySearchCV(SearchCV):
 class GroupOMPClassifierCV(GreedyClassification, GreedySearchCV, ClassifierMKL):
     """Classification by MKL-GOMP, sparsity and alpha chosen by cross-validation.
 
-    Each fold selects kernels as `GroupOMPClassifier` does, for all strengths. Each
-    prefix of a selection is a candidate, so one path per fold and strength scores all
+    Each fold selects kernels as `GroupOMPClassifier` does, for all alphas. Each
+    prefix of a selection is a candidate, so one path per fold and alpha scores all
     numbers of kernels. Each fold normalizes kernels by its own training samples.
 
     Parameters
@@ -182,7 +182,7 @@ class GroupOMPClassifierCV(GreedyClassification, GreedySearchCV, ClassifierMKL):
         draws 2000 rows if there are more than 4000, and doubles them until the choice
         is reliable, see the page "Large data". The chosen model is fitted on all rows.
     alphas : sequence of float, default=None
-        Candidate strengths of the ridge penalty. None means 1e-4, 1e-3, ..., 1.
+        Candidate values of alpha, for the ridge penalty. None means 1e-4, 1e-3, ..., 1.
     max_kernels : int or None, default=None
         Largest candidate number of kernels. With None, ``tol`` stops the selection.
     tol : float, default=1e-3
@@ -191,7 +191,7 @@ class GroupOMPClassifierCV(GreedyClassification, GreedySearchCV, ClassifierMKL):
     loss : {"squared_error", "log_loss", "hinge"} or Loss, default="squared_error"
         Loss. "squared_error" has targets -1 and 1; `predict_proba` needs "log_loss".
     subsample : float or int, default=1.0
-        Fraction of the kernels that each step considers at random; an int is a number.
+        Share of the kernels, drawn at random, that a step considers; an int is a count.
     normalize : str, Normalizer, list of str and Normalizer, or None, default="variance"
         Normalization of the kernels: unit "variance" in feature space, a mean diagonal
         of one ("trace"), "cosine" similarity, "center" only, or a list of such steps.
@@ -202,7 +202,7 @@ class GroupOMPClassifierCV(GreedyClassification, GreedySearchCV, ClassifierMKL):
     fit_intercept : bool, default=True
         Whether to fit the intercept b; otherwise b = 0.
     class_weight : dict, "balanced" or None, default=None
-        Factor of the sample weights of each class; "balanced" makes class totals equal.
+        Factor of the sample weights by class; "balanced" gives classes equal totals.
     storage : str, LowRank or Device, default="auto"
         Storage of the Gram matrices: "auto" (fastest by prediction), "dense", "dense32"
         (single precision), "lazy" (recomputed), "low_rank" or "by_kernel" (factors),
@@ -216,14 +216,14 @@ class GroupOMPClassifierCV(GreedyClassification, GreedySearchCV, ClassifierMKL):
 
     Attributes
     ----------
-    alpha_ : float or ndarray of shape (n_outputs,)
-        Strength in the units of the targets; one for each separate selection.
+    alpha_ : float
+        Strength of the penalty in this fit.
     max_kernels_ : int
         Chosen number of kernels, the smallest one with the best mean score.
     alphas_ : ndarray of shape (n_alphas,)
-        All candidate strengths in the units of ``alpha``, descending.
+        All candidate strengths on the scale of ``alphas``, descending.
     selection_order_ : ndarray of shape (n_selected,)
-        Kernels in the order of selection; of equal ones, the first is selected.
+        Indices of kernels in the order of selection; ties select the lowest index.
     improvements_ : ndarray of shape (n_selected,)
         Predicted decrease of ``objective_`` by each kernel when it was selected.
     best_params_ : dict
@@ -232,7 +232,7 @@ class GroupOMPClassifierCV(GreedyClassification, GreedySearchCV, ClassifierMKL):
     best_index_, best_score_ : int, float
         Index in ``cv_results_`` and mean score of the chosen parameters.
     cv_results_ : dict of ndarray of shape (n_candidates,)
-        Parameters and scores with the keys of scikit-learn, and two keys more:
+        Parameters and scores with the keys of scikit-learn, and two more keys:
         ``mean_n_active``, the mean number of active kernels, and ``mean_test_loss``,
         the mean log loss if the model minimizes a log loss, otherwise its mean loss.
     n_splits_ : int
@@ -244,8 +244,8 @@ class GroupOMPClassifierCV(GreedyClassification, GreedySearchCV, ClassifierMKL):
     variance_shares_ : ndarray of shape (n_kernels,) or (n_outputs, n_kernels)
         Share of each term in the variance of training decision values; may be negative.
     view_weights_, view_shares_ : dict
-        Sums of weights and variance shares of each view, if there are views.
-        ``kernel_views_`` has the view of each kernel, ``view_columns_`` the columns.
+        Sums of kernel weights and of variance shares over each view, if there are any.
+        ``kernel_views_`` has the view of each kernel, ``view_columns_`` their columns.
     category_features_, categories_ : ndarray, list of ndarray
         Positions of text columns compared as categories, and their training values.
     active_kernels_ : ndarray of shape (n_selected,)
@@ -253,8 +253,8 @@ class GroupOMPClassifierCV(GreedyClassification, GreedySearchCV, ClassifierMKL):
     kernel_names_ : list of str
         Names of all kernels.
     dual_coef_ : ndarray of shape (n_samples,) or (n_classes, n_samples)
-        Minus the gradient a of the losses at the last refit. Each selected f_m is K_m a
-        divided by alpha times the sum of the sample weights.
+        Minus the gradient a of the summed loss at the last refit. Each selected f_m is
+        K_m a (Gram matrix K_m) divided by alpha times the sum of the sample weights.
     intercept_ : ndarray of shape (1,) or (n_classes,)
         Intercept.
     support_ : ndarray of shape (n_support,)
@@ -276,7 +276,7 @@ class GroupOMPClassifierCV(GreedyClassification, GreedySearchCV, ClassifierMKL):
         Details: "solver" names the algorithms, "storage" and "storage_reason" refer to
         the Gram matrices, "left_out" says what the default kernels omit, and why;
         "cv_tol" is the relative duality gap of the folds, "search_rows" the number of
-        scored rows, "predicted_alike" the class if all predictions agree.
+        scored rows, "predicted_alike" the class if only one class is predicted.
     classes_ : ndarray of shape (n_classes,)
         Class labels.
     n_features_in_ : int
@@ -287,7 +287,7 @@ class GroupOMPClassifierCV(GreedyClassification, GreedySearchCV, ClassifierMKL):
     See Also
     --------
     GroupOMPClassifier : The model for one alpha and number of kernels.
-    multikernel.display.SparsityPathDisplay : Draws the scores.
+    multikernel.display.SparsityPathDisplay : Draws scores by number of kernels.
 
     Examples
     --------
@@ -305,8 +305,8 @@ class GroupOMPClassifierCV(GreedyClassification, GreedySearchCV, ClassifierMKL):
 class GroupOMPRegressorCV(GreedyRegression, GreedySearchCV, RegressorMKL):
     """Regression by MKL-GOMP, sparsity and alpha chosen by cross-validation.
 
-    Each fold selects kernels as `GroupOMPRegressor` does, for all strengths. Each
-    prefix of a selection is a candidate, so one path per fold and strength scores all
+    Each fold selects kernels as `GroupOMPRegressor` does, for all alphas. Each
+    prefix of a selection is a candidate, so one path per fold and alpha scores all
     numbers of kernels. Each fold normalizes kernels by its own training samples.
 
     Parameters
@@ -334,7 +334,7 @@ class GroupOMPRegressorCV(GreedyRegression, GreedySearchCV, RegressorMKL):
         draws 2000 rows if there are more than 4000, and doubles them until the choice
         is reliable, see the page "Large data". The chosen model is fitted on all rows.
     alphas : sequence of float, default=None
-        Candidate strengths of the ridge penalty. None means 1e-4, 1e-3, ..., 1.
+        Candidate values of alpha, for the ridge penalty. None means 1e-4, 1e-3, ..., 1.
     max_kernels : int or None, default=None
         Largest candidate number of kernels. With None, ``tol`` stops the selection.
     tol : float, default=1e-3
@@ -347,7 +347,7 @@ class GroupOMPRegressorCV(GreedyRegression, GreedySearchCV, RegressorMKL):
         Error in standard deviations of y: "epsilon_insensitive" ignores smaller errors
         (None means 0.1), "huber" is linear beyond it (None means 0.7).
     subsample : float or int, default=1.0
-        Fraction of the kernels that each step considers at random; an int is a number.
+        Share of the kernels, drawn at random, that a step considers; an int is a count.
     normalize : str, Normalizer, list of str and Normalizer, or None, default="variance"
         Normalization of the kernels: unit "variance" in feature space, a mean diagonal
         of one ("trace"), "cosine" similarity, "center" only, or a list of such steps.
@@ -376,13 +376,13 @@ class GroupOMPRegressorCV(GreedyRegression, GreedySearchCV, RegressorMKL):
     epsilon_ : float or ndarray of shape (n_outputs,)
         Epsilon in the units of y; only for "epsilon_insensitive" and "huber".
     alpha_ : float or ndarray of shape (n_outputs,)
-        Strength in the units of the targets; one for each separate selection.
+        Strength in the units of the targets; an array for separate selections.
     max_kernels_ : int
         Chosen number of kernels, the smallest one with the best mean score.
     alphas_ : ndarray of shape (n_alphas,)
-        All candidate strengths in the units of ``alpha``, descending.
+        All candidate strengths on the scale of ``alphas``, descending.
     selection_order_ : ndarray of shape (n_selected,)
-        Kernels in the order of selection; of equal ones, the first is selected.
+        Indices of kernels in the order of selection; ties select the lowest index.
     improvements_ : ndarray of shape (n_selected,)
         Predicted decrease of ``objective_`` by each kernel when it was selected.
     best_params_ : dict
@@ -391,7 +391,7 @@ class GroupOMPRegressorCV(GreedyRegression, GreedySearchCV, RegressorMKL):
     best_index_, best_score_ : int, float
         Index in ``cv_results_`` and mean score of the chosen parameters.
     cv_results_ : dict of ndarray of shape (n_candidates,)
-        Parameters and scores with the keys of scikit-learn, and two keys more:
+        Parameters and scores with the keys of scikit-learn, and two more keys:
         ``mean_n_active``, the mean number of active kernels, and ``mean_test_loss``,
         the mean log loss if the model minimizes a log loss, otherwise its mean loss.
     n_splits_ : int
@@ -403,8 +403,8 @@ class GroupOMPRegressorCV(GreedyRegression, GreedySearchCV, RegressorMKL):
     variance_shares_ : ndarray of shape (n_kernels,) or (n_outputs, n_kernels)
         Share of each term in the variance of training decision values; may be negative.
     view_weights_, view_shares_ : dict
-        Sums of weights and variance shares of each view, if there are views.
-        ``kernel_views_`` has the view of each kernel, ``view_columns_`` the columns.
+        Sums of kernel weights and of variance shares over each view, if there are any.
+        ``kernel_views_`` has the view of each kernel, ``view_columns_`` their columns.
     category_features_, categories_ : ndarray, list of ndarray
         Positions of text columns compared as categories, and their training values.
     active_kernels_ : ndarray of shape (n_selected,)
@@ -412,8 +412,8 @@ class GroupOMPRegressorCV(GreedyRegression, GreedySearchCV, RegressorMKL):
     kernel_names_ : list of str
         Names of all kernels.
     dual_coef_ : ndarray of shape (n_samples,) or (n_outputs, n_samples)
-        Minus the gradient a of the losses at the last refit. Each selected f_m is K_m a
-        divided by alpha times the sum of the sample weights.
+        Minus the gradient a of the summed loss at the last refit. Each selected f_m is
+        K_m a (Gram matrix K_m) divided by alpha times the sum of the sample weights.
     intercept_ : ndarray of shape (n_outputs,)
         Intercept.
     support_ : ndarray of shape (n_support,)
@@ -435,7 +435,7 @@ class GroupOMPRegressorCV(GreedyRegression, GreedySearchCV, RegressorMKL):
         Details: "solver" names the algorithms, "storage" and "storage_reason" refer to
         the Gram matrices, "left_out" says what the default kernels omit, and why;
         "cv_tol" is the relative duality gap of the folds, "search_rows" the number of
-        scored rows, "predicted_alike" the class if all predictions agree.
+        scored rows, "predicted_alike" the class if only one class is predicted.
     n_features_in_ : int
         Number of columns of X; for precomputed kernels, number of training samples.
     feature_names_in_ : ndarray of shape (n_features,)
@@ -444,7 +444,7 @@ class GroupOMPRegressorCV(GreedyRegression, GreedySearchCV, RegressorMKL):
     See Also
     --------
     GroupOMPRegressor : The model for one alpha and number of kernels.
-    multikernel.display.SparsityPathDisplay : Draws the scores.
+    multikernel.display.SparsityPathDisplay : Draws scores by number of kernels.
 
     Examples
     --------

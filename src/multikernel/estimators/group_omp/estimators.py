@@ -103,7 +103,7 @@ class GroupOMPClassifier(GreedyClassification, ClassifierMKL):
     loss : {"squared_error", "log_loss", "hinge"} or Loss, default="squared_error"
         Loss. "squared_error" has targets -1 and 1; `predict_proba` needs "log_loss".
     subsample : float or int, default=1.0
-        Fraction of the kernels that each step considers at random; an int is a number.
+        Share of the kernels, drawn at random, that a step considers; an int is a count.
     normalize : str, Normalizer, list of str and Normalizer, or None, default="variance"
         Normalization of the kernels: unit "variance" in feature space, a mean diagonal
         of one ("trace"), "cosine" similarity, "center" only, or a list of such steps.
@@ -114,7 +114,7 @@ class GroupOMPClassifier(GreedyClassification, ClassifierMKL):
     fit_intercept : bool, default=True
         Whether to fit the intercept b; otherwise b = 0.
     class_weight : dict, "balanced" or None, default=None
-        Factor of the sample weights of each class; "balanced" makes class totals equal.
+        Factor of the sample weights by class; "balanced" gives classes equal totals.
     storage : str, LowRank or Device, default="auto"
         Storage of the Gram matrices: "auto" (fastest by prediction), "dense", "dense32"
         (single precision), "lazy" (recomputed), "low_rank" or "by_kernel" (factors),
@@ -128,10 +128,10 @@ class GroupOMPClassifier(GreedyClassification, ClassifierMKL):
 
     Attributes
     ----------
-    alpha_ : float or ndarray of shape (n_outputs,)
-        Strength in the units of the targets; one for each separate selection.
+    alpha_ : float
+        Strength of the penalty in this fit.
     selection_order_ : ndarray of shape (n_selected,)
-        Kernels in the order of selection; of equal ones, the first is selected.
+        Indices of kernels in the order of selection; ties select the lowest index.
     improvements_ : ndarray of shape (n_selected,)
         Predicted decrease of ``objective_`` by each kernel when it was selected.
     kernel_weights_ : ndarray of shape (n_kernels,)
@@ -141,8 +141,8 @@ class GroupOMPClassifier(GreedyClassification, ClassifierMKL):
     variance_shares_ : ndarray of shape (n_kernels,) or (n_outputs, n_kernels)
         Share of each term in the variance of training decision values; may be negative.
     view_weights_, view_shares_ : dict
-        Sums of weights and variance shares of each view, if there are views.
-        ``kernel_views_`` has the view of each kernel, ``view_columns_`` the columns.
+        Sums of kernel weights and of variance shares over each view, if there are any.
+        ``kernel_views_`` has the view of each kernel, ``view_columns_`` their columns.
     category_features_, categories_ : ndarray, list of ndarray
         Positions of text columns compared as categories, and their training values.
     active_kernels_ : ndarray of shape (n_selected,)
@@ -150,8 +150,8 @@ class GroupOMPClassifier(GreedyClassification, ClassifierMKL):
     kernel_names_ : list of str
         Names of all kernels.
     dual_coef_ : ndarray of shape (n_samples,) or (n_classes, n_samples)
-        Minus the gradient a of the losses at the last refit. Each selected f_m is K_m a
-        divided by alpha times the sum of the sample weights.
+        Minus the gradient a of the summed loss at the last refit. Each selected f_m is
+        K_m a (Gram matrix K_m) divided by alpha times the sum of the sample weights.
     intercept_ : ndarray of shape (1,) or (n_classes,)
         Intercept.
     support_ : ndarray of shape (n_support,)
@@ -183,7 +183,7 @@ class GroupOMPClassifier(GreedyClassification, ClassifierMKL):
     --------
     GroupOMPClassifierCV : Chooses the number of kernels and alpha.
     multikernel.solvers.GroupOMP : The algorithm.
-    multikernel.diagnostics.recovery_coefficient : When the selection is right.
+    multikernel.diagnostics.recovery_coefficient : Condition for a right selection.
 
     References
     ----------
@@ -247,7 +247,7 @@ class GroupOMPRegressor(GreedyRegression, RegressorMKL):
         Error in standard deviations of y: "epsilon_insensitive" ignores smaller errors
         (None means 0.1), "huber" is linear beyond it (None means 0.7).
     subsample : float or int, default=1.0
-        Fraction of the kernels that each step considers at random; an int is a number.
+        Share of the kernels, drawn at random, that a step considers; an int is a count.
     normalize : str, Normalizer, list of str and Normalizer, or None, default="variance"
         Normalization of the kernels: unit "variance" in feature space, a mean diagonal
         of one ("trace"), "cosine" similarity, "center" only, or a list of such steps.
@@ -271,11 +271,11 @@ class GroupOMPRegressor(GreedyRegression, RegressorMKL):
     Attributes
     ----------
     alpha_ : float or ndarray of shape (n_outputs,)
-        Strength in the units of the targets; one for each separate selection.
+        Strength in the units of the targets; an array for separate selections.
     epsilon_ : float or ndarray of shape (n_outputs,)
         Epsilon in the units of y; only for "epsilon_insensitive" and "huber".
     selection_order_ : ndarray of shape (n_selected,)
-        Kernels in the order of selection; of equal ones, the first is selected.
+        Indices of kernels in the order of selection; ties select the lowest index.
     improvements_ : ndarray of shape (n_selected,)
         Predicted decrease of ``objective_`` by each kernel when it was selected.
     kernel_weights_ : ndarray of shape (n_kernels,)
@@ -285,8 +285,8 @@ class GroupOMPRegressor(GreedyRegression, RegressorMKL):
     variance_shares_ : ndarray of shape (n_kernels,) or (n_outputs, n_kernels)
         Share of each term in the variance of training decision values; may be negative.
     view_weights_, view_shares_ : dict
-        Sums of weights and variance shares of each view, if there are views.
-        ``kernel_views_`` has the view of each kernel, ``view_columns_`` the columns.
+        Sums of kernel weights and of variance shares over each view, if there are any.
+        ``kernel_views_`` has the view of each kernel, ``view_columns_`` their columns.
     category_features_, categories_ : ndarray, list of ndarray
         Positions of text columns compared as categories, and their training values.
     active_kernels_ : ndarray of shape (n_selected,)
@@ -294,8 +294,8 @@ class GroupOMPRegressor(GreedyRegression, RegressorMKL):
     kernel_names_ : list of str
         Names of all kernels.
     dual_coef_ : ndarray of shape (n_samples,) or (n_outputs, n_samples)
-        Minus the gradient a of the losses at the last refit. Each selected f_m is K_m a
-        divided by alpha times the sum of the sample weights.
+        Minus the gradient a of the summed loss at the last refit. Each selected f_m is
+        K_m a (Gram matrix K_m) divided by alpha times the sum of the sample weights.
     intercept_ : ndarray of shape (n_outputs,)
         Intercept.
     support_ : ndarray of shape (n_support,)
@@ -325,7 +325,7 @@ class GroupOMPRegressor(GreedyRegression, RegressorMKL):
     --------
     GroupOMPRegressorCV : Chooses the number of kernels and alpha.
     multikernel.solvers.GroupOMP : The algorithm.
-    multikernel.diagnostics.recovery_coefficient : When the selection is right.
+    multikernel.diagnostics.recovery_coefficient : Condition for a right selection.
 
     References
     ----------
@@ -347,7 +347,7 @@ class GroupOMPRegressor(GreedyRegression, RegressorMKL):
 
     alpha: float = STANDARD_RIDGE
     _: KW_ONLY
-    # With 1e-3, as for classes, selections fit noise: R^2 0.40 on diabetes, not 0.48
+    # With 1e-3, as for classes, it selects noise: R^2 on diabetes is 0.40, not 0.48.
     tol: float = 1e-2
 
     def _method(self) -> GreedyMethod:

@@ -56,7 +56,7 @@ class GreedyMethod:
     )
 
     def with_tol(self, tol: float) -> Self:
-        """Return the method unchanged: a greedy path has no gap."""
+        """Return the method unchanged, because a greedy path has no duality gap."""
         return self
 
     def recipe(self, data: Training) -> Recipe:
@@ -73,7 +73,7 @@ class GreedyMethod:
         )
 
     def learn(self, data: Training, watch: Watch) -> dict[str, Any]:
-        """Select kernels, and return the attributes of the models of every size."""
+        """Select kernels; return the attributes of the model with all of them."""
         recipe = self.recipe(data)
         watch.expect(1, recipe.objective_scale)
         path = self.solver.path(joint_problem(recipe, data), watch)

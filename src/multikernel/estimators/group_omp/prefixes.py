@@ -63,13 +63,13 @@ def prefix(self: Model, n_kernels: int) -> Model:
     Raises
     ------
     ValueError
-        If fewer kernels were selected.
+        If `n_kernels` is negative, or fewer kernels were selected.
     """
     stages = _stages_of(self)
     if not 0 <= n_kernels <= len(stages):
         raise ValueError(
-            f"{type(self).__name__} has models with 0 to {len(stages)} kernels; got "
-            f"n_kernels={n_kernels}."
+            f"n_kernels={n_kernels} is out of range: this {type(self).__name__} "
+            f"selected {len(stages)} kernels, so use a number from 0 to {len(stages)}."
         )
     attributes = stages.prefix(n_kernels).attributes()
     state = replace(

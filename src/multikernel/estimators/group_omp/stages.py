@@ -61,12 +61,12 @@ class ReorderedGrams(CrossGrams):
         self.grams.check_columns(n_kernels, n_features, packed=packed)
 
     def between(self, X: Array, Y: Array, position: int) -> Array:
-        """Return one active kernel between any samples X and Y."""
+        """Return the matrix of an active kernel between any samples X and Y."""
         return self.grams.between(X, Y, int(self.positions[position]))
 
     @property
     def shared(self) -> int:
-        """The maximum number of matrices that the function from `at` caches."""
+        """The maximum number of matrices that a function returned by `at` caches."""
         return self.grams.shared
 
     def at(self, X: Rows) -> Callable[[int], Array]:
@@ -84,11 +84,11 @@ class StagedModel:
     # (n_selected + 1, n_kept, n_outputs).
     coefs: Array
     intercepts: Array  # (n_selected + 1, n_outputs)
-    # The coefficients of each kernel, (n_selected + 1, n_columns, n_outputs), if these
-    # are not over samples.
+    # The coefficients of each kernel, (n_selected + 1, n_columns, n_outputs), if it has
+    # landmarks in place of samples; None if all kernels use `coefs`.
     own: tuple[Array, ...] | None = None
     design: Design | None = None  # the unpenalized columns
-    # Their coefficients, (n_selected + 1, n_free, n_outputs).
+    # Coefficients of the unpenalized columns, (n_selected + 1, n_free, n_outputs).
     effects: Array | None = None
 
     def _check_fitted(self) -> None:
@@ -103,8 +103,8 @@ class StagedModel:
         n_models, n_kept, n_outputs = self.coefs.shape
         if not n_models - 1 <= len(widths):
             raise ValueError(
-                f"Models of a greedy path: {n_models} models need {n_models - 1} "
-                f"kernels, got {len(widths)}."
+                f"Models of a greedy path: got {len(widths)} kernels, but the last of "
+                f"{n_models} models must have {n_models - 1}."
             )
         if self.own is None:
             if any(width != n_kept for width in widths):
@@ -218,7 +218,8 @@ class Stages:
     history: NDArray[np.void]  # one line per model, see `history_array`
     rows: Indices  # positions in the input of the samples that `model` stores
     shape: tuple[int, int]  # (n_kernels, n_rows) of the dictionary and the input
-    # The ridge of the summed loss: the ratio of the dual variables to the expansion.
+    # Strength of the ridge penalty on the summed loss. Dual variables are coefficients
+    # times this strength.
     strength: float
     status: str  # name of a `Status`; model files cannot contain enumerations
     # Both have shape (n_selected + 1, n_outputs, n_selected), see `staged_terms`.
@@ -297,7 +298,7 @@ class Stages:
             "kernel_weights_": weights,
             "active_kernels_": np.sort(self.order),
             "selection_order_": self.order,
-            # Half the scale of Sindhwani and Lozano (2011), as for `objective_`.
+            # Half of those of Sindhwani and Lozano (2011), as `objective_` is.
             "improvements_": self.improvements,
             "dual_coef_": single(dual),
             "support_": self.rows[coefs.any(axis=1)],

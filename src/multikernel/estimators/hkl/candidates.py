@@ -30,9 +30,9 @@ class HullPath:
     """Solutions of HKL for a sequence of strengths on all training samples."""
 
     alphas: Array  # descending
-    # Names of the nodes that are active at any alpha.
+    # Names of the nodes that are in the hull at any alpha.
     names: tuple[str, ...]
-    degrees: Array  # the sum of levels of each node
+    degrees: Array  # sum of the degrees of each node's factors
     norms: Array  # of the nodes' functions, (n_outputs, n_alphas, n_entered)
     objectives: Array  # (n_outputs, n_alphas), in the scale of the estimator
     duality_gaps: Array  # relative, over all nodes
@@ -90,7 +90,7 @@ class HullCandidates(Candidates):
         return replace(self, alphas=self.alphas * share**-RATE)
 
     def solve(self, data: HullData, watch: Watch, means: Means) -> Iterator[Solved]:
-        """Yield the models along the path until scores have peaked or it is stopped."""
+        """Yield the models along the path until scores fall or the fit is stopped."""
         tasks, certify = self._tasks(data), self.method.solver.certify
         for index, solutions in enumerate(self._steps(tasks, watch)):
             if was_stopped(solutions):
@@ -134,7 +134,7 @@ class HullCandidates(Candidates):
         tasks, alphas = tasks[: best + 1], self.alphas[: best + 1]
         task, path = tasks[-1], list[tuple[HullSolution, ...]]()
         if not watch.stopped:
-            # The path is solved to the tolerance of the folds.
+            # Only the last fit needs the estimator's tol; others have that of folds.
             path = list(self._steps(tasks, watch, [*[loosen_tol(tol)] * best, tol]))
         if len(path) <= best:
             # If a callback stopped the path earlier, make one round at this strength.

@@ -43,9 +43,9 @@ class HullSearchCV(SearchCV):
 class HKLClassifierCV(HullClassification, HullSearchCV, ClassifierMKL):
     """Classification on a graph of kernels, alpha chosen by cross-validation.
 
-    Each fold solves the problem of `HKLClassifier` for all strengths, each starting
-    from the previous hull. Each fold standardizes columns and fits graphs on its own
-    training samples.
+    Each fold solves the problem of `HKLClassifier` for decreasing alphas, and starts
+    each search from the nodes of the previous model. Each fold standardizes columns and
+    fits the graph on its own training samples.
 
     Parameters
     ----------
@@ -69,11 +69,11 @@ class HKLClassifierCV(HullClassification, HullSearchCV, ClassifierMKL):
         draws 2000 rows if there are more than 4000, and doubles them until the choice
         is reliable, see the page "Large data". The chosen model is fitted on all rows.
     alphas : sequence of float, default=None
-        Candidate strengths. None means a logarithmic grid that descends from 1.
+        Candidate values of alpha. None means a logarithmic grid that descends from 1.
     n_alphas : int, default=11
-        Number of strengths in the default grid.
+        Number of values in the default grid of ``alphas``.
     alpha_min_ratio : float, default=1e-5
-        Ratio of the last strength of the default grid to the first, in (0, 1].
+        Ratio of the last value of the default grid to the first, in (0, 1].
     loss : str or Loss, default="log_loss"
         "log_loss", "hinge", "squared_hinge", "squared_error" (targets of -1 and 1) or a
         loss object. `predict_proba` requires "log_loss".
@@ -93,39 +93,40 @@ class HKLClassifierCV(HullClassification, HullSearchCV, ClassifierMKL):
     max_iter : int, default=1000
         Maximum number of rounds of the search.
     class_weight : dict, "balanced" or None, default=None
-        Factor of the sample weights of each class; "balanced" makes class totals equal.
+        Factor of the sample weights by class; "balanced" gives classes equal totals.
     verbose : int, default=0
         If positive, print one line per round to standard error.
 
     Attributes
     ----------
-    alpha_ : float or ndarray of shape (n_outputs,)
-        Strength in the units of the targets; one for each separate selection.
+    alpha_ : float
+        Strength of the penalty in this fit.
     alphas_ : ndarray of shape (n_alphas,)
-        All candidate strengths in the units of ``alpha``, descending.
+        All candidate strengths on the scale of ``alphas``, descending.
     hull_path_ : HullPath
-        Norms, objectives and gaps on all samples, down to ``alpha_``.
+        Fits on all samples for the candidate strengths, down to the chosen one.
     hull_ : list of nodes
-        Nodes of the model, closed under ancestors; the union over the classes.
+        Nodes of the model with all their ancestors; the union over the classes.
     selected_nodes_ : dict of str to float
-        Norm of the function of each selected node by the node's name, largest first.
+        Norm of each nonzero function by the name of its node, largest first.
     node_norms_ : ndarray of shape (n_hull,)
-        Norm of the function of each node in the hull.
+        Norm of the function of each node in ``hull_``.
     node_degrees_ : list of tuple of int
-        Positive levels of the inputs in each node of the hull, descending.
+        Degrees of the factors of each node in ``hull_``: (2, 1) for x1^2 * x3. For a
+        `DictionaryGraph`, the number of ancestors of each node.
     best_params_ : dict
         Chosen parameters. Among equal scores, a model with kernels is preferred, then
         the lower ``mean_test_loss``, then the simplest model.
     best_index_, best_score_ : int, float
         Index in ``cv_results_`` and mean score of the chosen parameters.
     cv_results_ : dict of ndarray of shape (n_candidates,)
-        Parameters and scores with the keys of scikit-learn, and two keys more:
+        Parameters and scores with the keys of scikit-learn, and two more keys:
         ``mean_n_active``, the mean number of active kernels, and ``mean_test_loss``,
         the mean log loss if the model minimizes a log loss, otherwise its mean loss.
     n_splits_ : int
         Number of folds.
     kernel_weights_ : ndarray of shape (n_hull,) or (n_classes, n_hull)
-        Kernel weights of the model.
+        Weight of the kernel of each node in ``hull_``.
     block_norms_ : ndarray of shape (n_hull,) or (n_classes, n_hull)
         Norm of each function f_m in the space of its normalized kernel.
     variance_shares_ : ndarray of shape (n_hull,) or (n_classes, n_hull)
@@ -133,11 +134,11 @@ class HKLClassifierCV(HullClassification, HullSearchCV, ClassifierMKL):
     active_kernels_ : ndarray of shape (n_active,)
         Positions in ``hull_`` of the nodes with a nonzero function.
     kernel_names_ : list of str
-        Names of the nodes of the hull.
+        Names of the nodes in ``hull_``.
     dual_coef_ : ndarray of shape (n_samples,) or (n_classes, n_samples)
         Feasible dual point that proves ``duality_gap_``.
     intercept_ : ndarray of shape (1,) or (n_classes,)
-        Intercept, for functions that are centered on the training samples.
+        Intercept; the functions of the nodes have mean zero on the training samples.
     objective_ : float or ndarray of shape (n_classes,)
         Mean loss plus penalty.
     duality_gap_ : float or ndarray of shape (n_classes,)
@@ -148,16 +149,16 @@ class HKLClassifierCV(HullClassification, HullSearchCV, ClassifierMKL):
     n_searched_ : int or ndarray of shape (n_classes,)
         Number of visited nodes.
     n_iter_ : int or ndarray of shape (n_classes,)
-        Number of rounds of the search along the path on all samples.
+        Number of rounds of the search over the graph, along ``hull_path_``.
     history_ : structured ndarray of shape (n_lines,)
         One record per round: class (``output``) and fields of `Progress`; ``n_active``
         is the number of visited nodes.
     status_, status_message_ : str
-        Why the worst class stopped: a `Status` like "noise_limited", and its sentence.
+        `Status` of the class that ended worst, like "noise_limited", and its sentence.
     fit_info_ : dict
         Details of the fit: "solver" names the algorithm, "cv_tol" is the relative
         duality gap of the folds, "search_rows" the number of scored rows,
-        "predicted_alike" the class if all predictions agree.
+        "predicted_alike" the class if only one class is predicted.
     classes_ : ndarray of shape (n_classes,)
         Class labels.
     n_features_in_ : int
@@ -186,9 +187,9 @@ class HKLClassifierCV(HullClassification, HullSearchCV, ClassifierMKL):
 class HKLRegressorCV(HullRegression, HullSearchCV, RegressorMKL):
     """Regression on a graph of kernels, alpha chosen by cross-validation.
 
-    Each fold solves the problem of `HKLRegressor` for all strengths, each starting from
-    the previous hull. Each fold standardizes columns and fits graphs on its own
-    training samples.
+    Each fold solves the problem of `HKLRegressor` for decreasing alphas, and starts
+    each search from the nodes of the previous model. Each fold standardizes columns and
+    fits the graph on its own training samples.
 
     Parameters
     ----------
@@ -212,11 +213,11 @@ class HKLRegressorCV(HullRegression, HullSearchCV, RegressorMKL):
         draws 2000 rows if there are more than 4000, and doubles them until the choice
         is reliable, see the page "Large data". The chosen model is fitted on all rows.
     alphas : sequence of float, default=None
-        Candidate strengths. None means a logarithmic grid that descends from 1.
+        Candidate values of alpha. None means a logarithmic grid that descends from 1.
     n_alphas : int, default=11
-        Number of strengths in the default grid.
+        Number of values in the default grid of ``alphas``.
     alpha_min_ratio : float, default=1e-5
-        Ratio of the last strength of the default grid to the first, in (0, 1].
+        Ratio of the last value of the default grid to the first, in (0, 1].
     loss : str or Loss, default="squared_error"
         "squared_error", "epsilon_insensitive", "quantile", "huber", "poisson" (counts),
         "gamma" (positive amounts) or a loss object.
@@ -249,32 +250,33 @@ class HKLRegressorCV(HullRegression, HullSearchCV, RegressorMKL):
     epsilon_ : float or ndarray of shape (n_outputs,)
         Epsilon in the units of y; only for "epsilon_insensitive" and "huber".
     alpha_ : float or ndarray of shape (n_outputs,)
-        Strength in the units of the targets; one for each separate selection.
+        Strength in the units of the targets; an array for separate selections.
     alphas_ : ndarray of shape (n_alphas,)
-        All candidate strengths in the units of ``alpha``, descending.
+        All candidate strengths on the scale of ``alphas``, descending.
     hull_path_ : HullPath
-        Norms, objectives and gaps on all samples, down to ``alpha_``.
+        Fits on all samples for the candidate strengths, down to the chosen one.
     hull_ : list of nodes
-        Nodes of the model, closed under ancestors.
+        Nodes of the model with all their ancestors.
     selected_nodes_ : dict of str to float
-        Norm of the function of each selected node by the node's name, largest first.
+        Norm of each nonzero function by the name of its node, largest first.
     node_norms_ : ndarray of shape (n_hull,)
-        Norm of the function of each node in the hull.
+        Norm of the function of each node in ``hull_``.
     node_degrees_ : list of tuple of int
-        Positive levels of the inputs in each node of the hull, descending.
+        Degrees of the factors of each node in ``hull_``: (2, 1) for x1^2 * x3. For a
+        `DictionaryGraph`, the number of ancestors of each node.
     best_params_ : dict
         Chosen parameters. Among equal scores, a model with kernels is preferred, then
         the lower ``mean_test_loss``, then the simplest model.
     best_index_, best_score_ : int, float
         Index in ``cv_results_`` and mean score of the chosen parameters.
     cv_results_ : dict of ndarray of shape (n_candidates,)
-        Parameters and scores with the keys of scikit-learn, and two keys more:
+        Parameters and scores with the keys of scikit-learn, and two more keys:
         ``mean_n_active``, the mean number of active kernels, and ``mean_test_loss``,
         the mean log loss if the model minimizes a log loss, otherwise its mean loss.
     n_splits_ : int
         Number of folds.
     kernel_weights_ : ndarray of shape (n_hull,)
-        Kernel weights of the model.
+        Weight of the kernel of each node in ``hull_``.
     block_norms_ : ndarray of shape (n_hull,)
         Norm of each function f_m in the space of its normalized kernel.
     variance_shares_ : ndarray of shape (n_hull,)
@@ -282,11 +284,11 @@ class HKLRegressorCV(HullRegression, HullSearchCV, RegressorMKL):
     active_kernels_ : ndarray of shape (n_active,)
         Positions in ``hull_`` of the nodes with a nonzero function.
     kernel_names_ : list of str
-        Names of the nodes of the hull.
+        Names of the nodes in ``hull_``.
     dual_coef_ : ndarray of shape (n_samples,)
         Feasible dual point that proves ``duality_gap_``.
     intercept_ : ndarray of shape (1,)
-        Intercept, for functions that are centered on the training samples.
+        Intercept; the functions of the nodes have mean zero on the training samples.
     objective_ : float
         Mean loss plus penalty.
     duality_gap_ : float
@@ -297,7 +299,7 @@ class HKLRegressorCV(HullRegression, HullSearchCV, RegressorMKL):
     n_searched_ : int
         Number of visited nodes.
     n_iter_ : int
-        Number of rounds of the search along the path on all samples.
+        Number of rounds of the search over the graph, along ``hull_path_``.
     history_ : structured ndarray of shape (n_lines,)
         One record per round: ``output`` (0) and fields of `Progress`; ``n_active`` is
         the number of visited nodes.
@@ -306,7 +308,7 @@ class HKLRegressorCV(HullRegression, HullSearchCV, RegressorMKL):
     fit_info_ : dict
         Details of the fit: "solver" names the algorithm, "cv_tol" is the relative
         duality gap of the folds, "search_rows" the number of scored rows,
-        "predicted_alike" the class if all predictions agree.
+        "predicted_alike" the class if only one class is predicted.
     n_features_in_ : int
         Number of columns.
     feature_names_in_ : ndarray of shape (n_features,)

@@ -18,11 +18,12 @@ from multikernel.kernels.graph.base import FittedGraph, GraphSamples
 from multikernel.linalg.tables import row_chunks
 from multikernel.solvers.hkl import HullSolution
 
-# Weights of nodes grow by 4 per degree: ``benchmarks/defaults`` (columns).
+# The weight of a node grows by 4 per degree, as may powers of columns up to 4. Limits
+# are compared in ``benchmarks/defaults`` (columns).
 MAX_DEVIATIONS = 4.0
 """Largest absolute value in a standardized column of the training data."""
 
-CLIP_ADVICE = " PolynomialGrid(extrapolation='constant') clips new values itself."
+CLIP_ADVICE = " PolynomialGrid(extrapolation='constant') clips to the training range."
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,12 +86,12 @@ class HullData(Data):
     source: "HullSource"
     scaler: Scaler
     graph: GraphSamples  # on the scaled samples
-    # Empty: there are no matrices.
+    # Empty, because there are no Gram matrices.
     fit_info: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def n_bytes(self) -> float:
-        """The bytes that products over the graph need."""
+        """The bytes that a search over the graph needs: two matrices over samples."""
         return 16.0 * len(self.samples.rows) ** 2
 
     @property

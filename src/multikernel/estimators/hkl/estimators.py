@@ -91,24 +91,25 @@ class HKLClassifier(HullClassification, ClassifierMKL):
     max_iter : int, default=1000
         Maximum number of rounds of the search.
     class_weight : dict, "balanced" or None, default=None
-        Factor of the sample weights of each class; "balanced" makes class totals equal.
+        Factor of the sample weights by class; "balanced" gives classes equal totals.
     verbose : int, default=0
         If positive, print one line per round to standard error.
 
     Attributes
     ----------
-    alpha_ : float or ndarray of shape (n_outputs,)
-        Strength in the units of the targets; one for each separate selection.
+    alpha_ : float
+        Strength of the penalty in this fit.
     hull_ : list of nodes
-        Nodes of the model, closed under ancestors; the union over the classes.
+        Nodes of the model with all their ancestors; the union over the classes.
     selected_nodes_ : dict of str to float
-        Norm of the function of each selected node by the node's name, largest first.
+        Norm of each nonzero function by the name of its node, largest first.
     node_norms_ : ndarray of shape (n_hull,)
-        Norm of the function of each node in the hull.
+        Norm of the function of each node in ``hull_``.
     node_degrees_ : list of tuple of int
-        Positive levels of the inputs in each node of the hull, descending.
+        Degrees of the factors of each node in ``hull_``: (2, 1) for x1^2 * x3. For a
+        `DictionaryGraph`, the number of ancestors of each node.
     kernel_weights_ : ndarray of shape (n_hull,) or (n_classes, n_hull)
-        Kernel weights of the model.
+        Weight of the kernel of each node in ``hull_``.
     block_norms_ : ndarray of shape (n_hull,) or (n_classes, n_hull)
         Norm of each function f_m in the space of its normalized kernel.
     variance_shares_ : ndarray of shape (n_hull,) or (n_classes, n_hull)
@@ -116,11 +117,11 @@ class HKLClassifier(HullClassification, ClassifierMKL):
     active_kernels_ : ndarray of shape (n_active,)
         Positions in ``hull_`` of the nodes with a nonzero function.
     kernel_names_ : list of str
-        Names of the nodes of the hull.
+        Names of the nodes in ``hull_``.
     dual_coef_ : ndarray of shape (n_samples,) or (n_classes, n_samples)
         Feasible dual point that proves ``duality_gap_``.
     intercept_ : ndarray of shape (1,) or (n_classes,)
-        Intercept, for functions that are centered on the training samples.
+        Intercept; the functions of the nodes have mean zero on the training samples.
     objective_ : float or ndarray of shape (n_classes,)
         Mean loss plus penalty.
     duality_gap_ : float or ndarray of shape (n_classes,)
@@ -131,12 +132,12 @@ class HKLClassifier(HullClassification, ClassifierMKL):
     n_searched_ : int or ndarray of shape (n_classes,)
         Number of visited nodes.
     n_iter_ : int or ndarray of shape (n_classes,)
-        Number of rounds of the search.
+        Number of rounds of the search over the graph.
     history_ : structured ndarray of shape (n_lines,)
         One record per round: class (``output``) and fields of `Progress`; ``n_active``
         is the number of visited nodes.
     status_, status_message_ : str
-        Why the worst class stopped: a `Status` like "noise_limited", and its sentence.
+        `Status` of the class that ended worst, like "noise_limited", and its sentence.
     fit_info_ : dict
         Details of the fit; "solver" names the algorithm.
     classes_ : ndarray of shape (n_classes,)
@@ -149,7 +150,7 @@ class HKLClassifier(HullClassification, ClassifierMKL):
     See Also
     --------
     HKLClassifierCV : Chooses alpha by cross-validation along a path.
-    multikernel.kernels.graph.PolynomialGrid : A graph.
+    multikernel.kernels.graph.PolynomialGrid : A graph of monomials.
 
     References
     ----------
@@ -222,19 +223,20 @@ class HKLRegressor(HullRegression, RegressorMKL):
     Attributes
     ----------
     alpha_ : float or ndarray of shape (n_outputs,)
-        Strength in the units of the targets; one for each separate selection.
+        Strength in the units of the targets; an array for separate selections.
     epsilon_ : float or ndarray of shape (n_outputs,)
         Epsilon in the units of y; only for "epsilon_insensitive" and "huber".
     hull_ : list of nodes
-        Nodes of the model, closed under ancestors.
+        Nodes of the model with all their ancestors.
     selected_nodes_ : dict of str to float
-        Norm of the function of each selected node by the node's name, largest first.
+        Norm of each nonzero function by the name of its node, largest first.
     node_norms_ : ndarray of shape (n_hull,)
-        Norm of the function of each node in the hull.
+        Norm of the function of each node in ``hull_``.
     node_degrees_ : list of tuple of int
-        Positive levels of the inputs in each node of the hull, descending.
+        Degrees of the factors of each node in ``hull_``: (2, 1) for x1^2 * x3. For a
+        `DictionaryGraph`, the number of ancestors of each node.
     kernel_weights_ : ndarray of shape (n_hull,)
-        Kernel weights of the model.
+        Weight of the kernel of each node in ``hull_``.
     block_norms_ : ndarray of shape (n_hull,)
         Norm of each function f_m in the space of its normalized kernel.
     variance_shares_ : ndarray of shape (n_hull,)
@@ -242,11 +244,11 @@ class HKLRegressor(HullRegression, RegressorMKL):
     active_kernels_ : ndarray of shape (n_active,)
         Positions in ``hull_`` of the nodes with a nonzero function.
     kernel_names_ : list of str
-        Names of the nodes of the hull.
+        Names of the nodes in ``hull_``.
     dual_coef_ : ndarray of shape (n_samples,)
         Feasible dual point that proves ``duality_gap_``.
     intercept_ : ndarray of shape (1,)
-        Intercept, for functions that are centered on the training samples.
+        Intercept; the functions of the nodes have mean zero on the training samples.
     objective_ : float
         Mean loss plus penalty.
     duality_gap_ : float
@@ -257,7 +259,7 @@ class HKLRegressor(HullRegression, RegressorMKL):
     n_searched_ : int
         Number of visited nodes.
     n_iter_ : int
-        Number of rounds of the search.
+        Number of rounds of the search over the graph.
     history_ : structured ndarray of shape (n_lines,)
         One record per round: ``output`` (0) and fields of `Progress`; ``n_active`` is
         the number of visited nodes.
@@ -273,7 +275,7 @@ class HKLRegressor(HullRegression, RegressorMKL):
     See Also
     --------
     HKLRegressorCV : Chooses alpha by cross-validation along a path.
-    multikernel.kernels.graph.PolynomialGrid : A graph.
+    multikernel.kernels.graph.PolynomialGrid : A graph of monomials.
 
     References
     ----------

@@ -61,7 +61,7 @@ class HullTask:
     """The problems of HKL on samples, one per output."""
 
     problems: list[HullProblem]
-    objective_scale: float  # factor from `Progress.objective` to the estimator's
+    objective_scale: float  # `Progress.objective` times this is the estimator's
     # Parameters in units of the targets, as the fitted attributes show them.
     params: Mapping[str, float | Array]
 
@@ -226,9 +226,10 @@ def warn_uncertified(
         return
     gap = max(solution.duality_gap for solution in solutions)
     reduced = max(solution.reduced_gap for solution in solutions)
-    advice = " With a larger weight_base, a graph is easier to certify."
+    advice = " A graph with a larger weight_base is easier to certify."
     warn_user(
-        f"{owner} stopped at a total relative duality gap of {gap:.2e}, {reduced:.1e} "
-        f"on the visited nodes. {status.value}{advice * search.certify}",
+        f"{owner} stopped at a relative duality gap of {gap:.2e} over the whole graph, "
+        f"{reduced:.1e} over its visited nodes. {status.value}"
+        f"{advice * search.certify}",
         ConvergenceWarning,
     )

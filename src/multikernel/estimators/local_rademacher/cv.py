@@ -67,12 +67,12 @@ class TailCandidates(MarginCandidates):
         return replace(self, sums=largest_sums(self.ps, training))
 
     def solve(self, training: Training, watch: Watch, means: Means) -> Iterator[Solved]:
-        """Yield the models of pairs, beginning with all C for the largest theta."""
+        """Yield the models of pairs (C, theta), those of the largest theta first."""
         candidates = self.with_sums(training)
         return super(TailCandidates, candidates).solve(training, watch, means)
 
     def _solved(self, candidate: int, fit: GramFit) -> Solved:
-        """Return a candidate's model on a fold, with the gaps of convex problems."""
+        """Return a candidate's fold model, with gaps of its last convex problems."""
         gaps = [solution.duality_gap for solution in with_gaps(fit.solutions)]
         return replace(solved_candidate(candidate, fit), gaps=np.array(gaps))
 
@@ -97,7 +97,7 @@ class TailCandidates(MarginCandidates):
         }
 
     def recipes(self, training: Training, j: int) -> Sequence[Recipe]:
-        """Return losses, penalties and solver for each C, ascending, and theta `j`."""
+        """Return losses, penalties and solver for each C and the `j`-th theta."""
         sums, theta = self.sums, int(self.ps[j])
         return [
             replace(self.method, C=C).with_tails(training, sums, theta)
@@ -106,7 +106,7 @@ class TailCandidates(MarginCandidates):
 
 
 def largest_sums(thetas: Array | Indices, training: Training) -> TailSums:
-    """Return the tail sums of all kernels, for any theta up to the largest."""
+    """Return the tail sums of all kernels, for every theta up to the largest."""
     return tail_sums(training.stack, int(thetas[-1]), training.samples.weights)
 
 
@@ -144,9 +144,9 @@ class LocalRademacherMKLClassifierCV(TailClassification, TailSearchCV, Classifie
     """Classification by local Rademacher MKL, C and theta cross-validated.
 
     Each fold solves the problem of `LocalRademacherMKLClassifier` for pairs of C and
-    theta: for the largest theta all C until scores fall, for each smaller theta the C
-    near the best one. ``cv_results_`` contains nan for skipped pairs. Each fold
-    normalizes kernels by its own training samples.
+    theta. For the largest theta, C increases until the scores decrease; for each
+    smaller theta, only C near the best one are tried. ``cv_results_`` contains nan for
+    skipped pairs. Each fold normalizes kernels by its own training samples.
 
     Parameters
     ----------
@@ -177,13 +177,13 @@ class LocalRademacherMKLClassifierCV(TailClassification, TailSearchCV, Classifie
         v) with c = 1/32, 1/8, ..., 128 (four times that for "log_loss") for M kernels
         of mean variance v, whose tail sums have the geometric mean t.
     thetas : sequence of int, default=(0, 1, 2, 4, 8, 16)
-        Candidate numbers of free eigenvalues; 0 gives the model of `LpMKLClassifier`.
+        Candidate values of theta, at least 0; 0 gives the model of `LpMKLClassifier`.
     p : float, default=2.0
         Order of the norm that constrains the kernel weights, at least 1; it may be
         infinite, except for "dc". With p = 1 most weights are zero.
     method : {"conv", "dc"}, default="conv"
-        "conv" bounds the tail sum of each kernel, a convex problem; "dc" bounds the
-        tail sum of the weighted kernel, a difference of convex functions.
+        "conv" bounds the tail sum of each kernel, a convex problem; "dc" bounds that of
+        the weighted sum of kernels, a difference of convex functions.
     n_starts : int, default=3
         Number of starts of "dc" for the final model: the solution at the previous C,
         equal weights, then random ones. Folds use the first start only.
@@ -191,10 +191,10 @@ class LocalRademacherMKLClassifierCV(TailClassification, TailSearchCV, Classifie
         Loss. "squared_error" has targets -1 and 1; `predict_proba` needs "log_loss".
     solver : str, default="auto"
         "newton", "cutting_plane", "alternating"; for p = 1 also "squared_form", "silp",
-        "simple", "hessian". All reach the same optimum; "auto" chooses by size.
+        "simple", "hessian". All reach the same optimum; "auto" is chosen by data size.
     selection : {"shared", "separate"}, default="separate"
-        With more than two classes, or several labels, "separate" fits each one against
-        the rest with its own kernels. "shared" fits all with the same kernels:
+        For several labels or more than two classes, "separate" fits one model with its
+        own kernels for each. "shared" fits all with the same kernels:
         "log_loss" is then the multinomial loss, "hinge" that of Crammer and Singer.
         "shared" is often more accurate if classes depend on the same columns.
     normalize : str, Normalizer, list of str and Normalizer, or None, default=None
@@ -208,7 +208,7 @@ class LocalRademacherMKLClassifierCV(TailClassification, TailSearchCV, Classifie
     max_iter : int or None, default=None
         Maximum number of outer iterations; None selects the default of the solver.
     class_weight : dict, "balanced" or None, default=None
-        Factor of the sample weights of each class; "balanced" makes class totals equal.
+        Factor of the sample weights by class; "balanced" gives classes equal totals.
     storage : str, LowRank or Device, default="auto"
         Storage of the Gram matrices: "auto" (fastest by prediction), "dense", "dense32"
         (single precision), "lazy" (recomputed), "low_rank" or "by_kernel" (factors),
@@ -222,8 +222,8 @@ class LocalRademacherMKLClassifierCV(TailClassification, TailSearchCV, Classifie
 
     Attributes
     ----------
-    C_ : float or ndarray of shape (n_outputs,)
-        C in the units of the targets; one for each separate selection.
+    C_ : float
+        Value of C in this fit.
     theta_ : int
         Chosen theta.
     Cs_ : ndarray of shape (n_Cs,)
@@ -231,15 +231,15 @@ class LocalRademacherMKLClassifierCV(TailClassification, TailSearchCV, Classifie
     thetas_ : ndarray of shape (n_thetas,)
         All values of theta, ascending.
     path_ : RegularizationPath
-        Norms, weights, objectives and gaps on all samples, for ``theta_`` and C up to
-        ``C_``. Its strengths are 1 / C.
+        Fits on all samples with ``theta_``, for the candidate C up to the chosen one;
+        its alphas are 1 / C.
     best_params_ : dict
         Chosen parameters. Among equal scores, a model with kernels is preferred, then
         the lower ``mean_test_loss``, then the simplest model.
     best_index_, best_score_ : int, float
         Index in ``cv_results_`` and mean score of the chosen parameters.
     cv_results_ : dict of ndarray of shape (n_candidates,)
-        Parameters and scores with the keys of scikit-learn, and two keys more:
+        Parameters and scores with the keys of scikit-learn, and two more keys:
         ``mean_n_active``, the mean number of active kernels, and ``mean_test_loss``,
         the mean log loss if the model minimizes a log loss, otherwise its mean loss.
     n_splits_ : int
@@ -252,8 +252,8 @@ class LocalRademacherMKLClassifierCV(TailClassification, TailSearchCV, Classifie
     variance_shares_ : ndarray of shape (n_kernels,) or (n_classes, n_kernels)
         Share of each term in the variance of training decision values; may be negative.
     view_weights_, view_shares_ : dict
-        Sums of weights and variance shares of each view, if there are views.
-        ``kernel_views_`` has the view of each kernel, ``view_columns_`` the columns.
+        Sums of kernel weights and of variance shares over each view, if there are any.
+        ``kernel_views_`` has the view of each kernel, ``view_columns_`` their columns.
     category_features_, categories_ : ndarray, list of ndarray
         Positions of text columns compared as categories, and their training values.
     active_kernels_ : ndarray of shape (n_active,)
@@ -275,20 +275,20 @@ class LocalRademacherMKLClassifierCV(TailClassification, TailSearchCV, Classifie
     start_objectives_ : ndarray of shape (n_starts,) or (n_classes, n_starts)
         Objective reached from each start, ascending; only for "dc".
     tail_sums_ : ndarray of shape (n_kernels, min(theta, n_samples) + 1)
-        Tail sums of each kernel beyond 0, 1, ..., theta eigenvalues, divided by n.
+        Sum of each kernel's eigenvalues after the first 0, 1, ..., theta, divided by n.
     n_iter_ : int or ndarray of shape (n_classes,)
-        Total number of outer iterations over all C.
+        Total number of outer iterations along ``path_``.
     history_ : structured ndarray of shape (n_lines,)
         One record per outer iteration: class (``output``) and fields of `Progress`.
     status_, status_message_ : str
-        Why the worst class stopped: a `Status` such as "converged", and its sentence.
+        `Status` of the class that ended worst, such as "converged", and its sentence.
     n_kernels_ : int
         Number of candidate kernels.
     fit_info_ : dict
         Details: "solver" names the algorithms, "storage" and "storage_reason" refer to
         the Gram matrices, "left_out" says what the default kernels omit, and why;
         "cv_tol" is the relative duality gap of the folds, "search_rows" the number of
-        scored rows, "predicted_alike" the class if all predictions agree.
+        scored rows, "predicted_alike" the class if only one class is predicted.
     classes_ : ndarray of shape (n_classes,)
         Class labels.
     n_features_in_ : int
@@ -318,9 +318,9 @@ class LocalRademacherMKLRegressorCV(TailRegression, TailSearchCV, RegressorMKL):
     """Regression by local Rademacher MKL, C and theta cross-validated.
 
     Each fold solves the problem of `LocalRademacherMKLRegressor` for pairs of C and
-    theta: for the largest theta all C until scores fall, for each smaller theta the C
-    near the best one. ``cv_results_`` contains nan for skipped pairs. Each fold
-    normalizes kernels by its own training samples.
+    theta. For the largest theta, C increases until the scores decrease; for each
+    smaller theta, only C near the best one are tried. ``cv_results_`` contains nan for
+    skipped pairs. Each fold normalizes kernels by its own training samples.
 
     Parameters
     ----------
@@ -351,13 +351,13 @@ class LocalRademacherMKLRegressorCV(TailRegression, TailSearchCV, RegressorMKL):
         v) with c = 1/32, 1/8, ..., 128 for M kernels of mean variance v, whose tail
         sums have the geometric mean t.
     thetas : sequence of int, default=(0, 1, 2, 4, 8, 16)
-        Candidate numbers of free eigenvalues; 0 gives the model of `LpMKLRegressor`.
+        Candidate values of theta, at least 0; 0 gives the model of `LpMKLRegressor`.
     p : float, default=2.0
         Order of the norm that constrains the kernel weights, at least 1; it may be
         infinite, except for "dc". With p = 1 most weights are zero.
     method : {"conv", "dc"}, default="conv"
-        "conv" bounds the tail sum of each kernel, a convex problem; "dc" bounds the
-        tail sum of the weighted kernel, a difference of convex functions.
+        "conv" bounds the tail sum of each kernel, a convex problem; "dc" bounds that of
+        the weighted sum of kernels, a difference of convex functions.
     n_starts : int, default=3
         Number of starts of "dc" for the final model: the solution at the previous C,
         equal weights, then random ones. Folds use the first start only.
@@ -369,7 +369,7 @@ class LocalRademacherMKLRegressorCV(TailRegression, TailSearchCV, RegressorMKL):
         (None means 0.1), "huber" is linear beyond it (None means 0.7).
     solver : str, default="auto"
         "newton", "cutting_plane", "alternating"; for p = 1 also "squared_form", "silp",
-        "simple", "hessian". All reach the same optimum; "auto" chooses by size.
+        "simple", "hessian". All reach the same optimum; "auto" is chosen by data size.
     normalize : str, Normalizer, list of str and Normalizer, or None, default=None
         Normalization before the spectra are computed: "center", "cosine" or a list. The
         kernels are then scaled to trace n, so "variance" or "trace" has no effect.
@@ -399,7 +399,7 @@ class LocalRademacherMKLRegressorCV(TailRegression, TailSearchCV, RegressorMKL):
     epsilon_ : float or ndarray of shape (n_outputs,)
         Epsilon in the units of y; only for "epsilon_insensitive" and "huber".
     C_ : float or ndarray of shape (n_outputs,)
-        C in the units of the targets; one for each separate selection.
+        C in the units of the targets; an array for separate selections.
     theta_ : int
         Chosen theta.
     Cs_ : ndarray of shape (n_Cs,)
@@ -407,15 +407,15 @@ class LocalRademacherMKLRegressorCV(TailRegression, TailSearchCV, RegressorMKL):
     thetas_ : ndarray of shape (n_thetas,)
         All values of theta, ascending.
     path_ : RegularizationPath
-        Norms, weights, objectives and gaps on all samples, for ``theta_`` and C up to
-        ``C_``. Its strengths are 1 / C.
+        Fits on all samples with ``theta_``, for the candidate C up to the chosen one;
+        its alphas are 1 / C.
     best_params_ : dict
         Chosen parameters. Among equal scores, a model with kernels is preferred, then
         the lower ``mean_test_loss``, then the simplest model.
     best_index_, best_score_ : int, float
         Index in ``cv_results_`` and mean score of the chosen parameters.
     cv_results_ : dict of ndarray of shape (n_candidates,)
-        Parameters and scores with the keys of scikit-learn, and two keys more:
+        Parameters and scores with the keys of scikit-learn, and two more keys:
         ``mean_n_active``, the mean number of active kernels, and ``mean_test_loss``,
         the mean log loss if the model minimizes a log loss, otherwise its mean loss.
     n_splits_ : int
@@ -427,8 +427,8 @@ class LocalRademacherMKLRegressorCV(TailRegression, TailSearchCV, RegressorMKL):
     variance_shares_ : ndarray of shape (n_kernels,)
         Share of each term in the variance of training decision values; may be negative.
     view_weights_, view_shares_ : dict
-        Sums of weights and variance shares of each view, if there are views.
-        ``kernel_views_`` has the view of each kernel, ``view_columns_`` the columns.
+        Sums of kernel weights and of variance shares over each view, if there are any.
+        ``kernel_views_`` has the view of each kernel, ``view_columns_`` their columns.
     category_features_, categories_ : ndarray, list of ndarray
         Positions of text columns compared as categories, and their training values.
     active_kernels_ : ndarray of shape (n_active,)
@@ -450,9 +450,9 @@ class LocalRademacherMKLRegressorCV(TailRegression, TailSearchCV, RegressorMKL):
     start_objectives_ : ndarray of shape (n_starts,)
         Objective reached from each start, ascending; only for "dc".
     tail_sums_ : ndarray of shape (n_kernels, min(theta, n_samples) + 1)
-        Tail sums of each kernel beyond 0, 1, ..., theta eigenvalues, divided by n.
+        Sum of each kernel's eigenvalues after the first 0, 1, ..., theta, divided by n.
     n_iter_ : int
-        Total number of outer iterations over all C.
+        Total number of outer iterations along ``path_``.
     history_ : structured ndarray of shape (n_lines,)
         One record per outer iteration: ``output`` (0) and fields of `Progress`.
     status_, status_message_ : str
@@ -463,7 +463,7 @@ class LocalRademacherMKLRegressorCV(TailRegression, TailSearchCV, RegressorMKL):
         Details: "solver" names the algorithms, "storage" and "storage_reason" refer to
         the Gram matrices, "left_out" says what the default kernels omit, and why;
         "cv_tol" is the relative duality gap of the folds, "search_rows" the number of
-        scored rows, "predicted_alike" the class if all predictions agree.
+        scored rows, "predicted_alike" the class if only one class is predicted.
     n_features_in_ : int
         Number of columns of X; for precomputed kernels, number of training samples.
     feature_names_in_ : ndarray of shape (n_features,)

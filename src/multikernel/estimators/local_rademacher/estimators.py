@@ -100,18 +100,18 @@ class LocalRademacherMKLClassifier(TailClassification, ClassifierMKL):
         Order of the norm that constrains the kernel weights, at least 1; it may be
         infinite, except for "dc". With p = 1 most weights are zero.
     method : {"conv", "dc"}, default="conv"
-        "conv" bounds the tail sum of each kernel, a convex problem; "dc" bounds the
-        tail sum of the weighted kernel, a difference of convex functions.
+        "conv" bounds the tail sum of each kernel, a convex problem; "dc" bounds that of
+        the weighted sum of kernels, a difference of convex functions.
     n_starts : int, default=3
         Number of starts of "dc": the result of "conv", equal weights, then random ones.
     loss : {"hinge", "log_loss", "squared_error"} or Loss, default="hinge"
         Loss. "squared_error" has targets -1 and 1; `predict_proba` needs "log_loss".
     solver : str, default="auto"
         "newton", "cutting_plane", "alternating"; for p = 1 also "squared_form", "silp",
-        "simple", "hessian". All reach the same optimum; "auto" chooses by size.
+        "simple", "hessian". All reach the same optimum; "auto" is chosen by data size.
     selection : {"shared", "separate"}, default="separate"
-        With more than two classes, or several labels, "separate" fits each one against
-        the rest with its own kernels. "shared" fits all with the same kernels:
+        For several labels or more than two classes, "separate" fits one model with its
+        own kernels for each. "shared" fits all with the same kernels:
         "log_loss" is then the multinomial loss, "hinge" that of Crammer and Singer.
         "shared" is often more accurate if classes depend on the same columns.
     normalize : str, Normalizer, list of str and Normalizer, or None, default=None
@@ -125,7 +125,7 @@ class LocalRademacherMKLClassifier(TailClassification, ClassifierMKL):
     max_iter : int or None, default=None
         Maximum number of outer iterations; None selects the default of the solver.
     class_weight : dict, "balanced" or None, default=None
-        Factor of the sample weights of each class; "balanced" makes class totals equal.
+        Factor of the sample weights by class; "balanced" gives classes equal totals.
     storage : str, LowRank or Device, default="auto"
         Storage of the Gram matrices: "auto" (fastest by prediction), "dense", "dense32"
         (single precision), "lazy" (recomputed), "low_rank" or "by_kernel" (factors),
@@ -142,8 +142,8 @@ class LocalRademacherMKLClassifier(TailClassification, ClassifierMKL):
 
     Attributes
     ----------
-    C_ : float or ndarray of shape (n_outputs,)
-        C in the units of the targets; one for each separate selection.
+    C_ : float
+        Value of C in this fit.
     kernel_weights_ : ndarray of shape (n_kernels,) or (n_classes, n_kernels)
         Nonnegative weights mu of the kernels, which are scaled to trace n. Separate
         selections have one row per class or label.
@@ -152,8 +152,8 @@ class LocalRademacherMKLClassifier(TailClassification, ClassifierMKL):
     variance_shares_ : ndarray of shape (n_kernels,) or (n_classes, n_kernels)
         Share of each term in the variance of training decision values; may be negative.
     view_weights_, view_shares_ : dict
-        Sums of weights and variance shares of each view, if there are views.
-        ``kernel_views_`` has the view of each kernel, ``view_columns_`` the columns.
+        Sums of kernel weights and of variance shares over each view, if there are any.
+        ``kernel_views_`` has the view of each kernel, ``view_columns_`` their columns.
     category_features_, categories_ : ndarray, list of ndarray
         Positions of text columns compared as categories, and their training values.
     active_kernels_ : ndarray of shape (n_active,)
@@ -175,13 +175,13 @@ class LocalRademacherMKLClassifier(TailClassification, ClassifierMKL):
     start_objectives_ : ndarray of shape (n_starts,) or (n_classes, n_starts)
         Objective reached from each start, ascending; only for "dc".
     tail_sums_ : ndarray of shape (n_kernels, min(theta, n_samples) + 1)
-        Tail sums of each kernel beyond 0, 1, ..., theta eigenvalues, divided by n.
+        Sum of each kernel's eigenvalues after the first 0, 1, ..., theta, divided by n.
     n_iter_ : int or ndarray of shape (n_classes,)
         Number of outer iterations; for "dc", number of convex problems over all starts.
     history_ : structured ndarray of shape (n_lines,)
         One record per outer iteration: class (``output``) and fields of `Progress`.
     status_, status_message_ : str
-        Why the worst class stopped: a `Status` such as "converged", and its sentence.
+        `Status` of the class that ended worst, such as "converged", and its sentence.
     n_kernels_ : int
         Number of candidate kernels.
     fit_info_ : dict
@@ -266,8 +266,8 @@ class LocalRademacherMKLRegressor(TailRegression, RegressorMKL):
         Order of the norm that constrains the kernel weights, at least 1; it may be
         infinite, except for "dc". With p = 1 most weights are zero.
     method : {"conv", "dc"}, default="conv"
-        "conv" bounds the tail sum of each kernel, a convex problem; "dc" bounds the
-        tail sum of the weighted kernel, a difference of convex functions.
+        "conv" bounds the tail sum of each kernel, a convex problem; "dc" bounds that of
+        the weighted sum of kernels, a difference of convex functions.
     n_starts : int, default=3
         Number of starts of "dc": the result of "conv", equal weights, then random ones.
     loss : str or Loss, default="epsilon_insensitive"
@@ -278,7 +278,7 @@ class LocalRademacherMKLRegressor(TailRegression, RegressorMKL):
         (None means 0.1), "huber" is linear beyond it (None means 0.7).
     solver : str, default="auto"
         "newton", "cutting_plane", "alternating"; for p = 1 also "squared_form", "silp",
-        "simple", "hessian". All reach the same optimum; "auto" chooses by size.
+        "simple", "hessian". All reach the same optimum; "auto" is chosen by data size.
     normalize : str, Normalizer, list of str and Normalizer, or None, default=None
         Normalization before the spectra are computed: "center", "cosine" or a list. The
         kernels are then scaled to trace n, so "variance" or "trace" has no effect.
@@ -306,7 +306,7 @@ class LocalRademacherMKLRegressor(TailRegression, RegressorMKL):
     Attributes
     ----------
     C_ : float or ndarray of shape (n_outputs,)
-        C in the units of the targets; one for each separate selection.
+        C in the units of the targets; an array for separate selections.
     epsilon_ : float or ndarray of shape (n_outputs,)
         Epsilon in the units of y; only for "epsilon_insensitive" and "huber".
     kernel_weights_ : ndarray of shape (n_kernels,)
@@ -316,8 +316,8 @@ class LocalRademacherMKLRegressor(TailRegression, RegressorMKL):
     variance_shares_ : ndarray of shape (n_kernels,)
         Share of each term in the variance of training decision values; may be negative.
     view_weights_, view_shares_ : dict
-        Sums of weights and variance shares of each view, if there are views.
-        ``kernel_views_`` has the view of each kernel, ``view_columns_`` the columns.
+        Sums of kernel weights and of variance shares over each view, if there are any.
+        ``kernel_views_`` has the view of each kernel, ``view_columns_`` their columns.
     category_features_, categories_ : ndarray, list of ndarray
         Positions of text columns compared as categories, and their training values.
     active_kernels_ : ndarray of shape (n_active,)
@@ -339,7 +339,7 @@ class LocalRademacherMKLRegressor(TailRegression, RegressorMKL):
     start_objectives_ : ndarray of shape (n_starts,)
         Objective reached from each start, ascending; only for "dc".
     tail_sums_ : ndarray of shape (n_kernels, min(theta, n_samples) + 1)
-        Tail sums of each kernel beyond 0, 1, ..., theta eigenvalues, divided by n.
+        Sum of each kernel's eigenvalues after the first 0, 1, ..., theta, divided by n.
     n_iter_ : int
         Number of outer iterations; for "dc", number of convex problems over all starts.
     history_ : structured ndarray of shape (n_lines,)

@@ -46,7 +46,7 @@ class TailMethod(MarginMethod):
     """A method whose kernel weights are bounded by tails of the spectra."""
 
     # The inherited `solver` is a `TailConv` or `TailDC` without tails.
-    theta: int  # number of leading eigenvalues that are not counted
+    theta: int  # number of leading eigenvalues that the tail sums omit
 
     def recipe(self, data: Training) -> TailRecipe:
         """Return losses, penalties and solver, with the kernels' tail sums."""
@@ -85,7 +85,8 @@ def tail_method(model: Any, theta: int, C: float | None = 1.0) -> TailMethod:
     inner = lp_method(model, [model.p], C)
     if model.method == "dc" and np.isinf(model.p):
         raise ValueError(
-            f"{type(model).__name__}: method='dc' requires a finite p, got p=inf."
+            f"{type(model).__name__}: method='dc' requires a finite p, got p=inf: use "
+            "a finite p or method='conv'."
         )
     # The last step scales kernels to trace n, so that their weights are comparable.
     steps = (*check_steps(model.normalize), "trace")

@@ -42,7 +42,7 @@ DEFAULT_PS = (1.0, 4 / 3, 2.0, 4.0, float("inf"))
 def margin_grid(
     Cs: Any, method: MarginMethod, training: Training, weight_sums: Array
 ) -> Array:
-    """Return the candidate values of C, one ascending column per sum of weights."""
+    """Return the candidate values of C, an ascending column per sum of weights."""
     if Cs is not None:
         return np.tile(grid_of(Cs)[:, None], weight_sums.size)
     loss = MarginMethod.recipe(method, training).losses[0]
@@ -116,7 +116,7 @@ class MarginCandidates(Candidates):
         """Return the fitted attributes of candidate `best`, and its path over C."""
         i, j = divmod(best, self.ps.size)
         recipes = self.recipes(training, j)
-        # The path is solved to the tolerance of the folds.
+        # Only the last fit needs the estimator's tolerance; others have that of folds.
         candidates = self.with_tol(loosen_tol(self.method.tol))
         path_recipes = candidates.recipes(training, j)[: i + 1]
         path = solve_path(path_recipes, recipes[i], training, watch)
@@ -133,13 +133,13 @@ class MarginCandidates(Candidates):
         return attributes
 
     def recipes(self, training: Training, j: int) -> Sequence[Recipe]:
-        """Return losses, penalties and solver for each C, ascending, and the p `j`."""
+        """Return losses, penalties and solver for each C and the `j`-th p."""
         method = replace(self.method, p=float(self.ps[j]))
         return [replace(method, C=C).recipe(training) for C in self.Cs[:, j].tolist()]
 
 
 def _best_in_chain(means: Array | None, chain: Sequence[int]) -> int | None:
-    """Return the position in a chain with the best mean score, None if unknown."""
+    """Return the position in a chain of the best mean score; None if all are nan."""
     if means is None or not np.isfinite(means[np.asarray(chain)]).any():
         return None
     return int(np.nanargmax(means[np.asarray(chain)]))
@@ -228,10 +228,10 @@ class LpMKLClassifierCV(LpClassification, MarginSearchCV, ClassifierMKL):
         Loss. "squared_error" has targets -1 and 1; `predict_proba` needs "log_loss".
     solver : str, default="auto"
         "newton", "cutting_plane", "alternating"; for p = 1 also "squared_form", "silp",
-        "simple", "hessian". All reach the same optimum; "auto" chooses by size.
+        "simple", "hessian". All reach the same optimum; "auto" is chosen by data size.
     selection : {"shared", "separate"}, default="separate"
-        With more than two classes, or several labels, "separate" fits each one against
-        the rest with its own kernels. "shared" fits all with the same kernels:
+        For several labels or more than two classes, "separate" fits one model with its
+        own kernels for each. "shared" fits all with the same kernels:
         "log_loss" is then the multinomial loss, "hinge" that of Crammer and Singer.
         "shared" is often more accurate if classes depend on the same columns.
     normalize : str, Normalizer, list of str and Normalizer, or None, default="variance"
@@ -248,7 +248,7 @@ class LpMKLClassifierCV(LpClassification, MarginSearchCV, ClassifierMKL):
     max_iter : int or None, default=None
         Maximum number of outer iterations; None selects the default of the solver.
     class_weight : dict, "balanced" or None, default=None
-        Factor of the sample weights of each class; "balanced" makes class totals equal.
+        Factor of the sample weights by class; "balanced" gives classes equal totals.
     storage : str, LowRank or Device, default="auto"
         Storage of the Gram matrices: "auto" (fastest by prediction), "dense", "dense32"
         (single precision), "lazy" (recomputed), "low_rank" or "by_kernel" (factors),
@@ -262,8 +262,8 @@ class LpMKLClassifierCV(LpClassification, MarginSearchCV, ClassifierMKL):
 
     Attributes
     ----------
-    C_ : float or ndarray of shape (n_outputs,)
-        C in the units of the targets; one for each separate selection.
+    C_ : float
+        Value of C in this fit.
     p_ : float
         Chosen p.
     Cs_ : ndarray of shape (n_Cs,)
@@ -271,16 +271,15 @@ class LpMKLClassifierCV(LpClassification, MarginSearchCV, ClassifierMKL):
     ps_ : ndarray of shape (n_ps,)
         All values of p, ascending.
     path_ : RegularizationPath
-        Norms, weights, objectives and gaps on all samples, for ``p_`` and C up to
-        ``C_``. Its strengths are 1 / C; all but the last are solved to
-        ``fit_info_["cv_tol"]``.
+        Fits on all samples with ``p_``, for the candidate C up to the chosen one; its
+        alphas are 1 / C. All fits but the last are solved to ``fit_info_["cv_tol"]``.
     best_params_ : dict
         Chosen parameters. Among equal scores, a model with kernels is preferred, then
         the lower ``mean_test_loss``, then the simplest model.
     best_index_, best_score_ : int, float
         Index in ``cv_results_`` and mean score of the chosen parameters.
     cv_results_ : dict of ndarray of shape (n_candidates,)
-        Parameters and scores with the keys of scikit-learn, and two keys more:
+        Parameters and scores with the keys of scikit-learn, and two more keys:
         ``mean_n_active``, the mean number of active kernels, and ``mean_test_loss``,
         the mean log loss if the model minimizes a log loss, otherwise its mean loss.
     n_splits_ : int
@@ -293,8 +292,8 @@ class LpMKLClassifierCV(LpClassification, MarginSearchCV, ClassifierMKL):
     variance_shares_ : ndarray of shape (n_kernels,) or (n_classes, n_kernels)
         Share of each term in the variance of training decision values; may be negative.
     view_weights_, view_shares_ : dict
-        Sums of weights and variance shares of each view, if there are views.
-        ``kernel_views_`` has the view of each kernel, ``view_columns_`` the columns.
+        Sums of kernel weights and of variance shares over each view, if there are any.
+        ``kernel_views_`` has the view of each kernel, ``view_columns_`` their columns.
     category_features_, categories_ : ndarray, list of ndarray
         Positions of text columns compared as categories, and their training values.
     active_kernels_ : ndarray of shape (n_active,)
@@ -303,7 +302,7 @@ class LpMKLClassifierCV(LpClassification, MarginSearchCV, ClassifierMKL):
         Names of all kernels.
     dual_coef_ : ndarray of shape (n_samples,) or (n_classes, n_samples)
         Feasible dual point a that proves ``duality_gap_``. At the optimum f_m =
-        ``kernel_weights_[m]`` K_m a.
+        ``kernel_weights_[m]`` K_m a, with the normalized Gram matrices K_m.
     intercept_ : ndarray of shape (1,) or (n_classes,)
         Intercept.
     support_ : ndarray of shape (n_support,)
@@ -317,14 +316,14 @@ class LpMKLClassifierCV(LpClassification, MarginSearchCV, ClassifierMKL):
     history_ : structured ndarray of shape (n_lines,)
         One record per outer iteration: class (``output``) and fields of `Progress`.
     status_, status_message_ : str
-        Why the worst class stopped: a `Status` such as "converged", and its sentence.
+        `Status` of the class that ended worst, such as "converged", and its sentence.
     n_kernels_ : int
         Number of candidate kernels.
     fit_info_ : dict
         Details: "solver" names the algorithms, "storage" and "storage_reason" refer to
         the Gram matrices, "left_out" says what the default kernels omit, and why;
         "cv_tol" is the relative duality gap of the folds, "search_rows" the number of
-        scored rows, "predicted_alike" the class if all predictions agree.
+        scored rows, "predicted_alike" the class if only one class is predicted.
     classes_ : ndarray of shape (n_classes,)
         Class labels.
     n_features_in_ : int
@@ -397,11 +396,11 @@ class LpMKLRegressorCV(LpRegression, MarginSearchCV, RegressorMKL):
         Level of the quantile, between 0 and 1; only for "quantile".
     solver : str, default="auto"
         "newton", "cutting_plane", "alternating"; for p = 1 also "squared_form", "silp",
-        "simple", "hessian". All reach the same optimum; "auto" chooses by size.
+        "simple", "hessian". All reach the same optimum; "auto" is chosen by data size.
     selection : {"shared", "separate"}, default="shared"
-        Selection of kernels for several targets. "shared" selects the same kernels for
-        all targets, by the joint norm of a kernel's functions; "separate" fits each
-        target with its own kernels and weights.
+        Selection for several targets. "shared" selects the same kernels for all targets
+        (the penalty contains the joint norm of a kernel's functions); "separate" fits
+        each target with its own kernels and weights.
     normalize : str, Normalizer, list of str and Normalizer, or None, default="variance"
         Normalization of the kernels: unit "variance" in feature space, a mean diagonal
         of one ("trace"), "cosine" similarity, "center" only, or a list of such steps.
@@ -434,7 +433,7 @@ class LpMKLRegressorCV(LpRegression, MarginSearchCV, RegressorMKL):
     epsilon_ : float or ndarray of shape (n_outputs,)
         Epsilon in the units of y; only for "epsilon_insensitive" and "huber".
     C_ : float or ndarray of shape (n_outputs,)
-        C in the units of the targets; one for each separate selection.
+        C in the units of the targets; an array for separate selections.
     p_ : float
         Chosen p.
     Cs_ : ndarray of shape (n_Cs,)
@@ -442,16 +441,15 @@ class LpMKLRegressorCV(LpRegression, MarginSearchCV, RegressorMKL):
     ps_ : ndarray of shape (n_ps,)
         All values of p, ascending.
     path_ : RegularizationPath
-        Norms, weights, objectives and gaps on all samples, for ``p_`` and C up to
-        ``C_``. Its strengths are 1 / C; all but the last are solved to
-        ``fit_info_["cv_tol"]``.
+        Fits on all samples with ``p_``, for the candidate C up to the chosen one; its
+        alphas are 1 / C. All fits but the last are solved to ``fit_info_["cv_tol"]``.
     best_params_ : dict
         Chosen parameters. Among equal scores, a model with kernels is preferred, then
         the lower ``mean_test_loss``, then the simplest model.
     best_index_, best_score_ : int, float
         Index in ``cv_results_`` and mean score of the chosen parameters.
     cv_results_ : dict of ndarray of shape (n_candidates,)
-        Parameters and scores with the keys of scikit-learn, and two keys more:
+        Parameters and scores with the keys of scikit-learn, and two more keys:
         ``mean_n_active``, the mean number of active kernels, and ``mean_test_loss``,
         the mean log loss if the model minimizes a log loss, otherwise its mean loss.
     n_splits_ : int
@@ -464,8 +462,8 @@ class LpMKLRegressorCV(LpRegression, MarginSearchCV, RegressorMKL):
     variance_shares_ : ndarray of shape (n_kernels,)
         Share of each term in the variance of training decision values; may be negative.
     view_weights_, view_shares_ : dict
-        Sums of weights and variance shares of each view, if there are views.
-        ``kernel_views_`` has the view of each kernel, ``view_columns_`` the columns.
+        Sums of kernel weights and of variance shares over each view, if there are any.
+        ``kernel_views_`` has the view of each kernel, ``view_columns_`` their columns.
     category_features_, categories_ : ndarray, list of ndarray
         Positions of text columns compared as categories, and their training values.
     active_kernels_ : ndarray of shape (n_active,)
@@ -474,7 +472,7 @@ class LpMKLRegressorCV(LpRegression, MarginSearchCV, RegressorMKL):
         Names of all kernels.
     dual_coef_ : ndarray of shape (n_samples,) or (n_targets, n_samples)
         Feasible dual point a that proves ``duality_gap_``. At the optimum f_m =
-        ``kernel_weights_[m]`` K_m a.
+        ``kernel_weights_[m]`` K_m a, with the normalized Gram matrices K_m.
     intercept_ : ndarray of shape (n_targets,)
         Intercept of each target.
     support_ : ndarray of shape (n_support,)
@@ -495,7 +493,7 @@ class LpMKLRegressorCV(LpRegression, MarginSearchCV, RegressorMKL):
         Details: "solver" names the algorithms, "storage" and "storage_reason" refer to
         the Gram matrices, "left_out" says what the default kernels omit, and why;
         "cv_tol" is the relative duality gap of the folds, "search_rows" the number of
-        scored rows, "predicted_alike" the class if all predictions agree.
+        scored rows, "predicted_alike" the class if only one class is predicted.
     n_features_in_ : int
         Number of columns of X; for precomputed kernels, number of training samples.
     feature_names_in_ : ndarray of shape (n_features,)

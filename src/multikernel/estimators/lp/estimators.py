@@ -90,10 +90,10 @@ class LpMKLClassifier(LpClassification, ClassifierMKL):
         Loss. "squared_error" has targets -1 and 1; `predict_proba` needs "log_loss".
     solver : str, default="auto"
         "newton", "cutting_plane", "alternating"; for p = 1 also "squared_form", "silp",
-        "simple", "hessian". All reach the same optimum; "auto" chooses by size.
+        "simple", "hessian". All reach the same optimum; "auto" is chosen by data size.
     selection : {"shared", "separate"}, default="separate"
-        With more than two classes, or several labels, "separate" fits each one against
-        the rest with its own kernels. "shared" fits all with the same kernels:
+        For several labels or more than two classes, "separate" fits one model with its
+        own kernels for each. "shared" fits all with the same kernels:
         "log_loss" is then the multinomial loss, "hinge" that of Crammer and Singer.
         "shared" is often more accurate if classes depend on the same columns.
     normalize : str, Normalizer, list of str and Normalizer, or None, default="variance"
@@ -110,7 +110,7 @@ class LpMKLClassifier(LpClassification, ClassifierMKL):
     max_iter : int or None, default=None
         Maximum number of outer iterations; None selects the default of the solver.
     class_weight : dict, "balanced" or None, default=None
-        Factor of the sample weights of each class; "balanced" makes class totals equal.
+        Factor of the sample weights by class; "balanced" gives classes equal totals.
     storage : str, LowRank or Device, default="auto"
         Storage of the Gram matrices: "auto" (fastest by prediction), "dense", "dense32"
         (single precision), "lazy" (recomputed), "low_rank" or "by_kernel" (factors),
@@ -124,8 +124,8 @@ class LpMKLClassifier(LpClassification, ClassifierMKL):
 
     Attributes
     ----------
-    C_ : float or ndarray of shape (n_outputs,)
-        C in the units of the targets; one for each separate selection.
+    C_ : float
+        Value of C in this fit.
     kernel_weights_ : ndarray of shape (n_kernels,) or (n_classes, n_kernels)
         Nonnegative weights with p-norm one; all zero if no kernel enters. Separate
         selections have one row per class or label.
@@ -134,8 +134,8 @@ class LpMKLClassifier(LpClassification, ClassifierMKL):
     variance_shares_ : ndarray of shape (n_kernels,) or (n_classes, n_kernels)
         Share of each term in the variance of training decision values; may be negative.
     view_weights_, view_shares_ : dict
-        Sums of weights and variance shares of each view, if there are views.
-        ``kernel_views_`` has the view of each kernel, ``view_columns_`` the columns.
+        Sums of kernel weights and of variance shares over each view, if there are any.
+        ``kernel_views_`` has the view of each kernel, ``view_columns_`` their columns.
     category_features_, categories_ : ndarray, list of ndarray
         Positions of text columns compared as categories, and their training values.
     active_kernels_ : ndarray of shape (n_active,)
@@ -144,7 +144,7 @@ class LpMKLClassifier(LpClassification, ClassifierMKL):
         Names of all kernels.
     dual_coef_ : ndarray of shape (n_samples,) or (n_classes, n_samples)
         Feasible dual point a that proves ``duality_gap_``. At the optimum f_m =
-        ``kernel_weights_[m]`` K_m a.
+        ``kernel_weights_[m]`` K_m a, with the normalized Gram matrices K_m.
     intercept_ : ndarray of shape (1,) or (n_classes,)
         Intercept.
     support_ : ndarray of shape (n_support,)
@@ -158,7 +158,7 @@ class LpMKLClassifier(LpClassification, ClassifierMKL):
     history_ : structured ndarray of shape (n_lines,)
         One record per outer iteration: class (``output``) and fields of `Progress`.
     status_, status_message_ : str
-        Why the worst class stopped: a `Status` such as "converged", and its sentence.
+        `Status` of the class that ended worst, such as "converged", and its sentence.
     n_kernels_ : int
         Number of candidate kernels.
     fit_info_ : dict
@@ -242,11 +242,11 @@ class LpMKLRegressor(LpRegression, RegressorMKL):
         Level of the quantile, between 0 and 1; only for "quantile".
     solver : str, default="auto"
         "newton", "cutting_plane", "alternating"; for p = 1 also "squared_form", "silp",
-        "simple", "hessian". All reach the same optimum; "auto" chooses by size.
+        "simple", "hessian". All reach the same optimum; "auto" is chosen by data size.
     selection : {"shared", "separate"}, default="shared"
-        Selection of kernels for several targets. "shared" selects the same kernels for
-        all targets, by the joint norm of a kernel's functions; "separate" fits each
-        target with its own kernels and weights.
+        Selection for several targets. "shared" selects the same kernels for all targets
+        (the penalty contains the joint norm of a kernel's functions); "separate" fits
+        each target with its own kernels and weights.
     normalize : str, Normalizer, list of str and Normalizer, or None, default="variance"
         Normalization of the kernels: unit "variance" in feature space, a mean diagonal
         of one ("trace"), "cosine" similarity, "center" only, or a list of such steps.
@@ -274,7 +274,7 @@ class LpMKLRegressor(LpRegression, RegressorMKL):
     Attributes
     ----------
     C_ : float or ndarray of shape (n_outputs,)
-        C in the units of the targets; one for each separate selection.
+        C in the units of the targets; an array for separate selections.
     epsilon_ : float or ndarray of shape (n_outputs,)
         Epsilon in the units of y; only for "epsilon_insensitive" and "huber".
     kernel_weights_ : ndarray of shape (n_kernels,) or (n_targets, n_kernels)
@@ -285,8 +285,8 @@ class LpMKLRegressor(LpRegression, RegressorMKL):
     variance_shares_ : ndarray of shape (n_kernels,)
         Share of each term in the variance of training decision values; may be negative.
     view_weights_, view_shares_ : dict
-        Sums of weights and variance shares of each view, if there are views.
-        ``kernel_views_`` has the view of each kernel, ``view_columns_`` the columns.
+        Sums of kernel weights and of variance shares over each view, if there are any.
+        ``kernel_views_`` has the view of each kernel, ``view_columns_`` their columns.
     category_features_, categories_ : ndarray, list of ndarray
         Positions of text columns compared as categories, and their training values.
     active_kernels_ : ndarray of shape (n_active,)
@@ -295,7 +295,7 @@ class LpMKLRegressor(LpRegression, RegressorMKL):
         Names of all kernels.
     dual_coef_ : ndarray of shape (n_samples,) or (n_targets, n_samples)
         Feasible dual point a that proves ``duality_gap_``. At the optimum f_m =
-        ``kernel_weights_[m]`` K_m a.
+        ``kernel_weights_[m]`` K_m a, with the normalized Gram matrices K_m.
     intercept_ : ndarray of shape (n_targets,)
         Intercept of each target.
     support_ : ndarray of shape (n_support,)

@@ -97,7 +97,7 @@ class MarginMethod(GramMethod):
 
 
 def with_tol(solver: Any, tol: float) -> Any:
-    """Return a solver with another tolerance, which its inner solver gets as well."""
+    """Return a solver with tolerance `tol`, also for the solver that it calls."""
     changes: dict[str, Any] = {"tol": tol} if hasattr(solver, "tol") else {}
     inner = getattr(solver, "solver", None)
     # `SquaredForm.solver` is a class, whose objects get their tolerance later.
@@ -127,7 +127,7 @@ def curvature_unit(loss: Loss, samples: Samples) -> float:
         slopes = loss.gradient(y, np.full_like(y, b))
         return float(loss.conjugate_hessian(y, slopes).mean())
     bounds = np.stack(loss.dual_bounds(y))
-    # An unbounded interval has the middle zero, where there is no loss.
+    # For an unbounded interval, use zero, the dual variable of a sample without loss.
     midpoints = np.where(np.isfinite(bounds).all(axis=0), bounds, 0.0).mean(axis=0)
     return float(loss.conjugate_hessian(y, midpoints).mean())
 
@@ -149,5 +149,5 @@ def check_solver(owner: str, solver: str, exponents: Sequence[float]) -> None:
         )
         raise ValueError(
             f"{owner}: solver={solver!r} supports p=1 only, got p={other_ps[0]:g}. For "
-            f"any p use 'auto', {general_solvers}."
+            f"other p use 'auto', {general_solvers}."
         )

@@ -66,7 +66,7 @@ class OrdinalMKL(ClassifierMixin, LearnsByCopy):
     random_state: Any = None
 
     def _task(self, y: object, sample_weight: object) -> Task:
-        """Return the loss, class numbers, strata, and a setter of thresholds."""
+        """Return the loss, class numbers (also to stratify folds), attribute setter."""
         targets = read_targets(self, y)
         refuse_fractions(
             type(self).__name__, targets, "use y.astype(str), which keeps their order"
@@ -197,7 +197,8 @@ def classes_in_order(owner: str, order: Any, y: Any, targets: Array) -> Array:
     if present.size < 2:
         raise ValueError(
             f"{owner} requires samples of at least two classes, got one class only: "
-            f"{listed([str(label) for label in present.tolist()])}."
+            f"{listed([str(label) for label in present.tolist()])}. Add samples of "
+            "another class."
         )
     if order is None:
         order = category_order(single_column(y))
@@ -219,7 +220,8 @@ def classes_in_order(owner: str, order: Any, y: Any, targets: Array) -> Array:
     unknown = [label for label in present.tolist() if label not in ranks]
     if unknown:
         raise ValueError(
-            f"{owner}: order must contain every class, but y also has {unknown[0]!r}."
+            f"{owner}: order must contain every class, but y also has {unknown[0]!r}: "
+            "add it to order."
         )
     return np.array(sorted(present.tolist(), key=ranks.__getitem__), present.dtype)
 
@@ -233,7 +235,7 @@ def _natural_key(label: str) -> list[tuple[float, str]]:
 
 
 def class_numbers(classes: Array, targets: Array) -> Indices:
-    """Return the class numbers of samples; arbitrary for samples of no class."""
+    """Return the class numbers of samples; arbitrary if not among `classes`."""
     sorter = np.argsort(classes)
     positions = np.searchsorted(classes, targets, sorter=sorter)
     return np.asarray(sorter[np.minimum(positions, classes.size - 1)], dtype=np.intp)

@@ -69,10 +69,10 @@ class SpicyMKLOrdinal(OrdinalMKL):
 
     Attributes
     ----------
-    alpha_ : float or ndarray of shape (n_outputs,)
-        Strength in the units of the targets; one for each separate selection.
-    l1_ratio_ : float or ndarray of shape (n_outputs,)
-        Value of ``l1_ratio`` in the units of the targets; only if it is below 1.
+    alpha_ : float
+        Strength of the penalty in this fit.
+    l1_ratio_ : float
+        Value of ``l1_ratio``; only if it is below 1.
     kernel_weights_ : ndarray of shape (n_kernels,)
         Nonnegative weights with sum one; all zero if no kernel entered.
     block_norms_ : ndarray of shape (n_kernels,)
@@ -80,8 +80,8 @@ class SpicyMKLOrdinal(OrdinalMKL):
     variance_shares_ : ndarray of shape (n_kernels,)
         Share of each term in the variance of training decision values; may be negative.
     view_weights_, view_shares_ : dict
-        Sums of weights and variance shares of each view, if there are views.
-        ``kernel_views_`` has the view of each kernel, ``view_columns_`` the columns.
+        Sums of kernel weights and of variance shares over each view, if there are any.
+        ``kernel_views_`` has the view of each kernel, ``view_columns_`` their columns.
     category_features_, categories_ : ndarray, list of ndarray
         Positions of text columns compared as categories, and their training values.
     active_kernels_ : ndarray of shape (n_active,)
@@ -105,15 +105,15 @@ class SpicyMKLOrdinal(OrdinalMKL):
     status_, status_message_ : str
         Why the solver stopped: a `Status` such as "converged", and its sentence.
     n_kernels_ : int
-        Number of kernels; beyond a million interactions, other attributes list a part.
+        Number of kernels. If it exceeds a million, other attributes list only some.
     fit_info_ : dict
         Details: "solver" names the algorithms, "storage" and "storage_reason" refer to
         the Gram matrices, "left_out" says what the default kernels omit, and why.
     classes_ : ndarray of shape (n_classes,)
         The classes, from the lowest to the highest.
     thresholds_ : ndarray of shape (n_classes - 1,)
-        Thresholds between consecutive classes, in place of an intercept: where
-        `linear_predictor` equals one, a lower and a higher class are equally likely.
+        Thresholds between consecutive classes, in place of an intercept. Where
+        `linear_predictor` equals a threshold, y is above it with probability 1/2.
     n_features_in_ : int
         Number of columns of X; for precomputed kernels, number of training samples.
     feature_names_in_ : ndarray of shape (n_features,)
@@ -193,9 +193,9 @@ class SpicyMKLOrdinal(OrdinalMKL):
 class SpicyMKLOrdinalCV(OrdinalMKL, AlphaSearchCV):
     """Sparse model of ordered classes with alpha chosen by cross-validation.
 
-    Each fold solves the problem of `SpicyMKLOrdinal` for all strengths, with warm
-    starts. The score is the mean share of correctly ordered pairs of validation samples
-    from different classes, 0.5 for a constant model.
+    Each fold solves the problem of `SpicyMKLOrdinal` for all candidate alphas, with
+    warm starts. The score is the mean share of correctly ordered pairs of validation
+    samples from different classes, 0.5 for a constant model.
 
     Parameters
     ----------
@@ -218,12 +218,12 @@ class SpicyMKLOrdinalCV(OrdinalMKL, AlphaSearchCV):
         draws 2000 rows if there are more than 4000, and doubles them until the choice
         is reliable, see the page "Large data". The chosen model is fitted on all rows.
     alphas : sequence of float, default=None
-        Candidate strengths. None means a logarithmic grid that descends from the
-        smallest strength at which no kernel enters.
+        Candidate values of alpha, the strength of the penalty. None means a logarithmic
+        grid that descends from the smallest alpha at which no kernel enters.
     n_alphas : int, default=12
-        Number of strengths in the default grid.
+        Number of values in the default grid of ``alphas``.
     alpha_min_ratio : float, default=1e-3
-        Ratio of the last strength of the default grid to the first, in (0, 1].
+        Ratio of the last value of the default grid to the first, in (0, 1].
     order : sequence of shape (n_classes,), default=None
         The classes from the lowest to the highest, as in `SpicyMKLOrdinal`.
     l1_ratio : float, default=1.0
@@ -249,34 +249,34 @@ class SpicyMKLOrdinalCV(OrdinalMKL, AlphaSearchCV):
 
     Attributes
     ----------
-    l1_ratio_ : float or ndarray of shape (n_outputs,)
-        Value of ``l1_ratio`` in the units of the targets; only if it is below 1.
+    l1_ratio_ : float
+        Value of ``l1_ratio``; only if it is below 1.
     best_params_ : dict
         Chosen parameters. Among equal scores, a model with kernels is preferred, then
         the lower ``mean_test_loss``, then the simplest model.
     best_index_, best_score_ : int, float
         Index in ``cv_results_`` and mean score of the chosen parameters.
     cv_results_ : dict of ndarray of shape (n_candidates,)
-        Parameters and scores with the keys of scikit-learn, and two keys more:
+        Parameters and scores with the keys of scikit-learn, and two more keys:
         ``mean_n_active``, the mean number of active kernels, and ``mean_test_loss``,
         the mean log loss if the model minimizes a log loss, otherwise its mean loss.
     n_splits_ : int
         Number of folds.
     kernel_weights_ : ndarray of shape (n_kernels,)
         Nonnegative weights with sum one; all zero if no kernel entered.
-    alpha_ : float or ndarray of shape (n_outputs,)
-        Strength in the units of the targets; one for each separate selection.
+    alpha_ : float
+        Strength of the penalty in this fit.
     alphas_ : ndarray of shape (n_alphas,)
-        All candidate strengths in the units of ``alpha``, descending.
+        All candidate strengths on the scale of ``alphas``, descending.
     path_ : RegularizationPath
-        Norms, weights, objectives and gaps on all samples, down to ``alpha_``.
+        Fits on all samples for the candidate strengths, down to the chosen one.
     block_norms_ : ndarray of shape (n_kernels,)
         Norm of each function f_m in the space of its normalized kernel.
     variance_shares_ : ndarray of shape (n_kernels,)
         Share of each term in the variance of training decision values; may be negative.
     view_weights_, view_shares_ : dict
-        Sums of weights and variance shares of each view, if there are views.
-        ``kernel_views_`` has the view of each kernel, ``view_columns_`` the columns.
+        Sums of kernel weights and of variance shares over each view, if there are any.
+        ``kernel_views_`` has the view of each kernel, ``view_columns_`` their columns.
     category_features_, categories_ : ndarray, list of ndarray
         Positions of text columns compared as categories, and their training values.
     active_kernels_ : ndarray of shape (n_active,)
@@ -300,12 +300,12 @@ class SpicyMKLOrdinalCV(OrdinalMKL, AlphaSearchCV):
     status_, status_message_ : str
         Why the solver stopped: a `Status` such as "converged", and its sentence.
     n_kernels_ : int
-        Number of kernels; beyond a million interactions, other attributes list a part.
+        Number of kernels. If it exceeds a million, other attributes list only some.
     fit_info_ : dict
         Details: "solver" names the algorithms, "storage" and "storage_reason" refer to
         the Gram matrices, "left_out" says what the default kernels omit, and why;
         "cv_tol" is the relative duality gap of the folds, "search_rows" the number of
-        scored rows, "predicted_alike" the class if all predictions agree.
+        scored rows, "predicted_alike" the class if only one class is predicted.
     classes_ : ndarray of shape (n_classes,)
         The classes, from the lowest to the highest.
     thresholds_ : ndarray of shape (n_classes - 1,)

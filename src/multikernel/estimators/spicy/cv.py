@@ -138,7 +138,7 @@ class AlphaCandidates(Candidates):
     def refit(self, training: Training, watch: Watch, best: Any) -> dict[str, Any]:
         """Return the fitted attributes of candidate `best`, and the path to it."""
         recipes = self._recipes(training)
-        # The path is solved to the tolerance of the folds.
+        # Only the last fit needs the estimator's tolerance; others have that of folds.
         loose = self.with_tol(loosen_tol(self.method.tol))._recipes(training)
         if self.blocks is not None:
             return self._refit_targets(recipes, loose, training, watch, best)
@@ -151,7 +151,7 @@ class AlphaCandidates(Candidates):
         alphas = self.alphas[best - len(path) : best + 1]
         solved_steps = [step.solutions for step in path]
         if is_shortened(training):
-            # Gaps on the short list do not include the other kernels.
+            # The path was solved for a short list of kernels: gaps ignore the others.
             solved_steps = [
                 [replace(s, duality_gap=np.nan) for s in solutions]
                 for solutions in solved_steps
@@ -186,8 +186,8 @@ class AlphaCandidates(Candidates):
     def _recipes(self, training: Training) -> list[Recipe]:
         """Return losses, penalties and solver for each strength."""
         samples = training.samples
-        # Compute the scale of the targets once: for each strength it took a tenth of
-        # the time of a search.
+        # Compute the scale of the targets once: repeating it for each strength took a
+        # tenth of the time of a search.
         owner, loss = self.method.source.owner, self.method.loss.unit
         scale = target_scale(owner, samples, loss)
         return [
@@ -200,8 +200,8 @@ class AlphaCandidates(Candidates):
 class SpicyMKLClassifierCV(SparseClassification, AlphaSearchCV, ClassifierMKL):
     """Sparse multiple kernel classification with alpha chosen by cross-validation.
 
-    Each fold solves the problem of `SpicyMKLClassifier` for all strengths, with warm
-    starts. Each fold normalizes kernels by its own training samples.
+    Each fold solves the problem of `SpicyMKLClassifier` for all candidate alphas, with
+    warm starts. Each fold normalizes kernels by its own training samples.
 
     Parameters
     ----------
@@ -228,12 +228,12 @@ class SpicyMKLClassifierCV(SparseClassification, AlphaSearchCV, ClassifierMKL):
         draws 2000 rows if there are more than 4000, and doubles them until the choice
         is reliable, see the page "Large data". The chosen model is fitted on all rows.
     alphas : sequence of float, default=None
-        Candidate strengths. None means a logarithmic grid that descends from the
-        smallest strength at which no kernel enters.
+        Candidate values of alpha, the strength of the penalty. None means a logarithmic
+        grid that descends from the smallest alpha at which no kernel enters.
     n_alphas : int, default=12
-        Number of strengths in the default grid.
+        Number of values in the default grid of ``alphas``.
     alpha_min_ratio : float, default=1e-3
-        Ratio of the last strength of the default grid to the first, in (0, 1].
+        Ratio of the last value of the default grid to the first, in (0, 1].
     loss : str or Loss, default="log_loss"
         "log_loss", "hinge", "squared_hinge", "squared_error" (targets of -1 and 1) or a
         loss object. `predict_proba` requires "log_loss".
@@ -241,8 +241,8 @@ class SpicyMKLClassifierCV(SparseClassification, AlphaSearchCV, ClassifierMKL):
         Share r of the block l1 norm in the penalty, in [0, 1]. Below 1, kernels that
         carry the same information enter together.
     selection : {"shared", "separate"}, default="separate"
-        With more than two classes, or several labels, "separate" fits each one against
-        the rest with its own kernels. "shared" fits all with the same kernels:
+        For several labels or more than two classes, "separate" fits one model with its
+        own kernels for each. "shared" fits all with the same kernels:
         "log_loss" is then the multinomial loss, "hinge" that of Crammer and Singer.
         "shared" is often more accurate if classes depend on the same columns.
     normalize : str, Normalizer, list of str and Normalizer, or None, default="variance"
@@ -259,7 +259,7 @@ class SpicyMKLClassifierCV(SparseClassification, AlphaSearchCV, ClassifierMKL):
     max_iter : int, default=100
         Maximum number of outer iterations; each passes over all kernels.
     class_weight : dict, "balanced" or None, default=None
-        Factor of the sample weights of each class; "balanced" makes class totals equal.
+        Factor of the sample weights by class; "balanced" gives classes equal totals.
     storage : str, LowRank or Device, default="auto"
         Storage of the Gram matrices: "auto" (fastest by prediction), "dense", "dense32"
         (single precision), "lazy" (recomputed), "low_rank" or "by_kernel" (factors),
@@ -273,21 +273,21 @@ class SpicyMKLClassifierCV(SparseClassification, AlphaSearchCV, ClassifierMKL):
 
     Attributes
     ----------
-    l1_ratio_ : float or ndarray of shape (n_outputs,)
-        Value of ``l1_ratio`` in the units of the targets; only if it is below 1.
-    alpha_ : float or ndarray of shape (n_outputs,)
-        Strength in the units of the targets; one for each separate selection.
+    l1_ratio_ : float
+        Value of ``l1_ratio``; only if it is below 1.
+    alpha_ : float
+        Strength of the penalty in this fit.
     alphas_ : ndarray of shape (n_alphas,)
-        All candidate strengths in the units of ``alpha``, descending.
+        All candidate strengths on the scale of ``alphas``, descending.
     path_ : RegularizationPath
-        Norms, weights, objectives and gaps on all samples, down to ``alpha_``.
+        Fits on all samples for the candidate strengths, down to the chosen one.
     best_params_ : dict
         Chosen parameters. Among equal scores, a model with kernels is preferred, then
         the lower ``mean_test_loss``, then the simplest model.
     best_index_, best_score_ : int, float
         Index in ``cv_results_`` and mean score of the chosen parameters.
     cv_results_ : dict of ndarray of shape (n_candidates,)
-        Parameters and scores with the keys of scikit-learn, and two keys more:
+        Parameters and scores with the keys of scikit-learn, and two more keys:
         ``mean_n_active``, the mean number of active kernels, and ``mean_test_loss``,
         the mean log loss if the model minimizes a log loss, otherwise its mean loss.
     n_splits_ : int
@@ -300,8 +300,8 @@ class SpicyMKLClassifierCV(SparseClassification, AlphaSearchCV, ClassifierMKL):
     variance_shares_ : ndarray of shape (n_kernels,) or (n_classes, n_kernels)
         Share of each term in the variance of training decision values; may be negative.
     view_weights_, view_shares_ : dict
-        Sums of weights and variance shares of each view, if there are views.
-        ``kernel_views_`` has the view of each kernel, ``view_columns_`` the columns.
+        Sums of kernel weights and of variance shares over each view, if there are any.
+        ``kernel_views_`` has the view of each kernel, ``view_columns_`` their columns.
     category_features_, categories_ : ndarray, list of ndarray
         Positions of text columns compared as categories, and their training values.
     active_kernels_ : ndarray of shape (n_active,)
@@ -323,14 +323,14 @@ class SpicyMKLClassifierCV(SparseClassification, AlphaSearchCV, ClassifierMKL):
     history_ : structured ndarray of shape (n_lines,)
         One record per outer iteration: class (``output``) and fields of `Progress`.
     status_, status_message_ : str
-        Why the worst class stopped: a `Status` such as "converged", and its sentence.
+        `Status` of the class that ended worst, such as "converged", and its sentence.
     n_kernels_ : int
-        Number of kernels; beyond a million interactions, other attributes list a part.
+        Number of kernels. If it exceeds a million, other attributes list only some.
     fit_info_ : dict
         Details: "solver" names the algorithms, "storage" and "storage_reason" refer to
         the Gram matrices, "left_out" says what the default kernels omit, and why;
         "cv_tol" is the relative duality gap of the folds, "search_rows" the number of
-        scored rows, "predicted_alike" the class if all predictions agree.
+        scored rows, "predicted_alike" the class if only one class is predicted.
     classes_ : ndarray of shape (n_classes,)
         Class labels.
     n_features_in_ : int
@@ -358,8 +358,8 @@ class SpicyMKLClassifierCV(SparseClassification, AlphaSearchCV, ClassifierMKL):
 class SpicyMKLRegressorCV(SparseRegression, AlphaSearchCV, RegressorMKL):
     """Sparse multiple kernel regression with alpha chosen by cross-validation.
 
-    Each fold solves the problem of `SpicyMKLRegressor` for all strengths, with warm
-    starts. Each fold normalizes kernels by its own training samples. With
+    Each fold solves the problem of `SpicyMKLRegressor` for all candidate alphas, with
+    warm starts. Each fold normalizes kernels by its own training samples. With
     ``selection="separate"`` each target gets its own strength, unless ``scoring`` is a
     callable, which scores all targets together.
 
@@ -388,12 +388,12 @@ class SpicyMKLRegressorCV(SparseRegression, AlphaSearchCV, RegressorMKL):
         draws 2000 rows if there are more than 4000, and doubles them until the choice
         is reliable, see the page "Large data". The chosen model is fitted on all rows.
     alphas : sequence of float, default=None
-        Candidate strengths. None means a logarithmic grid that descends from the
-        smallest strength at which no kernel enters.
+        Candidate values of alpha, the strength of the penalty. None means a logarithmic
+        grid that descends from the smallest alpha at which no kernel enters.
     n_alphas : int, default=12
-        Number of strengths in the default grid.
+        Number of values in the default grid of ``alphas``.
     alpha_min_ratio : float, default=1e-3
-        Ratio of the last strength of the default grid to the first, in (0, 1].
+        Ratio of the last value of the default grid to the first, in (0, 1].
     loss : str or Loss, default="squared_error"
         "squared_error", "epsilon_insensitive", "quantile", "huber", "poisson" (counts),
         "gamma" (positive amounts) or a loss object.
@@ -406,9 +406,9 @@ class SpicyMKLRegressorCV(SparseRegression, AlphaSearchCV, RegressorMKL):
         Share r of the block l1 norm in the penalty, in [0, 1]. Below 1, kernels that
         carry the same information enter together.
     selection : {"shared", "separate"}, default="shared"
-        Selection of kernels for several targets. "shared" selects the same kernels for
-        all targets, by the joint norm of a kernel's functions; "separate" fits each
-        target with its own kernels and weights.
+        Selection for several targets. "shared" selects the same kernels for all targets
+        (the penalty contains the joint norm of a kernel's functions); "separate" fits
+        each target with its own kernels and weights.
     normalize : str, Normalizer, list of str and Normalizer, or None, default="variance"
         Normalization of the kernels: unit "variance" in feature space, a mean diagonal
         of one ("trace"), "cosine" similarity, "center" only, or a list of such steps.
@@ -443,24 +443,24 @@ class SpicyMKLRegressorCV(SparseRegression, AlphaSearchCV, RegressorMKL):
     l1_ratio_ : float or ndarray of shape (n_outputs,)
         Value of ``l1_ratio`` in the units of the targets; only if it is below 1.
     alpha_ : float or ndarray of shape (n_outputs,)
-        Strength in the units of the targets; one for each separate selection.
+        Strength in the units of the targets; an array for separate selections.
     alphas_ : ndarray of shape (n_alphas,)
-        All candidate strengths in the units of ``alpha``, descending.
+        All candidate strengths on the scale of ``alphas``, descending.
     target_scores_ : ndarray of shape (n_targets, n_candidates)
         Mean score of each target and candidate, nan for skipped candidates; only if
         each target has its own strength. ``best_params_``, ``best_index_`` and
         ``alpha_`` then have one entry for each target; other results are means over
         targets.
     path_ : RegularizationPath
-        Norms, weights, objectives and gaps on all samples, down to ``alpha_`` or its
-        smallest value; each target keeps the model of its own strength from there on.
+        Fits on all samples for the candidate strengths, down to the (smallest) chosen
+        one; below its own strength, a target keeps its model.
     best_params_ : dict
         Chosen parameters. Among equal scores, a model with kernels is preferred, then
         the lower ``mean_test_loss``, then the simplest model.
     best_index_, best_score_ : int, float
         Index in ``cv_results_`` and mean score of the chosen parameters.
     cv_results_ : dict of ndarray of shape (n_candidates,)
-        Parameters and scores with the keys of scikit-learn, and two keys more:
+        Parameters and scores with the keys of scikit-learn, and two more keys:
         ``mean_n_active``, the mean number of active kernels, and ``mean_test_loss``,
         the mean log loss if the model minimizes a log loss, otherwise its mean loss.
     n_splits_ : int
@@ -473,8 +473,8 @@ class SpicyMKLRegressorCV(SparseRegression, AlphaSearchCV, RegressorMKL):
     variance_shares_ : ndarray of shape (n_kernels,)
         Share of each term in the variance of training decision values; may be negative.
     view_weights_, view_shares_ : dict
-        Sums of weights and variance shares of each view, if there are views.
-        ``kernel_views_`` has the view of each kernel, ``view_columns_`` the columns.
+        Sums of kernel weights and of variance shares over each view, if there are any.
+        ``kernel_views_`` has the view of each kernel, ``view_columns_`` their columns.
     category_features_, categories_ : ndarray, list of ndarray
         Positions of text columns compared as categories, and their training values.
     active_kernels_ : ndarray of shape (n_active,)
@@ -498,12 +498,12 @@ class SpicyMKLRegressorCV(SparseRegression, AlphaSearchCV, RegressorMKL):
     status_, status_message_ : str
         Why the solver stopped: a `Status` such as "converged", and its sentence.
     n_kernels_ : int
-        Number of kernels; beyond a million interactions, other attributes list a part.
+        Number of kernels. If it exceeds a million, other attributes list only some.
     fit_info_ : dict
         Details: "solver" names the algorithms, "storage" and "storage_reason" refer to
         the Gram matrices, "left_out" says what the default kernels omit, and why;
         "cv_tol" is the relative duality gap of the folds, "search_rows" the number of
-        scored rows, "predicted_alike" the class if all predictions agree.
+        scored rows, "predicted_alike" the class if only one class is predicted.
     n_features_in_ : int
         Number of columns of X; for precomputed kernels, number of training samples.
     feature_names_in_ : ndarray of shape (n_features,)

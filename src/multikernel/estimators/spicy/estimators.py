@@ -30,7 +30,8 @@ class SparseClassification:
     loss: str | Loss = "log_loss"
     l1_ratio: float = 1.0
     # "shared" had higher accuracy on 12 of 17 data sets, by up to 0.025, and lost 0.026
-    # where classes depend on different columns. It changes the loss, unlike regression.
+    # where classes depend on different columns. Unlike in regression, it changes the
+    # loss.
     selection: str = "separate"
     normalize: Steps = NORMALIZE
     penalty_weights: Any = None
@@ -104,8 +105,8 @@ class SpicyMKLClassifier(SparseClassification, ClassifierMKL):
         Share r of the block l1 norm in the penalty, in [0, 1]. Below 1, kernels that
         carry the same information enter together.
     selection : {"shared", "separate"}, default="separate"
-        With more than two classes, or several labels, "separate" fits each one against
-        the rest with its own kernels. "shared" fits all with the same kernels:
+        For several labels or more than two classes, "separate" fits one model with its
+        own kernels for each. "shared" fits all with the same kernels:
         "log_loss" is then the multinomial loss, "hinge" that of Crammer and Singer.
         "shared" is often more accurate if classes depend on the same columns.
     normalize : str, Normalizer, list of str and Normalizer, or None, default="variance"
@@ -122,7 +123,7 @@ class SpicyMKLClassifier(SparseClassification, ClassifierMKL):
     max_iter : int, default=100
         Maximum number of outer iterations; each passes over all kernels.
     class_weight : dict, "balanced" or None, default=None
-        Factor of the sample weights of each class; "balanced" makes class totals equal.
+        Factor of the sample weights by class; "balanced" gives classes equal totals.
     storage : str, LowRank or Device, default="auto"
         Storage of the Gram matrices: "auto" (fastest by prediction), "dense", "dense32"
         (single precision), "lazy" (recomputed), "low_rank" or "by_kernel" (factors),
@@ -136,10 +137,10 @@ class SpicyMKLClassifier(SparseClassification, ClassifierMKL):
 
     Attributes
     ----------
-    alpha_ : float or ndarray of shape (n_outputs,)
-        Strength in the units of the targets; one for each separate selection.
-    l1_ratio_ : float or ndarray of shape (n_outputs,)
-        Value of ``l1_ratio`` in the units of the targets; only if it is below 1.
+    alpha_ : float
+        Strength of the penalty in this fit.
+    l1_ratio_ : float
+        Value of ``l1_ratio``; only if it is below 1.
     kernel_weights_ : ndarray of shape (n_kernels,) or (n_classes, n_kernels)
         Nonnegative weights with sum one; all zero if no kernel entered. Separate
         selections have one row per class or label.
@@ -148,8 +149,8 @@ class SpicyMKLClassifier(SparseClassification, ClassifierMKL):
     variance_shares_ : ndarray of shape (n_kernels,) or (n_classes, n_kernels)
         Share of each term in the variance of training decision values; may be negative.
     view_weights_, view_shares_ : dict
-        Sums of weights and variance shares of each view, if there are views.
-        ``kernel_views_`` has the view of each kernel, ``view_columns_`` the columns.
+        Sums of kernel weights and of variance shares over each view, if there are any.
+        ``kernel_views_`` has the view of each kernel, ``view_columns_`` their columns.
     category_features_, categories_ : ndarray, list of ndarray
         Positions of text columns compared as categories, and their training values.
     active_kernels_ : ndarray of shape (n_active,)
@@ -171,9 +172,9 @@ class SpicyMKLClassifier(SparseClassification, ClassifierMKL):
     history_ : structured ndarray of shape (n_lines,)
         One record per outer iteration: class (``output``) and fields of `Progress`.
     status_, status_message_ : str
-        Why the worst class stopped: a `Status` such as "converged", and its sentence.
+        `Status` of the class that ended worst, such as "converged", and its sentence.
     n_kernels_ : int
-        Number of kernels; beyond a million interactions, other attributes list a part.
+        Number of kernels. If it exceeds a million, other attributes list only some.
     fit_info_ : dict
         Details: "solver" names the algorithms, "storage" and "storage_reason" refer to
         the Gram matrices, "left_out" says what the default kernels omit, and why.
@@ -255,9 +256,9 @@ class SpicyMKLRegressor(SparseRegression, RegressorMKL):
         Share r of the block l1 norm in the penalty, in [0, 1]. Below 1, kernels that
         carry the same information enter together.
     selection : {"shared", "separate"}, default="shared"
-        Selection of kernels for several targets. "shared" selects the same kernels for
-        all targets, by the joint norm of a kernel's functions; "separate" fits each
-        target with its own kernels and weights.
+        Selection for several targets. "shared" selects the same kernels for all targets
+        (the penalty contains the joint norm of a kernel's functions); "separate" fits
+        each target with its own kernels and weights.
     normalize : str, Normalizer, list of str and Normalizer, or None, default="variance"
         Normalization of the kernels: unit "variance" in feature space, a mean diagonal
         of one ("trace"), "cosine" similarity, "center" only, or a list of such steps.
@@ -285,7 +286,7 @@ class SpicyMKLRegressor(SparseRegression, RegressorMKL):
     Attributes
     ----------
     alpha_ : float or ndarray of shape (n_outputs,)
-        Strength in the units of the targets; one for each separate selection.
+        Strength in the units of the targets; an array for separate selections.
     epsilon_ : float or ndarray of shape (n_outputs,)
         Epsilon in the units of y; only for "epsilon_insensitive" and "huber".
     l1_ratio_ : float or ndarray of shape (n_outputs,)
@@ -298,8 +299,8 @@ class SpicyMKLRegressor(SparseRegression, RegressorMKL):
     variance_shares_ : ndarray of shape (n_kernels,)
         Share of each term in the variance of training decision values; may be negative.
     view_weights_, view_shares_ : dict
-        Sums of weights and variance shares of each view, if there are views.
-        ``kernel_views_`` has the view of each kernel, ``view_columns_`` the columns.
+        Sums of kernel weights and of variance shares over each view, if there are any.
+        ``kernel_views_`` has the view of each kernel, ``view_columns_`` their columns.
     category_features_, categories_ : ndarray, list of ndarray
         Positions of text columns compared as categories, and their training values.
     active_kernels_ : ndarray of shape (n_active,)
@@ -323,7 +324,7 @@ class SpicyMKLRegressor(SparseRegression, RegressorMKL):
     status_, status_message_ : str
         Why the solver stopped: a `Status` such as "converged", and its sentence.
     n_kernels_ : int
-        Number of kernels; beyond a million interactions, other attributes list a part.
+        Number of kernels. If it exceeds a million, other attributes list only some.
     fit_info_ : dict
         Details: "solver" names the algorithms, "storage" and "storage_reason" refer to
         the Gram matrices, "left_out" says what the default kernels omit, and why.

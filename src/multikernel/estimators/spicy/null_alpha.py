@@ -1,4 +1,4 @@
-"""A strength without a search: one at which no kernel enters for pure noise."""
+"""A strength without a search, at which kernels rarely enter if targets are noise."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -24,12 +24,12 @@ PERMUTATIONS = 199
 """Default number of permutations, up to `MANY` kernels."""
 
 FEW_PERMUTATIONS = 19
-"""Number of permutations for the default ``alpha`` of many interactions, level 0.05."""
+"""Number of permutations at level 0.05 for the default alpha of many interactions."""
 
 
 @dataclass(frozen=True)
 class NullAlpha:
-    """The strength at which any kernel enters with a small probability for pure noise.
+    """The strength at which, if y is noise, a kernel enters with a small probability.
 
     An ``alpha`` of `SpicyMKLClassifier` and `SpicyMKLRegressor`: the quantile universal
     threshold of [1]_, from permuted residuals of the model without kernels. Signal in
@@ -38,7 +38,7 @@ class NullAlpha:
     Parameters
     ----------
     level : float, default=0.05
-        Probability that any kernel is active if targets depend on none, above 0.
+        Probability, above 0, that any kernel is active if targets depend on none.
     n_permutations : int, default=None
         Number of permutations, at least ``1 / level - 1``. None means 199, or more if
         the level requires it; above one million kernels, the minimum for the level.
@@ -128,7 +128,7 @@ class NullAlpha:
 
 
 def supports_permutation(data: Training, loss: Loss) -> bool:
-    """Return whether permuted residuals represent noise for such data."""
+    """Return whether the data and loss allow simulating noise by permutations."""
     samples = data.samples
     weights, copies = samples.weights, samples.copies
     if weights is not None and copies is not None and samples.class_weight is None:

@@ -51,7 +51,7 @@ class SurvivalMKL(LearnsByCopy):
     )
 
     def _task(self, y: object, sample_weight: object) -> Task:
-        """Return the loss, table rows, strata, and a setter of the scales."""
+        """Return the loss, row of each sample, strata, and a setter of scales."""
         times = read_times(type(self).__name__, y)
         weights = check_weights(sample_weight, len(times.lower))
         table, codes, loss = regression_on_rows(times, weights)
@@ -169,7 +169,7 @@ class SurvivalMKL(LearnsByCopy):
         return index
 
     def _scale(self) -> float:
-        """Return the scale of predictions; for models of folds, that of the loss."""
+        """Return sigma of the predictions; for models of folds, that of the loss."""
         return float(self.scale_ if self.loss is None else self.loss.scale)
 
     def _check_fitted(self) -> None:

@@ -33,7 +33,7 @@ class SurvivalSearch(Search):
     """A search whose validation samples determine the scale of predictions."""
 
     def learn(self, data: Any, watch: Watch) -> dict[str, Any]:
-        """Choose alpha; return the attributes, with a scale from validation sets."""
+        """Choose alpha; return attributes, ``scale_`` estimated on validation sets."""
         attributes = super().learn(data, watch)
         if not self.model.refit:
             return attributes
@@ -64,7 +64,7 @@ def _validation_values(
 
 @dataclass(frozen=True, eq=False)
 class TimesScorer:
-    """A scorer of times for samples whose targets are positions in a table."""
+    """A scorer that replaces targets, which are row numbers, by times of a table."""
 
     scoring: Callable[..., float]  # the user's function, with arguments (model, X, y)
     table: Any  # structured array of the times
@@ -85,8 +85,8 @@ def survival_scoring(value: object) -> str | None:
 class SpicyMKLSurvivalCV(SurvivalMKL, AlphaSearchCV):
     """Sparse model of survival times with alpha chosen by cross-validation.
 
-    Each fold solves the problem of `SpicyMKLSurvival` for all strengths, with warm
-    starts. The score is the concordance index [1]_.
+    Each fold solves the problem of `SpicyMKLSurvival` for all candidate alphas, with
+    warm starts. The score is the concordance index [1]_.
 
     Parameters
     ----------
@@ -114,12 +114,12 @@ class SpicyMKLSurvivalCV(SurvivalMKL, AlphaSearchCV):
         draws 2000 rows if there are more than 4000, and doubles them until the choice
         is reliable, see the page "Large data". The chosen model is fitted on all rows.
     alphas : sequence of float, default=None
-        Candidate strengths. None means a logarithmic grid that descends from the
-        smallest strength at which no kernel enters.
+        Candidate values of alpha, the strength of the penalty. None means a logarithmic
+        grid that descends from the smallest alpha at which no kernel enters.
     n_alphas : int, default=12
-        Number of strengths in the default grid.
+        Number of values in the default grid of ``alphas``.
     alpha_min_ratio : float, default=1e-3
-        Ratio of the last strength of the default grid to the first, in (0, 1].
+        Ratio of the last value of the default grid to the first, in (0, 1].
     l1_ratio : float, default=1.0
         Share r of the block l1 norm in the penalty, in [0, 1]. Below 1, kernels that
         carry the same information enter together.
@@ -145,15 +145,15 @@ class SpicyMKLSurvivalCV(SurvivalMKL, AlphaSearchCV):
 
     Attributes
     ----------
-    l1_ratio_ : float or ndarray of shape (n_outputs,)
-        Value of ``l1_ratio`` in the units of the targets; only if it is below 1.
+    l1_ratio_ : float
+        Value of ``l1_ratio``; only if it is below 1.
     best_params_ : dict
         Chosen parameters. Among equal scores, a model with kernels is preferred, then
         the lower ``mean_test_loss``, then the simplest model.
     best_index_, best_score_ : int, float
         Index in ``cv_results_`` and mean score of the chosen parameters.
     cv_results_ : dict of ndarray of shape (n_candidates,)
-        Parameters and scores with the keys of scikit-learn, and two keys more:
+        Parameters and scores with the keys of scikit-learn, and two more keys:
         ``mean_n_active``, the mean number of active kernels, and ``mean_test_loss``,
         the mean log loss if the model minimizes a log loss, otherwise its mean loss.
     n_splits_ : int
@@ -165,19 +165,19 @@ class SpicyMKLSurvivalCV(SurvivalMKL, AlphaSearchCV):
         the fold models on their validation samples.
     loss_scale_ : float
         Sigma of the minimized loss: the maximum likelihood estimate without kernels.
-    alpha_ : float or ndarray of shape (n_outputs,)
-        Strength in the units of the targets; one for each separate selection.
+    alpha_ : float
+        Strength of the penalty in this fit.
     alphas_ : ndarray of shape (n_alphas,)
-        All candidate strengths in the units of ``alpha``, descending.
+        All candidate strengths on the scale of ``alphas``, descending.
     path_ : RegularizationPath
-        Norms, weights, objectives and gaps on all samples, down to ``alpha_``.
+        Fits on all samples for the candidate strengths, down to the chosen one.
     block_norms_ : ndarray of shape (n_kernels,)
         Norm of each function f_m in the space of its normalized kernel.
     variance_shares_ : ndarray of shape (n_kernels,)
         Share of each term in the variance of training decision values; may be negative.
     view_weights_, view_shares_ : dict
-        Sums of weights and variance shares of each view, if there are views.
-        ``kernel_views_`` has the view of each kernel, ``view_columns_`` the columns.
+        Sums of kernel weights and of variance shares over each view, if there are any.
+        ``kernel_views_`` has the view of each kernel, ``view_columns_`` their columns.
     category_features_, categories_ : ndarray, list of ndarray
         Positions of text columns compared as categories, and their training values.
     active_kernels_ : ndarray of shape (n_active,)
@@ -201,12 +201,12 @@ class SpicyMKLSurvivalCV(SurvivalMKL, AlphaSearchCV):
     status_, status_message_ : str
         Why the solver stopped: a `Status` such as "converged", and its sentence.
     n_kernels_ : int
-        Number of kernels; beyond a million interactions, other attributes list a part.
+        Number of kernels. If it exceeds a million, other attributes list only some.
     fit_info_ : dict
         Details: "solver" names the algorithms, "storage" and "storage_reason" refer to
         the Gram matrices, "left_out" says what the default kernels omit, and why;
         "cv_tol" is the relative duality gap of the folds, "search_rows" the number of
-        scored rows, "predicted_alike" the class if all predictions agree.
+        scored rows, "predicted_alike" the class if only one class is predicted.
     n_features_in_ : int
         Number of columns of X; for precomputed kernels, number of training samples.
     feature_names_in_ : ndarray of shape (n_features,)

@@ -66,24 +66,24 @@ class SpicyMKLSurvival(SurvivalMKL):
 
     Attributes
     ----------
-    alpha_ : float or ndarray of shape (n_outputs,)
-        Strength in the units of the targets; one for each separate selection.
-    l1_ratio_ : float or ndarray of shape (n_outputs,)
-        Value of ``l1_ratio`` in the units of the targets; only if it is below 1.
+    alpha_ : float
+        Strength of the penalty in this fit.
+    l1_ratio_ : float
+        Value of ``l1_ratio``; only if it is below 1.
     kernel_weights_ : ndarray of shape (n_kernels,)
         Nonnegative weights with sum one; all zero if no kernel entered.
     scale_ : float
         Sigma of the predictions: the maximum likelihood estimate for f on the training
         samples. It is too small if f overfits.
     loss_scale_ : float
-        Sigma of the minimized loss.
+        Sigma of the minimized loss: the maximum likelihood estimate without kernels.
     block_norms_ : ndarray of shape (n_kernels,)
         Norm of each function f_m in the space of its normalized kernel.
     variance_shares_ : ndarray of shape (n_kernels,)
         Share of each term in the variance of training decision values; may be negative.
     view_weights_, view_shares_ : dict
-        Sums of weights and variance shares of each view, if there are views.
-        ``kernel_views_`` has the view of each kernel, ``view_columns_`` the columns.
+        Sums of kernel weights and of variance shares over each view, if there are any.
+        ``kernel_views_`` has the view of each kernel, ``view_columns_`` their columns.
     category_features_, categories_ : ndarray, list of ndarray
         Positions of text columns compared as categories, and their training values.
     active_kernels_ : ndarray of shape (n_active,)
@@ -107,7 +107,7 @@ class SpicyMKLSurvival(SurvivalMKL):
     status_, status_message_ : str
         Why the solver stopped: a `Status` such as "converged", and its sentence.
     n_kernels_ : int
-        Number of kernels; beyond a million interactions, other attributes list a part.
+        Number of kernels. If it exceeds a million, other attributes list only some.
     fit_info_ : dict
         Details: "solver" names the algorithms, "storage" and "storage_reason" refer to
         the Gram matrices, "left_out" says what the default kernels omit, and why.

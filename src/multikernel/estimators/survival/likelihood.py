@@ -52,7 +52,7 @@ def most_likely_scale(
 def _misfit(
     shift: float, rate: float, a: Array, b: Array, weights: Array
 ) -> tuple[float, Array]:
-    """Return minus the log-likelihood and its gradient by `shift` and `rate`."""
+    """Return minus the log-likelihood of log times in [a, b], and its gradient."""
     early, late = rate * a - shift, shift - rate * b
     value = np.logaddexp(0.0, early) + np.logaddexp(0.0, late)
     below, above = expit(early), expit(late)
@@ -82,10 +82,10 @@ def concordance(
     lower: Array, upper: Array, risk: Array, weights: Array | None = None
 ) -> float:
     """Return Harrell's index of concordance between risks and intervals of time."""
-    # The index is the share, among pairs of samples whose order in time is known, of
-    # those that the risk orders alike: 1 for the correct order, 0.5 for random order.
-    # Equal risks count half, and risks are higher for earlier events. A pair has the
-    # product of its weights.
+    # The index is the share of pairs that the risks order correctly, a higher risk for
+    # the earlier event, among pairs of samples whose order in time is known. It is 0.5
+    # for a random order. Equal risks count half. The weight of a pair is the product of
+    # the weights of its samples.
     weights = np.ones(risk.size) if weights is None else weights
     events = np.flatnonzero(np.isfinite(upper))
     # Process a million pairs at a time, at 50 bytes each.

@@ -87,7 +87,7 @@ def read_times(owner: str, y: object) -> Times:
 def _two_columns(owner: str, y: Any) -> dict[Any, Any]:
     """Return the two columns of y by name, or by number if they have no names."""
     if y is None:
-        raise ValueError(f"{owner} requires y to be passed: {FORMS}.")
+        raise ValueError(f"{owner} requires y to be passed, got None: use {FORMS}.")
     if getattr(getattr(y, "dtype", None), "names", None):
         columns = {name: open_data(y[name], f"y[{name!r}]") for name in y.dtype.names}
     elif (names := names_of(y)) is not None:
@@ -158,7 +158,7 @@ def _intervals(owner: str, lower: Array, upper: Array) -> Times:
         row = invalid[0]
         raise ValueError(
             f"{owner}: intervals require 0 <= lower <= upper, upper above 0, and a "
-            f"finite upper or positive lower end; row {row} is [{lower[row]:g}, "
-            f"{upper[row]:g}]."
+            f"finite upper or positive lower end, but row {row} is [{lower[row]:g}, "
+            f"{upper[row]:g}]: correct or remove it."
         )
     return Times(lower, upper)
