@@ -178,7 +178,7 @@ class Training(Data):
             raise by_name(located, self.names([located.kernel])[0]) from error
 
     def _locate_error(self, error: IndefiniteKernelError) -> IndefiniteKernelError:
-        """Return an error that locates an indefinite kernel, or `error` if none does."""
+        """Return an error that locates an indefinite kernel, or `error` itself."""
         if error.kernel is None and self.stack.in_memory:
             try:
                 check_combination(self.stack, np.ones(self.stack.shape[0]))
