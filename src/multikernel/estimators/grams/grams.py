@@ -48,7 +48,7 @@ class GramOptions:
     max_bytes: int | None
     # Generates the vectors that test whether matrices are symmetric.
     random_state: Any = None
-    # Called with the share of built kernels, if building takes long.
+    # Called with the share of kernels that are built, if building takes long.
     report: Callable[[float], None] | None = None
 
     def scaled(self, factors: Array) -> "GramOptions":
@@ -69,12 +69,12 @@ class GramOptions:
         """Return options for unnormalized matrices, from which folds can be cut."""
         factored = isinstance(self.storage, LowRank) or self.storage == "low_rank"
         factored |= isinstance(self.storage, Device) and bool(self.storage.factors)
-        # Each part is normalized after the split. Cosine normalization of factors
-        # comes first, because factors approximate the divided kernels. It depends on
-        # no other sample.
+        # The matrices of each fold are normalized after the split, with one exception:
+        # factors approximate kernels after cosine normalization, which uses no other
+        # sample.
         early = factored and "cosine" in check_steps(self.normalize)
         in_files = isinstance(self.storage, LowRank) and self.storage.folder is not None
-        # Each part writes its own files, so the kernels of all samples are not stored.
+        # Each fold writes its own files, so the kernels of all samples are not stored.
         storage = "lazy" if in_files else self.storage
         return replace(self, normalize="cosine" if early else None, storage=storage)
 
@@ -164,9 +164,9 @@ def used_landmarks(
     grams: LandmarkGrams, coefs: list[Array]
 ) -> tuple[LandmarkGrams, list[Array]]:
     """Return the landmarks with nonzero coefficients, and these coefficients."""
-    # Exact kernels have all samples as landmarks, and a machine uses few of them. Each
-    # array in `coefs` has shape (rank[ + 1], n_outputs); the additional last row is a
-    # constant.
+    # Exact kernels have all samples as landmarks, of which support vector machines use
+    # few. Each array in `coefs` has shape (rank[ + 1], n_outputs); the additional last
+    # row is a constant.
     landmarks, ranks, used_coefs = list(grams.landmarks), list(grams.ranks), []
     for k, values in enumerate(coefs):
         rank = ranks[k]
@@ -218,7 +218,7 @@ def landmark_grams(stack: GramStack, active: Indices) -> LandmarkGrams:
 def cross_grams(
     training: "Training", active: Indices, used_samples: Indices
 ) -> tuple[CrossGrams, Indices]:
-    """Return active kernels for new samples, and indices of the samples they store."""
+    """Return active kernels for new samples, and indices of the samples to store."""
     # The coefficients of `used_samples` are nonzero.
     stored, normalization = used_samples, training.built.normalization
     if any(isinstance(step, CenterStep) for step in normalization.steps):
@@ -232,7 +232,7 @@ def cross_grams(
 
 
 TermFunction = Callable[["Training", int, Array], Array]
-"""A function from training data, kernel index and coefficients to the kernel's term."""
+"""Returns a term's values, given training data, kernel index and coefficients."""
 
 
 def validation_terms(data: "Training", train: Indices, test: Indices) -> TermFunction:
@@ -302,7 +302,7 @@ def fold_values(
     offset: Array | None = None,
 ) -> Array:
     """Return decision values on a validation set, (n_models, n_test, n_outputs)."""
-    # Every kernel is evaluated once for all models, with the matrices of the last one.
+    # Every kernel is evaluated once for all models, with the last model's matrices.
     # `columns` and `offset` are the unpenalized columns and the offsets of the
     # validation samples.
     training, expansions = models[-1][0], [expansion for _, expansion in models]

@@ -61,12 +61,12 @@ ORDINARY_SINGLE = 1e-5
 
 # At this ratio, centering cancels at least four of sixteen digits.
 LARGE = 1e4
-"""Ratio of uncentered to centered size above which active kernels are recomputed."""
+"""Ratio of a kernel's uncentered to centered size above which it is recomputed."""
 
 
 @dataclass(frozen=True, eq=False)
 class GramMethod(ABC):
-    """A method that solves one `Problem` per output, or one that outputs share."""
+    """A method that solves a `Problem` per output, or one for all outputs together."""
 
     source: GramSource
     # The loss of one sample, without sample weights.
@@ -93,7 +93,7 @@ class GramMethod(ABC):
         watch: Watch,
         starts: Sequence[Solution] = (),
     ) -> GramFit:
-        """Return solutions of all outputs, with duality gaps, from warm starts."""
+        """Return solutions of all outputs, with duality gaps, from warm `starts`."""
         watch.expect(len(recipe.penalties), recipe.objective_scale)
         return finish_fit(solve_outputs(recipe, data, watch, starts))
 
@@ -133,7 +133,7 @@ def fitted_attributes(fit: GramFit) -> dict[str, Any]:
         **status_attributes(worst_status(solutions)),
         **{f"{name}_": value for name, value in recipe.params.items()},
         "_model": model,
-        # A short list of kernels has fewer names than the data.
+        # A fit on a short list of kernels has fewer names than the dictionary.
         "_names": training.names,
     }
 

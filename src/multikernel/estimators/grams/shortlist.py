@@ -2,8 +2,9 @@
 
 A pass over all products of d kernels costs one matrix product with these kernels, but
 each active product costs one matrix. Scores on a fold need no certificate over all
-kernels. So the path uses the listed kernels, and occasional passes at the current dual
-point, which depends on the fold's training samples only, list the largest norms.
+kernels. So the path uses the listed kernels only, and a few passes over all kernels
+list those with the largest dual norms at the current dual point, which depends on the
+fold's training samples only.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -40,13 +41,14 @@ MAX_SHARING = 10
 N_GREEDY = 64
 """Number of kernels from which greedy paths of a fold select."""
 
-# Each pass starts the paths again, with two factorizations a target instead of one.
+# After each pass the paths start again, with two factorizations per target instead of
+# one.
 STRENGTH_RATIO = 10.0
 """Ratio of the strengths at two successive passes over all kernels."""
 
 
 def is_shortened(training: Training) -> bool:
-    """Return whether a path uses a short list: a pass over all kernels is cheap."""
+    """Return whether to use a short list, because a pass over all kernels is cheap."""
     stack = training.stack
     return stack.shares_work() and stack.shape[0] > 2 * N_LISTED
 
@@ -74,8 +76,8 @@ def follow_shortlist(
             paths.append(path if len(groups) == 1 else list(path))
         for group_solutions in zip(*paths, strict=False):
             latest = list(chain.from_iterable(group_solutions))
-            # Solutions and gaps refer to the listed kernels only, with their
-            # numbers in the complete dictionary.
+            # Solutions and gaps refer to the listed kernels only, by their indices in
+            # the complete dictionary.
             yield GramFit(next(remaining), training, latest)
             if was_stopped(latest):
                 return
@@ -149,7 +151,7 @@ def shortlist(
 
 
 def _on_list(solution: Solution, listed: Indices) -> Solution:
-    """Return a solution whose kernels are numbered by their positions on the list."""
+    """Convert a solution over all kernels to one over the `listed` kernels."""
     return replace(
         solution,
         kernel_weights=solution.kernel_weights[listed],

@@ -31,7 +31,7 @@ from multikernel.solvers.base import continued, follow_problems, tolerance_of
 N_FIRST, MAX_ADDED = 100, 1000
 """Initial number of listed kernels per problem, and maximum number added per pass."""
 
-# Two sufficed for planted pairs among two million kernels.
+# Two passes found planted pairs among two million kernels.
 MAX_ROUNDS = 50
 """Maximum number of passes over all kernels."""
 
@@ -132,10 +132,10 @@ def _solve_short(recipe: Recipe, training: Training, watch: Watch | None) -> Gra
 
 
 def _uses_shortlist(recipe: Recipe, training: Training) -> bool:
-    """Return whether a fit grows a short list of kernels, as for very many products."""
-    # Exact products need no refinement, and a positive threshold gives other kernels
-    # the weight zero. Parts, in searches and resamples, start from solutions over all
-    # kernels.
+    """Return whether to fit on a growing list of kernels: for very many products."""
+    # Exact products need no refinement, and with a positive threshold, kernels with
+    # smaller dual norms have the weight zero. Folds and resamples start from solutions
+    # over all kernels.
     stack, penalty = training.stack, recipe.penalties[0]
     return (
         stack.shape[0] > MANY
@@ -164,8 +164,9 @@ def _on_kernels(training: Training, kernels: Indices) -> Training:
 def _certify_over_all(
     stack: GramStack, problem: Problem, solution: Solution, listed: Indices
 ) -> tuple[Solution, Indices]:
-    """Return a solution with a gap over all kernels, and new kernels for the list."""
-    # Kernels below the threshold of the penalty do not change the dual value.
+    """Return the solution with its gap over all kernels, and new kernels to list."""
+    # Kernels whose dual norm is below the penalty's threshold do not change the dual
+    # value.
     penalty, dual = problem.regularizer, solution.dual
     assert isinstance(penalty, ProximableRegularizer)
     level, max_above = penalty.threshold**2, MAX_ADDED + listed.size
@@ -202,7 +203,7 @@ def follow_outputs(
     starts: Sequence[Solution | None] = (),
     last_steps: Indices | None = None,
 ) -> Iterator[GramFit]:
-    """Yield, for each of the `recipes`, all solutions; None for finished problems."""
+    """Yield the solutions of all problems for each recipe; None for finished ones."""
     # Recipes differ in their penalties. Each solve starts from the previous solution.
     # `last_steps`, (n_problems,), contains the index of the last recipe of each
     # problem. It is read before every recipe, so callers may lower it meanwhile.

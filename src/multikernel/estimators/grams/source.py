@@ -59,11 +59,11 @@ class GramSource(Source):
     refines: bool = True
     # Whether every kernel is active in every model.
     uses_all: bool = False
-    # Whether default kernels may have interactions, if `normalize` keeps products. A
-    # sparse model selects among them; other models would give all of them weight.
+    # Whether default kernels may have interactions. This requires a sparse model, which
+    # selects among them, and a `normalize` that only scales, so that products remain.
     paired: bool = False
     # Whether a sample far from all others must get a low decision value. If so, default
-    # kernels are bounded, and warnings about units of columns have a lower limit.
+    # kernels are bounded, and warnings about scales of columns have a lower limit.
     novelty: bool = False
     penalty_weights: Any = None
 
@@ -157,7 +157,7 @@ def _main_kernel_storage(storage: Storage, dictionary: KernelDictionary) -> Stor
 def storage_choice(
     source: GramSource, dictionary: KernelDictionary, X: Array, options: GramOptions
 ) -> Choice:
-    """Return the requested storage, and the expected cost of a fit."""
+    """Return the requested or chosen storage, with the expected cost of a fit."""
     storage = options.storage
     if source.kernels is None and storage != "auto":
         storage = _main_kernel_storage(storage, dictionary)
@@ -233,7 +233,7 @@ def penalty_factors(owner: str, penalties: Any, names: KernelNames) -> Array:
         all_names = dict.fromkeys([*views.tolist(), *kernels.tolist()])
         raise ValueError(
             f"{owner}: penalty_weights contains {shown(unknown[0])}, which is neither "
-            "a kernel nor a view; the names are "
+            "a kernel nor a view: use one of "
             f"{listed(list(all_names)[:8], len(all_names))}."
         )
     return weights**-2.0

@@ -56,7 +56,7 @@ NOT_PROVEN = (
 class Training(Data):
     """The samples and their normalized Gram matrices, the training data of a method."""
 
-    # A part has the X of all samples.
+    # For a fold, these are its training samples, but their X is that of all samples.
     samples: Samples
     built: BuiltStack
     # Columns of the samples in the precomputed kernels of new samples.
@@ -178,7 +178,7 @@ class Training(Data):
             raise by_name(located, self.names([located.kernel])[0]) from error
 
     def _locate_error(self, error: IndefiniteKernelError) -> IndefiniteKernelError:
-        """Return an error that names an indefinite kernel, if a kernel is found."""
+        """Return an error that locates an indefinite kernel, or `error` itself."""
         if error.kernel is None and self.stack.in_memory:
             try:
                 check_combination(self.stack, np.ones(self.stack.shape[0]))
@@ -214,16 +214,17 @@ class Training(Data):
             total = combine(sum_weights)
             if is_semidefinite(total):
                 continue
-            # Without a certificate, search for a negative direction.
+            # The sum is not proven semidefinite, so search for a negative direction.
             check_combination(self.stack, sum_weights)
             if total.array is not None:
                 raise IndefiniteKernelError(NOT_PROVEN)
 
     def part(self, indices: Indices, n_copies: int = 1) -> tuple["Training", Indices]:
         """Return data and indices of some samples, after equal samples are merged."""
-        # The matrices of all samples must not be normalized yet. Parts are as if
-        # computed alone: views of dense matrices if kernels are only scaled, otherwise
-        # copies, `n_copies` at a time; lazy matrices are computed again.
+        # The matrices of all samples must not be normalized yet. The results are as if
+        # computed from these samples alone: views of dense matrices if kernels are only
+        # scaled, otherwise copies, of which `n_copies` are in memory at a time. Lazy
+        # matrices are computed again.
         samples, table_rows = self.samples.subset(indices), self.table_rows
         if self.source.merges_copies:
             indices, samples = merge_equal(self.samples, indices)

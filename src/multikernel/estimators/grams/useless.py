@@ -42,21 +42,23 @@ from multikernel.linalg.tables import evenly_spaced
 if TYPE_CHECKING:
     from multikernel.estimators.grams.training import Training
 
-# This holds for a Gaussian kernel that is 22 median distances wide.
+# A Gaussian kernel whose width is 22 median distances is at this limit.
 NEARLY_CONSTANT = 1e-3
 """Entries of a nearly constant kernel differ by less than this share of the largest."""
 
-# Then single precision loses all digits of the difference, double precision half.
+# A difference this small has no correct digit in single precision, and half of the
+# digits in double precision.
 CONSTANT_WHEN_SCALED = 1e-8
 """`NEARLY_CONSTANT` for kernels with variance scaled to one."""
 
-# Other columns then contribute a ten-thousandth of the squared distances.
+# At this ratio, other columns contribute a ten-thousandth of the squared distances.
 DOMINANCE_RATIO = 100.0
-"""Ratio of a column's deviation to the median from which it hides other columns."""
+"""Ratio of a column's deviation to the median deviation from which it hides others."""
 
-# Kernels on all columns then miss a row ten deviations from the mean.
+# At this ratio, kernels on all columns miss a row whose value in the other column is
+# ten deviations from the mean.
 NOVELTY_RATIO = 10.0
-"""Ratio of deviations from which a column hides another in novelty detection."""
+"""Ratio of two columns' deviations above which one hides outliers of the other."""
 
 SCALE_DEPENDENT = (GaussianKernel, LinearKernel, PolynomialKernel)
 """Kernels that depend on the scales of columns."""
@@ -115,7 +117,7 @@ def _refuse_non_kernels(training: "Training") -> None:
     for m in range(len(kernels)):
         if not is_built_in(kernels[m]):
             _refuse_asymmetric(kernels[m], m, few_rows)
-            # Factors are not checked after a fit, as dense matrices are, so more values
+            # Unlike dense matrices, factors are not checked after a fit, so more values
             # are checked here.
             if factored:
                 _refuse_negative(kernels[m], m, many_rows, centered=centered)
@@ -167,7 +169,7 @@ def _small_matrix(training: "Training", m: int, n_rows: int) -> Array:
 
 
 def _refuse_distances(training: "Training", m: int) -> None:
-    """Raise for a non-constant matrix without variance, such as one of distances."""
+    """Raise if a matrix without variance is not constant, such as one of distances."""
     # A positive semidefinite kernel without variance is constant on the samples.
     dictionary = training.dictionary
     if dictionary is not None and is_built_in(dictionary[m]):
@@ -218,7 +220,7 @@ def check_kernels(training: "Training") -> None:
     # Matrices of searches are checked for degenerate kernels later.
     if not source.parts:
         warn_degenerate(training)
-    # Only the columns of default kernels are checked.
+    # For default kernels, only the scales of the columns are checked.
     sentences = [] if source.kernels is None else _describe_useless(training)
     dominant = _dominant_columns(training.dictionary, samples, novelty=source.novelty)
     if dominant:

@@ -113,7 +113,7 @@ def algorithms_used(solutions: Sequence[Solution]) -> Any:
 
 
 def single(values: object) -> Any:
-    """Return values per output as an array, without an axis for a single output."""
+    """Return values as an array, without the axis of outputs if there is only one."""
     values = np.asarray(values)
     return values[0] if values.shape[0] == 1 else values
 

@@ -47,7 +47,7 @@ class CrossGrams(ABC):
     @abstractmethod
     def check_columns(self, n_kernels: int, n_features: int, *, packed: bool) -> None:
         """Raise ValueError unless the kernels match the data of an estimator."""
-        # `n_kernels` is the size of its dictionary. `n_features` is the number of
+        # `n_kernels` is the size of the dictionary. `n_features` is the number of
         # columns; for precomputed kernels it is the number of training samples. If
         # `packed`, the table has more columns, because it contains text.
 
@@ -58,13 +58,13 @@ class CrossGrams(ABC):
 
     @property
     def shared(self) -> int:
-        """The maximum number of matrices that the function from `at` caches."""
+        """Maximum number of matrices in the cache of a function that `at` returns."""
         return 0
 
     @abstractmethod
     def at(self, X: Rows) -> Callable[[int], Array]:
         """Return a function from a kernel's position to its matrix at new samples."""
-        # The matrices have the shape (n_samples, n_kept).
+        # A matrix has a row per new sample; `widths` are the numbers of columns.
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,7 +111,7 @@ class KernelGrams(CrossGrams):
 
     @property
     def shared(self) -> int:
-        """The maximum number of matrices that the function from `at` caches."""
+        """Maximum number of matrices in the cache of a function that `at` returns."""
         return self._values.n_held
 
     def at(self, X: Rows) -> Callable[[int], Array]:
@@ -248,7 +248,8 @@ class PrecomputedGrams(CrossGrams):
         """Raise, because precomputed matrices are not functions of samples."""
         raise ValueError(
             "Precomputed matrices contain values between new and training samples "
-            "only, so their combination is not defined for other samples."
+            "only, so their combination is not defined for other samples: use kernels "
+            "on columns, or Views of kernels.Grams."
         )
 
     def at(self, X: Rows) -> Callable[[int], Array]:
@@ -285,8 +286,8 @@ class AdditiveModel:
     """A sum of kernel expansions, one per active kernel, and an intercept."""
 
     grams: CrossGrams
-    # Shape (n_active, n_kept, n_outputs); a kernel with fewer columns uses the first
-    # ones.
+    # Shape (n_active, n_kept, n_outputs); a kernel with fewer columns than n_kept uses
+    # the first coefficients only.
     coefs: Array
     intercept: Array
     design: Design | None = None  # the unpenalized columns

@@ -77,7 +77,7 @@ def sobol_of(
 ) -> SobolIndices:
     """Return the Sobol indices of a fitted model over the columns of a table."""
     # `X` contains samples in the form of the model's table; `names` are those of all
-    # columns of the data.
+    # columns of the data. A unit is the set of columns that a factor of a kernel uses.
     kernels = kernels_in_use(model, "Sobol indices")
     kernel_units = [[_columns(f, X.shape[1]) for f in factors_of(k)] for k in kernels]
     weights = equal_shares(len(X), sample_weight)
@@ -141,7 +141,7 @@ def _columns(kernel: Kernel, n_columns: int) -> tuple[int, ...]:
 def _estimate(
     model: Any, X: Array, weights: Array, columns: Sequence[int], names: Sequence[str]
 ) -> SobolIndices:
-    """Return indices that are estimated by random draws, for overlapping terms."""
+    """Return Sobol indices that are estimated by random draws."""
     order = table_column_order(model)
     n_sequences = len(getattr(model, "sequence_features_", ()))
     n_numbers = len(order) - n_sequences
@@ -264,7 +264,7 @@ def _variances(
 def _values_on_grid(
     model: Any, groups: Sequence[Group], positions: list[int], X: Array
 ) -> Array:
-    """Return the sum of terms at the rows of a group, or row pairs of two groups."""
+    """Return the sum of terms at a group's rows, or at all row pairs of two groups."""
     sizes = [len(group.rows) for group in groups]
     table = np.repeat(X[:1], np.prod(sizes), axis=0)
     for group, row_indices in zip(groups, np.indices(sizes), strict=True):
@@ -276,7 +276,7 @@ def _values_on_grid(
 def _exact_indices(
     model: Any, groups: Sequence[Group], variances: Variances, names: Sequence[str]
 ) -> SobolIndices:
-    """Return the indices: shares of each variance in the sum of all variances."""
+    """Return the Sobol indices: the share of each variance in the sum of variances."""
     n_outputs = model._state.model.n_outputs
     all_variances = np.array(list(variances.values())).reshape(-1, n_outputs)
     totals = all_variances.sum(axis=0)

@@ -81,7 +81,7 @@ def _output_cells(model: Any, n_rows: int) -> list[dict[str, Any]]:
 
 
 def _column_rows(model: Any, outputs: str | None) -> list[dict[str, Any]]:
-    """Return the rows of the columns in use, the largest total index first."""
+    """Return table rows for the columns in use, the largest total index first."""
     indices = sobol_of(model, *training_table(model), column_names(model))
     first, total = np.atleast_2d(indices.first_order, indices.total)
     if _is_averaged(model, outputs):
@@ -111,7 +111,7 @@ def output_labels(model: Any, n_outputs: int) -> Sequence[Any]:
 def _kernel_rows(
     model: Any, views: Sequence[str] | None, weights: Array, norms: Array, shares: Array
 ) -> Iterator[dict[str, Any]]:
-    """Yield the rows of the kernels in use, the largest share first."""
+    """Yield table rows for the kernels in use, the largest absolute share first."""
     active = np.flatnonzero((weights > 0.0) | (norms > 0.0))
     order = active[np.argsort(-np.abs(shares[active]), kind="stable")]
     names = model._fitted().names(order.tolist())
@@ -129,7 +129,7 @@ def _kernel_rows(
 def _view_rows(
     views: Sequence[str], weights: Array, norms: Array, shares: Array
 ) -> Iterator[dict[str, Any]]:
-    """Yield the rows of all views, in their order."""
+    """Yield a table row for each view, in the order of the views."""
     is_active = (weights > 0.0) | (norms > 0.0)
     for view, kernel_indices in view_members(views).items():
         yield {

@@ -41,16 +41,17 @@ from multikernel.kernels.sequence.tables import NUMBERS, Layout
 from multikernel.kernels.views import View, ViewDictionary
 from multikernel.linalg.tables import evenly_spaced, find_memmap
 
-# Held-out scores of six data sets differ by 0.002 from those of exact kernels.
+# Held-out scores on six data sets differ by 0.002 from those of exact kernels.
 COMPONENTS = 300
 """Number of landmarks of a default kernel on all columns."""
 
-# Such integers may be codes of categories, see ``benchmarks/interactions/CODES.md``.
+# Columns of 3 to 16 different integers may be codes of categories, see
+# ``benchmarks/interactions/CODES.md``.
 FEWEST_CODES, MOST_CODES = 3, 16
-"""Numbers of distinct integers that default sparse models also compare for equality."""
+"""Fewest and most distinct integers of a column that also gets a `CategoryKernel`."""
 
 LEARNT_ROWS = 100_000
-"""Maximum number of rows from which widths and deviations are estimated."""
+"""Maximum number of rows from which kernels are fitted, for a table in a file."""
 
 
 ALL_PAIRS = interactions.Interactions()
@@ -158,7 +159,7 @@ def _may_be_codes(column: Array) -> bool:
 
 def _needs_landmarks(dictionary: KernelDictionary, X: Array) -> bool:
     """Return whether the matrices of a default dictionary would be large."""
-    # Kernels on fewer than four columns have low rank.
+    # Kernels on fewer than four columns have low rank, so they need no landmarks.
     return X.shape[1] >= 4 and len(dictionary) * len(X) ** 2 > SMALL
 
 
@@ -166,9 +167,9 @@ def choose_dictionary(
     samples: Samples, *, bounded: bool = False, paired: bool = False
 ) -> KernelDictionary | None:
     """Return the dictionary for an estimator's ``kernels``; None if precomputed."""
-    # The kernels refer to columns by indices, and are fitted to the samples as far as
-    # they need no labels. If `paired`, default kernels have interactions, and integers
-    # are also compared for equality.
+    # The kernels refer to columns by indices. Their widths and landmarks are fitted to
+    # the samples, without labels. If `paired`, default kernels have interactions, and
+    # integers are also compared for equality.
     table, X, weights = samples.table, samples.seen, samples.sample_weight
     if is_precomputed(table.kernels):
         return None
@@ -222,8 +223,8 @@ def _requested_kernels(
         return default(X, weights), None
     if isinstance(kernels, Views):
         return _view_kernels(samples, X, weights, bounded=bounded)
-    # A protocol checks only names at run time, and an array has __len__ and __getitem__
-    # too.
+    # `isinstance` with a protocol checks only the names of its methods, __len__ and
+    # __getitem__, which an array has too.
     if isinstance(kernels, KernelDictionary) and not isinstance(kernels, np.ndarray):
         return kernels, None
     raise ValueError(
@@ -267,8 +268,8 @@ def _requested_interactions(
         return table.interactions
     if not table.layout.sequences and extent.can_have_pairs(samples, mains):
         return ALL_PAIRS
-    # With many pairs the penalty suppresses noise, so it is the same for main kernels
-    # and pairs.
+    # With many pairs the penalty is large enough to suppress noise, so it need not be
+    # larger for pairs than for main kernels.
     equally_penalized = interactions.Interactions(weight=1.0)
     return equally_penalized if extent.is_affordable(samples) else None
 
@@ -294,7 +295,7 @@ def _with_interactions(
             return mains
         warn_user(
             f"{interactions.why_no_product(spec)}, so the dictionary contains the "
-            "kernels only.",
+            "kernels only: pass kernels on different columns, or remove Interactions.",
             DictionaryWarning,
         )
     if views is None:
@@ -367,8 +368,8 @@ def _view_kernels(
     kernels = [kernel for kernel, _ in kernel_views]
     if not kernels:
         raise ValueError(
-            "kernels has no view with kernels. For Unpenalized columns only, use "
-            "sklearn.linear_model."
+            "kernels has no view with kernels: add one. For Unpenalized columns only, "
+            "use sklearn.linear_model."
         )
     labels = unique_names([kernel_name(kernel) for kernel in kernels])
     return ListDictionary(kernels, labels), [view for _, view in kernel_views]

@@ -15,19 +15,20 @@ from multikernel.kernels import ColumnKernel, KernelDictionary, NystroemKernel
 from multikernel.kernels.interactions import InteractionDictionary
 from multikernel.linalg.tables import evenly_spaced
 
-# Examples are 20 columns with 44 000 rows, 100 with 1700, or 200 with 400.
+# Pairs of 20 columns are included up to 44 000 rows, of 100 up to 1700, of 200 up to
+# 400.
 FEW_KERNELS, FEW_NUMBERS = 300, 2**23
 """Numbers of kernels, and of pairs times rows, up to which pairs are included."""
 
-# Ten classes of 57 to 76 columns had the same accuracy without pairs in a third of the
-# time (0.834, 400 rows, five splits).
+# Fits of ten classes on 57 to 76 columns took a third of the time without pairs, with
+# the same accuracy (0.834; 400 rows, five splits).
 LIMIT = 30.0
 """Expected seconds of a fit up to which single columns and pairs are included."""
 
-# 19 passes estimate the noise, and 11 solve. Fits of 1000 and 2000 genotypes of 1000
-# people took 0.6 of the expected time.
+# 19 passes estimate the noise, and 11 solve the problem. Fits of 1000 and 2000
+# genotypes of 1000 people took 0.6 of the expected time.
 FIT_PASSES, COLUMN_SECONDS, RANK = 30, 4e-3, 20
-"""Passes of a fit, seconds to factorize a column's kernel, and rank of its factor."""
+"""Passes of a fit; seconds to factorize a column's kernel, and its largest rank."""
 
 RANK_ROWS = 1000
 """Number of rows in which the distinct values of a column are counted."""
@@ -61,7 +62,7 @@ def is_affordable(samples: Samples) -> bool:
 
 
 def seconds_limit(samples: Samples) -> float:
-    """Return the limit on the seconds of a fit with all pairs, shared by classes."""
+    """Return the limit on `fit_seconds`, lower for classes with separate problems."""
     separate_classes = samples.classes is not None and not samples.shared
     return LIMIT / len(samples.targets) if separate_classes else LIMIT
 
@@ -110,7 +111,7 @@ def is_on_all_columns(samples: Samples, dictionary: KernelDictionary | None) -> 
 def left_out(
     samples: Samples, dictionary: KernelDictionary | None, *, paired: bool
 ) -> str:
-    """Return a text on the kernels that a default dictionary omits, or an empty one."""
+    """Return which kernels a default dictionary omits, and why; "" if none."""
     if samples.table.kernels is not None or dictionary is None:
         return ""
     # `paired` is false for methods whose models contain all kernels.

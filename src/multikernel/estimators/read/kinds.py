@@ -85,8 +85,8 @@ def kinds_of(X: Any, *, look: bool = True) -> list[str]:
     kinds = [kind_of_type[dtype] for dtype in types]
     for index in [index for index, kind in enumerate(kinds) if kind == OTHER]:
         kinds[index] = NUMBERS
-        # Without `look`, objects count as numbers: Dask has not computed
-        # values yet.
+        # Without `look`, for Dask data whose values are not computed yet, objects count
+        # as numbers.
         if look:
             column = X[:, index] if names is None else X[names[index]]
             kinds[index] = _kind_of_values(column_values(column))
@@ -177,7 +177,7 @@ def _kind_of_type(dtype: object) -> str:
 
 
 def _kind_of_values(values: Array) -> str:
-    """Return the kind of a column of objects: unsupported, else text, else numbers."""
+    """Return the kind of objects: that of unsupported ones, else text, else numbers."""
     kinds = {_kind_of_class(cls) for cls in set(map(type, values.tolist()))}
     kinds -= {NUMBERS}
     if len(kinds) > 1:
@@ -187,7 +187,7 @@ def _kind_of_values(values: Array) -> str:
 
 def _kind_of_class(value_type: type) -> str:
     """Return the kind of a class, from its name or that of its nearest base class."""
-    # Every real number is a subclass of numbers.Complex.
+    # Skip numbers.Complex, which is a base class of all real numbers.
     bases = (base for base in value_type.__mro__ if base.__module__ != "numbers")
     found_kinds = (_kind_by_name(base.__name__) for base in bases)
     kind = next((base for base in found_kinds if base not in (None, CATEGORIES)), None)
@@ -257,7 +257,7 @@ class Sheet:
 
 
 def default_text_kinds(sheet: Sheet) -> tuple[dict[int, str], dict[int, str]]:
-    """Return the kinds of clear text columns, and the doubts about ambiguous ones."""
+    """Return the kinds of unambiguous text columns, and why others are ambiguous."""
     # Both mappings have the positions of columns as keys.
     kinds, reasons = {}, {}
     for column in sheet.texts:
@@ -329,11 +329,11 @@ def _why_no_categories(values: list[Any]) -> str | None:
 
 
 LEAST_FILLED = 20
-"""Number of values from which at most half may be distinct, in categories."""
+"""Minimum number of values for which `mostly_differ` can be true."""
 
 
 def mostly_differ(n_distinct: int, n_values: int) -> bool:
-    """Return whether more than half of many values are distinct, as of identifiers."""
+    """Return whether over half of at least `LEAST_FILLED` values differ, as in ids."""
     return n_values >= LEAST_FILLED and 2 * n_distinct > n_values
 
 
@@ -382,8 +382,8 @@ def first_odd_cell(column: object) -> tuple[int, str] | None:
     ]
     counts = Counter(cell for _, cell in cells)
     point_numbers = {cell for cell in counts if NUMBER.fullmatch(cell)}
-    # The decimal mark is a comma if several cells contain one, and more cells than
-    # contain a point.
+    # The decimal mark is a comma if at least two different numbers contain one, and if
+    # more cells contain a comma than a point.
     commas = {cell for cell in counts if "," in cell and WITH_COMMA.fullmatch(cell)}
     accepted_numbers = point_numbers
     dotted = {cell for cell in point_numbers if "." in cell}

@@ -48,7 +48,7 @@ class Sample:
         return self.X if columns is None else select_columns(self.X, columns)
 
     def median(self, columns: Columns | None) -> float:
-        """Return the median distance on these columns, cached for all kernels."""
+        """Return the median distance between rows on some columns, and cache it."""
         key = repr(columns)
         if key not in self.medians:
             rows, weights = self.distinct
@@ -78,7 +78,7 @@ class Sample:
 def learnt_kernel(
     kernel: Kernel, samples: Sample, columns: Columns | None = None
 ) -> Kernel:
-    """Return a kernel fitted to the samples on its columns; None means all columns."""
+    """Return a kernel fitted to the samples on `columns`; None means all columns."""
     if isinstance(kernel, GaussianKernel):
         if kernel.sigma != MEDIAN:
             return kernel

@@ -33,7 +33,7 @@ def open_data(data: Any, name: str) -> Any:
     array = isinstance(data, np.ndarray) and data.dtype.kind != "T"
     if not (array or kinds.names_of(data) is not None or issparse(data)):
         data = kinds.as_array(data, name)
-    # Raise for data of another form, or that floats cannot represent.
+    # Raise for data that are no table of numbers or text, such as complex numbers.
     reason = _why_no_array(data, name)
     if reason is not None:
         raise ValueError(reason)
@@ -274,7 +274,7 @@ def check_values(estimator: Any, table: Array, layout: Layout) -> None:
 
 def _used_values(estimator: Any, numbers: Array, layout: Layout) -> Array:
     """Return the values that views use; unused and missing values become zero."""
-    # A NaN remains where a view does not support it.
+    # NaN remains in the columns of views that do not support missing values.
     filled, columns = np.zeros(numbers.shape), layout.numeric
     table_index = {column: index for index, column in enumerate(columns)}
     options = estimator.missing_views_

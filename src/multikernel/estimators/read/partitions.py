@@ -42,8 +42,8 @@ def check_partitions(
     text = any(any_kernel_supports(kernels, kind) for kind in (SEQUENCES, CATEGORIES))
     if text or tables.is_precomputed(kernels) or isinstance(kernels, Views):
         raise ValueError(
-            f"{owner} supports partitions of numbers, but no precomputed kernels, "
-            "views or text: pass arrays in memory, for example X.compute()."
+            f"{owner} supports a Dask collection of numbers, but no precomputed "
+            "kernels, views or text: pass arrays in memory, for example X.compute()."
         )
     # Targets are loaded into memory, but rows are not.
     targets = read_targets(estimator, y.compute() if is_dask(y) else y)
@@ -59,7 +59,7 @@ def check_partitions(
 def read_partitions(
     owner: str, X: object, folder: PathLike | None
 ) -> tuple[row_blocks.SampledRows, tables.Columns]:
-    """Return the rows of a Dask collection in blocks, and columns to check later."""
+    """Return the rows of a Dask collection in blocks, and attributes of its columns."""
     names = names_of(numbers.with_text_names(X, fit_had_names=True))
     # Dask workers store the rows in memory, or in a `folder`.
     spill = None if folder is None else TemporaryFolder(create_folder(folder))
@@ -71,7 +71,7 @@ def read_partitions(
     shapes = np.array(blocks.map(np.shape), dtype=np.intp)
     nonempty = np.flatnonzero(shapes[:, 0])
     if not nonempty.size:
-        raise ValueError(f"Found array with 0 sample(s) while {owner} requires two.")
+        raise ValueError(f"X has no rows, but {owner} requires at least two samples.")
     widths = shapes[nonempty, 1]
     different = np.flatnonzero(widths != widths[0])
     if different.size:
@@ -102,12 +102,12 @@ def check_collection(X: object) -> None:
             f"Expected 2D array, got an X of {len(shape)} dimensions: X must have the "
             "shape (n_samples, n_features)."
         )
-    # The kinds of objects are known only when partitions are read.
+    # Columns of objects are checked when the partitions are read.
     refuse_kinds(names_of(X) or range(shape[1]), kinds_of(X, look=False))
 
 
 def _as_array(rows: Any, index: int, owner: str, names: Sequence[str] | None) -> Array:
-    """Return a partition as finite numbers."""
+    """Return partition `index` as an array of finite numbers; errors name it."""
     columns = tables.Columns()
     try:
         rows = _open_partition(rows, names)
@@ -142,8 +142,8 @@ def lazy(method: Method) -> Method:
             return method(self, X, *offset_args)
         if offset_args:
             raise ValueError(
-                "offset is not supported for a Dask collection: add the offsets to its "
-                "lazy decision values."
+                "offset is not supported for a Dask collection: add the offsets to the "
+                "lazy result of decision_function."
             )
         check_is_fitted(self)
         check_collection(X)
@@ -151,7 +151,7 @@ def lazy(method: Method) -> Method:
         small_model = copy(self)
         for name in PER_SAMPLE:
             vars(small_model).pop(name, None)
-        # An array of zeros has no column names; its prediction gives shape and type.
+        # Predict for a row of zeros, without column names, to get shape and type.
         unnamed_model = copy(small_model)
         vars(unnamed_model).pop("feature_names_in_", None)
         example = method(unnamed_model, np.zeros((1, self.n_features_in_)))
@@ -165,7 +165,7 @@ def lazy(method: Method) -> Method:
 def _predict_partition(
     estimator: Any, method: str, empty: Array, names: Sequence[str] | None, rows: Any
 ) -> Any:
-    """Return the result of a method on a partition, which may have no rows."""
+    """Call a method on the rows of a partition; return `empty` if there are none."""
     try:
         _open_partition(rows, names)
     except ValueError as error:

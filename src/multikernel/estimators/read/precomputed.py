@@ -194,9 +194,9 @@ def stack_grams(grams: Any) -> Any:
     Returns
     -------
     X : ndarray of shape (n_samples, n_fit_samples, n_kernels), or NamedGrams
-        Named if a mapping is given; `predict` then raises unless text labels of the
-        columns of data frames are the samples of the fit, in their order. An array is
-        not copied, a list is. `fit` copies X unless `normalize` only scales kernels.
+        Named if a mapping is given. If the columns of its data frames have text labels,
+        `predict` requires those of the fit's samples, in their order. An array is not
+        copied, a list is. `fit` copies X unless `normalize` only scales kernels.
 
     Raises
     ------
@@ -252,7 +252,7 @@ def _as_matrices(grams: object) -> list[Array]:
         if matrix.ndim != 2 or matrix.shape != matrices[0].shape:
             raise ValueError(
                 f"Gram matrix {index} has shape {matrix.shape}, the first one "
-                f"{matrices[0].shape}: all must be two-dimensional and alike."
+                f"{matrices[0].shape}: all must be two-dimensional, of one shape."
             )
     return matrices
 
@@ -305,7 +305,7 @@ def read_grams(
 
 
 def check_finite_grams(X: Array) -> None:
-    """Raise for an invalid value of X, shape (n_samples, n_samples, n_kernels)."""
+    """Raise for a nonfinite or too large value in Gram matrices, samples first."""
     if numbers.is_bounded(X):
         return
     kernel = next(m for m in range(X.shape[2]) if not numbers.is_bounded(X[:, :, m]))

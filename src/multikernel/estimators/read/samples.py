@@ -22,11 +22,11 @@ Labels = Array | Indices
 
 @dataclass(frozen=True, eq=False)
 class Copies:
-    """Rows of the input that are equal, and the sample into which each is merged."""
+    """Input rows, and the sample of each; equal rows are merged into one sample."""
 
-    # Positions of the copies in the input.
+    # Positions of the rows in the input.
     rows: Indices
-    # Index of the sample into which each row is merged.
+    # Index of each row's sample.
     owners: Indices
     # The share of each row in the weight of its sample.
     shares: Array
@@ -49,13 +49,13 @@ class Samples:
     # Class labels, ascending, or the numbers of several labels; None for a regression.
     classes: Array | None = None
     class_weight: Any = None
-    # Whether outputs share a selection of kernels; otherwise each is a problem.
+    # Whether outputs share a selection of kernels; otherwise each has its own problem.
     shared: bool = False
-    # The rows that are merged into each sample; None if each is one of `rows`.
+    # The rows of each sample; None if no rows are merged.
     copies: Copies | None = None
     # Groups of the input's rows; folds do not split a group.
     groups: Any = None
-    # Added to decision values, shape (n_samples, n_outputs).
+    # Known terms of the decision values, shape (n_samples, n_outputs).
     offset: Array | None = None
 
     @property
@@ -65,7 +65,7 @@ class Samples:
 
     @cached_property
     def weights(self) -> Array | None:
-        """The weights of the losses, shape (n_samples,), or None for ones."""
+        """The weight of each sample's loss, with class weights; None if all are one."""
         if self.class_weight is None or self.classes is None:
             return self.sample_weight
         base = self.sample_weight
@@ -92,7 +92,7 @@ class Samples:
             return np.atleast_2d(np.asarray(self.labels, dtype=np.float64).T)
         if self.several:
             return np.where(self.labels.T > 0, 1.0, -1.0)
-        # With two classes the second is positive; with more, each has a row.
+        # With two classes, the second one is positive; with more, each one has a row.
         positive = np.arange(self.classes.size) if self.classes.size > 2 else [1]
         return np.where(np.equal.outer(positive, self.labels), 1.0, -1.0)
 
@@ -191,7 +191,7 @@ def read_samples(
 
 
 def _some_rows(X: Array, rows: Indices) -> Array:
-    """Return some rows of X, on both axes for matrices; raise for partitions."""
+    """Return rows of X, for Gram matrices also their columns; raise for Dask data."""
     if isinstance(X, SampledRows):
         raise ValueError(
             f"sample_weight is zero for {X.shape[0] - rows.size} rows, which cannot be "
@@ -222,21 +222,22 @@ def check_offset(
         reason = ", the logarithm of an exposure of zero" * bool(np.isneginf(value))
         raise ValueError(
             f"{owner}: offset is {value} at row {nonfinite[0][0]}{reason}: every "
-            f"offset must be finite and at most {LARGEST_VALUE:g} in size; remove the "
-            "row or correct its exposure."
+            f"offset must be finite and at most {LARGEST_VALUE:g} in size; correct "
+            "it, or remove the row."
         )
     return np.broadcast_to(values.reshape(n_rows, -1), (n_rows, n_outputs))
 
 
 def _encode_classes(owner: str, y: Array) -> tuple[Labels, Any]:
-    """Return class indices and classes, or a 0/1 matrix of labels and label numbers."""
+    """Return class indices and classes; for several labels, 0/1 labels and indices."""
     if y.ndim == 2:
         check_classification_targets(y)
         return _check_label_matrix(owner, y), np.arange(y.shape[1])
     advice = "use a regressor for amounts, y.astype(str) for classes"
     refuse_fractions(owner, y, advice)
     classes, codes = np.unique(y, return_inverse=True)
-    # The full check takes a third of a millisecond; few integers or texts are classes.
+    # Skip the full check, which takes a third of a millisecond, for integers and text
+    # with few distinct values: these are classes.
     if y.dtype.kind not in "biuU" or 2 * classes.size > y.size:
         check_classification_targets(y)
     if classes.size < 2:
@@ -248,7 +249,7 @@ def _encode_classes(owner: str, y: Array) -> tuple[Labels, Any]:
 
 
 def refuse_fractions(owner: str, y: Array, advice: str) -> None:
-    """Raise for classes that are fractions, which scikit-learn reads as amounts."""
+    """Raise for class labels with fractions, which scikit-learn does not accept."""
     if y.dtype.kind != "f":
         return
     fractions = np.flatnonzero(y != np.round(y))
@@ -272,7 +273,7 @@ def _check_label_matrix(owner: str, y: Array) -> Array:
     if constant_columns.size:
         raise ValueError(
             f"{owner} requires samples with and without every label, but label "
-            f"{constant_columns[0]} (counted from 0) is the same for all: remove it."
+            f"{constant_columns[0]} (counted from 0) is the same in all: remove it."
         )
     return labels.astype(np.float64)
 
@@ -299,17 +300,17 @@ def class_weights(
 
 
 # Equal samples are merged, so that a weight of two equals two copies. For nonsmooth
-# losses, the steps of a machine depend on the order of the samples, and on how many
-# share a dual variable. Both are determined here from the data alone. So a weight of
-# two and a second copy give the same model to the last digits, not only within the
-# tolerance.
+# losses, the steps of a support vector solver depend on the order of the samples, and
+# on whether equal samples share a dual variable. Both are determined here from the data
+# alone. So a weight of two and a second copy give the same model to the last digits,
+# not only within the tolerance.
 
 
 def sort_samples(samples: Samples) -> Samples:
     """Sort the samples by data and labels alone, so that copies become neighbors."""
     keys = _sample_keys(samples, slice(None))
     # Precomputed kernels have no data to compare. The sorted copy of a table in a file
-    # would not fit into memory.
+    # may not fit into memory.
     if keys is None:
         return samples
     order = np.argsort(keys, kind="stable")
@@ -317,7 +318,7 @@ def sort_samples(samples: Samples) -> Samples:
 
 
 def merge_equal(samples: Samples, indices: Indices) -> tuple[Indices, Samples]:
-    """Return the indices and samples that remain after equal neighbors are merged."""
+    """Return the indices and samples that remain after merging equal neighbors."""
     part, keys = samples.subset(indices), _sample_keys(samples, indices)
     if keys is None or not (keys[1:] == keys[:-1]).any():
         return indices, part
@@ -325,7 +326,7 @@ def merge_equal(samples: Samples, indices: Indices) -> tuple[Indices, Samples]:
     _, firsts = np.unique(owners, return_index=True)
     given = part.sample_weight
     weights = np.ones(indices.size) if given is None else given
-    # Merged samples have the sum of the weights, and the X of all samples.
+    # A merged sample has the sum of its rows' weights. X is still that of all samples.
     totals = np.asarray(np.bincount(owners, weights), dtype=np.float64)
     copies = Copies(part.rows, owners, weights / totals[owners])
     merged = replace(part.subset(firsts), sample_weight=totals, copies=copies)
@@ -340,7 +341,7 @@ def distinct(samples: Samples) -> Samples:
 
 
 def _sample_keys(samples: Samples, indices: Indices | slice) -> Any:
-    """Return a key for each sample, equal for equal samples; None without a table."""
+    """Return a key per sample, equal for equal samples; None if X is no dense table."""
     X = samples.X
     if not isinstance(X, np.ndarray) or X.ndim != 2 or find_memmap(X) is not None:
         return None

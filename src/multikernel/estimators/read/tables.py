@@ -105,7 +105,7 @@ def check_fit_data(
 ) -> TrainingTable:
     """Return validated training data, or raise an error that explains the problem."""
     # `columns` collects the attributes, so that a failed fit does not change the
-    # estimator. Its tags and `kernels` determine which data are accepted.
+    # estimator. The estimator's tags and `kernels` determine which data are accepted.
     columns, owner = Columns(), type(estimator).__name__
     kernels, interactions = standard_kernels(kernels)
     layout, views = None, tuple[View, ...]()
@@ -207,8 +207,8 @@ def _standard_form(kernels: object) -> Any:
             kind = type(kernel).__name__
             subject = kind if kind == "Grams" else "Unpenalized columns"
             raise ValueError(
-                f"{subject} must be a named view: kernels={{'a name': {kind}(...), "
-                "'others': (columns, kernels)}."
+                f"{subject} must be a named view: pass kernels={{'a name': "
+                f"{kind}(...), 'others': (columns, kernels)}}."
             )
     is_kernel = callable(kernels) and not isinstance(kernels, KernelDictionary)
     if is_kernel or isinstance(kernels, Sequence):
@@ -243,7 +243,7 @@ def check_predict_data(estimator: Any, X: Any, *, precomputed: bool) -> Array:
 
 
 def _read_new_grams(estimator: BaseEstimator, owner: str, X: object) -> Array:
-    """Return Gram matrices of new samples; raise if their shape is not the fit's."""
+    """Return Gram matrices of new samples; raise unless they match those of the fit."""
     checked = read_grams(estimator, owner, X, reset=False)
     expected = (estimator.n_features_in_, estimator.kernel_weights_.shape[-1])
     if checked.shape[1:] != expected:
@@ -269,8 +269,8 @@ def _unseen(table: Array, layout: Layout, sheet: Sheet) -> dict[str, list[Any]]:
 
 
 def _matrices_in_use(estimator: Any) -> list[tuple[int, SampleKernel]]:
-    """Return the column and kernel of each given Gram matrix that a model uses."""
-    if "_state" not in vars(estimator):  # a combined kernel checks its names itself
+    """Return the column of sample names and the kernel of each `Grams` in use."""
+    if "_state" not in vars(estimator):  # in a CombinedKernel, SampleKernel raises
         return []
     dictionary = estimator._state.names.dictionary
     return list(sample_kernels(dictionary[m] for m in estimator.active_kernels_))
@@ -289,7 +289,7 @@ SAMPLES_ADVICE = (
 
 
 def sample_kernels(kernels: Iterable[Kernel]) -> Iterator[tuple[int, SampleKernel]]:
-    """Yield the column and kernel of each given Gram matrix, also inside products."""
+    """Yield the column of sample names and kernel of each `Grams`, also in products."""
     for kernel in kernels:
         if isinstance(kernel, ProductKernel):
             yield from sample_kernels(kernel.kernels)
@@ -310,8 +310,8 @@ def check_samples(
     fitting: bool,
 ) -> None:
     """Raise if a Gram matrix of a view has no row for a sample, and name the sample."""
-    # The columns are those of the packed `table`. In a fit, each sample also needs a
-    # column of the matrix.
+    # Each pair in `kernels` starts with the column of `table` that identifies the
+    # samples. In a fit, each sample also needs a column of the matrix.
     for column, kernel in kernels:
         rows = kernel.rows_of(table[:, column])
         absent, axis = np.flatnonzero(rows < 0), "row"
@@ -321,7 +321,11 @@ def check_samples(
             continue
         values = sheet.values(layout.numeric[column])
         names = list(dict.fromkeys(values[absent].tolist()))
-        advice = "" if fitting else SAMPLES_ADVICE.format(view=kernel.view)
+        advice = (
+            " Add them to Grams, or remove these rows."
+            if fitting
+            else SAMPLES_ADVICE.format(view=kernel.view)
+        )
         raise ValueError(
             f"View {kernel.view!r}: Grams has no {axis} of {listed(names)}, which "
             f"column {layout.label(layout.numeric[column])} contains, first in row "
@@ -352,7 +356,7 @@ def read_sparse(estimator: BaseEstimator, owner: str, X: Any, *, reset: bool) ->
 def sparse_kernels(
     kernels: Any, X: Any, *, interactions: bool
 ) -> tuple[Any, tuple[View, ...]]:
-    """Return kernels for packed rows, and their views; raise if one is unsupported."""
+    """Return kernels on packed sparse rows, and their views; raise if unsupported."""
     features = Features(X.shape[1])
     if interactions:
         raise ValueError(

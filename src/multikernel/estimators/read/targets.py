@@ -90,7 +90,7 @@ def target_names(y: object, targets: Array) -> tuple[str, ...] | None:
 def scored_targets(
     model: BaseEstimator, X: object, y: object, sample_weight: object
 ) -> tuple[Any, Array | None]:
-    """Return the validated targets and weights of predictions for X."""
+    """Return the validated targets and weights with which predictions are scored."""
     owner, classes = type(model).__name__, getattr(model, "classes_", None)
     if not (type(y) is np.ndarray and y.ndim and y.dtype.kind in "biuf"):
         y = check_target_names(model, X, y, sample_weight)
@@ -130,7 +130,8 @@ def check_target_names(
     if targets.ndim == 1 or names is None:
         return targets
     fit_names = tuple(model.output_names_)
-    # Arrays get the names y0, y1, ...: then only another order of these is an error.
+    # A fit names the columns of an array y0, y1, ...: then new targets may have other
+    # names, but not these names in another order.
     are_default_names = fit_names == tuple(f"y{k}" for k in range(len(fit_names)))
     must_match = not are_default_names or {*names} == {*fit_names}
     if names != fit_names and must_match:
@@ -174,7 +175,7 @@ def _check_finite(values: Array) -> None:
 
 
 def read_quantity(column: object, name: str) -> Array:
-    """Return a column as float64, nan if missing; raise for other values."""
+    """Return a column of numbers as float64, nan if missing; raise for other values."""
     values = kinds.column_values(column)
     if values.dtype.kind in "biuf":
         return values.astype(np.float64, copy=False)
@@ -215,7 +216,7 @@ def read_columns(data: object, name: str) -> Array:
 
 
 def as_table(data: Any, name: str) -> Array:
-    """Return columns as an array; of objects if some columns are not numeric."""
+    """Return data as an array, of type object if a column of a frame is not numeric."""
     data = numbers.open_data(data, name)
     if (names := kinds.names_of(data)) is None:
         return kinds.as_array(data, name)
@@ -229,7 +230,7 @@ def _check_target_size(targets: Array) -> Array:
     """Return the targets of a regression; raise if they are too large or too small."""
     _check_finite(targets)
     sizes = np.abs(targets).max(axis=0)
-    # Constant targets, up to rounding, have the null model at any size.
+    # If targets are constant up to rounding, the null model is optimal at any size.
     varies = np.ptp(targets, axis=0) > np.sqrt(EPS) * sizes
     if np.any(varies & (sizes < SMALLEST_STRENGTH)):
         raise ValueError(

@@ -1,4 +1,4 @@
-"""Make the design of unpenalized columns: numbers, and indicators of categories."""
+"""Encode unpenalized columns as numbers: categories become indicator columns."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -26,7 +26,7 @@ class Design:
     codes: Array
     # Each name is "column" or "column=category".
     names: tuple[str, ...]
-    # Subtracted to avoid rounding errors of columns far from zero; otherwise zeros.
+    # Subtracted from columns far from zero, to avoid rounding errors; zero for others.
     origins: Array
 
     def __post_init__(self) -> None:
@@ -45,7 +45,7 @@ class Design:
         check_places("Columns without a penalty", "places", self.places, n_features)
 
     def __call__(self, X: Array | Indices) -> Array:
-        """Return the columns of some samples, shape (n_samples, n_columns)."""
+        """Return the design matrix of the samples X, shape (n_samples, n_columns)."""
         values = np.asarray(X[:, self.places], dtype=np.float64)
         is_category = ~np.isnan(self.codes)
         unknown_cells = np.argwhere((values == UNKNOWN) & is_category)
@@ -54,14 +54,14 @@ class Design:
             name = self.names[column].rpartition("=")[0]
             raise ValueError(
                 f"Row {row} has a category in the unpenalized column {name!r} that is "
-                "not in the training data, so it has no coefficient: change or "
-                "remove it."
+                "not in the training data, so it has no coefficient: change the "
+                "category, or remove the row."
             )
         values[:, is_category] = values[:, is_category] == self.codes[is_category]
         return values - self.origins
 
     def intercept(self, intercept: Array, effects: Array) -> Array:
-        """Convert the intercept of shifted columns to that of unshifted columns."""
+        """Return the intercept for unshifted columns, from that for shifted columns."""
         return np.asarray(intercept - self.origins @ effects)
 
     def part(self, indices: Indices) -> "Design":
@@ -72,7 +72,7 @@ class Design:
 
 
 def find_design(owner: str, samples: Samples, *, fit_intercept: bool) -> Design | None:
-    """Return a function that encodes unpenalized columns; None if there are none."""
+    """Return the encoding of the unpenalized columns; None if there are none."""
     table = samples.table
     columns = [c for view in table.views if not view.penalized for c in view.columns]
     if not columns:

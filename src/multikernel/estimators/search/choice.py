@@ -48,7 +48,7 @@ def as_text(params: Mapping[str, Any]) -> str:
 def grid_end(
     results: Mapping[str, Any], best: int, name: str, grid: Array
 ) -> str | None:
-    """Return the end of a grid at which the choice lies, if it beats its neighbor."""
+    """Return "smallest" or "largest" if an end of the grid is chosen, else None."""
     value = results["params"][best][name]
     if grid.size < 3 or value not in (grid[0], grid[-1]):
         return None
@@ -59,14 +59,15 @@ def grid_end(
         if other_name != name:
             is_neighbor &= results[f"param_{other_name}"] == other_value
     mean = round_digits(results["mean_test_score"])
-    # A skipped neighbor has no score to compare.
+    # An end that is not better than its neighbor does not count. A skipped neighbor has
+    # no score to compare.
     if not (mean[best] > mean[is_neighbor]).all():
         return None
     return "smallest" if value == grid.min() else "largest"
 
 
 def grid_advice(parameters: Mapping[str, Any], name: str, end: str) -> str:
-    """Return advice that extends the grid of a parameter beyond one of its ends."""
+    """Return what to pass so that a parameter's grid extends beyond its `end`."""
     grid = f"{name}s"
     if grid not in parameters:
         return f"a larger {name}"
@@ -76,7 +77,7 @@ def grid_advice(parameters: Mapping[str, Any], name: str, end: str) -> str:
 
 
 def constant_prediction(scores: Scores, best: int, samples: Samples) -> str:
-    """Return the prediction for all validation samples; "" if predictions differ."""
+    """Return the only prediction for validation samples as text; "" if they differ."""
     masks = [fold[best] for fold in scores.predicted if best in fold]
     predicted = np.any(masks, axis=0)
     if samples.several and predicted.size:
@@ -157,16 +158,16 @@ def warn_choice(
 
 # On default grids this is a factor of nine in alpha, of sixteen in C.
 PATIENCE = 0.3
-"""A search skips the rest of a chain after this share of it without a better score."""
+"""Share of a chain of candidates without a better score after which the chain ends."""
 
 
-# Twice as much took 1.2 times as long on 100 targets, with the same strengths.
+# Twice this patience took 1.2 times as long on 100 targets, with the same strengths.
 TARGET_PATIENCE = 0.15
 """`PATIENCE` for each of many targets."""
 
 
-# From 800 to 12 800 rows it was 0.54 to 0.67 on four tables; in theory it is 1/2 for
-# the smoothest kernels and up to 1 for rough kernels.
+# From 800 to 12 800 rows, the power was 0.54 to 0.67 on four tables; in theory it is
+# 1/2 for the smoothest kernels and up to 1 for rough kernels.
 RATE = 0.6
 """The best ``alpha`` falls with this power of the number of rows."""
 

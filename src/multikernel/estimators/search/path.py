@@ -1,4 +1,4 @@
-"""Regularization paths: as arrays, and of an estimator without a search."""
+"""Regularization paths as arrays, and the path of an estimator without a search."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -53,7 +53,7 @@ def strength_grid(
     problems: Sequence[Problem], n_alphas: int, alpha_min_ratio: float
 ) -> Array:
     """Return decreasing strengths, from the smallest at which no kernel is active."""
-    # Strengths are relative to the strengths of the problems.
+    # The strengths are multiples of those that the problems have now.
     units = [problem.regularizer.alpha for problem in problems]
     largest = float(np.max(largest_alphas(problems) / units))
     if not np.isfinite(largest):

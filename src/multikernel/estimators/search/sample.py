@@ -19,7 +19,7 @@ from multikernel.estimators.search.scores import Scores, scored_folds
 from multikernel.estimators.search.splits import Split, find_obstacle, learnt_classes
 
 FIRST_ROWS = 2000
-"""Number of rows of the first sample; twice as many rows are not sampled."""
+"""Number of rows of the first sample; tables of up to twice as many are used whole."""
 
 # Otherwise one group could fill the sample, or exceed it.
 LARGEST_GROUP = 0.2
@@ -28,9 +28,10 @@ LARGEST_GROUP = 0.2
 FEWEST_FOLDS = 2.5
 """Minimum number of folds for a standard error, corrected for shared samples."""
 
-# Half of the accepted difference, 0.003, of searches on samples and on all rows.
+# We accept that searches on samples and on all rows differ in score by 0.003; this is
+# half of it.
 LARGEST_LOSS = 1.5e-3
-"""Expected loss of score by its choice up to which a sample is large enough."""
+"""A sample is large enough if its choice is expected to lose at most this score."""
 
 
 def sample_sizes(n_rows: int, max_rows: int | str | None) -> list[int]:
@@ -50,7 +51,7 @@ def growing_scores(
     """Return the scores on the first sufficient sample, and its number of rows."""
     scores, n_rows, watch = None, 0, folds.watch
     for sampled in growing_folds(folds):
-        # `rounds` contains the number of solves per candidate after the scores.
+        # Add the solves per candidate for the scores to those after the scores.
         rounds += len(sampled.splits)
         sampled.expect(rounds, scale)
         latest = solve(sampled)
@@ -127,7 +128,7 @@ def row_sampler(folds: Folds, min_rows: int) -> Callable[[int], Indices]:
 
 
 def split_groups(groups: Array, size: int, random: np.random.RandomState) -> Indices:
-    """Return the number of each sample's group, or of its piece of a large group."""
+    """Return an index of each sample's group, or of its piece if the group is large."""
     group = np.unique(groups, return_inverse=True)[1]
     order = np.lexsort((random.permutation(group.size), group))
     starts = np.cumsum(np.bincount(group)) - np.bincount(group)

@@ -185,7 +185,7 @@ class FoldScorer:
         return is_multiclass and not samples.several
 
     def predicted(self, f: Array) -> Mask:
-        """Return a mask of the classes that decision values predict, (n_answers,)."""
+        """Return a mask of the predicted classes, see `Scores.predicted`."""
         samples = self.fold.validation
         if samples.classes is None:
             return np.zeros(0, dtype=bool)

@@ -55,7 +55,7 @@ TOLERANCE_FACTOR, MAX_TOLERANCE = 30.0, 3e-2
 """Factor of ``tol``, and largest tolerance, for the fits of folds."""
 
 FoldRun = Generator[None, Array | None, None]
-"""Scores one batch of candidates on a fold per step, given the mean over all folds."""
+"""Scores a batch of candidates on a fold per step; receives means over all folds."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,7 +114,7 @@ class Search:
         rounds = bool(model.refit) + len(splits) * bool(fold_fit)
         scores, n_rows = growing_scores(folds, _score_all, rounds, scale)
         if n_rows < data.samples.rows.size:
-            # The path of 14 columns on 100 000 rows needed more than 7 GB.
+            # On 100 000 rows of 14 columns, the path needed more than 7 GB.
             grid = grid.without_path()
         refit = partial(grid.refit, all_samples, watch) if model.refit else None
         return SearchOutcome(grid, data, scores, n_rows, refit, fold_fit)
@@ -247,7 +247,7 @@ def _advance(runs: dict[int, FoldRun], means: Array | None, fold_index: int) -> 
 
 
 def _score_alone(folds: Folds, scores: Scores, fold_index: int) -> None:
-    """Solve all candidates on one fold, whose kernels alone are stored."""
+    """Solve all candidates on one fold, and store the kernels of this fold only."""
     fold = folds.cut(fold_index)
     for block in folds.blocks:
         for _ in _score_fold(folds, fold_index, fold, block, scores):
@@ -336,7 +336,7 @@ def loosen_tol(tol: float) -> float:
 class SearchCV(BaseMKL):
     """Base class of estimators that choose parameters by cross-validation."""
 
-    # Subclasses list it before other bases.
+    # Subclasses list this class before other bases.
 
     _checks: ClassVar[Mapping[str, Check]] = {"scoring": scoring_choice}
 

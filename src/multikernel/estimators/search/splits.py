@@ -148,7 +148,7 @@ def _warn_overlap(owner: str, shared: list[int]) -> None:
 
 
 def _warn_incomplete(owner: str, splits: list[Split], samples: Samples) -> None:
-    """Warn if folds contain the first samples only, as those made for another table."""
+    """Warn if folds contain only the first samples, as if made for a shorter table."""
     used = np.unique(np.concatenate([part for split in splits for part in split]))
     rows, all_rows = (samples.rows_of(p) for p in (used, np.arange(samples.rows.size)))
     if rows.size < all_rows.size and rows[-1] == all_rows[rows.size - 1]:
@@ -232,7 +232,7 @@ def _checked_rows(values: object, n_rows: int, k: int) -> Array:
 
 
 def learnt_classes(samples: Samples, train: Indices) -> Indices | None:
-    """Return the classes in a training set; None if it contains all."""
+    """Return the class indices that a training set contains; None if all classes."""
     if samples.classes is None:
         return None
     if samples.several:

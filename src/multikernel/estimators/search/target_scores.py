@@ -14,10 +14,10 @@ from multikernel.estimators.search.choice import best_candidate, simplest_candid
 from multikernel.estimators.search.scores import FoldScorer, Scores, scaled_losses
 from multikernel.estimators.search.targets import fold_of_targets
 
-# ERRORS: how much worse than its best score a target may be to move toward the choices
-# of other targets. ALIKE: how much the explained shares of two targets may differ for
-# these to count as alike. Mean R2 on new samples of three kinds of data (alike, noisy,
-# tumours): 0.4160, 0.1854, 0.1713; each target as if alone: 0.4054, 0.1809, 0.1660.
+# ERRORS: how much worse than its best a target's score may be at the choice of similar
+# targets. ALIKE: how much the explained shares of two targets may differ if the targets
+# count as similar. Mean R2 on new samples of three kinds of data (alike, noisy,
+# tumours): 0.4160, 0.1854, 0.1713; each target by itself: 0.4054, 0.1809, 0.1660.
 ERRORS, ALIKE = 3.0, 3.0
 """Numbers of standard errors over folds by which scores of targets may differ."""
 

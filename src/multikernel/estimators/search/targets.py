@@ -84,7 +84,7 @@ def warn_choices(
 
 
 def chosen_recipe(recipes: Sequence[Recipe], best: Indices) -> Recipe:
-    """Return losses and solver, with the penalty that each target has chosen."""
+    """Return the recipe with the penalty that each target has chosen."""
     penalties = [recipes[k].penalties[t] for t, k in enumerate(best.tolist())]
     params: dict[str, float | Array] = {}
     for name, value in recipes[0].params.items():
@@ -96,7 +96,7 @@ def chosen_recipe(recipes: Sequence[Recipe], best: Indices) -> Recipe:
 
 
 def recipe_of_targets(recipe: Recipe, targets: Indices) -> Recipe:
-    """Return the settings of some targets; `params` stay those of all targets."""
+    """Return the losses and penalties of some targets; `params` stay those of all."""
     return replace(
         recipe,
         losses=[recipe.losses[t] for t in targets.tolist()],
@@ -135,7 +135,7 @@ def refit_targets(
         watch.note = f"{best.size} of {best.size} targets have a model"
     unsolved = PathPoint.unsolved(training.stack.shape[0])
     for path, choice, solution in zip(paths, best.tolist(), solutions, strict=True):
-        # A path has a point per strength: those solved, points without a solution up to
+        # A path has a point per strength: first the solved ones, then empty ones up to
         # the choice, and from there on the final model, whose first point counts all
         # iterations.
         last_point = PathPoint.from_solution(solution)
@@ -149,7 +149,7 @@ def refit_targets(
 def _paths_to_choices(
     recipes: Sequence[Recipe], training: Training, watch: Watch, choices: Indices
 ) -> tuple[list[Solution | None], list[list[PathPoint]], Training]:
-    """Return last solutions and paths of targets, up to their choices, and the data."""
+    """Return each target's solution at its choice and path up to it, and the data."""
     starts: list[Solution | None] = [None] * choices.size
     paths: list[list[PathPoint]] = [[] for _ in starts]
     while not watch.stopped:
