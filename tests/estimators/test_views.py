@@ -257,7 +257,10 @@ def test_missing_categories():
         ({"a": ("g0", LinearKernel(), 3)}, "columns and kernels"),
         ({"a": "gene"}, "View 'a': .* 'gene', which the data does not have"),
         ({"a": []}, "View 'a': the view has no columns"),
-        ({"a": make_column_selector(pattern="q")}, "the view has no columns"),
+        (
+            {"a": make_column_selector(pattern="q")},
+            "View 'a': the view has no columns",
+        ),
         ({"a": ([True], LinearKernel())}, "a mask of 1 values does not fit 10 columns"),
         ({"a": ("g0", [])}, "View 'a': A dictionary requires at least one kernel"),
         ({"a": 17}, "View 'a': .* index 17"),

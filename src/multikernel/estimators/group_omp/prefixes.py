@@ -103,15 +103,8 @@ def staged_decision_function(self: Any, X: Any) -> Iterator[Array]:
 def staged_class_predictions(self: Any, X: Any) -> Iterator[Array]:
     """Return the predictions of the models with no kernel, one kernel, ...
 
-    Parameters
-    ----------
-    X : array-like or data frame of shape (n_samples, n_features)
-        Data, as in `staged_decision_function`.
-
-    Returns
-    -------
-    labels : iterator of ndarray of shape (n_samples,)
-        Item k contains the predictions of ``prefix(k)``.
+    X is as in `staged_decision_function`. Item k of the iterator contains the labels
+    that ``prefix(k)`` predicts, shape (n_samples,).
     """
     values = _staged_values(self, X)
     return (self.classes_[class_codes(f)] for f in values)
@@ -121,15 +114,8 @@ def staged_class_predictions(self: Any, X: Any) -> Iterator[Array]:
 def staged_predict_proba(self: Any, X: Any) -> Iterator[Array]:
     """Return the probabilities of the models with no kernel, one, ...; log loss only.
 
-    Parameters
-    ----------
-    X : array-like or data frame of shape (n_samples, n_features)
-        Data, as in `staged_decision_function`.
-
-    Returns
-    -------
-    probabilities : iterator of ndarray of shape (n_samples, n_classes)
-        Item k contains the probabilities of ``prefix(k)``.
+    X is as in `staged_decision_function`. Item k of the iterator contains the
+    probabilities that ``prefix(k)`` predicts, shape (n_samples, n_classes).
     """
     return (np.exp(log_probabilities(f)) for f in _staged_values(self, X))
 
@@ -137,15 +123,8 @@ def staged_predict_proba(self: Any, X: Any) -> Iterator[Array]:
 def staged_target_predictions(self: Any, X: Any) -> Iterator[Array]:
     """Return the predictions of the models with no kernel, one kernel, ...
 
-    Parameters
-    ----------
-    X : array-like or data frame of shape (n_samples, n_features)
-        Data, or Gram matrices of shape (n_samples, n_fit_samples, n_kernels).
-
-    Returns
-    -------
-    y : iterator of ndarray of shape (n_samples,) or (n_samples, n_outputs)
-        Item k contains the predictions of ``prefix(k)``.
+    X is as in `predict`. Item k of the iterator contains the predictions of
+    ``prefix(k)``, shape (n_samples,) or (n_samples, n_outputs).
     """
     link = self._state.link
     return (one_column(predicted_means(link, f)) for f in _staged_values(self, X))

@@ -80,17 +80,9 @@ class SurvivalMKL(LearnsByCopy):
         return np.asarray(-self.linear_predictor(X) / self._scale())
 
     def predict_median(self, X: Any) -> Array:
-        """Return the median times to the event.
+        """Return the median times to the event, in the unit of the training data.
 
-        Parameters
-        ----------
-        X : array-like or data frame of shape (n_samples, n_features)
-            Data, as in `predict`.
-
-        Returns
-        -------
-        time : ndarray of shape (n_samples,)
-            Times in the unit of the training data.
+        X is as in `predict`; the times have shape (n_samples,).
         """
         f = self.linear_predictor(X)
         # Every predicted time must be positive and finite.
