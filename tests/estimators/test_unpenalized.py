@@ -259,7 +259,7 @@ def test_sentences(samples):
         SpicyMKLClassifier(VIEWS, selection="shared").fit(X, X.batch)
     with pytest.raises(ValueError, match="their coefficients may be infinite"):
         SpicyMKLClassifier(VIEWS).fit(X, np.where(X.age > 50.0, "old", "young"))
-    with pytest.raises(ValueError, match="no view with kernels"):
+    with pytest.raises(ValueError, match="All views in kernels= are Unpenalized"):
         SpicyMKLRegressor({"age": Unpenalized("age")}).fit(X, y)
     with pytest.raises(ValueError, match="View 'age'"):
         SpicyMKLRegressor(VIEWS | {"age": Unpenalized("agee")}).fit(X, y)

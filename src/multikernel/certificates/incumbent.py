@@ -91,7 +91,7 @@ class Incumbent:
         return expansion
 
     def carry(self, model: Model, point: Expansion) -> Expansion:
-        """Offer a model and dual point of another penalty; return the scaled point."""
+        """Try a model and dual point of another strength; return the rescaled point."""
         self.offer(evaluated(self.problem, replace(model, worth=None)))
         best = best_multiple(self.problem, point, self.model.norms)
         self.offer_dual(best.rho, best.forms)

@@ -178,7 +178,7 @@ def _model_part(path: Path, frame: pd.DataFrame, choice: ColumnChoice) -> pd.Dat
 def _classify_texts(
     features: pd.DataFrame, taken: set[str], labels: Sequence[str], choice: ColumnChoice
 ) -> tuple[list[str], list[str], Mapping[str, str]]:
-    """Return sequence columns, category columns, and why other texts are doubtful."""
+    """Return sequence columns, category columns, and doubts on other text columns."""
     texts = [name for name in text_columns(features) if name not in taken]
     names = [name for name in texts if name in labels]
     texts = [name for name in texts if name not in labels]

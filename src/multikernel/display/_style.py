@@ -101,7 +101,7 @@ KERNEL = re.compile(r"(\w+)\(((?:\w+=[^(),=]+(?:, |(?=\))))*)\)(?:\[(.*)\])?( #\
 
 
 def paper_name(name: str) -> str:
-    """Return the name of a kernel in the style of papers, columns first."""
+    """Return a kernel's name with columns first, as papers print it."""
     # "gaussian(sigma=2)[s5]" becomes "s5, width 2"; products are converted factor by
     # factor. Other names, and names of nested kernels, are unchanged.
     if SEPARATOR in name:

@@ -191,5 +191,5 @@ class Candidates(ABC):
         # has already stopped, one iteration is made.
 
     def open_grids(self, best_params: Mapping[str, Any]) -> Mapping[str, Array]:
-        """Return the grids that need a warning if the choice is at their end."""
+        """Return the grids of which the caller reports a best value at the end."""
         return self.grid()

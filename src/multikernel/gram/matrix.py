@@ -1,4 +1,4 @@
-"""Base class of one Gram matrix, and products of several, each with its own vector."""
+"""Base class of a Gram matrix, and products of many matrices with a block each."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable

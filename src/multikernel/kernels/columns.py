@@ -240,7 +240,7 @@ def _normalized(columns: Columns) -> slice | tuple[int, ...] | tuple[str, ...]:
 
 
 def _check_slice(columns: slice) -> None:
-    """Raise unless the ends of a slice are indices, or names without a step."""
+    """Raise unless a slice is between indices, or between names and has no step."""
     ends = [end for end in (columns.start, columns.stop) if end is not None]
     by_names = bool(ends) and all(isinstance(end, str) for end in ends)
     if by_names and columns.step in (None, 1):

@@ -230,7 +230,7 @@ def _sample_name_column(grams: Grams, features: Features) -> int:
     if len(columns) != 1:
         raise ValueError(
             "Grams require one column with the names of samples, got "
-            f"{len(columns)} columns: set samples to one column."
+            f"{len(columns)} columns: pass one column as `samples` of Grams."
         )
     return columns[0]
 

@@ -87,7 +87,7 @@ class QuadratureBounds:
             self.gauss = self.gauss - self.shifts * self.term
         self.steps += 1
         floor = LOWER_NODE * self.traces + FLOOR
-        # A lower limit of pivots can only widen the bounds.
+        # Pivots that are raised to the floor widen the bounds, which stay valid.
         lower = np.maximum(diagonal + floor - self.coupling / lower, 0.5 * floor)
         upper = np.minimum(
             diagonal - self.traces - floor - self.coupling / upper, -0.5 * floor

@@ -21,7 +21,7 @@ from multikernel.linalg.tables import row_chunks
 
 
 class CombinedKernelData(Columns):
-    """Attributes of the columns of a combined kernel; errors show this class name."""
+    """The fitted columns of a combined kernel; errors show the name of this class."""
 
 
 class CombinedKernel(Kernel):

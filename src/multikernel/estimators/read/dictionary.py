@@ -368,8 +368,8 @@ def _view_kernels(
     kernels = [kernel for kernel, _ in kernel_views]
     if not kernels:
         raise ValueError(
-            "kernels has no view with kernels: add one. For Unpenalized columns only, "
-            "use sklearn.linear_model."
+            "All views in kernels= are Unpenalized: add a view with kernels, or use a "
+            "linear model of sklearn.linear_model."
         )
     labels = unique_names([kernel_name(kernel) for kernel in kernels])
     return ListDictionary(kernels, labels), [view for _, view in kernel_views]

@@ -93,7 +93,7 @@ class AlphaCandidates(Candidates):
         return replace(self, alphas=self.alphas * share**-RATE)
 
     def open_grids(self, best_params: Mapping[str, Any]) -> Mapping[str, Array]:
-        """Return the grid, unless the choice is at an end that cannot be extended."""
+        """Return the grid, or nothing if the best alpha is at an end that must stay."""
         is_closed = not self.open_ends and best_params["alpha"] == self.alphas[0]
         return {} if is_closed else super().open_grids(best_params)
 

@@ -81,7 +81,7 @@ def has_known_order(lower: Array, upper: Array) -> bool:
 def concordance(
     lower: Array, upper: Array, risk: Array, weights: Array | None = None
 ) -> float:
-    """Return Harrell's index of concordance between risks and intervals of time."""
+    """Return Harrell's concordance index of risks and of intervals of event times."""
     # The index is the share of pairs that the risks order correctly, a higher risk for
     # the earlier event, among pairs of samples whose order in time is known. It is 0.5
     # for a random order. Equal risks count half. The weight of a pair is the product of

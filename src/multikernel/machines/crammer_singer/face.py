@@ -85,7 +85,7 @@ def _step_to_first_bound(masses: Array, change: Array) -> Array:
 def _direction(
     K: Array, scores: Array, free: Mask, excess: Array
 ) -> tuple[Array, Array]:
-    """Return the Newton steps of the free masses and of the intercepts."""
+    """Return the Newton steps of the free dual values and of the intercepts."""
     members = [np.flatnonzero(rows) for rows in free]
     inverses = [_inverse(K[np.ix_(rows, rows)]) for rows in members]
     no_diagonal = np.zeros((len(K), len(members)))

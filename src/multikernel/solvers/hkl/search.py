@@ -349,7 +349,7 @@ class _HullRun:
 
 
 def robust_z_scores(forms: Array, noise: Array, kinds: Indices) -> Array:
-    """Return robust z-scores of the ratios forms / noise of sources."""
+    """Return the robust z-score of each source's ratio forms / noise in its kind."""
     # `forms` are sums over descendants, and `noise` is their expectation for noise
     # alone.
     tiny = np.finfo(np.float64).tiny

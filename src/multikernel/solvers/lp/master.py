@@ -113,7 +113,7 @@ class BarrierResponse:
     normal: Array
 
     def followed(self, change: Array) -> Array:
-        """Return the weights after a small change of u, to first order."""
+        """Return the weights after a small change of the vector u, to first order."""
         # An evaluation at the new u would be inexact: if mu is small, the last digit of
         # u affects many digits of the weights.
         along = self.moves * self.normal
