@@ -81,7 +81,7 @@ def test_intervals_are_two_targets(run, study, tmp_path):
         (["--event", "died", "--method", "lp"], "not survival"),
         (["--event", "died", "--target", "age"], "requires one --target"),
         (["--event", "dose"], "must hold 1 (observed)"),
-        (["--task", "survival"], "--event, the event indicator"),
+        (["--task", "survival"], "--event (column of the event indicator)"),
     ],
 )
 def test_what_is_not_possible_is_a_sentence(run, study, options, why):

@@ -285,7 +285,7 @@ def test_wrong_targets_get_a_sentence(data):
     X, Y = data
     with pytest.raises(ValueError, match="labels, which must be 0 or 1"):
         SpicyMKLClassifier(KERNELS).fit(X, np.round(3 * Y).astype(int) % 3)
-    with pytest.raises(ValueError, match=r"label 1 .* is the same for all"):
+    with pytest.raises(ValueError, match=r"label 1 .* is the same in all"):
         SpicyMKLClassifier(KERNELS).fit(X, (Y > [0.0, -99.0, 0.0]).astype(int))
     with pytest.raises(
         ValueError, match="class_weight for classes, not for several labels"
