@@ -177,9 +177,9 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
         Parameters
         ----------
         **params : dict
-            Values by name. ``kernels__sigma`` sets a parameter of all kernels that have
-            it, ``kernels__expression__sigma`` that of the kernels of a view. The
-            kernels are replaced, not changed.
+            Values by name. ``kernels__sigma`` sets `sigma` of all kernels that have it,
+            ``kernels__genes__sigma`` only of those in the view named "genes". Kernels
+            that you passed stay as they are: the estimator gets changed copies.
 
         Returns
         -------

@@ -44,7 +44,7 @@ class TailCandidates(MarginCandidates):
     with_path: bool = True  # whether the path over C is computed on all samples
 
     def grid(self, max_kernels: int | None = None) -> dict[str, Array]:
-        """Return C and theta of every pair."""
+        """Return C and theta of each candidate, as arrays."""
         return {"C": self.Cs.ravel(), "theta": np.tile(self.ps, len(self.Cs))}
 
     def open_grids(self, best_params: Mapping[str, Any]) -> Mapping[str, Array]:

@@ -60,7 +60,7 @@ class MarginCandidates(Candidates):
     start: int = 0  # position of the first pair among all candidates
 
     def grid(self, max_kernels: int | None = None) -> dict[str, Array]:
-        """Return C, and p if it is a parameter, of every pair."""
+        """Return C, and p if it is a parameter, of each candidate, as arrays."""
         columns = {"C": self.Cs.ravel()}
         if self.with_p:
             columns["p"] = np.tile(self.ps, len(self.Cs))

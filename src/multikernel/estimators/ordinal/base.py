@@ -107,8 +107,8 @@ class OrdinalMKL(ClassifierMixin, LearnsByCopy):
     def predict_median(self, X: Any) -> Array:
         """Return the median classes, which minimize the expected error in ranks.
 
-        X is as in `predict`. The label of a sample, shape (n_samples,), is the lowest
-        class k with P(y <= k | x) of at least one half.
+        X is as in `predict`. The result has shape (n_samples,): for each sample the
+        lowest class k with P(y <= k | x) of at least one half.
         """
         f = np.asarray(self.linear_predictor(X))
         return np.asarray(self.classes_[np.searchsorted(self.thresholds_, f)])

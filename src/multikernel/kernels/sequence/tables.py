@@ -55,7 +55,7 @@ class Layout:
         }
 
     def origins(self, n_packed: int) -> tuple[int, ...]:
-        """Return the user's column of every column of a packed table."""
+        """Return, for each column of a packed table, the input column it came from."""
         n_rest, width = n_packed - len(self.numeric), max(1, len(self.sequences))
         return self.numeric + self.sequences * (n_rest // width)
 
