@@ -49,7 +49,7 @@ class PrefixCandidates(Candidates):
     open_end: bool  # whether there are more kernels than `max_kernels`
 
     def grid(self, max_kernels: int | None = None) -> dict[str, Array]:
-        """Return the number of kernels and the strength of each candidate, as arrays."""
+        """Return each candidate's number of kernels and strength, as arrays."""
         largest = self.max_kernels if max_kernels is None else max_kernels
         counts = np.arange(largest + 1)
         return {
