@@ -385,7 +385,7 @@ def test_an_indefinite_matrix_is_named():
     message = str(caught.value)
     assert "Gram matrix 2 is not positive semidefinite" in message
     assert "-0.5" in message
-    assert "Shift its diagonal" in message
+    assert "Subtract its smallest eigenvalue from its diagonal" in message
 
 
 def test_a_matrix_with_zero_diagonal_can_be_indefinite():

@@ -73,11 +73,10 @@ def check_forms(
     if not np.isfinite(forms[worst]):
         raise IndefiniteKernelError(not_finite(index), kernel=index)
     raise IndefiniteKernelError(
-        f"Gram matrix {index} is not positive semidefinite: a quadratic form of it is "
-        f"{forms[worst]:.3g}. The Rayleigh quotient is {curvature:.3g}, so its "
-        f"smallest eigenvalue is at most that; its trace is {diagonal[worst]:.3g}. "
-        "Shift its diagonal by minus its smallest eigenvalue, clip its negative "
-        "eigenvalues, or remove this matrix.",
+        f"Gram matrix {index} is not positive semidefinite: its smallest eigenvalue is "
+        f"at most {curvature:.3g}, and its trace is {diagonal[worst]:.3g}. "
+        "Subtract its smallest eigenvalue from its diagonal, set its negative "
+        "eigenvalues to zero, or remove this matrix.",
         kernel=index,
     )
 
@@ -126,7 +125,7 @@ def expand(gram: GramStack, rho: Array, kernels: Indices | None = None) -> Expan
 
 def best_multiple(problem: Problem, point: Expansion, norms: Array) -> Expansion:
     """Return the multiple of a dual point with the best dual value."""
-    # The best multiple may be many times as large if the penalty has become weaker.
+    # If the point was found for a stronger penalty, the factor may be far above one.
     scale, _ = scaled_dual_value(problem, point.rho, norms, np.sqrt(point.forms))
     rho, images = scale * point.rho, scale * point.images
     return Expansion(rho, images, scale**2 * point.forms)

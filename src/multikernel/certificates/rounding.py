@@ -135,6 +135,7 @@ def enlarged_gap(problem: Problem, worth: Worth, certificate: DualCertificate) -
 def with_rounding(
     gap: float, excess: float, objective: float, ordinary: float = ORDINARY
 ) -> float:
-    """Return a relative gap, enlarged by its absolute rounding error `excess`."""
-    # The result is at most `ordinary` smaller than the gap in exact arithmetic.
+    """Return a relative gap plus the part of excess / |objective| above `ordinary`."""
+    # `excess` bounds the absolute rounding error of the gap, so the result is at most
+    # `ordinary` smaller than the gap in exact arithmetic.
     return gap + max(excess / max(abs(objective), TINY) - ordinary, 0.0)

@@ -140,7 +140,7 @@ def _build_factors(
 
 @dataclass(frozen=True, eq=False)
 class CenterMains(Step):
-    """A step that centers main kernels, each by the mean over its centering samples."""
+    """A step that centers kernels, each by the mean over its own centering samples."""
 
     kernels: Sequence[Kernel]  # `apply` receives their uncentered matrices
     X: Array  # the samples of the matrices

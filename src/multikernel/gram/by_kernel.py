@@ -204,7 +204,7 @@ refined.register(ByKernelStack, ByKernelStack.refine)
 
 @dataclass(frozen=True, eq=False)
 class SampleLandmarks(Landmarks):
-    """Landmarks of a `ByKernelStack`: all samples for kernels stored as matrices."""
+    """Landmarks of a `ByKernelStack`; for kernels stored as matrices, every sample."""
 
     def widths(self, stack: GramStack, kernels: Indices) -> tuple[int, ...]:
         """Return the number of coefficients of a term of each chosen kernel."""

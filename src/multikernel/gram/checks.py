@@ -37,8 +37,8 @@ def check_gram(K: Array, name: str = "The Gram matrix") -> None:
     if lowest < -ROUNDING * max(float(np.abs(K.diagonal()).sum()), highest):
         raise ValueError(
             f"{name} is not positive semidefinite: its smallest eigenvalue is "
-            f"{lowest:.3g}, its largest {highest:.3g}. Clip its negative eigenvalues, "
-            "or remove the matrix."
+            f"{lowest:.3g}, its largest {highest:.3g}. Set its negative eigenvalues to "
+            "zero, or remove the matrix."
         )
 
 
@@ -72,7 +72,7 @@ def asymmetry_and_forms(
 
 
 def non_product_kernels(stack: GramStack) -> Indices:
-    """Return the indices of all kernels that are not products of main kernels."""
+    """Return the indices of all kernels that are not products of other kernels."""
     products = stack.stack if isinstance(stack, ScaledStack) else stack
     if isinstance(products, ProductStack | FactoredProducts):
         return products.main_kernels
@@ -80,7 +80,7 @@ def non_product_kernels(stack: GramStack) -> Indices:
 
 
 def trivial_distances(stack: GramStack) -> tuple[Array, Array]:
-    """Return distances of (main) kernels from a constant kernel and the identity."""
+    """Return distances of non-product kernels from a constant and from the identity."""
     n_kernels, n_samples, _ = stack.shape
     products = stack.stack if isinstance(stack, ScaledStack) else stack
     if isinstance(products, ProductStack | FactoredProducts):

@@ -20,7 +20,7 @@ DEVICE_SHARE = 0.01
 """Ratio of times on a device (2 TB/s by data sheets) and on one core (20 GB/s)."""
 
 PRODUCT_BYTES = 64
-"""Bytes of a fit per product of main kernels: terms, scale, quadratic forms, weight."""
+"""Bytes of a fit per product of two kernels: terms, scale, quadratic forms, weight."""
 
 
 def choose_storage(
@@ -111,7 +111,7 @@ def choose_products(
 def _factored_products(
     dictionary: InteractionDictionary, X: Array, costs: Costs, storage: Storage
 ) -> tuple[Choice, float]:
-    """Return the choice of factors, and the mean rank of main kernels in products."""
+    """Return the choice of factors, and the mean rank of kernels that have products."""
     mains = ListDictionary([uncenter(kernel) for kernel in dictionary.mains.kernels])
     ranks = sampled_ranks(mains, X)
     low_rank = storage if isinstance(storage, LowRank) else "low_rank"

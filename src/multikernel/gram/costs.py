@@ -141,7 +141,7 @@ class Costs:
         return 8 * N_COPIES * self.n_samples**2
 
     def products(self, n_kernels: int) -> Choice:
-        """Return the choice of stored main kernels and computed products."""
+        """Return the choice that stores main kernels, but computes their products."""
         dense, limit = self.dense(), readable_bytes(self.limit)
         # Products are computed as whole matrices, a few at a time.
         products = 8 * (n_kernels - self.n_kernels) * self.n_samples**2

@@ -29,7 +29,7 @@ class Meter:
 
     @property
     def passes(self) -> float:
-        """Return the number of passes: multiplications over matrix entries."""
+        """Return the number of passes: multiplications divided by `entries`."""
         return self.read / max(self.entries, 1)
 
     def add(self, entries: float) -> None:

@@ -72,9 +72,11 @@ def write_block_squares(  # noqa: PLR0913 - compiled code takes arrays, not obje
     out: Array,
 ) -> None:
     """Add the sum of squares of G's block for each pair of main kernels to `out`."""
-    # Row and column blocks of G belong to the mains of the ranges `firsts` and
-    # `seconds`, and begin at `ends`. The pairs of main i are starts[i] to starts[i + 1]
-    # - 1, with ascending `partners`; `out` begins with the first pair of these mains.
+    # G has rows for the factor columns of the main kernels in the range `firsts`, and
+    # columns for those in `seconds`. Over all mains, main i has the factor columns
+    # ends[i] to ends[i + 1] - 1, and is the first main of pairs starts[i] to
+    # starts[i + 1] - 1. The second mains of pairs are `partners`, ascending for each i.
+    # `out` begins with pair starts[firsts[0]].
     for i in range(firsts[0], firsts[1]):
         partners_of_main = partners[starts[i] : starts[i + 1]]
         k = starts[i] + np.searchsorted(partners_of_main, seconds[0])

@@ -1,8 +1,8 @@
 """Stacks of all elementwise products of two main Gram matrices, which are not stored.
 
-A product of two main kernels is the kernel of their interaction. With the main matrices
-as the rows of V, d x n^2, the matrix V diag(rho rho^T) V^T has the quadratic forms of
-all products.
+Main kernels are those that are no products; a product of two is the kernel of their
+interaction. With the main matrices as the rows of V, d x n^2, the quadratic forms of
+all products are the entries of V diag(rho rho^T) V^T.
 """
 
 from collections.abc import Iterator

@@ -55,7 +55,7 @@ class QuadratureBounds:
     steps: int = 0  # number of multiplications by each matrix
 
     def advance(self, images: Array) -> None:
-        """Tighten the bounds; images are each matrix times its `basis`, overwritten."""
+        """Tighten bounds; `images`, overwritten, are each matrix times its `basis`."""
         self.diagonal = diagonal = np.einsum("mjn,mjn->mj", self.basis, images)
         self._extend_tridiagonal(diagonal)
         # In place, because the oldest vectors are not needed after this step.

@@ -140,8 +140,8 @@ NOT_FINITE = (
 
 NOT_A_KERNEL = (
     "The Gram matrix is not positive semidefinite: a quadratic form of it is negative. "
-    "Shift its diagonal by minus its smallest eigenvalue, or clip its negative "
-    "eigenvalues."
+    "Subtract its smallest eigenvalue from its diagonal, or set its negative "
+    "eigenvalues to zero."
 )
 
 

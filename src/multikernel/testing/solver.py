@@ -64,7 +64,7 @@ def check_solver(
     """
     if not isinstance(solver, Solver):
         raise AssertionError(
-            f"{solver!r} is not a Solver: it must have solve and unsupported."
+            f"{solver!r} is not a Solver: define its methods solve and unsupported."
         )
     target_gap = float(getattr(solver, "tol", np.nan)) if tol is None else tol
     assert np.isfinite(target_gap), (

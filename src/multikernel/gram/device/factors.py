@@ -58,7 +58,7 @@ class DeviceMains(CenteredMains):
             forms[start - starts[0] : stop - starts[0]] += row[partners]
 
     def _masked(self, mains: Indices) -> tuple[DeviceArray, DeviceArray]:
-        """Return main kernels' centered factors, and a mask of each one's columns."""
+        """Return centered factors as one array, and a mask of each factor's rows."""
         space, ranks = self.space, self.stack.ranks[mains]
         shifts = self.stack.offsets[mains] - np.cumsum(ranks) + ranks
         rows = np.arange(ranks.sum()) + np.repeat(shifts, ranks)

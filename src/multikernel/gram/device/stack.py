@@ -241,7 +241,7 @@ def device_stack(array: Array, settings: Device) -> DeviceStack:
 
 @dataclass(frozen=True, eq=False)
 class DeviceProducts(ProductsOfWhole, OnDevice):
-    """Products of two main matrices on a device; arguments are as in `ProductStack`."""
+    """Products of two matrices on a device; arguments are as in `ProductStack`."""
 
     mains: DeviceStack
     terms: Indices

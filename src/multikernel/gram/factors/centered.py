@@ -1,4 +1,4 @@
-"""Centered main-effect kernels as factors, and factors of products of two of them."""
+"""Factors of centered main kernels (no products), and of products of two of them."""
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -82,7 +82,7 @@ class CenteredMains:
 
     @cached_property
     def column_slices(self) -> list[slice]:
-        """Return the columns of every main kernel in the factors of the stack."""
+        """Return the slice of each main kernel's columns in `stack.factors`."""
         return slices_between(self.stack.offsets)
 
     def factor(self, main: int) -> Array:
@@ -106,7 +106,7 @@ class CenteredMains:
 
     @cached_property
     def roots(self) -> Array:
-        """Return roots of main kernels' residual diagonals, before centering."""
+        """Return roots of the residual diagonals of the uncentered main kernels."""
         residual = self.stack.residual
         zeros = np.broadcast_to(0.0, self.stack.shape[:2])
         return zeros if residual is None else residual.roots
@@ -122,7 +122,7 @@ class CenteredMains:
         return np.asarray(self.roots + self.drifts[:, None])
 
     def main_roots(self, v: Array) -> Array:
-        """Return roots of bounds on v^T R v for the residual R of each main kernel."""
+        """Return bounds on sqrt(v^T R v), R the residual of a centered main kernel."""
         drift = float(np.linalg.norm(v.sum(axis=0)))
         return np.asarray(self.roots @ row_norms(v) + drift * self.drifts)
 

@@ -23,7 +23,7 @@ class FactorBlock:
     roots: Array | None = None  # (n_kernels, n_rows), of residual diagonals
 
     def __sizeof__(self) -> int:
-        """Return the bytes of the arrays, which schedulers read."""
+        """Return the size of the arrays in bytes; Dask plans its memory use with it."""
         return self.Z.nbytes + (0 if self.roots is None else self.roots.nbytes)
 
     def columns(self, columns: Indices | slice) -> Array:

@@ -198,10 +198,10 @@ class FactorStack(GramStack):
 class LowRankStack(FactorStack):
     """Kernels of low rank, K_m = Z_m Z_m^T, as factors side by side.
 
-    Factor Z_m has the columns ``offsets[m]`` to ``offsets[m + 1]``, at least one. A
-    `residual` bounds the forms of the kernels (`residual_bounds`). Factors with
-    `landmarks` may be refined; `chosen` are the indices of the kernels in `landmarks`,
-    all by default.
+    Factor Z_m is ``factors[:, offsets[m] : offsets[m + 1]]``, at least one column. If
+    factors are approximations, `residual` bounds the errors of quadratic forms. Factors
+    with `landmarks` may be refined: kernel m of this stack is kernel ``chosen[m]`` of
+    `landmarks`, or kernel m if `chosen` is None.
     """
 
     factors: Array

@@ -1,4 +1,4 @@
-"""Product kernels ordered by main kernels, so that passes need little memory."""
+"""Products of two kernels, in an order in which passes need little memory."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from multikernel.gram.products import main_places
 
 @dataclass(frozen=True, eq=False)
 class PairOrder:
-    """The product kernels of a stack, ordered by first, then by second main kernel."""
+    """Products of two kernels in a stack, ordered by the first, then by the second."""
 
     mains: Indices  # (n_mains,), the mains that occur in a product, ascending
     products: Indices  # (n_products,), indices of the products in their stack

@@ -82,11 +82,11 @@ class ProductLandmarks(Landmarks):
 
 @dataclass(frozen=True, eq=False)
 class FactoredProducts(ProductsOfMains):
-    """A stack of products of two centered main kernels, or main kernels, as factors."""
+    """Centered main kernels (no products) and products of two of them, as factors."""
 
     # `take` computes a factor for each chosen product, which then defines its matrix.
     mains: CenteredMains
-    terms: Terms  # (n_kernels, 2), both mains of a kernel; the second is -1 for a main
+    terms: Terms  # (n_kernels, 2), both main kernels of a product; (m, -1) for main m
     scales: Array  # (n_kernels,), factors of the kernels
     landmarks: ProductLandmarks | None = None  # if factors may be refined
     chosen: Indices | None = None  # indices in `landmarks`, all by default

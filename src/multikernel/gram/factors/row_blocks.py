@@ -125,7 +125,8 @@ class RowBlocks:
         return replace(self, parts=tuple(map(delayed(_opened), paths)))
 
     def resize(self, sizes: Indices) -> "RowBlocks":
-        """Return the blocks of nonzero size, split if factors are in files."""
+        """Return the blocks that have rows, given each block's number of rows."""
+        # Factors in files are split into blocks of at most `BLOCK_ROWS` rows.
         parts, ends = [], [0]
         for part, n_rows in zip(self.parts, sizes.tolist(), strict=True):
             step = max(n_rows, 1) if self.folder is None else BLOCK_ROWS
@@ -138,19 +139,19 @@ class RowBlocks:
         return replace(self, parts=tuple(parts), ends=np.array(ends))
 
     def map(self, task: Task, *items: Sequence[Any], **options: Any) -> list[Any]:
-        """Return the results of a function of every block and its items."""
+        """Return the results of calling `task` with each block and its items."""
         return self._computed(self.apply(task, *items, **options).parts)
 
     def concatenate(
         self, task: Task, *items: Sequence[Any], axis: int = 0, **options: Any
     ) -> Array:
-        """Return the concatenated results of a function with one entry per row."""
+        """Concatenate the results of `task` for each block, with one entry per row."""
         return np.concatenate(self.map(task, *items, **options), axis)
 
     def sum(
         self, task: Task, *items: Sequence[Any], **options: Any
     ) -> tuple[Array, ...]:
-        """Return the sums over all blocks of the arrays that a function returns."""
+        """Return the sums over all blocks of the arrays that `task` returns."""
         # Results are added in the order of the blocks, so sums do not depend on
         # workers.
         parts, add = self.apply(task, *items, **options).parts, delayed(added)
@@ -160,9 +161,9 @@ class RowBlocks:
         return added(*self._computed(parts))
 
     def rows(self, task: Task, indices: Indices, **options: Any) -> Array:
-        """Return the results of a function for some rows, in the given order."""
-        # The function receives a block and the positions of rows in it. The indices
-        # count the rows of all blocks, in any order.
+        """Return the results of `task` for some rows, in the order of `indices`."""
+        # `task` receives a block and the positions of rows in it. The indices count the
+        # rows of all blocks, in any order.
         owners = np.searchsorted(self.ends, indices, side="right") - 1
         # Without indices, call the function for one block to determine the shape.
         chosen = np.unique(owners) if indices.size else np.zeros(1, dtype=np.intp)

@@ -44,7 +44,9 @@ class KernelPlan:
 
     kernel: Kernel
     owner: str  # name of the kernel in messages
-    landmarks: Array  # (rank, n_columns), on its columns; no rows for explicit features
+    # (rank, n_columns), values of the landmarks in the columns that the kernel uses; no
+    # rows if the factor is made of explicit features.
+    landmarks: Array
     triangle: Array | None  # rows of the factor at the landmarks
     rank: int  # number of columns of the factor
     cosine: bool  # whether values are divided by roots of the diagonal
@@ -64,7 +66,7 @@ class KernelPlan:
         return _with_sums(rows, None, diagonal, weights)
 
     def _by_landmarks(self, X: Array, weights: Array) -> KernelRows:
-        """Compute R^-T k(landmarks, rows), a few rows at a time; R^T is `triangle`."""
+        """Return the factor at rows X: R^-T k(landmarks, X), with R^T = `triangle`."""
         assert self.triangle is not None
         columns = kernel_columns(self.kernel, X, self.owner, cosine=self.cosine)
         diagonal = columns.diagonal()
@@ -122,7 +124,7 @@ class RawBlock:
     kernels: Mapping[int, KernelRows]
 
     def __sizeof__(self) -> int:
-        """Return the bytes of the arrays, which schedulers read."""
+        """Return the size of the arrays in bytes; Dask plans its memory use with it."""
         rows_of_each = [factor.rows for factor in self.kernels.values()]
         return sum(rows.nbytes + rows[0].nbytes for rows in rows_of_each)
 

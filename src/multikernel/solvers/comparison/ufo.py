@@ -120,7 +120,7 @@ def _strengths(penalty: BlockRegularizer) -> tuple[float, SquaredBlockNorm] | No
 
 @dataclass
 class _SlopeSum:
-    """State of the solver: the sum of the slopes, and its images under all kernels."""
+    """State of the solver: the sum of the slopes, and its product with each kernel."""
 
     incumbent: Incumbent
     rng: Generator

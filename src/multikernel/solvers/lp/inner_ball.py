@@ -4,7 +4,7 @@ Around weights c of p-norm one, and for P >= p, the ball sum_m c_m^(p - P) theta
 1 touches the p-ball at c and lies inside it, by Jensen's inequality: the mean of
 (theta_m / c_m)^P under the probabilities c_m^p bounds that of p-th powers. So the
 problem over this ball is a restriction, with the same optimality conditions at c, and
-smooth even for p = 1. Line searches between dual points use their images only.
+smooth even for p = 1. Line searches between dual points rho use only K_m rho.
 """
 
 from collections.abc import Callable

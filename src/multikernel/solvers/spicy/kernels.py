@@ -179,7 +179,8 @@ class FactorSpaces:
         return self.Z.inner_of_each(coefs, self._parts)
 
     def expansions(self, coefs: Array, v: Array, images: Array) -> Array:
-        """Return coefs + v, or the padded images if these define the functions."""
+        """Return coefs + v over samples, or padded `images` over factor columns."""
+        # `GramStack.expansion_length` determines which of the two a model stores.
         length = self.gram.expansion_length
         if length == self.Z.shape[0]:
             return coefs + v
@@ -324,8 +325,8 @@ def _pivot(ones: Array) -> Array:
 
 def _halved_step(root: Root, sides: Array, excess: Array | None) -> tuple[Array, Array]:
     """Return the result of `_joint_step` from R^-1 `sides`, with R the root."""
-    # Only products of solutions are needed: with 100 outputs and 7 active kernels on
-    # 1000 samples, full solutions took 58 ms, half solutions 38 ms.
+    # Inner products b^T (R R^T)^-1 c need only R^-1 b and R^-1 c. With 100 outputs and
+    # 7 active kernels on 1000 samples this took 38 ms, full solutions 58 ms.
     n_samples, n_outputs, _ = sides.shape
     halves = root.half(sides.reshape(n_samples, -1)).reshape(sides.shape)
     shifts = np.zeros(sides.shape[1:])

@@ -101,9 +101,9 @@ class NewtonState(CertifiedTargets):
 
     def _solve(self, t: int, flexible: Array, z: Array) -> tuple[Root, Array] | None:
         """Set a target's dual point; return a root R of A, and R^-1 1 of length one."""
-        # The intercept absorbs the part of half solutions along R^-1 1. If A has no
-        # root in double precision, the result is None, and working sets solve the
-        # target.
+        # With an intercept, the part of R^-1 z along R^-1 1 is removed, which makes rho
+        # sum to zero. If A has no root in double precision, the result is None, and
+        # working sets solve the target.
         finite = np.isfinite(flexible).all()
         root = self._root(self.eta[:, t], flexible) if finite else None
         if root is None:
@@ -134,7 +134,7 @@ class NewtonState(CertifiedTargets):
         """Store the `Tangent` at the dual point of target t, from images K_m rho."""
         near = self.forms[:, t] > (SETTINGS.nearly * alpha) ** 2
         kernels = np.flatnonzero((self.eta[:, t] > 0.0) | near)
-        # Half solutions R^-1 K_m rho. Roots are not stored: they take more memory.
+        # The tangent needs R^-1 K_m rho only. Storing R itself would take more memory.
         halves = root.half(images[kernels].T)
         if self.has_intercept:
             halves = halves - one[:, None] * (one @ halves)

@@ -71,7 +71,7 @@ class Settings:
     moved: float = 0.1
     """The matrices H_m are updated once curvatures have changed by this share."""
 
-    # The loss in Newton steps: barriers and active sets.
+    # Newton steps for losses with bounds or kinks, by barriers or by active sets.
 
     interior: float = 0.99
     """Longest step, as a share of the distance to the boundary."""
@@ -80,8 +80,8 @@ class Settings:
     """Start of a barrier, as a share of the way from the boundary to the middle."""
 
     mostly: float = 0.4
-    """Largest share of dual variables off all bounds and kinks at which active sets,
-    not a barrier, follow machines."""
+    """Largest share of dual variables off all bounds and kinks, at the result of
+    machines, for which Newton steps use active sets instead of a barrier."""
 
     budget: float = 30.0
     """Flops, in units of `Hessian.cost`, above which a barrier replaces active sets."""

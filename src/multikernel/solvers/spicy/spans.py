@@ -141,7 +141,7 @@ class SpannedTargets(NewtonState):
             self.forms[:, part] = np.einsum("mit,it->mt", images, rho)
 
     def _parts(self, targets: Indices) -> list[Indices]:
-        """Split the targets into parts whose images fit into memory."""
+        """Split the targets into parts whose products K_m rho fit into memory."""
         n_kernels, n_samples, _ = self.gram.shape
         most = max(1, CHUNK_BYTES // (8 * n_kernels * n_samples))
         return [targets[k : k + most] for k in range(0, targets.size, most)]
