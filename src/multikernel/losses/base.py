@@ -68,7 +68,7 @@ class PolyhedralLoss(Loss, Protocol):
     """
 
     def dual_pieces(self, y: Array) -> tuple[Array, Array, Array]:
-        """Return signs s (+-1), costs c and bounds u, each (n_pieces, *y.shape)."""
+        """Return signs s (+-1), costs c and bounds u, each ``(n_pieces, *y.shape)``."""
 
 
 class LogScaleLoss(Loss, Protocol):
