@@ -7,6 +7,7 @@ it with one BLAS thread.
 import csv
 import datetime
 import json
+import resource
 import subprocess
 import sys
 import time
@@ -36,6 +37,12 @@ def cpu(work: Callable[[], Found]) -> tuple[Found, float]:
     found = work()
     least = time.get_clock_info("process_time").resolution
     return found, max(time.process_time() - start, least)
+
+
+def limit_cpu(seconds: int) -> None:
+    """End this process, by the system, after so many more seconds of the processor."""
+    used = sum(resource.getrusage(resource.RUSAGE_SELF)[:2])
+    resource.setrlimit(resource.RLIMIT_CPU, (int(used) + seconds,) * 2)
 
 
 def in_child(script: str, *arguments: Any) -> dict[str, Any]:

@@ -13,7 +13,6 @@ os.environ.update(dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1"
 import argparse
 import json
 import resource
-import subprocess
 import sys
 import warnings
 from collections.abc import Callable
@@ -25,7 +24,7 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
 import numpy as np
-from benchmarks.measure import Results, Row, cpu, measured, read
+from benchmarks.measure import Results, Row, cpu, in_child, limit_cpu, measured, read
 from benchmarks.middle.run import problem as middle
 from benchmarks.outputs.targets import SPACES, problem as targets
 from sklearn.datasets import load_breast_cancer, load_digits
@@ -1024,9 +1023,7 @@ def run_once(mechanism: str, call: str) -> dict[str, float]:
         MECHANISMS[mechanism].disable()
     what = CALLS[call]
     what.make().fit(*what.data(SMALL))
-    used = sum(resource.getrusage(resource.RUSAGE_SELF)[:2])
-    # The system ends this process after LIMIT more seconds of the processor.
-    resource.setrlimit(resource.RLIMIT_CPU, (int(used) + LIMIT,) * 2)
+    limit_cpu(LIMIT)
     X, y = what.data(what.n_samples)
     model, seconds = cpu(lambda: what.make().fit(X, y))
     return {
@@ -1036,14 +1033,8 @@ def run_once(mechanism: str, call: str) -> dict[str, float]:
     }
 
 
-def in_child(mechanism: str, call: str) -> dict[str, float]:
-    """Return what a process of its own measures; infinite seconds if it was ended."""
-    line = [sys.executable, __file__, "--child", json.dumps([mechanism, call])]
-    done = subprocess.run(line, stdout=subprocess.PIPE, text=True, check=False)
-    if done.returncode > 0:
-        raise RuntimeError(f"{line} ended with {done.returncode}.")
-    ended = {"seconds": np.inf, "megabytes": np.nan, "gap": np.nan}
-    return json.loads(done.stdout) if done.returncode == 0 else ended
+ENDED = {"seconds": np.inf, "megabytes": np.nan, "gap": np.nan}
+"""The figures of a process that the system ended at its limit."""
 
 
 def compare(mechanism: str, call: str) -> Row:
@@ -1051,7 +1042,7 @@ def compare(mechanism: str, call: str) -> Row:
     runs: dict[str, list[dict[str, float]]] = {"": [], mechanism: []}
     for _ in range(REPEATS):
         for disabled, found in runs.items():
-            found.append(in_child(disabled, call))
+            found.append(in_child(__file__, disabled, call) or ENDED)
 
     def middle_of(disabled: str, figure: str) -> float:
         return float(median(run[figure] for run in runs[disabled]))

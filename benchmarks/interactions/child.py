@@ -5,7 +5,6 @@ Called as ``child.py COMMAND JSON``; prints what was found as JSON, last line.
 
 import json
 import os
-import resource
 import sys
 import warnings
 from collections.abc import Callable
@@ -18,7 +17,7 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 import numpy as np
 from benchmarks.interactions.peers import peer
 from benchmarks.interactions.planted import peak_bytes, planted, planted_model
-from benchmarks.measure import cpu
+from benchmarks.measure import cpu, limit_cpu
 from benchmarks.typical.run import machine_grid
 from numpy.typing import NDArray
 from sklearn.datasets import load_breast_cancer
@@ -83,9 +82,7 @@ def search(method: str, rows: int, columns: int, limit: int) -> dict[str, Any]:
     small.fit(X[train[:40], :3], y[train[:40]])  # what is compiled
     grid, beside = cpu(lambda: machine_grid(False).fit(X[train], y[train]))
     print(json.dumps({"beside": beside}), flush=True)
-    used = sum(resource.getrusage(resource.RUSAGE_SELF)[:2])
-    # The system ends this process once it has taken so many seconds of the processor.
-    resource.setrlimit(resource.RLIMIT_CPU, (int(used) + limit,) * 2)
+    limit_cpu(limit)
     model = SEARCHES[method]()
     model, seconds = cpu(lambda: model.fit(X[train], y[train]))
     terms = model.hull_ if method == "HKL" else model.kernel_weights_

@@ -1,6 +1,5 @@
 """Other packages on planted pairs: what they take, and which pairs they name."""
 
-import resource
 from collections.abc import Callable
 from typing import Any
 
@@ -11,7 +10,7 @@ from benchmarks.interactions.planted import (
     planted,
     planted_model,
 )
-from benchmarks.measure import cpu
+from benchmarks.measure import cpu, limit_cpu
 
 from multikernel import HKLRegressor
 
@@ -62,8 +61,7 @@ def peer(name: str, n: int, d: int, draw: int, limit: int) -> dict[str, Any]:
     print("{}", flush=True)  # all that is known if the limit ends this process
     fit(*planted(50, 5))  # what is compiled is compiled before
     X, y = planted(n + TEST, d, draw)
-    used = sum(resource.getrusage(resource.RUSAGE_SELF)[:2])
-    resource.setrlimit(resource.RLIMIT_CPU, (int(used) + limit,) * 2)
+    limit_cpu(limit)
     (model, terms), seconds = cpu(lambda: fit(X[:n], y[:n]))
     wanted = {frozenset(pair) for pair in PLANTED}
     return {

@@ -23,7 +23,7 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 
 import numpy as np
 from benchmarks.interactions.report import table
-from benchmarks.measure import Results, Row, cpu, in_child, measured, read
+from benchmarks.measure import Results, Row, cpu, in_child, limit_cpu, measured, read
 from numpy.typing import NDArray
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.model_selection import GridSearchCV
@@ -80,9 +80,7 @@ def fitted(method: str, rows: int) -> dict[str, Any]:
     """Fit once for what is compiled, then to be measured; needs a process alone."""
     x, y = problem(rows + TEST, targets="targets" in method)
     METHODS[method]().fit(x[:100], y[:100])
-    used = sum(resource.getrusage(resource.RUSAGE_SELF)[:2])
-    # The system ends this process once it has taken so many seconds of the processor.
-    resource.setrlimit(resource.RLIMIT_CPU, (int(used) + LIMIT,) * 2)
+    limit_cpu(LIMIT)
     model, seconds = cpu(lambda: METHODS[method]().fit(x[:rows], y[:rows]))
     score, predict = cpu(lambda: model.score(x[rows:], y[rows:]))
     return {

@@ -25,7 +25,7 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 
 import numpy as np
 from benchmarks.interactions.report import table
-from benchmarks.measure import Results, Row, cpu, in_child, measured, read
+from benchmarks.measure import Results, Row, cpu, in_child, limit_cpu, measured, read
 from benchmarks.tables import generated
 from sklearn.compose import make_column_transformer
 from sklearn.datasets import load_digits
@@ -163,9 +163,7 @@ def fitted(table_name: str, name: str, share: float) -> dict[str, Any]:
     if not name.startswith(("SVC", "boosting")):
         some = slice(0, 100)
         model_of(name, table_name, X, y).fit(take(some), y[some])
-    used = sum(resource.getrusage(resource.RUSAGE_SELF)[:2])
-    # The system ends this process once it has taken so many seconds of the processor.
-    resource.setrlimit(resource.RLIMIT_CPU, (int(used) + LIMIT,) * 2)
+    limit_cpu(LIMIT)
     train, test = slice(0, n_train), slice(n_train, None)
     model = model_of(name, table_name, X, y)
     _, seconds = cpu(lambda: model.fit(take(train), y[train]))

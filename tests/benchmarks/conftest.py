@@ -1,5 +1,6 @@
 """Scripts run inside this process: to start one takes longer than its tiny sizes."""
 
+import resource
 import runpy
 import sys
 import warnings
@@ -19,7 +20,7 @@ def run(monkeypatch, capsys):
         monkeypatch.setattr(sys, "argv", [str(path), *map(str, options)])
         monkeypatch.syspath_prepend(str(path.parent))
         capsys.readouterr()
-        known = set(sys.modules)
+        known, limit = set(sys.modules), resource.getrlimit(resource.RLIMIT_CPU)
         try:
             with warnings.catch_warnings():
                 # As in a program of its own, where they end nothing.
@@ -34,6 +35,8 @@ def run(monkeypatch, capsys):
                 file = getattr(sys.modules[name], "__file__", None)
                 if file and BENCHMARKS in Path(file).parents:
                     del sys.modules[name]
+        # A limit would end this process in a later test, sooner on a slow machine.
+        assert resource.getrlimit(resource.RLIMIT_CPU) == limit
         return capsys.readouterr().out
 
     return start
