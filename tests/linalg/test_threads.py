@@ -5,14 +5,20 @@ from collections.abc import Iterator
 from threading import Barrier, Event, Lock, Thread, main_thread
 from time import sleep
 
+import numpy as np
 import pytest
 from threadpoolctl import threadpool_limits
 
+from multikernel.estimators import LpMKLClassifier
+from multikernel.estimators.fit import ONE_THREAD
+from multikernel.kernels import LinearKernel
+from multikernel.linalg import threads
 from multikernel.linalg.threads import (
     add_blocks,
     aside,
     available_threads,
     run_blocks,
+    uninterrupted,
     with_one_blas_thread,
 )
 
@@ -136,6 +142,59 @@ def test_an_interrupt_does_not_wait_for_what_is_done_aside() -> None:
     assert not ended.is_set()
     may_end.set()
     ended.wait()
+
+
+class InterruptedLock:
+    """A lock whose second acquisition succeeds, and is followed by an interrupt."""
+
+    def __init__(self) -> None:
+        self.lock, self.n_acquired = Lock(), 0
+        self.release = self.lock.release
+
+    def acquire(self, timeout: float = -1) -> bool:
+        is_acquired = self.lock.acquire(timeout=timeout)
+        self.n_acquired += 1
+        if self.n_acquired == 2:
+            raise KeyboardInterrupt
+        return is_acquired
+
+
+def test_an_interrupt_just_after_a_lock_is_acquired_is_raised(monkeypatch) -> None:
+    """Python 3.14 looks for interrupts there: the fit waited for its own lock."""
+    monkeypatch.setattr(threads, "Lock", InterruptedLock)
+    ended: list[int] = []
+    with pytest.raises(KeyboardInterrupt):
+        uninterrupted(lambda: ended.append(1))
+    assert ended == [1]
+
+
+def test_an_interrupt_while_the_limit_is_set_gives_the_threads_back(monkeypatch):
+    lower, calls = threads._set_threads, []
+
+    def interrupted(blas, n_threads):
+        calls.append(n_threads)
+        lower(blas, n_threads)
+        if len(calls) == 1:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(threads, "_set_threads", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        with_one_blas_thread(available_threads)
+    assert available_threads() == 2
+    other = Thread(target=with_one_blas_thread, args=(available_threads,), daemon=True)
+    other.start()
+    other.join(10)
+    assert not other.is_alive()
+
+
+@pytest.mark.parametrize(("n_samples", "n_threads"), [(60, 1), (ONE_THREAD + 1, 2)])
+def test_fits_of_few_samples_run_blas_on_one_thread(n_samples, n_threads):
+    X = np.random.default_rng(0).standard_normal((n_samples, 2))
+    seen: list[int] = []
+    model = LpMKLClassifier([LinearKernel()], tol=0.1)
+    model.fit(X, X[:, 0] > 0, callback=lambda _: seen.append(available_threads()))
+    assert set(seen) == {n_threads}
+    assert available_threads() == 2
 
 
 def test_what_is_done_aside_returns_and_raises() -> None:

@@ -47,19 +47,18 @@ def sum_squares(  # noqa: PLR0913 - compiled code takes arrays, not objects
     columns: Indices,
     first_row: int,
     start: int,
-    stops: Indices,
+    counts: Indices,
     out: Array,
 ) -> None:
-    """Write squared distances between a few rows and the samples from `start` on."""
+    """Write squared distances from rows r to counts[r] samples, from `start` on."""
     # Four columns of the samples serve all rows while a core's cache holds them.
     n_in_fours = columns.size - columns.size % 4
-    for r in range(stops.size):
+    for r in range(counts.size):
         out[r] = 0.0
     for p in range(0, n_in_fours, 4):
         a, b, c, d = columns[p], columns[p + 1], columns[p + 2], columns[p + 3]
-        for r in range(stops.size):
-            row, sums = first_row + r, out[r, : max(0, stops[r] - start)]
-            stop = start + sums.size
+        for r in range(counts.size):
+            row, stop, sums = first_row + r, start + counts[r], out[r, : counts[r]]
             x, y = row_features[a, row], row_features[b, row]
             z, w = row_features[c, row], row_features[d, row]
             xs, ys = features[a, start:stop], features[b, start:stop]
@@ -69,8 +68,8 @@ def sum_squares(  # noqa: PLR0913 - compiled code takes arrays, not objects
                 sums[j] += (e * e + f * f) + (g * g + h * h)
     for p in range(n_in_fours, columns.size):
         a = columns[p]
-        for r in range(stops.size):
-            sums = out[r, : max(0, stops[r] - start)]
+        for r in range(counts.size):
+            sums = out[r, : counts[r]]
             x, xs = row_features[a, first_row + r], features[a, start:]
             for j in range(sums.size):
                 e = x - xs[j]
@@ -102,29 +101,30 @@ def fill_exponents(  # noqa: PLR0913 - compiled code takes arrays, not objects
     n_together, width = distances.shape[0] if sums_directly else 1, distances.shape[1]
     for low in range(0, stops.max(), width):
         for top in range(0, stops.size, n_together):
-            ends = stops[top : top + n_together]
+            row = first_row + top
+            counts = np.clip(stops[top : top + n_together] - low, 0, width)
             # Squared differences of a row are computed once for all kernels of the
             # batch.
             for u in range(0 if sums_directly else used.size):
                 column_values, target = features[used[u]], squares[u]
-                x = row_features[used[u], first_row + top]
-                for j in range(min(width, ends[0] - low)):
+                x = row_features[used[u], row]
+                for j in range(counts[0]):
                     difference = x - column_values[low + j]
                     target[j] = difference * difference
             for s in range(set_starts.size - 1):
                 in_set = members[set_starts[s] : set_starts[s + 1]]
                 if sums_directly:
-                    columns, row = used[in_set], first_row + top
+                    columns = used[in_set]
                     sum_squares(
-                        row_features, features, columns, row, low, ends, distances
+                        row_features, features, columns, row, low, counts, distances
                     )
                 else:
-                    sum_rows(squares, in_set, distances[0, : max(0, ends[0] - low)])
+                    sum_rows(squares, in_set, distances[0, : counts[0]])
                 for k in range(kernel_starts[s], kernel_starts[s + 1]):
                     exponent = exponents[k]
-                    for r in range(ends.size):
+                    for r in range(counts.size):
                         values = out[offsets[k] + row_starts[top + r] + low :]
-                        for j in range(min(width, ends[r] - low)):
+                        for j in range(counts[r]):
                             values[j] = exponent * distances[r, j]
 
 
