@@ -75,8 +75,8 @@ def check_forms(
     raise IndefiniteKernelError(
         f"Gram matrix {index} is not positive semidefinite: its smallest eigenvalue is "
         f"at most {curvature:.3g}, and its trace is {diagonal[worst]:.3g}. "
-        "Subtract its smallest eigenvalue from its diagonal, set its negative "
-        "eigenvalues to zero, or remove this matrix.",
+        "Subtract its smallest eigenvalue from its diagonal, clip its negative "
+        "eigenvalues, or remove this matrix.",
         kernel=index,
     )
 

@@ -273,7 +273,7 @@ def _load_arrays(path: Path) -> dict[str, Any]:
     with _frames.explain_damage(path, "npz file of plain arrays"):
         archive = np.load(path, allow_pickle=False)
         if isinstance(archive, np.ndarray):
-            raise ValueError("it holds a single array without a name")
+            raise ValueError("it holds a single array without a name: use numpy.savez")
         with archive:
             return {key: archive[key] for key in archive.files}
 

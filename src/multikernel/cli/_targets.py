@@ -138,7 +138,7 @@ def read_target(
 
 
 def _refuse_texts(subject: str, y: Any, advice: str) -> None:
-    """Raise if more than half of the texts of a target differ."""
+    """Raise if a target has more different texts than half of its rows."""
     distinct = {cell for cell in y.tolist() if isinstance(cell, str)}
     if mostly_differ(len(distinct), len(y)):
         raise ValueError(

@@ -28,7 +28,7 @@ class RecoveryCoefficient:
 
     Recovery is guaranteed if `value` is below one. `lower` is a lower bound, equal to
     `value` if exact. `worst_kernel` is the kernel outside the set that determines
-    `value`; -1 if there is none.
+    `value`, or -1 if the set contains all kernels.
     """
 
     value: float

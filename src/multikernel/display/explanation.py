@@ -41,7 +41,7 @@ class ExplanationDisplay(Display):
     errors : array-like of shape (n_active,), default=None
         Half-widths of error bars.
     values : sequence of str, of length n_active, default=None
-        The sample's values in each kernel's columns, written beside its name.
+        Values of the sample in each kernel's columns, printed beside the kernel's name.
 
     Attributes
     ----------

@@ -169,7 +169,7 @@ class GramStack(ABC):
         """Return the `n_largest` largest quadratic forms of v that exceed a level.
 
         The result is the kernels of these forms, ascending; the forms; and the largest
-        form of the other kernels, minus infinity if there are none.
+        form of the other kernels, minus infinity if all kernels are in the result.
         """
         largest = Largest(level, n_largest)
         largest.add(np.arange(self.shape[0]), self.quadratic_forms(v))

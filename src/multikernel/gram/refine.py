@@ -35,5 +35,5 @@ class Refinement:
 def refined(
     stack: GramStack, refinement: Refinement, max_bytes: int | None = None
 ) -> GramStack | None:
-    """Return a better approximation of a stack's kernels; None if there is none."""
+    """Return a better approximation of a stack's kernels; None if none is possible."""
     return None

@@ -237,8 +237,8 @@ def _matrices(estimator: BaseMKL, X: Any, y: Any, offset: Any) -> Training:
     source = estimator._method().source
     if not isinstance(source, GramSource):
         raise ValueError(
-            f"{OWNER} requires a list of kernels, but the kernels of "
-            f"{type(estimator).__name__} are nodes of a graph: pass a list of kernels."
+            f"{OWNER} does not support {type(estimator).__name__}, whose kernels are "
+            "nodes of a graph: use an estimator with a list of kernels."
         )
     source = replace(source, merges_copies=False, parts=False)
     training = source.prepare(read_input(estimator, source, X, y, offset=offset))

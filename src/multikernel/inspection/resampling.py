@@ -106,7 +106,7 @@ def warn_repeated(owner: str, samples: Samples, advice: str) -> None:
 
 
 def _equal_pairs(counts: Indices) -> float:
-    """Return twice the number of equal pairs of values that occur `counts` times."""
+    """Return twice the number of equal pairs if value i occurs counts[i] times."""
     return float(np.sum(counts * (counts - 1.0)))
 
 
@@ -176,7 +176,7 @@ class Resamples:
 
 
 def halves(n_resamples: int, rng: np.random.RandomState, samples: Samples) -> Indices:
-    """Return counts (0, 1) of samples in complementary halves, stratified by class."""
+    """Return masks (0, 1) of random halves in complementary pairs, by class."""
 
     def draw(stratum: Indices, n_drawn: int) -> Indices:
         counts = np.zeros((n_drawn, stratum.max() + 1), np.intp)

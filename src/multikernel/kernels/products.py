@@ -46,7 +46,7 @@ class CenteredKernel:
         return kernel_name(self.kernel)
 
     def learnt(self, X: Array, sample_weight: Array | None = None) -> "CenteredKernel":
-        """Return the kernel centered on the rows of X; unchanged if it has samples."""
+        """Return a copy centered on rows of X, or self if `samples` is given."""
         if self.samples is not None:
             return self
         rows = evenly_spaced(X.shape[0], CENTERING_ROWS)

@@ -183,7 +183,7 @@ def _certify_over_all(
     lost = dual_value(np.empty(0)) - dual_value(other_forms)
     gap = solution.duality_gap + max(lost, 0.0) / max(abs(solution.objective), TINY)
     if largest_other > level and not isinstance(penalty, BlockL1):
-        gap = np.inf  # other penalties need every kernel above the threshold
+        gap = np.inf  # with other penalties, every form above the level matters
     last_line = solution.history[-1]
     last_line = replace(last_line, duality_gap=gap, passes=last_line.passes + 1.0)
     history = (*solution.history[:-1], last_line)

@@ -159,21 +159,21 @@ class HullModel:
 
     def _check_fitted(self) -> None:
         """Raise unless the shapes of the arrays, which come from a file, agree."""
-        check_shapes("A model on a hull", intercept=(self.intercept, ("n_outputs",)))
-        check_places("A model on a hull", "active", self.active, len(self.nodes))
+        check_shapes("An HKL model", intercept=(self.intercept, ("n_outputs",)))
+        check_places("An HKL model", "active", self.active, len(self.nodes))
         if self.graph.n_features != self.scaler.mean.size:
             raise ValueError(
-                f"A model on a hull: the graph has {self.graph.n_features} inputs, but "
-                f"the scaler has {self.scaler.mean.size} columns."
+                "An HKL model: the graph must have one input per column of the scaler, "
+                f"got {self.graph.n_features} for {self.scaler.mean.size} columns."
             )
         if len(self.bases) != len(self.nodes):
             raise ValueError(
-                f"A model on a hull: there must be one basis per node, got "
+                f"An HKL model: there must be one basis per node, got "
                 f"{len(self.bases)} for {len(self.nodes)} nodes."
             )
         for _, coefs, mean in zip(self.nodes, self.coefs, self.means, strict=True):
             check_shapes(
-                "A model on a hull",
+                "An HKL model",
                 mean=(mean, ("n_columns",)),
                 coefs=(coefs, ("n_columns", self.n_outputs)),
             )
@@ -190,13 +190,11 @@ class HullModel:
 
     def check_columns(self, n_kernels: int, n_features: int, *, packed: bool) -> None:
         """Raise unless nodes can compute their features from `n_features` columns."""
-        check_shapes("A model on a hull", mean=(self.scaler.mean, (n_features,)))
+        check_shapes("An HKL model", mean=(self.scaler.mean, (n_features,)))
         sample = self.graph.sample(np.zeros((1, n_features)))
         for k in self.active:
             features = sample.features(self.nodes[k], self.bases[k])
-            check_shapes(
-                "A model on a hull", features=(features, (1, self.means[k].size))
-            )
+            check_shapes("An HKL model", features=(features, (1, self.means[k].size)))
 
     @np.errstate(over="ignore", invalid="ignore")
     def contributions(self, X: Rows) -> Array:

@@ -56,8 +56,8 @@ class CombinedKernel(Kernel):
 
     def _read_samples(self, X: Any) -> Array:
         """Return samples in the form that the kernels require."""
-        # Samples are numbers, or sequences, categories and names of samples, as in the
-        # fit. Columns without names are matched by position.
+        # X has the same columns as in the fit: numbers, sequences, categories, or names
+        # of rows of given matrices. Columns without names are matched by position.
         attributes, X = dict(self.columns), open_data(X, "X")
         if names_of(X) is None:
             attributes.pop("feature_names_in_", None)

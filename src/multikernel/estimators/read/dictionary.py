@@ -142,7 +142,7 @@ def default_dictionary(
 
 
 def with_category_kernels(dictionary: ListDictionary, X: Array) -> ListDictionary:
-    """Add a `CategoryKernel` to default kernels for each column of few integers."""
+    """Add a `CategoryKernel` to default kernels per column of few distinct integers."""
     columns = [k.columns for k in dictionary.kernels if isinstance(k, ColumnKernel)]
     codes = [c for c in columns if _may_be_codes(select_columns(X, c))]
     kernels = (*dictionary.kernels, *(ColumnKernel(CategoryKernel(), c) for c in codes))

@@ -111,7 +111,7 @@ def is_on_all_columns(samples: Samples, dictionary: KernelDictionary | None) -> 
 def left_out(
     samples: Samples, dictionary: KernelDictionary | None, *, paired: bool
 ) -> str:
-    """Return which kernels a default dictionary omits, and why; "" if none."""
+    """Return which kernels a default dictionary omits, and why; "" if it omits none."""
     if samples.table.kernels is not None or dictionary is None:
         return ""
     # `paired` is false for methods whose models contain all kernels.

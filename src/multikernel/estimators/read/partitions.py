@@ -127,7 +127,9 @@ def _open_partition(rows: Any, names: Sequence[str] | None) -> Any:
     rows = numbers.with_text_names(numbers.open_data(rows, "X"), fit_had_names=True)
     columns = names_of(rows)
     if columns is not None and names is not None and columns != names:
-        raise ValueError(f"its columns are {columns} instead of {names}.")
+        raise ValueError(
+            f"its columns must be {names}, but are {columns}: rename them."
+        )
     return rows
 
 
@@ -165,7 +167,7 @@ def lazy(method: Method) -> Method:
 def _predict_partition(
     estimator: Any, method: str, empty: Array, names: Sequence[str] | None, rows: Any
 ) -> Any:
-    """Call a method on the rows of a partition; return `empty` if there are none."""
+    """Call a method on the rows of a partition; return `empty` if it has no rows."""
     try:
         _open_partition(rows, names)
     except ValueError as error:

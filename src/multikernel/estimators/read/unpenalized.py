@@ -72,7 +72,7 @@ class Design:
 
 
 def find_design(owner: str, samples: Samples, *, fit_intercept: bool) -> Design | None:
-    """Return the encoding of the unpenalized columns; None if there are none."""
+    """Return the encoding of the unpenalized columns; None without such columns."""
     table = samples.table
     columns = [c for view in table.views if not view.penalized for c in view.columns]
     if not columns:

@@ -67,7 +67,7 @@ def grid_end(
 
 
 def grid_advice(parameters: Mapping[str, Any], name: str, end: str) -> str:
-    """Return what to pass so that a parameter's grid extends beyond its `end`."""
+    """Return advice on the argument that extends a parameter's grid at its `end`."""
     grid = f"{name}s"
     if grid not in parameters:
         return f"a larger {name}"

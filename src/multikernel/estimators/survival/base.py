@@ -51,7 +51,7 @@ class SurvivalMKL(LearnsByCopy):
     )
 
     def _task(self, y: object, sample_weight: object) -> Task:
-        """Return the loss, row of each sample, strata, and a setter of scales."""
+        """Return a `Task`, whose table holds the distinct survival times."""
         times = read_times(type(self).__name__, y)
         weights = check_weights(sample_weight, len(times.lower))
         table, codes, loss = regression_on_rows(times, weights)

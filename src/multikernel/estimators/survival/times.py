@@ -157,8 +157,8 @@ def _intervals(owner: str, lower: Array, upper: Array) -> Times:
     if invalid.size:
         row = invalid[0]
         raise ValueError(
-            f"{owner}: intervals require 0 <= lower <= upper, upper above 0, and a "
-            f"finite upper or positive lower end, but row {row} is [{lower[row]:g}, "
-            f"{upper[row]:g}]: correct or remove it."
+            f"{owner}: intervals in y require 0 <= lower <= upper, a finite lower end, "
+            "a positive upper end, and not [0, inf], but row "
+            f"{row} is [{lower[row]:g}, {upper[row]:g}]: correct or remove the row."
         )
     return Times(lower, upper)

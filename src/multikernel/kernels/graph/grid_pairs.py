@@ -17,7 +17,7 @@ MOST = 1024
 
 
 def evidence_of_pairs(samples: "GridSamples", dual: Array, ceiling: float) -> Evidence:
-    """Return a function of nodes: -log of p-value bounds, for at most two inputs."""
+    """Return `GraphSamples.evidence`; -inf for nodes of more than two inputs."""
     # A single strong descendant can disappear in the sum over all descendants.
     highest = samples.graph.highest
     shape = (len(highest), max(highest))
@@ -98,7 +98,7 @@ def level_features(samples: "GridSamples") -> tuple[Array, Array, Indices, Array
 
 
 def evidence(ratios: Array, n_nodes: int) -> Array:
-    """Return minus the log of a bound on each node's p-value among `n_nodes` tests."""
+    """Return -log of an upper bound on each ratio's p-value in `n_nodes` tests."""
     # `ratios` are forms a^T K a, divided by their mean sum_i a_i^2 K_ii for random
     # signs of a. For any kernel, random signs give a ratio above t with probability at
     # most sqrt(t) e^((1 - t) / 2) (Chernoff). For any of `n_nodes` nodes, the

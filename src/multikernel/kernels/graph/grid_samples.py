@@ -195,7 +195,7 @@ class GridSamples:
             return scale * forms, scale * noise
 
     def evidence(self, dual: Array, ceiling: float) -> Evidence:
-        """Return a function of nodes that returns -log of p-value bounds."""
+        """Return the function that `GraphSamples.evidence` defines."""
         return evidence_of_pairs(self, dual, ceiling)
 
     @cached_property

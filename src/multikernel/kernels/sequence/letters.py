@@ -168,13 +168,13 @@ class Alphabet:
         Treatment of letters outside the alphabet: raise an error, or skip all words
         that contain them.
     lower : {"error", "upper"}, default="error"
-        Treatment of lower-case letters if the alphabet is upper case: as unknown
-        letters, or as upper case. Genomes mark repeats by lower case.
+        Treatment of lower-case letters if the alphabet is upper case: "error" treats
+        them as `unknown` says, "upper" as upper case. Genomes mark repeats by them.
 
     Raises
     ------
     ValueError
-        If `letters` are none, more than 254, repeated or beyond Latin-1.
+        If `letters` is empty, or has over 254, repeated or non-Latin-1 letters.
 
     Examples
     --------

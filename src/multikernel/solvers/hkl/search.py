@@ -72,7 +72,7 @@ class HullSearch:
     """Active-set solver for a graph of kernels, with a gap over all its nodes.
 
     Solves `HullProblem` (Bach, NIPS 21, 2008). Nodes that violate the necessary
-    condition (Prop. 2) join the active set; if there are none, nodes whose sum over
+    condition (Prop. 2) join the active set; if no node does, those whose sum over
     descendants violates the sufficient condition (Prop. 3). The search stops at a
     relative gap of `tol` over all nodes of the graph, visited or not; or, without
     `certify`, when the gap on the active set is `tol` and no node stands out from
