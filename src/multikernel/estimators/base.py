@@ -207,7 +207,7 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
     @classmethod
     @cache
     def _all_checks(cls) -> Mapping[str, Check]:
-        """Return the check of each parameter by name, those of base classes too."""
+        """Return the check of each parameter by name, including base classes."""
         checks = dict(CHECKS)
         for base in reversed(cls.__mro__):
             checks |= vars(base).get("_checks", {})

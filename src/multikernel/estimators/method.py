@@ -191,5 +191,5 @@ class Candidates(ABC):
         # has already stopped, one iteration is made.
 
     def open_grids(self, best_params: Mapping[str, Any]) -> Mapping[str, Array]:
-        """Return the grids of which the caller reports a best value at the end."""
+        """Return the grids for which the caller reports a best value at an end."""
         return self.grid()

@@ -225,7 +225,7 @@ class _Distances:
 
 
 def _pair_shares(weights: Array) -> Array:
-    """Return the weight share of each pair of rows; last, that of pairs of copies."""
+    """Return the weight share of each pair of rows, and of all pairs of copies last."""
     equal_pairs = 0.5 * float(weights @ (weights - 1.0))
     rows, columns = np.triu_indices(len(weights), 1)
     pairs = np.append(weights[rows] * weights[columns], equal_pairs)

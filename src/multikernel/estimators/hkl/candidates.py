@@ -134,7 +134,7 @@ class HullCandidates(Candidates):
         tasks, alphas = tasks[: best + 1], self.alphas[: best + 1]
         task, path = tasks[-1], list[tuple[HullSolution, ...]]()
         if not watch.stopped:
-            # Only the last fit needs the estimator's tol; others have that of folds.
+            # Only the last fit needs the estimator's tol; others use the folds'.
             path = list(self._steps(tasks, watch, [*[loosen_tol(tol)] * best, tol]))
         if len(path) <= best:
             # If a callback stopped the path earlier, make one round at this strength.

@@ -67,7 +67,7 @@ class TailCandidates(MarginCandidates):
         return replace(self, sums=largest_sums(self.ps, training))
 
     def solve(self, training: Training, watch: Watch, means: Means) -> Iterator[Solved]:
-        """Yield the models of pairs (C, theta), those of the largest theta first."""
+        """Yield the models of all pairs (C, theta), from the largest theta down."""
         candidates = self.with_sums(training)
         return super(TailCandidates, candidates).solve(training, watch, means)
 
@@ -182,8 +182,8 @@ class LocalRademacherMKLClassifierCV(TailClassification, TailSearchCV, Classifie
         Order of the norm that constrains the kernel weights, at least 1; it may be
         infinite, except for "dc". With p = 1 most weights are zero.
     method : {"conv", "dc"}, default="conv"
-        "conv" bounds the tail sum of each kernel, a convex problem; "dc" bounds that of
-        the weighted sum of kernels, a difference of convex functions.
+        "conv" bounds the tail sum of each kernel, a convex problem; "dc" the tail sum
+        of the weighted sum of kernels, a difference of convex functions.
     n_starts : int, default=3
         Number of starts of "dc" for the final model: the solution at the previous C,
         equal weights, then random ones. Folds use the first start only.
@@ -195,7 +195,7 @@ class LocalRademacherMKLClassifierCV(TailClassification, TailSearchCV, Classifie
     selection : {"shared", "separate"}, default="separate"
         For several labels or more than two classes, "separate" fits one model with its
         own kernels for each. "shared" fits all with the same kernels:
-        "log_loss" is then the multinomial loss, "hinge" that of Crammer and Singer.
+        "log_loss" is then the multinomial loss, "hinge" the Crammer-Singer loss.
         "shared" is often more accurate if classes depend on the same columns.
     normalize : str, Normalizer, list of str and Normalizer, or None, default=None
         Normalization before the spectra are computed: "center", "cosine" or a list. The
@@ -356,8 +356,8 @@ class LocalRademacherMKLRegressorCV(TailRegression, TailSearchCV, RegressorMKL):
         Order of the norm that constrains the kernel weights, at least 1; it may be
         infinite, except for "dc". With p = 1 most weights are zero.
     method : {"conv", "dc"}, default="conv"
-        "conv" bounds the tail sum of each kernel, a convex problem; "dc" bounds that of
-        the weighted sum of kernels, a difference of convex functions.
+        "conv" bounds the tail sum of each kernel, a convex problem; "dc" the tail sum
+        of the weighted sum of kernels, a difference of convex functions.
     n_starts : int, default=3
         Number of starts of "dc" for the final model: the solution at the previous C,
         equal weights, then random ones. Folds use the first start only.

@@ -100,8 +100,8 @@ class LocalRademacherMKLClassifier(TailClassification, ClassifierMKL):
         Order of the norm that constrains the kernel weights, at least 1; it may be
         infinite, except for "dc". With p = 1 most weights are zero.
     method : {"conv", "dc"}, default="conv"
-        "conv" bounds the tail sum of each kernel, a convex problem; "dc" bounds that of
-        the weighted sum of kernels, a difference of convex functions.
+        "conv" bounds the tail sum of each kernel, a convex problem; "dc" the tail sum
+        of the weighted sum of kernels, a difference of convex functions.
     n_starts : int, default=3
         Number of starts of "dc": the result of "conv", equal weights, then random ones.
     loss : {"hinge", "log_loss", "squared_error"} or Loss, default="hinge"
@@ -112,7 +112,7 @@ class LocalRademacherMKLClassifier(TailClassification, ClassifierMKL):
     selection : {"shared", "separate"}, default="separate"
         For several labels or more than two classes, "separate" fits one model with its
         own kernels for each. "shared" fits all with the same kernels:
-        "log_loss" is then the multinomial loss, "hinge" that of Crammer and Singer.
+        "log_loss" is then the multinomial loss, "hinge" the Crammer-Singer loss.
         "shared" is often more accurate if classes depend on the same columns.
     normalize : str, Normalizer, list of str and Normalizer, or None, default=None
         Normalization before the spectra are computed: "center", "cosine" or a list. The
@@ -266,8 +266,8 @@ class LocalRademacherMKLRegressor(TailRegression, RegressorMKL):
         Order of the norm that constrains the kernel weights, at least 1; it may be
         infinite, except for "dc". With p = 1 most weights are zero.
     method : {"conv", "dc"}, default="conv"
-        "conv" bounds the tail sum of each kernel, a convex problem; "dc" bounds that of
-        the weighted sum of kernels, a difference of convex functions.
+        "conv" bounds the tail sum of each kernel, a convex problem; "dc" the tail sum
+        of the weighted sum of kernels, a difference of convex functions.
     n_starts : int, default=3
         Number of starts of "dc": the result of "conv", equal weights, then random ones.
     loss : str or Loss, default="epsilon_insensitive"

@@ -116,7 +116,7 @@ class MarginCandidates(Candidates):
         """Return the fitted attributes of candidate `best`, and its path over C."""
         i, j = divmod(best, self.ps.size)
         recipes = self.recipes(training, j)
-        # Only the last fit needs the estimator's tolerance; others have that of folds.
+        # Only the last fit needs the estimator's tolerance; others use the folds'.
         candidates = self.with_tol(loosen_tol(self.method.tol))
         path_recipes = candidates.recipes(training, j)[: i + 1]
         path = solve_path(path_recipes, recipes[i], training, watch)
@@ -232,7 +232,7 @@ class LpMKLClassifierCV(LpClassification, MarginSearchCV, ClassifierMKL):
     selection : {"shared", "separate"}, default="separate"
         For several labels or more than two classes, "separate" fits one model with its
         own kernels for each. "shared" fits all with the same kernels:
-        "log_loss" is then the multinomial loss, "hinge" that of Crammer and Singer.
+        "log_loss" is then the multinomial loss, "hinge" the Crammer-Singer loss.
         "shared" is often more accurate if classes depend on the same columns.
     normalize : str, Normalizer, list of str and Normalizer, or None, default="variance"
         Normalization of the kernels: unit "variance" in feature space, a mean diagonal

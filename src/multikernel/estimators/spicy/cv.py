@@ -138,7 +138,7 @@ class AlphaCandidates(Candidates):
     def refit(self, training: Training, watch: Watch, best: Any) -> dict[str, Any]:
         """Return the fitted attributes of candidate `best`, and the path to it."""
         recipes = self._recipes(training)
-        # Only the last fit needs the estimator's tolerance; others have that of folds.
+        # Only the last fit needs the estimator's tolerance; others use the folds'.
         loose = self.with_tol(loosen_tol(self.method.tol))._recipes(training)
         if self.blocks is not None:
             return self._refit_targets(recipes, loose, training, watch, best)
@@ -243,7 +243,7 @@ class SpicyMKLClassifierCV(SparseClassification, AlphaSearchCV, ClassifierMKL):
     selection : {"shared", "separate"}, default="separate"
         For several labels or more than two classes, "separate" fits one model with its
         own kernels for each. "shared" fits all with the same kernels:
-        "log_loss" is then the multinomial loss, "hinge" that of Crammer and Singer.
+        "log_loss" is then the multinomial loss, "hinge" the Crammer-Singer loss.
         "shared" is often more accurate if classes depend on the same columns.
     normalize : str, Normalizer, list of str and Normalizer, or None, default="variance"
         Normalization of the kernels: unit "variance" in feature space, a mean diagonal

@@ -107,7 +107,7 @@ class SpicyMKLClassifier(SparseClassification, ClassifierMKL):
     selection : {"shared", "separate"}, default="separate"
         For several labels or more than two classes, "separate" fits one model with its
         own kernels for each. "shared" fits all with the same kernels:
-        "log_loss" is then the multinomial loss, "hinge" that of Crammer and Singer.
+        "log_loss" is then the multinomial loss, "hinge" the Crammer-Singer loss.
         "shared" is often more accurate if classes depend on the same columns.
     normalize : str, Normalizer, list of str and Normalizer, or None, default="variance"
         Normalization of the kernels: unit "variance" in feature space, a mean diagonal

@@ -147,7 +147,7 @@ class FittedGrid:
         return GridSamples(self, columns)
 
     def width(self, node: GridNode) -> int:
-        """Return a node's number of features, the product of those of its levels."""
+        """Return a node's number of features, the product of its levels' numbers."""
         # Searches call this for thousands of nodes with few inputs each.
         width = self.root_width
         for i, level in node:
