@@ -44,19 +44,22 @@ def sum_rows(table: Floats, positions: Indices, out: Floats) -> None:
 def sum_squares(  # noqa: PLR0913 - compiled code takes arrays, not objects
     row_features: Array,
     features: Array,
-    columns: Indices,
+    used: Indices,
+    in_set: Indices,
     first_row: int,
     start: int,
     counts: Indices,
     out: Array,
 ) -> None:
     """Write squared distances from rows r to counts[r] samples, from `start` on."""
-    # Four columns of the samples serve all rows while a core's cache holds them.
-    n_in_fours = columns.size - columns.size % 4
+    # They are over the columns used[in_set]. Four columns of the samples serve all rows
+    # while a core's cache holds them.
+    n_in_fours = in_set.size - in_set.size % 4
     for r in range(counts.size):
         out[r] = 0.0
     for p in range(0, n_in_fours, 4):
-        a, b, c, d = columns[p], columns[p + 1], columns[p + 2], columns[p + 3]
+        a, b = used[in_set[p]], used[in_set[p + 1]]
+        c, d = used[in_set[p + 2]], used[in_set[p + 3]]
         for r in range(counts.size):
             row, stop, sums = first_row + r, start + counts[r], out[r, : counts[r]]
             x, y = row_features[a, row], row_features[b, row]
@@ -66,8 +69,8 @@ def sum_squares(  # noqa: PLR0913 - compiled code takes arrays, not objects
             for j in range(sums.size):
                 e, f, g, h = x - xs[j], y - ys[j], z - zs[j], w - ws[j]
                 sums[j] += (e * e + f * f) + (g * g + h * h)
-    for p in range(n_in_fours, columns.size):
-        a = columns[p]
+    for p in range(n_in_fours, in_set.size):
+        a = used[in_set[p]]
         for r in range(counts.size):
             sums = out[r, : counts[r]]
             x, xs = row_features[a, first_row + r], features[a, start:]
@@ -83,48 +86,47 @@ def fill_exponents(  # noqa: PLR0913 - compiled code takes arrays, not objects
     layout: BatchLayout,
     exponents: Array,
     first_row: int,
-    stops: Indices,
+    counts: Indices,
+    row_starts: Indices,
     offsets: Indices,
     squares: Array,
     distances: Array,
     out: Array,
 ) -> None:
     """Write exponent times squared distance for a batch of kernels and some rows."""
-    # Features have shape (n_features, n_samples). Row first_row + r is paired with the
-    # first stops[r] samples: a quadratic form needs the lower triangle only. The values
-    # of kernel k, row after row, start at out[offsets[k]]. `squares`, (n_used, n), and
-    # `distances`, (n_rows, n), are workspace for n samples at a time.
+    # Features have shape (n_features, n_samples). Row first_row + r is paired with
+    # counts[b, r] samples of block b, which has `width` samples: a quadratic form needs
+    # the lower triangle only. Its values of kernel k start at
+    # out[offsets[k] + row_starts[r]]. `squares`, (n_used, width), and `distances`,
+    # (n_rows, width), are workspace. NumPy's functions take longer to compile.
     used, set_starts, members, kernel_starts = layout
-    row_starts = np.cumsum(stops) - stops
     # If column sets share few columns, a table of squared differences takes longer.
     sums_directly = members.size <= 2 * used.size
     n_together, width = distances.shape[0] if sums_directly else 1, distances.shape[1]
-    for low in range(0, stops.max(), width):
-        for top in range(0, stops.size, n_together):
-            row = first_row + top
-            counts = np.clip(stops[top : top + n_together] - low, 0, width)
+    for b in range(len(counts)):
+        low = b * width
+        for top in range(0, row_starts.size, n_together):
+            row, sizes = first_row + top, counts[b, top : top + n_together]
             # Squared differences of a row are computed once for all kernels of the
             # batch.
             for u in range(0 if sums_directly else used.size):
                 column_values, target = features[used[u]], squares[u]
                 x = row_features[used[u], row]
-                for j in range(counts[0]):
+                for j in range(sizes[0]):
                     difference = x - column_values[low + j]
                     target[j] = difference * difference
             for s in range(set_starts.size - 1):
                 in_set = members[set_starts[s] : set_starts[s + 1]]
                 if sums_directly:
-                    columns = used[in_set]
-                    sum_squares(
-                        row_features, features, columns, row, low, counts, distances
-                    )
+                    samples = row_features, features
+                    sum_squares(*samples, used, in_set, row, low, sizes, distances)
                 else:
-                    sum_rows(squares, in_set, distances[0, : counts[0]])
+                    sum_rows(squares, in_set, distances[0, : sizes[0]])
                 for k in range(kernel_starts[s], kernel_starts[s + 1]):
                     exponent = exponents[k]
-                    for r in range(counts.size):
+                    for r in range(sizes.size):
                         values = out[offsets[k] + row_starts[top + r] + low :]
-                        for j in range(counts[r]):
+                        for j in range(sizes[r]):
                             values[j] = exponent * distances[r, j]
 
 

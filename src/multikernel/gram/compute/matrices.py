@@ -92,15 +92,17 @@ def write_exponents(
     # Row i has the first stops[i] columns; the values of each kernel start at its
     # offset, row after row. Callers compute the exponentials, in as few calls as
     # possible.
-    layout = plan.layout
-    width = min(CHUNK, int(stops.max(initial=1)))
+    layout, longest = plan.layout, int(stops.max(initial=1))
+    width = min(CHUNK, longest)
+    block_starts = np.arange(0, longest, width)[:, None]
     compiled("multikernel.gram.compute.loops", "fill_exponents")(
         samples.row_features,
         samples.col_features,
         layout,
         plan.exponents,
         rows.start,
-        stops,
+        np.clip(stops - block_starts, 0, width),
+        np.cumsum(stops) - stops,
         offsets,
         np.empty((layout.used.size, width)),
         np.empty((ROWS, width)),
