@@ -237,16 +237,7 @@ class PartStack(GramStack):
         """Return v^T K_m v (summed over outputs) for every m, shape (n_kernels,)."""
         if v.size > len(v):
             return self._joint_forms(v)
-        add_forms, array = (compiled(LOOPS, "add_forms"), read_only(self.parent.array))
-        kernels = self.kernels
-        forms = np.zeros(kernels.size)
-        padded = self._padded(v.reshape(-1))
-
-        def work(indices: slice) -> None:
-            add_forms(array, kernels[indices], self.samples, padded, forms[indices])
-
-        self._run(work, _task_slices(kernels.size, self.samples.size**2))
-        return forms
+        return super().quadratic_forms(v)
 
     def matvec(self, v: Array) -> Array:
         """Return K_m v for every m, shape (n_kernels, n_samples[, n_outputs])."""

@@ -6,43 +6,13 @@ from multikernel.linalg.jit import loop, part
 
 
 @loop(fastmath={"reassoc", "contract"})
-def add_forms(
-    array: Stored, kernels: Indices, rows: Indices, v: Array, out: Array
-) -> None:
-    """Add v^T array[k] v of `kernels` k to `out`; v is zero outside `rows`."""
-    n_in_pairs = rows.size - rows.size % 2
-    for c in range(kernels.size):
-        K = array[kernels[c]]
-        total = 0.0
-        # Two rows are read at a time, so the vector is read half as often.
-        for p in range(0, n_in_pairs, 2):
-            i, k = rows[p], rows[p + 1]
-            row_i, row_k = K[i], K[k]
-            a, b = 0.0, 0.0
-            for j in range(i):
-                a += row_i[j] * v[j]
-                b += row_k[j] * v[j]
-            for j in range(i, k):
-                b += row_k[j] * v[j]
-            total += v[i] * (2.0 * a + row_i[i] * v[i])
-            total += v[k] * (2.0 * b + row_k[k] * v[k])
-        if n_in_pairs < rows.size:
-            i = rows[n_in_pairs]
-            row_i = K[i]
-            a = 0.0
-            for j in range(i):
-                a += row_i[j] * v[j]
-            total += v[i] * (2.0 * a + row_i[i] * v[i])
-        out[c] += total
-
-
-@loop(fastmath={"reassoc", "contract"})
 def write_images(
     array: Stored, kernels: Indices, rows: Indices, vectors: Array, out: Array
 ) -> None:
     """Write array[k] v for `kernels` k, each with its own vector v or all with one."""
     # Vectors, (n_chosen, n) or (1, n), are zero outside `rows`; `out`, (n_chosen, n),
-    # is valid only at `rows`.
+    # is valid only at `rows`. Two rows are read at a time, so vectors are read half as
+    # often.
     n_in_pairs = rows.size - rows.size % 2
     for c in range(kernels.size):
         K, v, image = array[kernels[c]], vectors[c % len(vectors)], out[c]
