@@ -27,9 +27,9 @@ class ByKernelStack(GramStack):
     """A stack that stores some kernels as matrices, and the others as factors.
 
     The mask `is_dense` selects the kernels in `dense`; both parts keep the order of the
-    kernels. Only factors have residuals. New samples require `dictionary`, and
-    `scales`, the normalization factors of the kernels in `dense`, shape (n_dense,),
-    ones by default.
+    kernels. Only factors have residuals. Predictions for new samples require
+    `dictionary`, and `scales`, the normalization factors of the kernels in `dense`,
+    shape (n_dense,), ones by default.
     """
 
     dense: GramStack
@@ -207,7 +207,7 @@ class SampleLandmarks(Landmarks):
     """Landmarks of a `ByKernelStack`; for kernels stored as matrices, every sample."""
 
     def widths(self, stack: GramStack, kernels: Indices) -> tuple[int, ...]:
-        """Return the number of coefficients of a term of each chosen kernel."""
+        """Return how many coefficients the function of each chosen kernel has."""
         assert isinstance(stack, ByKernelStack)
         widths = np.full(stack.shape[0], stack.shape[1])
         widths[~stack.is_dense] = stack.factored.ranks

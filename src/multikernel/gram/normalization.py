@@ -103,8 +103,9 @@ class Normalization:
         for step in self.steps:
             if not isinstance(step, ScaleStep):
                 raise TypeError(
-                    f"normalize contains {type(step).__name__}, but the kernels of "
-                    "this stack can only be scaled: use 'trace' or 'variance'."
+                    "The kernels of this stack can only be multiplied by numbers, but "
+                    f"normalize contains {type(step).__name__}: use 'trace' or "
+                    "'variance'."
                 )
             step.learn(slice(None), scaled, None if forms is None else scales * forms)
             scales *= step.factors
@@ -177,7 +178,6 @@ def empty_normalization(
     weights = equal_shares(n_samples, sample_weight)
 
     def empty(step: StepName) -> Step:
-        """Return one unfitted step, with arrays of zeros."""
         if not isinstance(step, str):
             return step.empty(weights, n_kernels)
         if step == "cosine":

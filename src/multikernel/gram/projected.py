@@ -214,7 +214,7 @@ class LeastSquares:
 
     @cached_property
     def projection(self) -> Projection:
-        """The projection that removes the unpenalized columns and the intercept."""
+        """Return the projection that removes the columns and the intercept."""
         Q, roots = self._factors[0], self._roots[:, None]
         if self.fit_intercept:
             Q = np.column_stack([self._roots / np.linalg.norm(self._roots), Q])

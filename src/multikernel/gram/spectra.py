@@ -232,7 +232,7 @@ class TailStep(ScaleStep):
         factor = moments.rows.T
         ones = np.ones(factor.shape[1])
         pairs = leading_spectrum(LowRankMatrix(factor, ones), self.theta, self.weights)
-        # The trace of the residual may belong to the tail.
+        # `moments.size` includes the trace of the residual, which may be in the tail.
         tail = moments.size - float(pairs.values.sum())
         min_tail = VANISHES * moments.size
         self.store(slice(m, m + 1), np.array([max(tail, min_tail)]))

@@ -16,7 +16,6 @@ class AroundOther(GramStack):
     """A wrapper of a stack that reports the storage of the wrapped stack."""
 
     stack: GramStack
-    """The wrapped stack."""
 
     @property
     def shape(self) -> tuple[int, int, int]:
@@ -117,7 +116,8 @@ class ScaledStack(AroundOther):
 
     def traces(self, shares: Array | None = None) -> Array:
         """Return the (weighted) trace of every matrix; see `GramStack.traces`."""
-        # A million lazy kernels share one diagonal in memory, but scaled ones do not.
+        # A million lazy kernels share one diagonal in memory; their scaled diagonals
+        # would not.
         return self.scales * self.stack.traces(shares)
 
     def rounded_traces(self) -> Array:

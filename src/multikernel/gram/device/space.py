@@ -33,9 +33,10 @@ class Device:
     """Storage of kernels on an accelerator, by default with PyTorch or CuPy on CUDA.
 
     `device` is a name such as "cuda:1" in the library `namespace` ("torch", "cupy").
-    With float32, entries of matrices are rounded to seven digits, which the duality gap
-    includes; sums and factors use float64. factors=True stores factors, as "low_rank";
-    None stores whole matrices, and interactions as "auto" selects.
+    With float32, entries of matrices are rounded to seven digits, and the duality gap
+    includes this rounding; sums and factors use float64. factors=True stores factors,
+    as "low_rank", and False whole matrices. By default, interactions are stored as
+    "auto" selects, and other kernels as whole matrices.
     """
 
     namespace: str | None = None
