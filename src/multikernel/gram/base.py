@@ -321,7 +321,7 @@ class RestrictedStack(GramStack):
         return self.parent.diagonals()[:, self.samples]
 
     def residual_bounds(self, v: Array) -> Array:
-        """Bound the residuals' quadratic forms; see `GramStack.residual_bounds`."""
+        """Return bounds on forms of the residuals; see `GramStack.residual_bounds`."""
         return self.parent.residual_bounds(self.padded(v))
 
     def residual_traces(self, shares: Array) -> Array:

@@ -128,7 +128,7 @@ class ByKernelStack(GramStack):
         return self._merged(self.dense.held_numbers(), self.factored.held_numbers())
 
     def residual_bounds(self, v: Array) -> Array:
-        """Bound the residuals' quadratic forms; see `GramStack.residual_bounds`."""
+        """Return bounds on forms of the residuals; see `GramStack.residual_bounds`."""
         bounds = self.dense.residual_bounds(v), self.factored.residual_bounds(v)
         return self._merged(*bounds)
 
@@ -254,8 +254,9 @@ def subset_options(options: BuildOptions, kernels: Mask) -> BuildOptions:
     """Return build options of some kernels; raise if a step does more than scale."""
     if not options.unfitted(1, 1).only_scales:
         raise ValueError(
-            "storage='by_kernel' requires kernels that are only scaled: normalize "
-            f"must be None, 'trace' or 'variance', got {options.normalize!r}."
+            "storage='by_kernel' supports only normalization that scales kernels: "
+            "normalize must be None, 'trace' or 'variance', got "
+            f"{options.normalize!r}."
         )
     steps = [
         GivenScales(step.factors[kernels]) if isinstance(step, GivenScales) else step

@@ -106,7 +106,7 @@ class LazyStack(GramStack):
     def _images(
         self, shape: tuple[int, ...], multiply: Callable[[Indices, Array], Array]
     ) -> Array:
-        """Return the results of `multiply` for all blocks in one array."""
+        """Return results of `multiply` for all blocks, (n_kernels, n_rows, *shape)."""
         images = np.empty((*self.shape[:2], *shape))
 
         def visit(kernels: Indices, rows: slice, block: Array) -> None:

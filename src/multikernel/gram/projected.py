@@ -167,7 +167,7 @@ class ProjectedStack(AroundOther):
         return np.abs(self.traces()) + entries
 
     def residual_bounds(self, v: Array) -> Array:
-        """Bound the residuals' quadratic forms; see `GramStack.residual_bounds`."""
+        """Return bounds on forms of the residuals; see `GramStack.residual_bounds`."""
         return self.stack.residual_bounds(self.projection.transposed(v))
 
     def residual_traces(self, shares: Array) -> Array:

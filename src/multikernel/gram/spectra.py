@@ -52,7 +52,8 @@ class TailSums:
 
     @property
     def tails(self) -> Array:
-        """Return the sums of eigenvalues after the first k, a column per k >= 0."""
+        """Return sums of the eigenvalues after the first k, for k = 0 to theta."""
+        # The result has shape (n_kernels, theta + 1), with at most n_samples as theta.
         # Negative sums are rounding errors.
         leading = np.cumsum(self.leading, axis=1)
         all_tails = np.column_stack([self.totals, self.totals[:, None] - leading])
@@ -78,7 +79,7 @@ def leading_spectrum(
     *,
     tol: float = TOLERANCE,
 ) -> LeadingPairs:
-    """Return the leading eigenpairs of D K D, with D = diag(sqrt(shares))."""
+    """Return the theta leading eigenpairs of D K D, with D = diag(sqrt(shares))."""
     # With equal shares that sum to one, the eigenvalues are those of K / n. Unequal
     # shares act like repeated samples. The sum of eigenvalues is exact to `tol` times
     # the trace, and for factors of rank r < n up to rounding, at a cost of O(n r^2).

@@ -131,7 +131,7 @@ class ScaledStack(AroundOther):
         return np.union1d(zero, self.stack.zero_kernels())
 
     def residual_bounds(self, v: Array) -> Array:
-        """Bound the residuals' quadratic forms; see `GramStack.residual_bounds`."""
+        """Return bounds on forms of the residuals; see `GramStack.residual_bounds`."""
         return self.scales * self.stack.residual_bounds(v)
 
     def residual_traces(self, shares: Array) -> Array:

@@ -136,9 +136,9 @@ class Space:
             if not (is_full or isinstance(error, MemoryError)):
                 raise
             raise StackTooLargeError(
-                f"The device is out of memory: storage='device' needs room for {what}. "
-                "Use Device(precision='float32'), storage='low_rank', or fewer kernels "
-                "or samples."
+                "The device is out of memory: storage='device' requires memory for "
+                f"{what}. Use Device(precision='float32'), storage='low_rank', or "
+                "fewer kernels or samples."
             ) from error
 
 
@@ -177,7 +177,7 @@ def _find_cuda_library() -> str:
             return name
     raise ImportError(
         "storage='device' found no accelerator: no installed PyTorch or CuPy has a "
-        "CUDA device. Install one of them with support for the device, or choose "
+        "CUDA device. Install one of them with CUDA support, or choose "
         "storage='auto'; Device('torch', 'cpu') computes on the processor."
     )
 
