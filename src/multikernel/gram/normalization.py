@@ -67,7 +67,7 @@ class Normalization:
             step.check(n_kernels, n_train)
 
     def learn(self, first_kernel: int, matrices: Array) -> None:
-        """Fit all steps to kernels from `first_kernel` on, and normalize `matrices`."""
+        """Fit all steps to `matrices`, which are the kernels from `first_kernel` on."""
         # The matrices, (n_chosen, n_train, n_train), are normalized in place.
         if not self.steps:
             return
@@ -222,9 +222,9 @@ def cross_gram(
 ) -> Array:
     """Return kernel `m` of a dictionary between new and training samples, normalized.
 
-    The result has shape (n_new, n_train), and equals the built matrix for the training
-    samples. `compute` returns the kernel's values more cheaply than a call. Values that
-    have another shape or are not finite raise a `ValueError`.
+    The result has shape (n_new, n_train); if X_new is X_train, it equals the matrix of
+    `build_stack`. `compute` is a cheaper function that returns the kernel's values.
+    Values that have another shape or are not finite raise a `ValueError`.
     """
     shape = (X_new.shape[0], X_train.shape[0])
     # A copy: a precomputed kernel returns its own array.

@@ -32,7 +32,7 @@ CROWDED = 4
 """All eigenvalues of a matrix are computed if over n_rows / CROWDED are required."""
 
 VANISHES = 1e-6
-"""Share of the trace below which a tail counts as zero, the precision of tails."""
+"""Share of the trace below which a tail counts as zero: the precision of tails."""
 
 
 @dataclass(frozen=True, eq=False)
