@@ -158,7 +158,7 @@ def test_lazy_kernels_are_refused_below_one_matrix(n):
 
 def test_lazy_centering_over_the_limit_is_refused(X):
     dictionary = random_subset_gaussians(1000, 4, random_state=0)
-    with pytest.raises(StackTooLargeError, match="The means of"):
+    with pytest.raises(StackTooLargeError, match="The row means that"):
         build_stack(
             dictionary,
             X,

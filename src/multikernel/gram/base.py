@@ -31,10 +31,10 @@ from multikernel.linalg.tall import (
 
 
 def uncentered_trace_weight(n_samples: int) -> float:
-    """Return the weight of an uncentered trace in `GramStack.rounded_traces`."""
+    """Return w: `GramStack.rounded_traces` adds w times the uncentered trace."""
     # Rounding errors of matrix products are at most (4 + sqrt(n)) EPS times the trace.
-    # Rounding errors of entries have random signs: their quadratic forms are about 2
-    # EPS times the mean diagonal entry before centering.
+    # Entries that were rounded before centering have errors of random signs, whose
+    # quadratic forms are about 2 EPS times the mean uncentered diagonal entry.
     return float(2.0 / (n_samples * (4.0 + np.sqrt(n_samples))))
 
 
@@ -52,7 +52,7 @@ class GramStack(ABC):
     """Whether entries are stored instead of computed."""
 
     makes_factors: bool = False
-    """Whether `take` computes new factors, which later passes reuse."""
+    """Whether `take` computes new factors, which later passes over its result reuse."""
 
     # Abstract methods.
 
@@ -120,7 +120,7 @@ class GramStack(ABC):
         return np.concatenate(blocks, axis=1)
 
     def traces(self, shares: Array | None = None) -> Array:
-        """Return each trace, or each sum of the diagonal weighted by `shares`."""
+        """Return every trace; with `shares`, sums of shares times diagonal entries."""
         # The shares are weights of the samples, (n_samples,); the result has shape
         # (n_kernels,).
         diagonals = self.diagonals()
@@ -129,8 +129,9 @@ class GramStack(ABC):
         return np.asarray(diagonals @ shares)
 
     def rounded_traces(self) -> Array:
-        """Return traces that scale bounds on rounding errors, shape (n_kernels,)."""
-        # They exceed `traces` if entries are small differences of large numbers.
+        """Return the traces for bounds on rounding errors, shape (n_kernels,)."""
+        # The bounds are proportional to these traces, which exceed `traces` if entries
+        # are small differences of large numbers.
         return np.abs(self.traces())
 
     def held_numbers(self) -> Array:
@@ -144,8 +145,8 @@ class GramStack(ABC):
 
     def shares_work(self) -> bool:
         """Return whether a pass reads at most half of the numbers of all matrices."""
-        # Stacks of products compute the forms of all kernels together, which costs
-        # less.
+        # Stacks of products compute the quadratic forms of all kernels together, which
+        # costs less than kernel by kernel.
         return bool(2.0 * self.pass_numbers() <= self.held_numbers().sum())
 
     def in_parts(self) -> Iterable["GramStack"]:
@@ -206,8 +207,9 @@ class GramStack(ABC):
     def expansion_length(self) -> int:
         """Return the number of coefficients of a function in the space of a kernel.
 
-        It is n_samples for coefficients c of f = K_m c, or the largest rank, never
-        n_samples, for coefficients u of f = Z_m u with factors Z_m.
+        It is n_samples for functions f = K_m c, and the largest rank for functions
+        f = Z_m u with factors Z_m. A largest rank of n_samples counts as n_samples + 1,
+        so that this number tells the two apart.
         """
         return self.shape[1]
 
@@ -226,8 +228,9 @@ class GramStack(ABC):
         """Return squared norms of terms, and covariances with the sum of terms.
 
         Both have shape (n_outputs, n_terms). The terms are K_m coefs[m] of the chosen
-        kernels, with `coefs` of shape (n_terms, n_samples, n_outputs). Covariances have
-        sample weights and are multiplied by the total weight.
+        kernels, with `coefs` of shape (n_terms, n_samples, n_outputs), and have squared
+        norms coefs[m]^T K_m coefs[m]. Covariances are weighted by the sample weights
+        `weights`, and multiplied by their sum.
         """
         n_terms, n_samples, n_outputs = coefs.shape
         squares, covariances = np.empty((2, n_outputs, n_terms))
@@ -247,6 +250,7 @@ class GramStack(ABC):
         self, kernels: int, rows: int, vectors: int = 1
     ) -> None:
         """Count products that a caller computes with the result of `tall_form`."""
+        # The arguments are the numbers of kernels, of rows per kernel and of vectors.
 
     # Residuals: the kernels minus the stored matrices.
 
@@ -263,7 +267,7 @@ class GramStack(ABC):
         return np.zeros(self.shape[0])
 
     def has_features(self) -> Mask:
-        """Return a mask of kernels stored as their own features, (n_kernels,)."""
+        """Return a mask of kernels stored as explicit features, shape (n_kernels,)."""
         # Rounding errors of features are small relative to each feature. Other factors
         # are differences, whose errors may be larger.
         return np.zeros(self.shape[0], dtype=bool)
@@ -317,7 +321,7 @@ class RestrictedStack(GramStack):
         return self.parent.diagonals()[:, self.samples]
 
     def residual_bounds(self, v: Array) -> Array:
-        """Bound the residuals' quadratic forms; see `GramStack.residual_bounds`."""
+        """Return bounds on forms of the residuals; see `GramStack.residual_bounds`."""
         return self.parent.residual_bounds(self.padded(v))
 
     def residual_traces(self, shares: Array) -> Array:

@@ -66,10 +66,10 @@ def build_stack(
 ) -> BuiltStack:
     """Compute and normalize every Gram matrix of a dictionary.
 
-    The kernels' columns are indices (`resolve_columns`). ``normalize`` and ``storage``
-    are those of estimators; "by_kernel" chooses matrices or factors for each kernel. By
-    default `max_bytes` is half of the available memory. A stack that would not fit
-    raises `StackTooLargeError` before it is allocated.
+    Kernels must have indices of columns; `resolve_columns` converts names. Estimators
+    have the same parameters ``normalize`` and ``storage``; "by_kernel" chooses matrices
+    or factors for each kernel. By default `max_bytes` is half of the available memory.
+    A stack that would not fit raises `StackTooLargeError` before it is allocated.
     """
     check_parameter("build_stack", "storage", storage, STORED)
     check_parameter("build_stack", "max_bytes", max_bytes, BYTES)
@@ -140,7 +140,7 @@ def _build_factors(
 
 @dataclass(frozen=True, eq=False)
 class CenterMains(Step):
-    """A step that centers kernels, each by the mean over its own centering samples."""
+    """A step that centers main kernels by means over their `CenteredKernel.samples`."""
 
     kernels: Sequence[Kernel]  # `apply` receives their uncentered matrices
     X: Array  # the samples of the matrices
@@ -148,7 +148,7 @@ class CenterMains(Step):
     def means(
         self, m: int, multiply: Callable[[Array], Array]
     ) -> tuple[Array, float] | None:
-        """Return row means and grand mean of matrix m; None if it is not centered."""
+        """Return row means and grand mean of matrix m; None if it stays uncentered."""
         # `multiply` multiplies the uncentered matrix by a vector.
         kernel = self.kernels[m]
         centered = deferred_centering(kernel)
@@ -196,7 +196,8 @@ def _build_on_device(
     """Return a stack of factors or matrices on a device, or of products of matrices."""
     space = open_space(device)
     if device.factors:
-        # Factors start with the maximum rank: some methods cannot refine them.
+        # Some training methods cannot refine factors, so factors start with the maximum
+        # rank.
         max_rank_factors = LowRank(first=LowRank().max_rank)
         return with_device(_build(dictionary, X, max_rank_factors, options), space)
     normalization = options.unfitted(len(dictionary), X.shape[0])
@@ -222,7 +223,7 @@ def _build_on_device(
 def _uncentered_mains(
     dictionary: InteractionDictionary, X: Array
 ) -> tuple[ListDictionary, Normalization]:
-    """Return the uncentered main kernels, and the step that centers them."""
+    """Return the main kernels without centering, and the step that centers them."""
     mains = dictionary.mains.kernels
     uncentered_kernels = ListDictionary([uncenter(kernel) for kernel in mains])
     return uncentered_kernels, Normalization((CenterMains(mains, X),))
@@ -253,7 +254,6 @@ def _build_by_kernel(
     is_dense = is_high(ranks, X.shape[0])
 
     def build(mask: Mask, storage: str) -> BuiltStack:
-        """Return the stack of the kernels that a mask selects."""
         kernels = [dictionary[m] for m in np.flatnonzero(mask).tolist()]
         return _build(
             ListDictionary(kernels), X, storage, subset_options(options, mask)
@@ -277,7 +277,8 @@ def _build_lazy(
     steps = normalization.steps
     n_bytes = sum(step.means.nbytes for step in steps if isinstance(step, CenterStep))
     subject = (
-        f"The means of {len(dictionary)} lazy kernels on {X.shape[0]} samples take"
+        f"The row means that center {len(dictionary)} lazy kernels on {X.shape[0]} "
+        "samples take"
     )
     advice = "Use normalize='trace' or 'variance', fewer kernels, or raise max_bytes."
     check_memory(subject, n_bytes, limit, advice)

@@ -27,9 +27,9 @@ class ByKernelStack(GramStack):
     """A stack that stores some kernels as matrices, and the others as factors.
 
     The mask `is_dense` selects the kernels in `dense`; both parts keep the order of the
-    kernels. Only factors have residuals. New samples require `dictionary`, and
-    `scales`, the normalization factors of the kernels in `dense`, shape (n_dense,),
-    ones by default.
+    kernels. Only factors have residuals. Predictions for new samples require
+    `dictionary`, and `scales`, the normalization factors of the kernels in `dense`,
+    shape (n_dense,), ones by default.
     """
 
     dense: GramStack
@@ -128,7 +128,7 @@ class ByKernelStack(GramStack):
         return self._merged(self.dense.held_numbers(), self.factored.held_numbers())
 
     def residual_bounds(self, v: Array) -> Array:
-        """Bound the residuals' quadratic forms; see `GramStack.residual_bounds`."""
+        """Return bounds on forms of the residuals; see `GramStack.residual_bounds`."""
         bounds = self.dense.residual_bounds(v), self.factored.residual_bounds(v)
         return self._merged(*bounds)
 
@@ -207,7 +207,7 @@ class SampleLandmarks(Landmarks):
     """Landmarks of a `ByKernelStack`; for kernels stored as matrices, every sample."""
 
     def widths(self, stack: GramStack, kernels: Indices) -> tuple[int, ...]:
-        """Return the number of coefficients of a term of each chosen kernel."""
+        """Return how many coefficients the function of each chosen kernel has."""
         assert isinstance(stack, ByKernelStack)
         widths = np.full(stack.shape[0], stack.shape[1])
         widths[~stack.is_dense] = stack.factored.ranks
@@ -254,8 +254,9 @@ def subset_options(options: BuildOptions, kernels: Mask) -> BuildOptions:
     """Return build options of some kernels; raise if a step does more than scale."""
     if not options.unfitted(1, 1).only_scales:
         raise ValueError(
-            "storage='by_kernel' requires kernels that are only scaled: normalize "
-            f"must be None, 'trace' or 'variance', got {options.normalize!r}."
+            "storage='by_kernel' supports only normalization that scales kernels: "
+            "normalize must be None, 'trace' or 'variance', got "
+            f"{options.normalize!r}."
         )
     steps = [
         GivenScales(step.factors[kernels]) if isinstance(step, GivenScales) else step

@@ -44,9 +44,9 @@ def check_gram(K: Array, name: str = "The Gram matrix") -> None:
 
 def is_semidefinite(K: GramMatrix) -> bool:
     """Return whether a Cholesky factorization proves a matrix positive semidefinite."""
-    # Weak duality requires a positive semidefinite sum_m theta_m K_m at the compared
-    # weights theta, not each K_m. Implicit matrices without a Cholesky factorization
-    # have no root.
+    # Weak duality requires that the weighted sum of a model's kernels is positive
+    # semidefinite, not that each kernel is. For implicit matrices, whose `root` is
+    # None, the result is False.
     allowed = max(ROUNDING * float(np.abs(K.diagonal()).sum()), TINY)
     return K.root(np.full(K.shape[0], allowed)) is not None
 
@@ -89,13 +89,13 @@ def trivial_distances(stack: GramStack) -> tuple[Array, Array]:
         # The distances do not depend on the scale of a kernel.
         stack = stack.stack
     if isinstance(stack, BlockedStack) and n_samples > 1000:
-        # Blocks of rows may be on other machines: 1000 rows and columns suffice, and
+        # Other machines may store the blocks of rows. 1000 rows and columns suffice, so
         # no whole column of a matrix is transferred.
         block = evenly_spaced(n_samples, 1000)
         means, ratios = trivial_distances(stack.restrict(block))
         return means, np.sqrt(n_samples / block.size) * ratios
-    # In 212 of 216 cases, the ratio computed from 16 rows and that from all rows were
-    # both above or both below the threshold `MEMORISES`.
+    # In 212 of 216 cases, the `off_diagonal_ratio` of 16 rows and the one of all rows
+    # were both above or both below the threshold `MEMORIZES`.
     rows = evenly_spaced(n_samples, 16)
     sums = np.empty((n_kernels, 2))
     step = max(1, ENTRIES_PER_TASK // (n_samples * rows.size))
@@ -109,8 +109,9 @@ def trivial_distances(stack: GramStack) -> tuple[Array, Array]:
     run_blocks(work, range(0, n_kernels, step))
     means, squares = sums.T / (rows.size * max(1, n_samples - 1))
     spreads = np.sqrt(np.maximum(squares - means**2, 0.0))
-    # Distances of off-diagonal entries from the mean diagonal are relative to the
-    # largest entry. They are zero for a constant kernel; the identity has ratio zero.
+    # `means` and `spreads` are those of (mean diagonal - off-diagonal entry), relative
+    # to the largest entry. Both are zero for a constant kernel. For the identity, the
+    # spread is zero, and so is the ratio.
     constant_distances = np.maximum(np.abs(means), spreads)
     return constant_distances, off_diagonal_ratio(means, spreads, n_samples)
 
@@ -142,7 +143,7 @@ def _off_diagonal_sums(values: Array, rows: Indices) -> Array:
 def _replace_poor_columns(
     stack: LowRankStack, residual: Residual, rows: Indices, columns: Array
 ) -> None:
-    """Replace columns of factors with large residuals by columns of the kernels."""
+    """Overwrite the `columns` of inaccurate factors by exact columns of the kernels."""
     residual_traces = np.einsum("mi,mi->m", residual.roots, residual.roots)
     poor = np.flatnonzero(residual_traces > 0.01 * stack.diagonals().sum(axis=1))
     if poor.size and stack.landmarks is not None:

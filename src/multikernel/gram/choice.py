@@ -16,11 +16,12 @@ from multikernel.kernels.products import uncenter
 from multikernel.kernels.terms import MANY, paired_mains
 from multikernel.linalg.threads import available_threads
 
+# Bandwidths of memory: 20 GB/s for one core, and 2 TB/s for a device by data sheets.
 DEVICE_SHARE = 0.01
-"""Ratio of times on a device (2 TB/s by data sheets) and on one core (20 GB/s)."""
+"""Time on a device, as a share of the time on one core."""
 
 PRODUCT_BYTES = 64
-"""Bytes of a fit per product of two kernels: terms, scale, quadratic forms, weight."""
+"""Bytes of a fit per product of two kernels: indices, scale, quadratic form, weight."""
 
 
 def choose_storage(
@@ -84,7 +85,7 @@ def choose_products(
     storage: Storage = "auto",
     max_bytes: int | None = None,
 ) -> Choice | None:
-    """Return the storage of interactions as products; None if `storage` excludes it."""
+    """Return the storage of interactions as products; None if `storage` allows none."""
     is_factored = storage == "low_rank" or isinstance(storage, LowRank)
     if not is_factored and storage not in ("auto", "dense", "dense32"):
         return None
@@ -111,12 +112,12 @@ def choose_products(
 def _factored_products(
     dictionary: InteractionDictionary, X: Array, costs: Costs, storage: Storage
 ) -> tuple[Choice, float]:
-    """Return the choice of factors, and the mean rank of kernels that have products."""
+    """Return the choice of factors, and the mean rank of main kernels in products."""
     mains = ListDictionary([uncenter(kernel) for kernel in dictionary.mains.kernels])
     ranks = sampled_ranks(mains, X)
     low_rank = storage if isinstance(storage, LowRank) else "low_rank"
     factored = costs.low_rank(ranks, low_rank)
-    # The mean rank is that of main kernels in products: the others have higher ranks.
+    # The mean excludes main kernels without products, which have higher ranks.
     members = [mains[m] for m in paired_mains(dictionary.terms).tolist()]
     ranks = sampled_ranks(ListDictionary(members), X) if members else ranks
     rank = float(ranks.mean())

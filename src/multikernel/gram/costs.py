@@ -18,15 +18,15 @@ STORAGE = ("auto", "by_kernel", "dense", "dense32", "device", "lazy", "low_rank"
 Storage = str | LowRank | Device
 """The types of a ``storage`` parameter."""
 
-# A fit of so few entries takes a tenth of a second. Products are stored as matrices,
-# without estimates of ranks.
+# A fit of so few entries takes a tenth of a second. Main kernels of interactions are
+# then stored as matrices, without estimates of ranks.
 SMALL = 2**25
 """Largest total number of matrix entries for which no kernel is approximated."""
 
-# A search with ten classes, 400 rows and 64 columns (12 million entries) took twice as
-# long with matrices as with storage "by_kernel".
+# For kernels that are no products: a search with ten classes, 400 rows and 64 columns
+# (12 million entries) took twice as long with matrices as with storage "by_kernel".
 UNRANKED = 2**23
-"""Largest number of matrix entries, without products, that need no estimated ranks."""
+"""Largest number of matrix entries that are stored without estimates of ranks."""
 
 # The time to compute an entry of a matrix, to multiply by it, to compute an entry of a
 # factor, to subtract one landmark from it, and for one step of a matrix product.
@@ -40,7 +40,8 @@ PASSES, NEWTON_STEPS, ACTIVE = 20, 30, 20
 """Passes, Newton steps and active kernels of a long fit."""
 
 TYPICAL_SHARE, TYPICAL_SHARE_ALL = 0.1, 0.3
-"""Time of a typical fit over a long one, with up to and with over `ACTIVE` kernels."""
+"""Time of a typical fit as a share of the time of a long fit: with at most `ACTIVE`
+active kernels, and with more."""
 
 REQUESTED = "it was asked for"
 """The reason to report for a storage that the user requested."""
@@ -60,17 +61,17 @@ class Choice:
     """A storage, the reason for it, and its expected cost."""
 
     storage: Storage
-    reason: str  # the second half of a sentence
+    reason: str  # the clause after "storage 'dense', as" in messages
     n_kernels: int
     n_bytes: int  # peak memory of a fit, without the data
     seconds: float  # order of magnitude of the time of a fit
-    # Cost of factors of all kernels if they take less than half the time. They are not
-    # the default because they may be too coarse for the requested gap.
+    # Factors of all kernels, if a fit with them takes less than half the time. They are
+    # not the default because they may be too coarse for the requested gap.
     factors: "Choice | None" = None
 
     @property
     def name(self) -> str:
-        """Return the name; "device" for `Device` objects, "low_rank" for `LowRank`."""
+        """Return the storage name: "device" for `Device`, "low_rank" for `LowRank`."""
         if isinstance(self.storage, str):
             return self.storage
         return "device" if isinstance(self.storage, Device) else "low_rank"
@@ -145,8 +146,9 @@ class Costs:
         dense, limit = self.dense(), readable_bytes(self.limit)
         # Products are computed as whole matrices, a few at a time.
         products = 8 * (n_kernels - self.n_kernels) * self.n_samples**2
-        # V diag(rho rho') V' of `gram.products` over a triangle, in single precision,
-        # costs a quarter of the full product in double precision.
+        # The quadratic forms V diag(w) V' of `gram.products` have n_mains^2 n_samples^2
+        # steps. A quarter of them remain, because V has one triangle of each matrix and
+        # the result is symmetric; sums in single precision took half of that time.
         entries = self.n_kernels**2 * float(self.n_samples) ** 2
         reason = (
             f"the matrices of its {self.n_kernels} main kernels take "
@@ -180,8 +182,8 @@ class Costs:
 
     def low_rank(self, ranks: Indices, storage: str | LowRank) -> Choice:
         """Return the factored storage, with its cost estimated from a few ranks."""
-        # Kernels of high rank start with this many landmarks; explicit features are
-        # used in full.
+        # Kernels of high rank start with `LowRank.first` landmarks; explicit features
+        # are used in full.
         ranks = np.where(is_high(ranks, self.n_samples), LowRank().first, ranks)
         mean = float(ranks.mean())
         n_values = self.n_kernels * self.n_samples * mean
@@ -232,7 +234,7 @@ class Costs:
 
     def by_kernel(self, ranks: Indices) -> Choice:
         """Return the choice of matrices for high ranks and factors for low ranks."""
-        # Some of the `ranks` are high and some are low.
+        # The caller checked that some of the `ranks` are high and some are low.
         high = is_high(ranks, self.n_samples)
         n_dense = max(1, round(self.n_kernels * float(high.mean())))
         dense_choice = replace(self, n_kernels=n_dense).dense()

@@ -23,7 +23,7 @@ from multikernel.linalg.threads import Block, compiled, run_blocks, with_one_bla
 LOOPS = "multikernel.gram.dense_loops"
 
 FEW = 0.5
-"""Largest share of nonzero vector entries for which only the rows of these are read."""
+"""Largest share of nonzero vector entries for which only their matrix rows are read."""
 
 
 def n_threads_for(n_entries: int) -> int | None:
@@ -48,7 +48,7 @@ class DenseStack(GramStack):
             n_dims = getattr(self.array, "ndim", "no")
             raise ValueError(
                 "A DenseStack requires an array of shape (n_kernels, n_rows, "
-                f"n_cols), got {n_dims} dimensions."
+                f"n_cols), got {n_dims} dimensions: pass numpy.stack(matrices)."
             )
         if self.array.dtype not in (np.float64, np.float32):
             raise ValueError(
@@ -133,7 +133,7 @@ class DenseStack(GramStack):
         return self.cache_diagonals(diagonals)
 
     def cache_diagonals(self, diagonals: Array) -> Array:
-        """Store and return diagonals that were computed elsewhere; read-only."""
+        """Store diagonals that were computed elsewhere; return them, now read-only."""
         diagonals.flags.writeable = False
         object.__setattr__(self, "_cached_diagonals", diagonals)
         return diagonals
@@ -216,10 +216,12 @@ class PartStack(GramStack):
     in_memory = True
 
     def __post_init__(self) -> None:
-        if np.any(np.diff(self.samples) <= 0):
+        descents = np.flatnonzero(np.diff(self.samples) <= 0)
+        if descents.size:
+            first, second = self.samples[descents[0] :][:2].tolist()
             raise ValueError(
-                "PartStack: samples must ascend without repeats: pass "
-                "numpy.unique(samples)."
+                "PartStack: samples must ascend without repeats, got "
+                f"{first} before {second}: pass numpy.unique(samples)."
             )
 
     @property
@@ -262,7 +264,6 @@ class PartStack(GramStack):
         total = np.empty(self.shape[1:])
 
         def work(row_range: slice) -> None:
-            """Compute some rows of the sum."""
             task = row_range.start, row_range.stop
             combine_rows(
                 all_rows, starts, factors, self.samples, task, np.empty(n), total
@@ -367,7 +368,7 @@ class PartStack(GramStack):
 
 
 def _task_slices(size: int, n_entries: int) -> Iterator[slice]:
-    """Yield a slice of indices per task, if an index costs `n_entries` entries."""
+    """Yield slices of range(size), one per task; an index reads `n_entries` entries."""
     n_indices = max(1, ENTRIES_PER_TASK // max(1, n_entries))
     for start in range(0, size, n_indices):
         yield slice(start, min(start + n_indices, size))

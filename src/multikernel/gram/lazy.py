@@ -106,7 +106,7 @@ class LazyStack(GramStack):
     def _images(
         self, shape: tuple[int, ...], multiply: Callable[[Indices, Array], Array]
     ) -> Array:
-        """Return the results of `multiply` for all blocks in one array."""
+        """Return results of `multiply` for all blocks, (n_kernels, n_rows, *shape)."""
         images = np.empty((*self.shape[:2], *shape))
 
         def visit(kernels: Indices, rows: slice, block: Array) -> None:
@@ -126,7 +126,7 @@ class LazyStack(GramStack):
         return self.between(np.arange(self.shape[1]), indices).compute()
 
     def diagonals(self) -> Array:
-        """Return every diagonal, (n_kernels, n_rows), maybe a read-only broadcast."""
+        """Return every diagonal, (n_kernels, n_rows), perhaps a read-only broadcast."""
         self._require_square("diagonals")
         unnormalized = self._unnormalized_diagonals()
         if self.cols is None:
@@ -188,7 +188,7 @@ class LazyStack(GramStack):
         return total
 
     def visit_blocks(self, visit: Visit) -> None:
-        """Compute every kernel once, and call a function of each block, in threads.
+        """Compute every kernel once, in blocks, and call `visit` for each, in threads.
 
         `visit` gets positions of kernels, a slice of rows, and values of shape
         (n_chosen_kernels, n_chosen_rows, n_cols), which it must neither change nor
@@ -230,7 +230,7 @@ class LazyStack(GramStack):
         add_blocks(work, tasks, add)
 
     def _with_normalization(self, visit: Visit) -> Visit:
-        """Return `visit`, preceded by normalization and a choice of columns if any."""
+        """Return a function that calls `visit` with normalized blocks."""
         if self.cols is None:
             return visit
         cols = self.cols
@@ -247,7 +247,7 @@ class LazyStack(GramStack):
         return normalize
 
     def _unnormalized_diagonals(self) -> Array:
-        """Return k(x, x) at the samples of the columns, without normalization."""
+        """Return unnormalized k(x, x) of the columns' samples, one row per kernel."""
         shape = self.plan.n_kernels, self.samples.cols.shape[0]
         if not self.plan.others.size:
             return np.broadcast_to(1.0, shape)
@@ -296,7 +296,8 @@ class LazyStack(GramStack):
         if not square:
             raise ValueError(
                 f"A LazyStack has {subject} only if its rows and columns are the same "
-                "samples, got different samples: restrict it to one set of samples."
+                "samples, got different samples: call between(samples, samples) on the "
+                "stack of all samples."
             )
 
 
@@ -318,7 +319,7 @@ def _add_forms(
 
 
 def normalize_lazily(stack: LazyStack, normalization: Normalization) -> GramStack:
-    """Fit every step of a normalization to a square lazy stack; return the result."""
+    """Fit every step to a lazy stack of square matrices; return it normalized."""
     if normalization.only_scales:
         return normalization.learn_scales(stack)
     normalized, all_samples = stack, np.arange(stack.shape[1])

@@ -19,7 +19,7 @@ Stored = NDArray[np.float64] | NDArray[np.float32]
 """Gram matrices in memory."""
 
 ENTRIES_PER_TASK = 2**21
-"""Entries of matrices per task of a thread; smaller tasks mostly wait for threads."""
+"""Matrix entries per task of a thread; smaller tasks spend most time on waiting."""
 
 HELD_BYTES = 2**28
 """Bytes of matrices that are cached for repeated products."""
@@ -36,7 +36,7 @@ class GramMatrix(ABC):
 
     @property
     def quick_products(self) -> bool:
-        """Return whether K v costs no more than a few columns, as for a factor."""
+        """Return whether K v costs no more than a few columns of K, as for factors."""
         return False
 
     @property
@@ -212,7 +212,7 @@ def zero_padded(v: Array, samples: Indices, n_all: int) -> Array:
 
 
 def column_runs(size: int, n_numbers: int) -> list[Indices]:
-    """Return index ranges that fit in memory, with `n_numbers` numbers per index."""
+    """Split range(size) into index arrays; `n_numbers` per index then fit in memory."""
     indices = np.arange(size)
     return [indices[rows] for rows in row_chunks(size, n_numbers)] or [indices]
 

@@ -14,7 +14,7 @@ from multikernel.exceptions import StackTooLargeError
 
 V1 = ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file")
 V2 = ("memory.max", "memory.current", "inactive_file")
-"""Names of limit, usage and inactive file cache in control groups, version 1 and 2."""
+"""Names of a control group's limit, usage and inactive file cache, versions 1 and 2."""
 
 
 # Reading control groups takes milliseconds, so smaller sizes are not checked.
@@ -101,6 +101,7 @@ def readable_seconds(seconds: float) -> str:
 def check_memory(subject: str, n_bytes: int, limit: int | None, advice: str) -> None:
     """Raise a StackTooLargeError if more bytes are required than allowed."""
     # `subject` is the subject and verb of the message, and `advice` its last sentence.
+    # If `limit` is None, any number of bytes is allowed.
     if limit is not None and n_bytes > limit:
         raise StackTooLargeError(
             f"{subject} {readable_bytes(n_bytes)}, but the limit is "
@@ -119,7 +120,7 @@ def check_size(
     if max_bytes is None and needed <= MODEST_BYTES:
         return
     if alternatives is None:
-        half = " storage='dense32' to halve it (float32)," * (item_bytes == 8)
+        half = " storage='dense32' for half the memory," * (item_bytes == 8)
         alternatives = (
             "storage='low_rank' to store factors, storage='lazy' to recompute "
             f"kernels in blocks,{half}"

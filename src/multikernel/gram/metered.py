@@ -33,7 +33,7 @@ class Meter:
         return self.read / max(self.entries, 1)
 
     def add(self, entries: float) -> None:
-        """Count the multiplications of a number of entries."""
+        """Count the multiplications of this number of entries by one number each."""
         self.read += entries
 
 
@@ -46,14 +46,13 @@ class MeteredStack(Base):
     # with nonzero weight. Diagonals and copies by `take` are free.
     stack: GramStack
     meter: Meter
-    # (n_kernels,), ratios of uncentered to centered traces, if entries are small
-    # differences of large numbers.
+    # (n_kernels,), ratios of uncentered to centered traces; None unless some entries
+    # are small differences of large numbers.
     ratios: Array | None = None
 
     if not TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> Any:
-            """Return an attribute of the wrapped stack."""
             if name.startswith("__") or name == "stack":
                 raise AttributeError(name)
             return getattr(self.stack, name)
@@ -64,7 +63,7 @@ class MeteredStack(Base):
         return self.stack.shape
 
     def count(self, kernels: int, rows: int, vectors: int = 1) -> None:
-        """Count products of a caller, also in the meter of the wrapped stack."""
+        """Count products that a caller computes, also in the wrapped stack's meter."""
         self._count(kernels, rows, vectors)
         self.stack.count(kernels, rows, vectors)
 

@@ -67,7 +67,7 @@ class Normalization:
             step.check(n_kernels, n_train)
 
     def learn(self, first_kernel: int, matrices: Array) -> None:
-        """Fit all steps to kernels from `first_kernel` on, and normalize `matrices`."""
+        """Fit all steps to `matrices`, which are the kernels from `first_kernel` on."""
         # The matrices, (n_chosen, n_train, n_train), are normalized in place.
         if not self.steps:
             return
@@ -103,8 +103,9 @@ class Normalization:
         for step in self.steps:
             if not isinstance(step, ScaleStep):
                 raise TypeError(
-                    f"normalize contains {type(step).__name__}, but the kernels of "
-                    "this stack can only be scaled: use 'trace' or 'variance'."
+                    "The kernels of this stack can only be multiplied by numbers, but "
+                    f"normalize contains {type(step).__name__}: use 'trace' or "
+                    "'variance'."
                 )
             step.learn(slice(None), scaled, None if forms is None else scales * forms)
             scales *= step.factors
@@ -177,7 +178,6 @@ def empty_normalization(
     weights = equal_shares(n_samples, sample_weight)
 
     def empty(step: StepName) -> Step:
-        """Return one unfitted step, with arrays of zeros."""
         if not isinstance(step, str):
             return step.empty(weights, n_kernels)
         if step == "cosine":
@@ -222,9 +222,9 @@ def cross_gram(
 ) -> Array:
     """Return kernel `m` of a dictionary between new and training samples, normalized.
 
-    The result has shape (n_new, n_train), and equals the built matrix for the training
-    samples. `compute` returns the kernel's values more cheaply than a call. Values that
-    have another shape or are not finite raise a `ValueError`.
+    The result has shape (n_new, n_train); if X_new is X_train, it equals the matrix of
+    `build_stack`. `compute` is a cheaper function that returns the kernel's values.
+    Values that have another shape or are not finite raise a `ValueError`.
     """
     shape = (X_new.shape[0], X_train.shape[0])
     # A copy: a precomputed kernel returns its own array.

@@ -38,10 +38,10 @@ def build_part(
 ) -> BuiltStack | None:
     """Return stored Gram matrices of some samples, normalized on these samples alone.
 
-    The result equals that of `build_stack` on these samples: a view if kernels are at
-    most scaled, otherwise a copy; None if the stack stores no matrices. `n_copies`
-    parts are in memory at the same time; more than `max_bytes` (by default half of the
-    available memory) raises `StackTooLargeError`.
+    The result equals that of `build_stack` on these samples. It is a view if kernels
+    are at most scaled, otherwise a copy, and None if the stack stores no matrices.
+    `n_copies` parts are in memory at the same time; if they exceed `max_bytes` (by
+    default half of the available memory), they raise `StackTooLargeError`.
     """
     options = BuildOptions(normalize, sample_weight, max_bytes)
     return _cut(stack, samples, options, n_copies)
@@ -118,12 +118,12 @@ def _check_copies(
     copies = n_copies * prod(shape) * stack.array.itemsize
     needed = copies + (0 if max_bytes is None else stack.array.nbytes)
     check_memory(
-        f"Normalizing {shape[0]} kernels in every fold needs {n_copies} "
-        f"copies of {readable_bytes(copies // n_copies)} at a time"
-        f"{' besides the whole stack' * (max_bytes is not None)}, in all",
+        f"Normalizing {shape[0]} kernels in every fold requires a copy of "
+        f"{readable_bytes(copies // n_copies)} per fold (folds at the same time: "
+        f"{n_copies}){' besides the whole stack' * (max_bytes is not None)}, in all",
         needed,
         byte_limit(max_bytes),
-        "Use normalize='trace', 'variance' or None, which need no copy, fewer jobs, or "
+        "Use normalize='trace', 'variance' or None to avoid copies, use fewer jobs, or "
         "raise max_bytes.",
     )
 

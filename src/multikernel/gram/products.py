@@ -1,8 +1,8 @@
-"""Stacks of all elementwise products of two main Gram matrices, which are not stored.
+"""Stacks of elementwise products of two main Gram matrices; products are not stored.
 
 Main kernels are those that are no products; a product of two is the kernel of their
-interaction. With the main matrices as the rows of V, d x n^2, the quadratic forms of
-all products are the entries of V diag(rho rho^T) V^T.
+interaction. If row i of V has the n^2 entries of main matrix i, and w the n^2 products
+rho_a rho_b, then V diag(w) V^T has the quadratic forms of rho for all products.
 """
 
 from collections.abc import Iterator
@@ -173,10 +173,10 @@ class ProductStack(ProductsOfWhole):
         return np.where(largest >= np.finfo(np.float64).tiny, largest, 1.0)
 
     def _inner_products(self, v: Array) -> Array:
-        """Return v^T (K_i o K_j) v of all pairs i, j of used mains, a square matrix."""
-        # With the entries of the mains as rows of V and weights w = v_a v_b of entries
-        # (a, b), the forms are V diag(w) V^T: one product of the positive weights minus
-        # one of the negative weights.
+        """Return v^T (K_i o K_j) v for all mains i, j in products, a square matrix."""
+        # K_i o K_j is the elementwise product. With the entries of the mains as rows of
+        # V and weights w = v_a v_b of entries (a, b), the forms are V diag(w) V^T: one
+        # product of the positive weights minus one of the negative weights.
         size = self._product_mains[0].size
         G = np.zeros((size, size))
         step = max(self._sample_rows.size, CHUNK_BYTES // (8 * size))
@@ -278,7 +278,7 @@ class ProductStack(ProductsOfWhole):
 
     def combined_rows(self, weights: Array, rows: Indices) -> Array:
         """Return some rows of sum_m weights[m] K_m, shape (n_rows, n_samples)."""
-        # The sum of many products is sum_i K_i o sum_j weights_ij K_j.
+        # A sum of elementwise products is sum_i K_i o (sum_j weights_ij K_j).
         support = np.flatnonzero(weights)
         total = np.zeros((rows.size, self.shape[2]))
         stack = self if support.size == self.shape[0] else self.once(support)

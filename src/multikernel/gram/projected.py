@@ -167,7 +167,7 @@ class ProjectedStack(AroundOther):
         return np.abs(self.traces()) + entries
 
     def residual_bounds(self, v: Array) -> Array:
-        """Bound the residuals' quadratic forms; see `GramStack.residual_bounds`."""
+        """Return bounds on forms of the residuals; see `GramStack.residual_bounds`."""
         return self.stack.residual_bounds(self.projection.transposed(v))
 
     def residual_traces(self, shares: Array) -> Array:
@@ -214,7 +214,7 @@ class LeastSquares:
 
     @cached_property
     def projection(self) -> Projection:
-        """The projection that removes the unpenalized columns and the intercept."""
+        """Return the projection that removes the columns and the intercept."""
         Q, roots = self._factors[0], self._roots[:, None]
         if self.fit_intercept:
             Q = np.column_stack([self._roots / np.linalg.norm(self._roots), Q])

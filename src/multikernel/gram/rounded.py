@@ -27,7 +27,7 @@ def with_rounding_ratios(
     *,
     single: bool = False,
 ) -> GramStack:
-    """Return a stack with uncentered traces in `rounded_traces`, if these matter."""
+    """Return the stack, with uncentered traces in `rounded_traces` if far larger."""
     traces = np.abs(stack.traces())
     ratios = _ratios_of_steps(traces, normalization)
     # Entries were rounded to single precision before they were centered.
@@ -68,7 +68,7 @@ def _ratios_of_steps(traces: Array, normalization: Normalization) -> Array:
         if isinstance(step, ScaleStep):
             scales = scales * step.factors
         elif isinstance(step, CenterStep):
-            # The mean that centering subtracts from traces, scaled like `traces`.
+            # Centering subtracts `mean` from traces, and later steps scale both.
             mean = 2.0 * step.means.sum(axis=1) - step.means.shape[1] * step.grand_means
             removed = scales * mean
             np.divide(4.0 * (traces + removed), traces, out=ratios, where=traces > TINY)

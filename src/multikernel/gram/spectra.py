@@ -32,7 +32,7 @@ CROWDED = 4
 """All eigenvalues of a matrix are computed if over n_rows / CROWDED are required."""
 
 VANISHES = 1e-6
-"""Share of the trace below which a tail counts as zero, the precision of tails."""
+"""Share of the trace below which a tail counts as zero: the precision of tails."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,7 +52,8 @@ class TailSums:
 
     @property
     def tails(self) -> Array:
-        """Return the sums of eigenvalues after the first k, a column per k >= 0."""
+        """Return sums of the eigenvalues after the first k, for k = 0 to theta."""
+        # The result has shape (n_kernels, theta + 1), with at most n_samples as theta.
         # Negative sums are rounding errors.
         leading = np.cumsum(self.leading, axis=1)
         all_tails = np.column_stack([self.totals, self.totals[:, None] - leading])
@@ -78,7 +79,7 @@ def leading_spectrum(
     *,
     tol: float = TOLERANCE,
 ) -> LeadingPairs:
-    """Return the leading eigenpairs of D K D, with D = diag(sqrt(shares))."""
+    """Return the theta leading eigenpairs of D K D, with D = diag(sqrt(shares))."""
     # With equal shares that sum to one, the eigenvalues are those of K / n. Unequal
     # shares act like repeated samples. The sum of eigenvalues is exact to `tol` times
     # the trace, and for factors of rank r < n up to rounding, at a cost of O(n r^2).
@@ -232,7 +233,7 @@ class TailStep(ScaleStep):
         factor = moments.rows.T
         ones = np.ones(factor.shape[1])
         pairs = leading_spectrum(LowRankMatrix(factor, ones), self.theta, self.weights)
-        # The trace of the residual may belong to the tail.
+        # `moments.size` includes the trace of the residual, which may be in the tail.
         tail = moments.size - float(pairs.values.sum())
         min_tail = VANISHES * moments.size
         self.store(slice(m, m + 1), np.array([max(tail, min_tail)]))

@@ -23,7 +23,8 @@ class Step:
     def learn(
         self, kernels: slice, stack: GramStack, forms: Array | None = None
     ) -> None:
-        """Fit the step to matrices of some kernels; `forms` are w^T K w, if known."""
+        """Fit the step to the matrices of some kernels, which are in `stack`."""
+        # `forms` are w^T K w for the sample weights w, if known.
 
     def take(self, kernels: Indices) -> Self:
         """Return the step of the chosen kernels."""
@@ -44,7 +45,7 @@ class Step:
 
 @dataclass(eq=False)
 class Moments:
-    """The factor of a training matrix K = Z Z^T + E during normalization."""
+    """The factor Z of a training matrix K = Z Z^T + E, residual E, in normalization."""
 
     rows: Array  # (rank, n_train), Z^T after the previous steps
     mean: Array  # (rank,), weighted mean of the columns of `rows`
@@ -116,7 +117,8 @@ class MomentStep(ScaleStep, ABC):
     @abstractmethod
     def sizes(self, means: Array, forms: Callable[[], Array]) -> Array:
         """Return the number by which each kernel is divided."""
-        # `means` are weighted means of diagonals; `forms` returns w^T K w.
+        # `means` are weighted means of diagonals; `forms` returns w^T K w for sample
+        # weights w.
 
     def learn(
         self, kernels: slice, stack: GramStack, forms: Array | None = None
@@ -231,8 +233,8 @@ def inverse_roots(diagonal: Array) -> Array:
     if np.isnan(diagonal).any():
         raise ValueError(
             "normalize='cosine' requires k(x, x) of new samples, which rows of a Gram "
-            "matrix do not contain: before the fit, divide each K[i, j] by "
-            "sqrt(K[i, i] * K[j, j])."
+            "matrix do not contain. Remove 'cosine' from normalize, and divide each "
+            "k(x, z) by sqrt(k(x, x) * k(z, z)) before fit and predict."
         )
     is_normal = diagonal >= float(np.finfo(np.float64).tiny)
     roots = np.sqrt(diagonal, where=is_normal, out=np.ones_like(diagonal))

@@ -47,12 +47,12 @@ def create_folder(folder: PathLike) -> Path:
 
 
 def _remove_file(path: Path, folder: TemporaryFolder, process: int) -> None:
-    """Remove a file; its finalizer may have the last reference to the folder."""
+    """Remove a file, except in a fork; `folder` only has to exist until now."""
     if os.getpid() == process:
         path.unlink(missing_ok=True)
 
 
 def _remove_folder(path: Path, process: int) -> None:
-    """Remove a folder, unless this process is a fork of the one that made it."""
+    """Remove a folder, unless this process is a fork of the process that made it."""
     if os.getpid() == process:
         shutil.rmtree(path, ignore_errors=True)

@@ -16,7 +16,6 @@ class AroundOther(GramStack):
     """A wrapper of a stack that reports the storage of the wrapped stack."""
 
     stack: GramStack
-    """The wrapped stack."""
 
     @property
     def shape(self) -> tuple[int, int, int]:
@@ -117,7 +116,8 @@ class ScaledStack(AroundOther):
 
     def traces(self, shares: Array | None = None) -> Array:
         """Return the (weighted) trace of every matrix; see `GramStack.traces`."""
-        # A million lazy kernels share one diagonal in memory, but scaled ones do not.
+        # A million lazy kernels share one diagonal in memory; their scaled diagonals
+        # would not.
         return self.scales * self.stack.traces(shares)
 
     def rounded_traces(self) -> Array:
@@ -131,7 +131,7 @@ class ScaledStack(AroundOther):
         return np.union1d(zero, self.stack.zero_kernels())
 
     def residual_bounds(self, v: Array) -> Array:
-        """Bound the residuals' quadratic forms; see `GramStack.residual_bounds`."""
+        """Return bounds on forms of the residuals; see `GramStack.residual_bounds`."""
         return self.scales * self.stack.residual_bounds(v)
 
     def residual_traces(self, shares: Array) -> Array:

@@ -19,12 +19,13 @@ from multikernel.gram.matrix import ENTRIES_PER_TASK
 from multikernel.linalg import SINGLE
 from multikernel.linalg.threads import add_blocks, available_threads, compiled
 
-# On 200 samples, a pair took 2.1 ns with 32 kernels, 1.3 with 256, 1.2 with 512.
+# On 200 samples, a kernel took 2.1 ns per pair of samples in batches of 32 kernels, 1.3
+# ns in batches of 256, and 1.2 ns in batches of 512.
 SINGLE_BATCH = 512
-"""Number of Gaussian kernels that share differences of pairs in single precision."""
+"""Number of Gaussian kernels that are computed together in single precision."""
 
 TERMS = 64
-"""Number of terms that are summed in single precision."""
+"""Number of terms of a sum in single precision; sums are added in double precision."""
 
 
 def radial_forms(
@@ -45,19 +46,20 @@ def rough_radial_forms(
     if largest == 0.0:
         return 0.0
     rough_forms, weight_sum = np.zeros_like(forms), 0.0
-    # Scaled products do not overflow in single precision.
+    # Products v_i v_j of the scaled vectors do not overflow in single precision.
     for products in _product_groups(v / largest):
         weight_sum += float(np.abs(products.values).sum())
         _add_group(plan, samples, products, rough_forms, SINGLE_BATCH, _single_forms)
     forms += largest**2 * rough_forms
-    # With u the unit of rounding and gamma_k = k u / (1 - k u), an exponent over d
-    # features has a relative error of at most theta = gamma_{d + 3}: each square, the
-    # sum, the factor and the product are rounded. As t e^-t <= 1 / e, that changes a
-    # value of the kernel by at most theta / (e (1 - theta)). The power of two has an
-    # error of 4 u, its weight and their product of u each, and a sum of TERMS terms of
-    # (TERMS - 1) u. Two more u cover sums in double precision, powers too small for
-    # single precision, and products of errors. All these errors are relative to the
-    # weights.
+    # With u the unit of rounding and gamma_k = k u / (1 - k u), the exponent of a
+    # kernel value e^-t on d features has a relative error of at most theta =
+    # gamma_{d + 3}: each square, the sum, the factor and the product are rounded. As
+    # t e^-t <= 1 / e, that changes the value by at most theta / (e (1 - theta)). The
+    # value is computed as a power of two with an error of 4 u. Its weight v_i v_j, and
+    # the product of both, have errors of u each, and a sum of TERMS such products has
+    # an error of (TERMS - 1) u. Two more u cover sums in double precision, powers too
+    # small for single precision, and products of errors. All these errors are relative
+    # to the weights.
     value = _gamma(TERMS + 7)
     exponent_error = _gamma(int(np.diff(plan.column_starts).max()) + 3)
     errors = value + exponent_error / (math.e * (1.0 - exponent_error))
@@ -80,7 +82,7 @@ def in_single_range(plan: RadialPlan, samples: BlockSamples) -> bool:
 
 
 class _PairProducts:
-    """The products v_i v_j for the pairs of some rows, doubled off the diagonal."""
+    """The products v_i v_j for j <= i and i in some rows, doubled if j < i."""
 
     def __init__(self, v: Array, rows: slice) -> None:
         gram = v[rows] @ v[: rows.stop].T
@@ -93,7 +95,7 @@ class _PairProducts:
         self._first_pair = _n_pairs(rows.start)
 
     def block(self, rows: slice) -> Array:
-        """Return the products v_i v_j for pairs (i, j) of some rows of the group."""
+        """Return the products for i in `rows`, which are some of this object's rows."""
         start, stop = _n_pairs(rows.start), _n_pairs(rows.stop)
         return self.values[start - self._first_pair : stop - self._first_pair]
 
@@ -116,9 +118,9 @@ def _add_group(
     batch_size: int,
     forms_of_rows: PartForms,
 ) -> None:
-    """Add the pairs of some rows to quadratic forms, `batch_size` kernels at a time."""
+    """Add the pairs in some rows to the `forms` of all kernels, batch by batch."""
     blocks = _row_runs(products.rows, BLOCK_NUMBERS // min(BATCH, plan.kernels.size))
-    # With few kernels, threads share the rows.
+    # A task computes all rows of a batch of kernels, or some rows if kernels are few.
     has_many = plan.kernels.size >= 4 * batch_size * available_threads()
     per_task = len(blocks) if has_many else 1
 
@@ -164,7 +166,7 @@ def _batch_forms(
     blocks: list[slice],
     products: _PairProducts,
 ) -> Array:
-    """Return the parts of v^T K_m v from the pairs of some blocks of rows."""
+    """Return the parts of v^T K_m v from the rows in `blocks`, (n_kernels,)."""
     n_kernels = batch.kernels.size
     max_pairs = max(_n_pairs(rows.stop) - _n_pairs(rows.start) for rows in blocks)
     buffer = np.empty(n_kernels * max_pairs)

@@ -51,9 +51,10 @@ def sum_squares(  # noqa: PLR0913 - compiled code takes arrays, not objects
     counts: Indices,
     out: Array,
 ) -> None:
-    """Write squared distances from rows r to counts[r] samples, from `start` on."""
-    # They are over the columns used[in_set]. Four columns of the samples serve all rows
-    # while a core's cache holds them.
+    """Write to out[r] the squared distances of row first_row + r from some samples."""
+    # These are counts[r] samples from sample `start` on. Distances are over the columns
+    # used[in_set]. Four columns of the samples serve all rows while a core's cache
+    # holds them.
     n_in_fours = in_set.size - in_set.size % 4
     for r in range(counts.size):
         out[r] = 0.0
@@ -100,7 +101,8 @@ def fill_exponents(  # noqa: PLR0913 - compiled code takes arrays, not objects
     # out[offsets[k] + row_starts[r]]. `squares`, (n_used, width), and `distances`,
     # (n_rows, width), are workspace. NumPy's functions take longer to compile.
     used, set_starts, members, kernel_starts = layout
-    # If column sets share few columns, a table of squared differences takes longer.
+    # If column sets share few columns, direct sums are faster than a table of squared
+    # differences that the sets share.
     sums_directly = members.size <= 2 * used.size
     n_together, width = distances.shape[0] if sums_directly else 1, distances.shape[1]
     for b in range(len(counts)):
@@ -136,10 +138,10 @@ def power_of_two(x: np.float32) -> np.float32:
     # Smaller results are replaced by 2^-126, the smallest normal number.
     bounded = max(x, LOWEST)
     integer = np.floor(bounded + HALF)
-    r = bounded - integer  # exact
+    r = bounded - integer  # has no rounding error
     series = C4 + r * (C5 + r * (C6 + r * C7))
     series = C0 + r * (C1 + r * (C2 + r * (C3 + r * series)))
-    # Numba adds integers in 64 bits.
+    # Numba adds integers in 64 bits, but the bits of a float32 are an int32.
     exponent = np.int32((np.int32(integer) + np.int32(127)) << np.int32(23))
     power: np.float32 = series * exponent.view(np.float32)
     return power

@@ -122,14 +122,13 @@ def write_matrices(
 ) -> None:
     """Write every normalized Gram matrix to an array, on several threads."""
     # The array is C-contiguous, float64 or float32. Each thread allocates a few more
-    # matrices. Steps require the same samples in rows and columns.
+    # matrices. Normalization steps require the same samples in rows and columns.
     n_rows, n_cols = array.shape[1:]
     is_double, entries = array.dtype == np.float64, max(1, n_rows * n_cols)
     batch_size = BATCH if is_double else max(1, min(BATCH, ENTRIES_PER_TASK // entries))
     max_run = max(1, BLOCK_NUMBERS // entries)
 
     def write_batch(batch: RadialPlan) -> None:
-        """Write the matrices of the kernels of a plan."""
         # In double precision kernels are computed in place; otherwise they are rounded.
         shape = (batch.kernels.size, n_rows, n_cols)
         target = np.asarray(array, np.float64) if is_double else np.empty(shape)
@@ -181,7 +180,7 @@ def _runs(indices: Indices, max_length: int) -> Iterator[slice]:
 def write_radial(
     batch: RadialPlan, samples: BlockSamples, array: Array, positions: Indices
 ) -> None:
-    """Write Gaussian kernels of a batch to `array[positions]`, in C order."""
+    """Write kernels of a batch to `array[positions]`; the array is C-contiguous."""
     _, n_rows, n_cols = array.shape
     flat = array.reshape(-1)
     runs = [positions[run] for run in _runs(positions, positions.size)]
@@ -214,8 +213,8 @@ def radial_matrices(kernels: Sequence[Kernel], X: Array, Y_features: Array) -> A
 def evaluate_other(
     plan: Plan, index: int, samples: BlockSamples, rows_part: slice = ALL_ROWS
 ) -> Array:
-    """Return checked rows of kernel `plan.others[index]`, which must not be changed."""
-    # The rows of a precomputed kernel are part of its own array.
+    """Return validated rows of kernel `plan.others[index]`, for reading only."""
+    # The rows of a precomputed kernel are a view of its own array.
     kernel_index = int(plan.sources[index])
     kernel = plan.dictionary[kernel_index]
     rows, row_ids = samples.rows[rows_part], samples.row_ids[rows_part]
@@ -236,7 +235,7 @@ def evaluate_other(
 
 
 def evaluate_diagonal(plan: Plan, index: int, rows: Array) -> Array:
-    """Return k(x, x) of a kernel that is not Gaussian, checked, shape (n_rows,)."""
+    """Return validated k(x, x) of kernel `plan.others[index]`, shape (n_rows,)."""
     kernel_index = int(plan.sources[index])
     kernel = plan.dictionary[kernel_index]
     message, shape = f"The diag of kernel {kernel_index} ({{}})", rows.shape[:1]

@@ -54,7 +54,7 @@ class RadialPlan:
 class BatchLayout(NamedTuple):
     """The column sets of a few kernels, in the form that the compiled loops read."""
 
-    used: Indices  # all columns of these sets
+    used: Indices  # all columns that occur in these sets, each once
     set_starts: Indices  # set s is used[members[set_starts[s] : set_starts[s + 1]]]
     members: Indices
     kernel_starts: Indices  # kernels on set s start at kernel_starts[s]
@@ -88,7 +88,7 @@ class Plan:
 
 def make_plan(dictionary: KernelDictionary, n_features: int) -> Plan:
     """Return the plan of a dictionary on data with `n_features` columns."""
-    # A subclass may return kernels that its table does not describe.
+    # A subclass may return other kernels than those in `radial_table`.
     if type(dictionary) is RandomSubsetGaussians:
         return _table_plan(dictionary)
     column_sets: dict[tuple[int, ...], int] = {}

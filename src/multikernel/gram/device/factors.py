@@ -18,7 +18,7 @@ from multikernel.gram.normalization import BuiltStack
 from multikernel.gram.refine import Refinement, refined
 
 COLUMNS = 2048
-"""Factor columns multiplied by `TILE` other columns at a time; products take 8 MB."""
+"""Factor columns whose products with `TILE` other columns are computed at a time."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,6 +74,7 @@ class DeviceMains(CenteredMains):
         columns: DeviceArray,
     ) -> DeviceArray:
         """Return quadratic forms of products of kernels in `first` and in `second`."""
+        # The result has shape (n_first, n_second); rows of `columns` are the vectors.
         (A, first_masks), (B, second_masks) = first, second
         total = self.space.zeros((first_masks.shape[1], second_masks.shape[1]))
         for k in range(columns.shape[0]):

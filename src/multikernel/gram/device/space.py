@@ -33,9 +33,10 @@ class Device:
     """Storage of kernels on an accelerator, by default with PyTorch or CuPy on CUDA.
 
     `device` is a name such as "cuda:1" in the library `namespace` ("torch", "cupy").
-    With float32, entries of matrices are rounded to seven digits, which the duality gap
-    includes; sums and factors use float64. factors=True stores factors, as "low_rank";
-    None stores whole matrices, and interactions as "auto" selects.
+    With float32, entries of matrices are rounded to seven digits, and the duality gap
+    includes this rounding; sums and factors use float64. factors=True stores factors,
+    as "low_rank", and False whole matrices. By default, interactions are stored as
+    "auto" selects, and other kernels as whole matrices.
     """
 
     namespace: str | None = None
@@ -135,9 +136,9 @@ class Space:
             if not (is_full or isinstance(error, MemoryError)):
                 raise
             raise StackTooLargeError(
-                f"The device is out of memory: storage='device' needs room for {what}. "
-                "Use Device(precision='float32'), storage='low_rank', or fewer kernels "
-                "or samples."
+                "The device is out of memory: storage='device' requires memory for "
+                f"{what}. Use Device(precision='float32'), storage='low_rank', or "
+                "fewer kernels or samples."
             ) from error
 
 
@@ -176,7 +177,7 @@ def _find_cuda_library() -> str:
             return name
     raise ImportError(
         "storage='device' found no accelerator: no installed PyTorch or CuPy has a "
-        "CUDA device. Install one of them with support for the device, or choose "
+        "CUDA device. Install one of them with CUDA support, or choose "
         "storage='auto'; Device('torch', 'cpu') computes on the processor."
     )
 

@@ -189,7 +189,7 @@ class OnDevice(GramStack):
 
 @dataclass(frozen=True, eq=False)
 class DeviceStack(OnDevice):
-    """Gram matrices on a device, one array of all samples for each; see `device_stack`.
+    """Gram matrices on a device, each one array over all samples; see `device_stack`.
 
     `samples` are the rows of the matrices that belong to the stack; all by default.
     """
@@ -278,7 +278,7 @@ class DeviceProducts(ProductsOfWhole, OnDevice):
         return forms
 
     def _inner_products(self, mains: Indices, columns: DeviceArray) -> DeviceArray:
-        """Return the quadratic forms of products of all pairs of `mains`, a matrix."""
+        """Return quadratic forms of all products of two mains, (n_mains, n_mains)."""
         xp, n = self.space.xp, self.n_all
         matrices = [self.mains.matrices[m] for m in mains.tolist()]
         total = self.space.zeros((len(matrices), len(matrices)))
