@@ -64,8 +64,9 @@ class Interactions:
         Columns whose interactions are included (default: all); a pair of sequences
         means one column from each.
     weight : float, default=0.15
-        Positive factor of normalized interactions; 1 if `mains` is False. Functions of
-        interactions cost 1 / sqrt(weight) times as much as equally large main effects.
+        Positive factor of normalized interactions; 1 if `mains` is False. An
+        interaction has 1 / sqrt(weight) times the block norm of an equally large main
+        effect.
 
     Raises
     ------
@@ -129,7 +130,7 @@ class InteractionDictionary:
     weight: float = 1.0  # factor of the products after normalization
 
     def _check_fitted(self) -> None:
-        """Raise unless the arrays are consistent, as a loaded file may be damaged."""
+        """Raise unless indices and lengths agree, as a loaded file may be damaged."""
         owner, n_mains = "InteractionDictionary", len(self.mains)
         if isinstance(self.terms, EveryPair):
             check_places(owner, "mains", self.terms.alone, n_mains)
@@ -157,7 +158,7 @@ class InteractionDictionary:
         return ProductKernel(factors, self.name(index))
 
     def factors(self, index: int) -> tuple[int, ...]:
-        """Return the indices of a kernel's factors."""
+        """Return the indices in `mains` of a kernel's one or two factors."""
         first, second = self.terms[index].tolist()
         return (first,) if second < 0 else (first, second)
 
@@ -182,7 +183,7 @@ class InteractionDictionary:
 
     @cached_property
     def views(self) -> tuple[str, ...] | None:
-        """Return the view of every kernel; products join both views."""
+        """Return the view of every kernel, "a × b" for products; None without views."""
         views = self.main_views
         if views is None:
             return None
@@ -208,7 +209,7 @@ def with_interactions(
     features: Features,
     origins: Sequence[int] | None = None,
 ) -> InteractionDictionary:
-    """Return the dictionary of kernels and products for an `Interactions` object."""
+    """Return the kernels and products that `spec` makes of a resolved dictionary."""
     mains = [dictionary[m] for m in range(len(dictionary))]
     columns = [_kernel_columns(kernel, X.shape[1]) for kernel in mains]
     if spec.kernels is None:

@@ -161,7 +161,7 @@ class WeightedDegreeKernel(SequenceKernel):
         return Planes(bits, longest)
 
     def compare(self, rows: "Planes", cols: "Planes") -> Array:
-        """Return the weighted number of equal words."""
+        """Return the weighted number of equal words for all pairs of sequences."""
         shape = rows.bits.shape[0], cols.bits.shape[0]
         if self.align == "equal" and all(shape) and rows.longest != cols.longest:
             raise ValueError(
