@@ -15,7 +15,7 @@ from multikernel._validation import listed, shown
 class Kernel(Protocol):
     """A positive semidefinite kernel: a callable with a method `diag`.
 
-    Kernels of `sklearn.gaussian_process.kernels` conform. k(x, y) must not depend on
+    Kernels of `sklearn.gaussian_process.kernels` qualify. k(x, y) must not depend on
     other rows of X and Y, because kernels are evaluated on blocks of rows. An optional
     attribute ``name`` is used in tables and plots.
     """

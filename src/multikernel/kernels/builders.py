@@ -27,9 +27,9 @@ SPICY_WIDTHS = (0.1, 0.25, 0.5, 0.75, *(float(width) for width in range(1, 21)))
 def spicy_dictionary(features: int | Sequence[str]) -> ParameterGrid:
     """Return the dictionary of the UCI experiments of the SpicyMKL paper [1]_.
 
-    Gaussian kernels of 24 widths and polynomial kernels of degree one to three, on all
-    columns jointly and on each column: 27 (n_features + 1) kernels. The widths suit
-    standardized columns.
+    It has Gaussian kernels of 24 widths and polynomial kernels of degree one to three,
+    on all columns jointly and on each column: 27 (n_features + 1) kernels. The widths
+    suit standardized columns.
 
     Parameters
     ----------

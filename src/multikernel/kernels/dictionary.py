@@ -47,8 +47,8 @@ class ListDictionary:
             check_kernel(kernel, f"Kernel {position}")
         if self.names is not None and len(self.names) != len(self.kernels):
             raise ValueError(
-                f"There are {len(self.names)} names for {len(self.kernels)} kernels: "
-                "pass one name per kernel."
+                f"ListDictionary: there are {len(self.names)} names for "
+                f"{len(self.kernels)} kernels: pass one name per kernel."
             )
         for name, count in Counter(self._user_names()).most_common(1):
             if count > 1:
@@ -111,8 +111,8 @@ class ParameterGrid:
             object.__setattr__(self, "labels", tuple(self.labels))
             if len(self.labels) != len(self.column_sets):
                 raise ValueError(
-                    f"There are {len(self.labels)} labels for {len(self.column_sets)} "
-                    "column sets: pass one label per set."
+                    f"ParameterGrid: there are {len(self.labels)} labels for "
+                    f"{len(self.column_sets)} column sets: pass one label per set."
                 )
 
     def __len__(self) -> int:

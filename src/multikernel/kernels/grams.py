@@ -22,7 +22,7 @@ OWNER = "The matrix of Grams"
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Grams:
-    """A precomputed Gram matrix, for a mapping of kernels that may use columns too.
+    """A precomputed Gram matrix, to be combined with kernels on columns of X.
 
     A column of X names the sample of each row, so folds, pipelines and searches can
     split and reorder rows. Clones share the matrix. `multikernel.with_samples` adds
@@ -32,8 +32,8 @@ class Grams:
     Parameters
     ----------
     K : array-like of shape (n_known, n_columns), or data frame
-        Kernel values between samples. Rows are all samples, including those to
-        predict; column j is the sample of row j, with at least the training samples.
+        Kernel values. The rows are all samples, including those to predict. The
+        columns are the samples of the first n_columns rows, with all training samples.
         A data frame has sample names as index and, in any order, as columns.
     samples : str or int
         Column of X with the sample names.

@@ -49,8 +49,8 @@ class Interactions:
     (main effects) and an intercept, the model is a functional ANOVA decomposition [1]_
     [2]_ with one block norm per term. Products are computed on demand: d (d - 1) / 2
     interactions need d matrices. Constant columns, and copies of other columns up to
-    sign, scale and shift, have no interactions; on columns of two values, one kernel
-    has interactions.
+    sign, scale and shift, have no interactions; on a column of two values, only one
+    kernel has interactions.
 
     Parameters
     ----------
@@ -61,8 +61,8 @@ class Interactions:
     mains : bool, default=True
         Whether to include the kernels themselves.
     between : sequence of columns, or a pair of these, default=None
-        Columns whose interactions are included (default: all); a pair of sequences
-        means one column from each.
+        Columns whose interactions are included (default: all). With a pair of
+        sequences, an interaction has one column from each of them.
     weight : float, default=0.15
         Positive factor of normalized interactions; 1 if `mains` is False. An
         interaction has 1 / sqrt(weight) times the block norm of an equally large main
@@ -253,7 +253,7 @@ def _default_columns(
 
 
 def _kernel_columns(kernel: Kernel, n_features: int) -> frozenset[int] | None:
-    """Return the columns of a kernel, or None if it uses all."""
+    """Return the indices of a kernel's columns, or None if it uses all columns."""
     if not isinstance(kernel, ColumnKernel):
         return None
     columns: Columns = kernel.columns
@@ -316,7 +316,7 @@ def _paired_kernels(columns: Sequence[frozenset[int] | None], X: Array) -> Indic
 def _allowed_columns(
     between: Any, features: Features, origins: Sequence[int]
 ) -> ColumnPair | None:
-    """Return the columns allowed for the two factors; None if all are."""
+    """Return the columns allowed for the two factors; None if all are allowed."""
     if between is None:
         return None
     groups = list(between)

@@ -30,7 +30,7 @@ MULTIPLES = (0.5, 1.0, 2.0)
 
 # With one width, mean scores on 14 data sets were higher by 0.011 than without kernels
 # on single columns, and by 0.003 than with three widths (``benchmarks/defaults``,
-# dictionaries).
+# "Dictionaries").
 COLUMN_MULTIPLES = (1.0,)
 """Widths on each column, in median distances."""
 
@@ -281,7 +281,7 @@ def distinct_columns(rows: Array) -> list[int]:
 
 
 def distinct_rows(X: Array, sample_weight: Array | None) -> tuple[Array, Array, int]:
-    """Return up to 200 distinct rows, their weights, and the count of distinct rows."""
+    """Return up to 200 distinct rows, their weights, and the number of all of them."""
     order = np.argsort(X[:, 0])
     first_column = X[order, 0]
     if (first_column[1:] > first_column[:-1]).all():

@@ -52,7 +52,7 @@ class Views:
         and `CategoryKernel` for text. A `ColumnKernel` selects columns of the view, by
         name or position in it. A view may also be an `Unpenalized` or `Grams` object.
     missing : {"error", "zero", "expected"} or mapping, default="error"
-        Treatment of NaN and None, for all views or by view name ("error" for others).
+        Treatment of NaN and None, for all views or by name of view (default: "error").
         "zero" is for samples that lack the whole view: its kernels are zero for them
         (`OptionalKernel`), and larger for the other samples if these are few, because
         kernels are normalized over all samples. "expected" is for any missing values:
@@ -95,7 +95,7 @@ class Views:
         if unknown:
             raise ValueError(
                 f"Views: missing contains {unknown[0]!r}, which is not one of the "
-                f"views {listed(list(self.views))}."
+                f"views: use one of {listed(list(self.views))}."
             )
 
     def missing_in(self, view: str) -> str:
@@ -130,7 +130,7 @@ class Unpenalized:
 
 @dataclass(frozen=True, eq=False)
 class View:
-    """A named view of given data: its columns, its kernels, and its missing values."""
+    """A named view, with its columns, kernels and treatment of missing values."""
 
     name: str
     columns: tuple[int, ...]  # positions in the data
@@ -242,7 +242,7 @@ def _view_of_grams(
     names: Mapping[int, Array],
     features: Features,
 ) -> View:
-    """Return the view of a Gram matrix, with the sample names of every column."""
+    """Return the view of a Gram matrix; `names` are the sample names by column of X."""
     if missing != "error":
         raise ValueError(
             f"missing={missing!r} supports columns only; in Grams, use zeros in the "

@@ -49,9 +49,9 @@ class GraphSamples(Protocol):
     ) -> tuple[Array, Array]:
         r"""Return two weighted sums over each node t's descendants D(t), (n_nodes,).
 
-        :math:`\sum_{w \in D(t)} a^T K_w a / (\sum_{v \in A(w) \cap D(t)} d_v)^2` or a
-        bound from above, with the dual vector a, ancestors A(w) and node weights d_v;
-        and the same sum with only the diagonal of K_w.
+        :math:`\sum_{w \in D(t)} a^T K_w a / (\sum_{v \in A(w) \cap D(t)} d_v)^2` or an
+        upper bound on it, with a = `dual`, ancestors A(w) and node weights d_v; and the
+        same sum with only the diagonal of K_w.
         """
         # The second sum is the expected first one if the entries of a get random signs.
 
@@ -93,7 +93,7 @@ class FittedGraph(Protocol):
         """Return a readable name of a node, made from the names of the columns."""
 
     def degrees(self, node: Any) -> tuple[int, ...]:
-        """Return numbers such as the levels of the inputs in a node, largest first."""
+        """Return the numbers that define the kind of a node, such as its levels."""
 
     def width(self, node: Any) -> int:
         """Return the number of features of the node if no landmarks are used."""

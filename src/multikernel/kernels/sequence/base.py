@@ -46,11 +46,11 @@ class SequenceKernel(ABC):
 
     @abstractmethod
     def represent(self, sequences: Sequences) -> Any:
-        """Return the sequences in the form that the other two methods accept."""
+        """Return the sequences in a form for `compare` and `squared_norms`."""
 
     @abstractmethod
     def compare(self, rows: Any, cols: Any) -> Array:
-        """Return the Gram matrix before cosine scaling; symmetric for equal inputs."""
+        """Return the Gram matrix before cosine scaling, symmetric if rows is cols."""
 
     @abstractmethod
     def squared_norms(self, represented: Any) -> Array:
@@ -166,7 +166,7 @@ class WindowKernel(SequenceKernel):
         self.kernel.check(sequences.window(self.start, self.stop))
 
     def represent(self, sequences: Sequences) -> Any:
-        """Return the representation of the parts."""
+        """Return the parts in the form of `kernel.represent`."""
         return self.kernel.represent(sequences.window(self.start, self.stop))
 
     def compare(self, rows: Any, cols: Any) -> Array:

@@ -87,7 +87,7 @@ def dna_dictionary(
     degree, shift : int, default=20 and 0
         As in `WeightedDegreeKernel`.
     alphabet : str or Alphabet, default="dna"
-        The letters.
+        Letters of the sequences, or their name, as in `Alphabet`.
 
     Examples
     --------

@@ -169,7 +169,8 @@ class Alphabet:
         that contain them.
     lower : {"error", "upper"}, default="error"
         Treatment of lower-case letters if the alphabet is upper case: "error" treats
-        them as `unknown` says, "upper" as upper case. Genome files mark repeats so.
+        them as `unknown` says, "upper" as upper case. Genome files often mark repeats
+        by lower case.
 
     Raises
     ------
