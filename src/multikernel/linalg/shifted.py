@@ -128,7 +128,7 @@ class Root(Protocol):
 
     @property
     def scale(self) -> Array:
-        """Scale d^{-1/2}, shape (n,)."""
+        """The scale d^(-1/2), shape (n,)."""
 
     def half(self, rhs: Array) -> Array:
         """Return R^-1 times a matrix, for the root R."""

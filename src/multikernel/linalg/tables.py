@@ -1,4 +1,4 @@
-"""Numeric tables: in memory, in files or in Dask; and their rows."""
+"""Numeric tables in memory, in files or in Dask, and functions on their rows."""
 
 from typing import Any, TypeVar
 

@@ -79,7 +79,7 @@ def slices_between(ends: Indices) -> list[slice]:
 
 
 def covariances_with_sum(values: Array, weights: Array) -> Array:
-    """Return each term's covariance with the sum of terms, times the total weight."""
+    """Return each term's weighted covariance with their sum, times the total weight."""
     # Samples are the first axis of `values`, terms the last.
     centered = values - np.tensordot(weights / weights.sum(), values, axes=1)
     total = (centered.sum(axis=-1).T * weights).T
@@ -243,7 +243,7 @@ def padded(u: Array, ranks: Indices, length: int) -> Array:
 
 
 def unpadded(coefs: Array, ranks: Indices) -> Array:
-    """Return the rows of a table of `padded` without the padding, concatenated."""
+    """Return a table of `padded` as concatenated coordinates, without the padding."""
     length = int(ranks.max(initial=0))
     # A kernel's rank may have grown since `padded`; its new coordinates are zero.
     table = np.zeros((ranks.size, length, *coefs.shape[2:]))

@@ -156,7 +156,7 @@ class KnownNodes:
         return len(self.keys)
 
     def numbers(self, nodes: Iterable[Any]) -> Indices:
-        """Return the numbers of node keys; new nodes get the next numbers."""
+        """Return the number of each node key; new keys get the next numbers."""
         numbers = self._numbers
         result = [numbers.setdefault(node, len(numbers)) for node in nodes]
         # Dictionaries preserve insertion order, so new keys are last.

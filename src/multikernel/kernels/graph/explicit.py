@@ -191,7 +191,7 @@ class DictionarySamples:
         return float(products @ products) + bound**2
 
     def residual(self, node: str, basis: None = None) -> Array:
-        """Return an upper bound on the diagonal of K_v - Z Z^T, with features Z."""
+        """Return an upper bound on the diagonal of K_v - Z Z^T, (n_samples,)."""
         diagonal = np.asarray(self.graph.kernels[self.graph._place(node)].diag(self.X))
         features = self.features(node)
         residual = diagonal - np.einsum("ij,ij->i", features, features)
