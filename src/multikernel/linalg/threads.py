@@ -205,7 +205,7 @@ def run_blocks(
     n_threads: int | None = None,
     stop: Callable[[], None] | None = None,
 ) -> None:
-    """Call `work` for every block, on `n_threads` or as many threads as BLAS may use."""
+    """Call `work` for every block on `n_threads` or as many threads as BLAS may use."""
     # Blocks are drawn one by one and run in any order. After an error, which is raised
     # here, or an interrupt, no later blocks are started. `stop` makes `work` end early.
     threads = available_threads() if n_threads is None else n_threads

@@ -43,9 +43,9 @@ ROUNDING = 1e-5
 
 @dataclass(frozen=True, eq=False)
 class NodeBasis:
-    """Landmarks of a node, whose kernel is a product of levels with features."""
+    """Landmarks of a node whose levels have several features."""
 
-    single: Array  # product of all levels of one feature, at the landmarks, (rank,)
+    single: Array  # product of the one-feature levels, at the landmarks, (rank,)
     rows: list[Array]  # features of each other level, at the landmarks, (rank, size)
     mixing: Array  # kernel(X, landmarks) @ mixing are the features
 
@@ -88,7 +88,7 @@ class GridSamples:
         return GridSamples(self.graph, [z[rows] for z in self.columns])
 
     def factors(self, node: "GridNode") -> tuple[Array, list[Array]]:
-        """Return the product of levels of one feature, and features of other levels."""
+        """Return the product of one-feature levels, and the features of other levels."""
         levels = dict.fromkeys(self._rooted, 0) | dict(node)
         single = np.ones(self.n_samples)
         blocks: list[Array] = []
@@ -101,7 +101,7 @@ class GridSamples:
         return single, blocks
 
     def basis(self, node: "GridNode") -> NodeBasis | None:
-        """Return landmarks if a product of levels has many features, else None."""
+        """Return landmarks if a product of levels has over 64 features, else None."""
         # Three inputs of an AnovaGrid give 8000 features, but rank 500 on 500 samples.
         if self.graph.width(node) <= 64:
             return None
