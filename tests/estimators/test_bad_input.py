@@ -92,7 +92,10 @@ PARAMETERS = [
     ({"kernels": np.eye(3)}, "kernels must be None, 'precomputed', a kernel"),
     ({"kernels": {1: 0}}, "name of a view must be text, got 1"),
     ({"kernels": {}}, "Views require a mapping from at least one name"),
-    ({"kernels": [ColumnKernel(LinearKernel(), 3)]}, r"index 3, .* \(indices 0 to 2\)"),
+    (
+        {"kernels": [ColumnKernel(LinearKernel(), 3)]},
+        r"index 3, .* use an index from 0 to 2",
+    ),
     ({"kernels": [ColumnKernel(LinearKernel(), "age")]}, "'age', .* no column names"),
 ]
 

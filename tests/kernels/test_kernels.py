@@ -152,7 +152,7 @@ def resolved(kernel, n_features, names=None):
         ("worst radios", NAMES, "'worst radios', which the data .*'worst radius'"),
         ("zzz", NAMES, "The columns are 'worst radius', 'mean radius', 'age'"),
         ("age", None, "no column names: pass a data frame"),
-        (3, None, "index 3, but the data has 3 columns \\(indices 0 to 2\\)"),
+        (3, None, "index 3, but the data has 3 columns: use an index from 0 to 2"),
         ([0, -4], NAMES, "index -4"),
         (slice("age", "worst radius"), NAMES, "selects no column"),
         (slice("age", "ago"), NAMES, "'ago', which the data does not have"),

@@ -15,8 +15,8 @@ from multikernel._validation import listed, shown
 class Kernel(Protocol):
     """A positive semidefinite kernel: a callable with a method `diag`.
 
-    `sklearn.gaussian_process.kernels` objects conform. Values must not depend on other
-    samples of the call, because kernels are evaluated on blocks of rows. An optional
+    Kernels of `sklearn.gaussian_process.kernels` qualify. k(x, y) must not depend on
+    other rows of X and Y, because kernels are evaluated on blocks of rows. An optional
     attribute ``name`` is used in tables and plots.
     """
 
@@ -29,7 +29,7 @@ class Kernel(Protocol):
 
 @runtime_checkable
 class KernelDictionary(Protocol):
-    """A finite, ordered family of kernels, which may be built on access."""
+    """A finite, ordered family of kernels, which may be built when accessed."""
 
     def __len__(self) -> int: ...
 
@@ -43,8 +43,9 @@ def kernel_name(kernel: Kernel) -> str:
 
 
 def overrides(kernel_class: type, method: str, base: str) -> bool:
-    """Return whether `method` is defined in the class that defines `base`, or below."""
-    # A class that defines a new `base` may inherit a `method` that is wrong for it.
+    """Return False if a kernel class redefines `base` but inherits `method`."""
+    # `base` and `method` are names of methods. The inherited method was written for
+    # the old `base`, so it may be wrong for the new one.
     for ancestor in kernel_class.__mro__:
         if method in vars(ancestor) or base in vars(ancestor):
             return method in vars(ancestor)
@@ -53,13 +54,13 @@ def overrides(kernel_class: type, method: str, base: str) -> bool:
 
 def kernel_diagonal(kernel: Kernel, X: Array) -> Array:
     """Return k(x, x) for every row, shape (n_samples,)."""
-    # A subclass may replace `__call__` but inherit a `diag` that is wrong for it.
+    # A subclass may redefine `__call__` but inherit a `diag` that is wrong for it.
     has_own_diagonal = overrides(type(kernel), "diag", "__call__")
     return kernel.diag(X) if has_own_diagonal else diagonal_in_blocks(kernel, X)
 
 
 def diagonal_in_blocks(kernel: Kernel, X: Array) -> Array:
-    """Return k(x, x) for every row, from Gram matrices of blocks of rows."""
+    """Return k(x, x) for every row, (n_samples,), from Gram matrices of row blocks."""
     size = 16
     starts = range(0, X.shape[0], size)
     parts = [np.diagonal(kernel(X[i : i + size])) for i in starts]
@@ -70,7 +71,9 @@ def check_dictionary(owner: str, dictionary: object) -> None:
     """Raise unless an object is a nonempty sequence whose first item is a kernel."""
     kernels = kernel_sequence(owner, dictionary)
     if len(kernels) == 0:
-        raise ValueError(f"{owner}: dictionary must contain at least one kernel.")
+        raise ValueError(
+            f"{owner}: dictionary must contain at least one kernel, got none."
+        )
     check_kernel(kernels[0], f"{owner}: kernel 0 of the dictionary")
 
 
@@ -95,9 +98,9 @@ def check_kernel(kernel: object, subject: str) -> None:
         )
     if isinstance(kernel, np.ndarray):
         raise TypeError(
-            f"{subject} is an array of shape {kernel.shape}: pass a Gram matrix as a "
-            "view, Grams(K, column), or pass all Gram matrices as X with "
-            "kernels='precomputed' (see stack_grams)."
+            f"{subject} is an array of shape {kernel.shape}: pass a Gram matrix K as "
+            "{'name': Grams(K, column)}, where a column of X names the samples, or "
+            "pass stack_grams([K, ...]) as X, with kernels='precomputed'."
         )
     # Equivalent to isinstance with the protocol, but faster.
     if not (callable(kernel) and callable(getattr(kernel, "diag", None))):
@@ -113,9 +116,9 @@ def checked_values(
     owner: "str | Kernel",
     template: str = "{}",
 ) -> Array:
-    """Return kernel values as float64; raise unless real, finite and of `shape`."""
+    """Return compute() as float64; raise unless it is real, finite and of `shape`."""
 
-    # Messages begin with the name of the kernel, formatted by `template`.
+    # Messages begin with `template`, filled with `owner`: a kernel or its name.
     def name() -> str:
         return template.format(owner if isinstance(owner, str) else kernel_name(owner))
 
@@ -129,7 +132,8 @@ def checked_values(
         if np.ma.is_masked(returned) or hasattr(returned, "toarray"):
             what = "sparse" if hasattr(returned, "toarray") else "masked"
             raise ValueError(
-                f"{name()} returned a {what} array: a kernel must return a plain array."
+                f"{name()} returned a {what} array: a kernel must return a dense "
+                "array without a mask."
             )
         try:
             values = np.asarray(returned, dtype=np.float64, order="C")
@@ -153,8 +157,8 @@ def checked_values(
     return values
 
 
-# Below this ratio, single Gaussian kernels are hardly more accurate than predicting the
-# most frequent class (``benchmarks/defaults``, memory).
+# Single Gaussian kernels with a smaller ratio are hardly more accurate than predicting
+# the most frequent class (``benchmarks/defaults``, "Kernels that memorize").
 MEMORIZES = 0.25
 """Smallest off-diagonal ratio of a useful kernel."""
 
@@ -182,14 +186,14 @@ INNER_FIELDS = ("kernel", "kernels", "gaussian", "views")
 
 
 def with_parameter(kernels: Any, path: Sequence[str], value: Any) -> Any:
-    """Return copies of kernels with the parameter at `path` changed, or raise."""
+    """Return copies of kernels with `value` for the parameter at `path`, or raise."""
     # `path` contains names of views, positions or fields, then the parameter's name. A
     # name alone, such as ["sigma"], changes the parameter in all kernels that have it.
     changed = _with_change(kernels, tuple(path), value)
     if changed is kernels:
         raise ValueError(
-            f"No kernel among {kernels!r:.200} has the parameter {'__'.join(path)!r}; "
-            f"parameters are {listed(list(parameters_of(kernels)))}."
+            f"No kernel among {kernels!r:.200} has the parameter {'__'.join(path)!r}: "
+            f"use one of these: {listed(list(parameters_of(kernels))) or '(none)'}."
         )
     return changed
 
@@ -217,7 +221,8 @@ def _parameters(kernels: Any) -> Iterator[tuple[str, Any]]:
     for key, member in members.items():
         for name, value in _parameters(member):
             yield f"{key}__{name}", value
-            # A name without a member's key applies to all members.
+            # A parameter's name alone, without a kernel's key, means this parameter
+            # of all kernels.
             if "__" not in name and name not in parameters:
                 yield name, value
 

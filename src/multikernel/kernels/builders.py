@@ -27,9 +27,9 @@ SPICY_WIDTHS = (0.1, 0.25, 0.5, 0.75, *(float(width) for width in range(1, 21)))
 def spicy_dictionary(features: int | Sequence[str]) -> ParameterGrid:
     """Return the dictionary of the UCI experiments of the SpicyMKL paper [1]_.
 
-    Gaussian kernels of 24 widths and polynomial kernels of degree one to three, on all
-    columns jointly and on each column: 27 (n_features + 1) kernels. The widths suit
-    standardized columns.
+    It has Gaussian kernels of 24 widths and polynomial kernels of degree one to three,
+    on all columns jointly and on each column: 27 (n_features + 1) kernels. The widths
+    suit standardized columns.
 
     Parameters
     ----------
@@ -55,7 +55,9 @@ def spicy_dictionary(features: int | Sequence[str]) -> ParameterGrid:
     """
     kernels: list[Kernel] = [GaussianKernel(width) for width in SPICY_WIDTHS]
     kernels += [PolynomialKernel(degree) for degree in (1, 2, 3)]
-    return ParameterGrid(kernels, [ALL_COLUMNS, *_single_columns(features)])
+    return ParameterGrid(
+        kernels, [ALL_COLUMNS, *_single_columns("spicy_dictionary", features)]
+    )
 
 
 def per_column(kernel: Kernel, features: int | Sequence[str]) -> ParameterGrid:
@@ -79,7 +81,7 @@ def per_column(kernel: Kernel, features: int | Sequence[str]) -> ParameterGrid:
     >>> [kernel.name for kernel in per_column(LinearKernel(), ["height", "age"])]
     ['linear()[height]', 'linear()[age]']
     """
-    return ParameterGrid([kernel], _single_columns(features))
+    return ParameterGrid([kernel], _single_columns("per_column", features))
 
 
 def per_group(groups: Mapping[str, Columns], kernel: Kernel) -> ListDictionary:
@@ -111,10 +113,10 @@ def per_group(groups: Mapping[str, Columns], kernel: Kernel) -> ListDictionary:
     )
 
 
-def _single_columns(features: int | Sequence[str]) -> list[Columns]:
-    """Return each column, by index or by name."""
+def _single_columns(owner: str, features: int | Sequence[str]) -> list[Columns]:
+    """Return the index of each column, or the names if `features` contains names."""
     if isinstance(features, int | np.integer):
-        check_parameter("A dictionary", "features", features, COUNT)
+        check_parameter(owner, "features", features, COUNT)
         return list(range(int(features)))
     # The letters of a string are no column names.
     is_invalid = isinstance(features, str | bytes | Mapping)
@@ -123,7 +125,7 @@ def _single_columns(features: int | Sequence[str]) -> list[Columns]:
         names = list(features)
     if not names:
         raise ValueError(
-            "A dictionary: features must be a number of columns, or a sequence of at "
+            f"{owner}: features must be a number of columns, or a sequence of at "
             f"least one name, got {shown(features)}."
         )
     return names
@@ -134,10 +136,11 @@ def random_subset_gaussians(
 ) -> "RandomSubsetGaussians":
     """Return Gaussian kernels on random subsets of features, with random widths.
 
-    All nonempty subsets are equally likely. Kernels are built on demand: a million
-    kernels on 20 features need 11 MB.
+    All nonempty subsets are equally likely. Widths are 0.1 plus five times chi-squared
+    variables of two degrees of freedom. Kernels are built on demand: a million kernels
+    on 20 features need 11 MB.
     """
-    # Section 5.2 of Suzuki and Tomioka (2011): sigma = 5 chi^2_2 + 0.1.
+    # Section 5.2 of Suzuki and Tomioka (2011).
     check_parameter("random_subset_gaussians", "n_kernels", n_kernels, COUNT)
     check_parameter("random_subset_gaussians", "n_features", n_features, COUNT)
     rng = np.random.default_rng(random_state)
@@ -159,9 +162,9 @@ def random_subset_gaussians(
 class RandomSubsetGaussians:
     """Gaussian kernels on subsets of features, stored as bits and built on demand.
 
-    `packed` are the subsets, packed by `numpy.packbits`, uint8 of shape (n_kernels,
-    ceil(n_features / 8)). `sigmas` are the widths, (n_kernels,). `feature_names` are
-    used in kernel names.
+    A row of `packed` has the bits of one subset, packed by `numpy.packbits`: uint8,
+    (n_kernels, ceil(n_features / 8)). `sigmas` are the widths, (n_kernels,). With
+    `feature_names`, names of kernels contain these instead of x0, x1, ...
     """
 
     packed: NDArray[np.uint8]

@@ -7,12 +7,13 @@ from multikernel.kernels.sampled import FeatureKernel
 from multikernel.kernels.sequence import StringKernel
 
 FROM_USERS = (FunctionKernel, SampleKernel, StringKernel)
-"""Kernels of this library that use functions or matrices of users."""
+"""Kernel classes of this library whose values come from a user's data or code."""
 
 
 def is_built_in(kernel: Kernel) -> bool:
     """Return whether a kernel uses only formulas of this library, not a user's."""
-    # Such kernels are positive semidefinite, and kernel(X) equals kernel(X, X).
+    # Callers rely on it: such kernels are positive semidefinite, and kernel(X) equals
+    # kernel(X, X).
     kernel_class = type(kernel)
     is_ours = kernel_class.__module__.startswith("multikernel.kernels.")
     if not is_ours or kernel_class in FROM_USERS:

@@ -104,8 +104,8 @@ def select_columns(X: Array, columns: Columns) -> Array:
 
 @singledispatch
 def resolve_kernel(kernel: Kernel, features: Features) -> Kernel:
-    """Return the kernel with indices for column names; raise for unknown names."""
-    # Column kernels, products and centered kernels have their own versions.
+    """Return a kernel with indices instead of column names; raise for unknown names."""
+    # Column kernels, products and centered kernels register their own functions.
     return kernel
 
 
@@ -121,7 +121,7 @@ def _resolve_column_kernel(kernel: ColumnKernel, features: Features) -> Kernel:
 def resolved_label(
     columns: Columns, indices: tuple[int, ...], features: Features
 ) -> str:
-    """Return the label of columns, with column names if the data has them."""
+    """Return a label for columns: their names if the data has names, else "x0", ..."""
     if features.names is None:
         return _default_label(columns if isinstance(columns, slice) else indices)
     is_run = isinstance(columns, slice) and columns.step in (None, 1)
@@ -147,8 +147,9 @@ def resolve_indices(columns: Columns, features: Features) -> tuple[int, ...]:
 
 
 def selected_indices(columns: Columns, features: Features) -> tuple[int, ...]:
-    """Return the user's columns as indices; raise if integers may be names."""
-    # A pandas Index, such as ``X.columns[:2]``, contains names; a RangeIndex may not.
+    """Return the user's columns as indices; raise if integers may also be names."""
+    # A pandas Index, such as ``X.columns[:2]``, contains names, but a RangeIndex may
+    # contain positions.
     if hasattr(columns, "get_indexer_for") and features.names is not None:
         names = [str(name) for name in np.asarray(columns)]
         columns = names if features.places.keys() >= {*names} else columns
@@ -176,7 +177,6 @@ def _positional_slice(columns: slice, features: Features) -> slice:
 
 
 def _resolve_column(column: int | str, features: Features) -> int:
-    """Return one column's index."""
     n_features = features.number
     if isinstance(column, str):
         if column in features.places:
@@ -185,7 +185,7 @@ def _resolve_column(column: int | str, features: Features) -> int:
     if not -n_features <= column < n_features:
         raise ValueError(
             f"A kernel uses the column with index {column}, but the data has "
-            f"{n_features} columns (indices 0 to {n_features - 1})."
+            f"{n_features} columns: use an index from 0 to {n_features - 1}."
         )
     return column % n_features
 
@@ -195,7 +195,7 @@ def _unknown_name(column: str, names: tuple[str, ...] | None) -> str:
     if names is None:
         return (
             f"A kernel is on the column {column!r}, but the data has no column "
-            "names: pass a data frame, or give the column's index."
+            "names: pass a data frame, or use the column's index."
         )
     similar = difflib.get_close_matches(column, names, n=3)
     hint = (

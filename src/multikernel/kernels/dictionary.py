@@ -30,8 +30,8 @@ ALL_COLUMNS = slice(None)
 class ListDictionary:
     """A dictionary of at least one kernel, given as a sequence.
 
-    `names` are unique names of the kernels. By default, a kernel has its own name,
-    followed by its number if several kernels share it.
+    `names` are unique names of the kernels. By default, each kernel has its own name,
+    followed by its index, as in "rbf #2", if several kernels have the same name.
     """
 
     kernels: Sequence[Kernel]
@@ -47,8 +47,8 @@ class ListDictionary:
             check_kernel(kernel, f"Kernel {position}")
         if self.names is not None and len(self.names) != len(self.kernels):
             raise ValueError(
-                f"There are {len(self.names)} names for {len(self.kernels)} kernels: "
-                "pass one name per kernel."
+                f"ListDictionary: there are {len(self.names)} names for "
+                f"{len(self.kernels)} kernels: pass one name per kernel."
             )
         for name, count in Counter(self._user_names()).most_common(1):
             if count > 1:
@@ -89,8 +89,8 @@ class ParameterGrid:
     """Every kernel on every set of columns, built on demand.
 
     Kernel ``i`` is ``kernels[i % len(kernels)]`` on ``column_sets[i // len(kernels)]``.
-    Column sets are as in `ColumnKernel`; ``slice(None)`` means all columns. `labels`
-    are names of the column sets, by default made from the columns.
+    Column sets are as in `ColumnKernel`; ``slice(None)`` means all columns. `labels`,
+    one per column set, are used in kernel names instead of the columns' names.
     """
 
     # Kernels on the same columns are adjacent, so that their distances are computed
@@ -111,8 +111,8 @@ class ParameterGrid:
             object.__setattr__(self, "labels", tuple(self.labels))
             if len(self.labels) != len(self.column_sets):
                 raise ValueError(
-                    f"There are {len(self.labels)} labels for {len(self.column_sets)} "
-                    "column sets: pass one label per set."
+                    f"ParameterGrid: there are {len(self.labels)} labels for "
+                    f"{len(self.column_sets)} column sets: pass one label per set."
                 )
 
     def __len__(self) -> int:
@@ -157,7 +157,7 @@ def resolve_columns(
 
 @singledispatch
 def resolve(dictionary: KernelDictionary, features: Features) -> KernelDictionary:
-    """Return a dictionary with column indices for names; see `resolve_columns`."""
+    """Return a dictionary with indices instead of names; see `resolve_columns`."""
     return ResolvedDictionary(dictionary, features)
 
 
@@ -183,7 +183,7 @@ def _resolve_grid(dictionary: ParameterGrid, features: Features) -> KernelDictio
 
 
 def unique_names(names: Sequence[str]) -> tuple[str, ...]:
-    """Return unique names: repeated names get their index, as in "rbf #2"."""
+    """Return unique names: repeated names get their position, as in "rbf #2"."""
     counts = Counter(names)
     return tuple(
         name if counts[name] == 1 else f"{name} #{index}"

@@ -20,16 +20,17 @@ class ExpectedKernel:
 
     Each missing value is drawn independently: from a normal distribution with the mean
     and variance of its column, or from the shares of the categories. `kernel` is a
-    `GaussianKernel`, `LinearKernel` or `CategoryKernel`. `fit` sets `learnt`: (mean,
-    variance) of each column, or the shares of its categories.
+    `GaussianKernel`, `LinearKernel` or `CategoryKernel`. Estimators set `learnt`, a
+    tuple per column: its mean and variance, or the shares of its categories.
     """
 
     # In the Gaussian kernel of width s, column j with mean m and variance v has a
-    # factor: exp(-(x - x')^2 / (2 s^2)) if present in both samples, sqrt(s^2 / (s^2 +
-    # v)) exp(-(x - m)^2 / (2 (s^2 + v))) if in one, sqrt(s^2 / (s^2 + 2 v)) if in none.
-    # This is the kernel of Śmieja, Struski, Tabor, Marzec (2019, Knowledge-Based
-    # Systems 173, 150-162) before normalization, with uncorrelated columns. The linear
-    # kernel replaces x by m.
+    # factor: exp(-(x - x')^2 / (2 s^2)) if both samples have a value, sqrt(s^2 / (s^2 +
+    # v)) exp(-(x - m)^2 / (2 (s^2 + v))) if only one sample has a value x, and
+    # sqrt(s^2 / (s^2 + 2 v)) if no sample has a value. This is the kernel of
+    # Śmieja, Struski, Tabor, Marzec (2019, Knowledge-Based Systems 173, 150-162) before
+    # normalization, with uncorrelated columns. The linear kernel replaces missing
+    # values by m.
 
     kernel: Kernel
     learnt: tuple[tuple[float, ...], ...] | None = None
@@ -51,8 +52,8 @@ class ExpectedKernel:
     ) -> "ExpectedKernel":
         """Return the kernel after learning the distribution of each column from X.
 
-        `X` is on the kernel's columns, with NaN for missing values, and `sample_weight`
-        has shape (n_samples,). Raises ValueError for a column without values.
+        `X` has the kernel's columns, with NaN for missing values. `sample_weight` has
+        shape (n_samples,). Raises ValueError for a column without values.
         """
         weights = np.ones(len(X)) if sample_weight is None else sample_weight
         moments: list[tuple[float, ...]] = []
@@ -120,10 +121,10 @@ class ExpectedKernel:
     def _log_gram(
         rows: "_Centered", columns: "_Centered", square: float, variances: Array
     ) -> Array:
-        """Return log k between all pairs of samples, a sum over columns."""
+        """Return log k of all pairs of samples; `square` is the squared width."""
 
         def one_missing(present_in: "_Centered", missing_in: "_Centered") -> Array:
-            """Return the sum of -2 log k over columns missing in one sample only."""
+            """Return -2 log k, summed over columns that only `missing_in` lacks."""
             wider = square + variances
             heights = np.log1p(variances / square) + present_in.values**2 / wider
             return np.asarray((present_in.present * heights) @ missing_in.missing.T)
@@ -141,7 +142,7 @@ class ExpectedKernel:
         return K
 
     def _category_gram(self, X: Array, Y: Array) -> Array:
-        """Return the expected share of columns on which samples agree."""
+        """Return the expected share of equal columns for all pairs of samples."""
         K = np.zeros((X.shape[0], Y.shape[0]))
         for x, y, category_shares in zip(X.T, Y.T, self._moments(), strict=True):
             shares = np.array(category_shares)
@@ -173,7 +174,7 @@ def _category_shares(codes: Array, shares: Array) -> Array:
 
 
 def fill_gaps(X: Array) -> Array:
-    """Return samples with missing values replaced by other values of the column."""
+    """Return X with each NaN replaced by another value of its column, or by zero."""
     is_missing = np.isnan(X)
     if not is_missing.any():
         return X

@@ -70,7 +70,8 @@ class GaussianKernel:
         if self.multiple != 1.0:
             raise ValueError(
                 "GaussianKernel: multiple requires sigma='median', got "
-                f"sigma={self.sigma!r} and multiple={self.multiple!r}."
+                f"sigma={self.sigma!r} and multiple={self.multiple!r}: pass "
+                "sigma='median', or omit multiple."
             )
 
     @classmethod
@@ -84,8 +85,8 @@ class GaussianKernel:
         n : int, default=5
             Number of kernels, which have ``sigma="median"``.
         low, high : float, default=0.25, 4.0
-            Smallest and largest `multiple`, with logarithmic steps; their geometric
-            mean if n is 1.
+            Smallest and largest `multiple`, with values between them in logarithmic
+            steps. If n is 1, `multiple` is their geometric mean.
         """
         check_parameter("GaussianKernel.grid", "n", n, COUNT)
         for name, value in (("low", low), ("high", high)):

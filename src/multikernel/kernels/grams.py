@@ -1,4 +1,4 @@
-"""Gram matrices as views: a column of X names the sample of each row."""
+"""Precomputed Gram matrices of samples that a column of X names."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ OWNER = "The matrix of Grams"
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Grams:
-    """A Gram matrix as a view, next to views of columns.
+    """A precomputed Gram matrix, to be combined with kernels on columns of X.
 
     A column of X names the sample of each row, so folds, pipelines and searches can
     split and reorder rows. Clones share the matrix. `multikernel.with_samples` adds
@@ -32,9 +32,9 @@ class Grams:
     Parameters
     ----------
     K : array-like of shape (n_known, n_columns), or data frame
-        Kernel values between all samples, including those to predict. The first
-        n_columns rows belong to the samples of the columns. A data frame has sample
-        names as index and as columns.
+        Kernel values. The rows are all samples, including those to predict. The
+        columns are the samples of the first n_columns rows, with all training samples.
+        A data frame has sample names as index and, in any order, as columns.
     samples : str or int
         Column of X with the sample names.
     names : sequence of str or of numbers, default=None
@@ -46,7 +46,7 @@ class Grams:
         If the matrix is not symmetric, finite, real and dense, or the names are not
         unique, not one per row, or not all text or all numbers below 2**53.
     multikernel.exceptions.IndefiniteKernelError
-        If a diagonal entry is negative. `fit` checks the eigenvalues.
+        If a diagonal entry is negative. Estimators check the eigenvalues in `fit`.
 
     Examples
     --------
@@ -65,7 +65,8 @@ class Grams:
         is_frame = hasattr(self.K, "index") and hasattr(self.K, "columns")
         if is_frame and self.names is not None:
             raise ValueError(
-                "The names of Grams in a data frame are its index: do not pass names."
+                "Grams: K is a data frame, whose index contains the names of samples: "
+                "do not pass names."
             )
         matrix = as_numbers(self.K)
         if matrix.ndim != 2 or not 0 < matrix.shape[1] <= matrix.shape[0]:
@@ -93,7 +94,6 @@ class Grams:
         object.__setattr__(self, "names", names)
 
     def __repr__(self) -> str:
-        """Return the shape and the column of sample names."""
         return f"Grams({self.K.shape[0]} x {self.K.shape[1]}, {self.samples!r})"
 
     def __sklearn_clone__(self) -> Self:
@@ -105,7 +105,7 @@ class Grams:
         return self
 
     def kernel(self, view: str, order: Array) -> "SampleKernel":
-        """Return a kernel on sample numbers; sample i has the name ``order[i]``."""
+        """Return a kernel on sample numbers; number i means the sample ``order[i]``."""
         rows = {name: row for row, name in enumerate(self.names.tolist())}
         row_indices = np.array([rows.get(name, -1) for name in order.tolist()])
         return SampleKernel(self.K, row_indices.astype(np.intp), view)
@@ -113,17 +113,20 @@ class Grams:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SampleKernel:
-    """A Gram matrix as a kernel on sample numbers."""
+    """A Gram matrix as a kernel on one column of sample numbers."""
 
     K: Array  # (n_known, n_columns); the columns are the samples of the first rows
-    places: Indices  # row of each numbered sample, -1 if it has none
+    places: Indices  # row of K for each sample number, -1 if K has no such row
     view: str  # name of the view in messages
 
     name = "gram"
 
     def __post_init__(self) -> None:
         if np.ndim(self.K) != 2 or np.ndim(self.places) != 1:
-            raise ValueError(f"{OWNER} must have two axes, and `places` must have one.")
+            raise ValueError(
+                f"{OWNER} must have two axes and places one axis, got "
+                f"{np.ndim(self.K)} and {np.ndim(self.places)}."
+            )
         present = self.places[self.places != -1]
         check_places(f"Grams {self.view!r}", "places", present, len(self.K))
 
@@ -153,7 +156,7 @@ class SampleKernel:
         return diagonal[rows]
 
     def rows_of(self, sample_numbers: Array) -> Indices:
-        """Return the matrix row of each numbered sample, (n_samples,); -1 if absent."""
+        """Return the row of K for each sample number, (n_samples,), or -1."""
         codes = np.where(np.isnan(sample_numbers), -1.0, sample_numbers).astype(np.intp)
         is_known = (codes >= 0) & (codes < self.places.size)
         return np.where(is_known, self.places[np.where(is_known, codes, 0)], -1)
@@ -168,7 +171,7 @@ class SampleKernel:
         return rows
 
     def with_rows(self, values: Array, places: Indices) -> Self:
-        """Return a copy with `values` as further matrix rows, and with new `places`."""
+        """Return a copy with `values` as further rows of K, and with new `places`."""
         return type(self)(np.vstack([self.K, values]), places, self.view)
 
     def __deepcopy__(self, memo: Mapping[int, Any]) -> "SampleKernel":
@@ -186,7 +189,7 @@ CHANGE = -1
 def collect_names(
     grams: Mapping[int, Sequence[Grams]], label: Callable[[int], str]
 ) -> dict[int, Array]:
-    """Return the distinct sample names of the matrices that refer to each column."""
+    """Return the distinct sample names of the matrices in `grams`, by column of X."""
     names: dict[int, Array] = {}
     for column, matrices in grams.items():
         dtype_kinds = {gram.names.dtype.kind == "U" for gram in matrices}
@@ -213,7 +216,8 @@ def as_numbers(values: Any) -> Array:
         return np.asarray(array, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise ValueError(
-            f"{OWNER} contains values that are not numbers: {error}."
+            f"{OWNER} contains values that are not numbers ({error}): convert them to "
+            "numbers, or remove the samples."
         ) from error
 
 
@@ -223,8 +227,8 @@ def check_finite(values: Array) -> None:
         return
     i, j = np.argwhere(~np.isfinite(values))[0]
     raise ValueError(
-        f"{OWNER} is {values[i, j]} at [{i}, {j}], expected a number: impute it, or "
-        "remove the sample."
+        f"{OWNER} is {values[i, j]} at [{i}, {j}], expected a finite number: impute "
+        "it, or remove the sample."
     )
 
 
@@ -250,8 +254,9 @@ def validate_names(row_names: Iterable[Any], n_rows: int) -> Array:
         )
     if array.dtype.kind != "U" and not (np.abs(array) < 2.0**53).all():
         raise ValueError(
-            "Numeric names of samples must be finite and below 2**53 in size: use "
-            "text instead, such as str(name)."
+            "Numeric names of samples must be finite, with absolute values below "
+            f"2**53, got {array[~(np.abs(array) < 2.0**53)][0]}: use text instead, "
+            "such as str(name)."
         )
     distinct, counts = np.unique(array, return_counts=True)
     if distinct.size < array.size:
@@ -264,14 +269,14 @@ def validate_names(row_names: Iterable[Any], n_rows: int) -> Array:
 
 
 def _columns_first(names: Array, columns: Iterable[Any]) -> Indices:
-    """Return the order of rows that puts the samples of the matrix columns first."""
+    """Return the indices of the rows of `columns`, then those of the other rows."""
     rows = {name: row for row, name in enumerate(names.tolist())}
     column_names = list(columns)
     missing = [name for name in column_names if name not in rows]
     if missing:
         raise ValueError(
-            f"{OWNER} has columns for samples without a row: {listed(missing)}. The "
-            "index and the columns of a data frame must be names of samples."
+            f"{OWNER} has columns for samples without a row: {listed(missing)}. Use "
+            "names of samples as index and columns, and add the missing rows."
         )
     order = np.array([rows[name] for name in column_names], dtype=np.intp)
     if np.unique(order).size < order.size:

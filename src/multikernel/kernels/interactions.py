@@ -49,8 +49,8 @@ class Interactions:
     (main effects) and an intercept, the model is a functional ANOVA decomposition [1]_
     [2]_ with one block norm per term. Products are computed on demand: d (d - 1) / 2
     interactions need d matrices. Constant columns, and copies of other columns up to
-    sign, scale and shift, have no interactions; on columns of two values, one kernel
-    has interactions.
+    sign, scale and shift, have no interactions; on a column of two values, only one
+    kernel has interactions.
 
     Parameters
     ----------
@@ -61,11 +61,12 @@ class Interactions:
     mains : bool, default=True
         Whether to include the kernels themselves.
     between : sequence of columns, or a pair of these, default=None
-        Columns whose interactions are included (default: all); a pair of sequences
-        means one column from each.
+        Columns whose interactions are included (default: all). With a pair of
+        sequences, an interaction has one column from each of them.
     weight : float, default=0.15
-        Positive factor of normalized interactions; 1 if `mains` is False. Functions of
-        interactions cost 1 / sqrt(weight) times as much as equally large main effects.
+        Positive factor of normalized interactions; 1 if `mains` is False. An
+        interaction has 1 / sqrt(weight) times the block norm of an equally large main
+        effect.
 
     Raises
     ------
@@ -129,7 +130,7 @@ class InteractionDictionary:
     weight: float = 1.0  # factor of the products after normalization
 
     def _check_fitted(self) -> None:
-        """Raise unless the arrays are consistent, as a loaded file may be damaged."""
+        """Raise unless indices and lengths agree, as a loaded file may be damaged."""
         owner, n_mains = "InteractionDictionary", len(self.mains)
         if isinstance(self.terms, EveryPair):
             check_places(owner, "mains", self.terms.alone, n_mains)
@@ -157,7 +158,7 @@ class InteractionDictionary:
         return ProductKernel(factors, self.name(index))
 
     def factors(self, index: int) -> tuple[int, ...]:
-        """Return the indices of a kernel's factors."""
+        """Return the indices in `mains` of a kernel's one or two factors."""
         first, second = self.terms[index].tolist()
         return (first,) if second < 0 else (first, second)
 
@@ -182,7 +183,7 @@ class InteractionDictionary:
 
     @cached_property
     def views(self) -> tuple[str, ...] | None:
-        """Return the view of every kernel; products join both views."""
+        """Return the view of every kernel, "a × b" for products; None without views."""
         views = self.main_views
         if views is None:
             return None
@@ -208,7 +209,7 @@ def with_interactions(
     features: Features,
     origins: Sequence[int] | None = None,
 ) -> InteractionDictionary:
-    """Return the dictionary of kernels and products for an `Interactions` object."""
+    """Return the kernels and products that `spec` makes of a resolved dictionary."""
     mains = [dictionary[m] for m in range(len(dictionary))]
     columns = [_kernel_columns(kernel, X.shape[1]) for kernel in mains]
     if spec.kernels is None:
@@ -252,7 +253,7 @@ def _default_columns(
 
 
 def _kernel_columns(kernel: Kernel, n_features: int) -> frozenset[int] | None:
-    """Return the columns of a kernel, or None if it uses all."""
+    """Return the indices of a kernel's columns, or None if it uses all columns."""
     if not isinstance(kernel, ColumnKernel):
         return None
     columns: Columns = kernel.columns
@@ -315,7 +316,7 @@ def _paired_kernels(columns: Sequence[frozenset[int] | None], X: Array) -> Indic
 def _allowed_columns(
     between: Any, features: Features, origins: Sequence[int]
 ) -> ColumnPair | None:
-    """Return the columns allowed for the two factors; None if all are."""
+    """Return the columns allowed for the two factors; None if all are allowed."""
     if between is None:
         return None
     groups = list(between)

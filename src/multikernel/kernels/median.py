@@ -30,7 +30,7 @@ MULTIPLES = (0.5, 1.0, 2.0)
 
 # With one width, mean scores on 14 data sets were higher by 0.011 than without kernels
 # on single columns, and by 0.003 than with three widths (``benchmarks/defaults``,
-# dictionaries).
+# "Dictionaries").
 COLUMN_MULTIPLES = (1.0,)
 """Widths on each column, in median distances."""
 
@@ -105,7 +105,7 @@ def kernels_with_widths(
     column_multiples: Sequence[float],
     max_kernels: int,
 ) -> ListDictionary:
-    """Return the default kernels from `distinct_rows`; warn if some are omitted."""
+    """Return default kernels for the result of `distinct_rows`; warn of omissions."""
     pairs = weights, _pair_shares(weights)
     joint = [LinearKernel(), *_gaussians(rows, pairs, multiples, n_rows)]
     columns = distinct_columns(rows)
@@ -225,7 +225,7 @@ class _Distances:
 
 
 def _pair_shares(weights: Array) -> Array:
-    """Return the weight share of each pair of rows, and of all pairs of copies last."""
+    """Return each row pair's share of the total weight; last, all pairs of copies."""
     equal_pairs = 0.5 * float(weights @ (weights - 1.0))
     rows, columns = np.triu_indices(len(weights), 1)
     pairs = np.append(weights[rows] * weights[columns], equal_pairs)
@@ -261,12 +261,12 @@ def _gaussians(
 
 
 def distinct_columns(rows: Array) -> list[int]:
-    """Return the columns that are neither constant nor copies of earlier columns."""
+    """Return indices of columns, without constant ones and copies of earlier ones."""
     distinct, seen = [], set()
     # Columns are read in blocks, because a copy of all could exceed memory.
     for start in range(0, rows.shape[1], 1000):
         block = rows[:, start : start + 1000]
-        # Differences of integers far from zero are exact.
+        # The difference is exact for integers, also if they are far from zero.
         shifted = (block - block.min(axis=0)).T
         varying = np.flatnonzero(shifted.any(axis=1))
         scaled = np.round(shifted[varying] / shifted[varying].max(axis=1)[:, None], 10)
@@ -281,7 +281,7 @@ def distinct_columns(rows: Array) -> list[int]:
 
 
 def distinct_rows(X: Array, sample_weight: Array | None) -> tuple[Array, Array, int]:
-    """Return up to 200 distinct rows, their weights, and the count of distinct rows."""
+    """Return up to 200 distinct rows, their weights, and the number of all of them."""
     order = np.argsort(X[:, 0])
     first_column = X[order, 0]
     if (first_column[1:] > first_column[:-1]).all():

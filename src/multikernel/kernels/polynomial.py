@@ -9,7 +9,7 @@ from multikernel._validation import COUNT, NON_NEGATIVE, POSITIVE, check_paramet
 
 
 def inner_products(X: Array, Y: Array | None = None) -> Array:
-    r"""Return :math:`\langle x_i, y_j \rangle` for all pairs; Y defaults to X."""
+    r"""Return the inner products of all rows of X with all rows of Y, by default X."""
     A = np.ascontiguousarray(X)
     # For contiguous rows, NumPy computes A @ A.T by a symmetric rank-k update, which
     # halves the work and is exactly symmetric.

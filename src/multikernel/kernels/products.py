@@ -14,15 +14,15 @@ from multikernel.kernels.polynomial import LinearKernel
 from multikernel.linalg.tables import equal_shares, evenly_spaced
 
 CENTERING_ROWS = 2000
-"""Maximum number of samples for centering; new samples are compared with all."""
+"""Maximum number of centering samples; a new sample is compared with all of them."""
 
 
 @dataclass(frozen=True)
 class CenteredKernel:
     """A kernel whose functions have mean zero over some samples.
 
-    `samples` are on the kernel's columns, (n_samples, n_features); by default, `fit`
-    chooses at most 2000 evenly spaced training samples. `weights` of the samples sum to
+    `samples` have the kernel's columns, (n_samples, n_features); by default, estimators
+    choose at most 2000 evenly spaced training samples. `weights` of the samples sum to
     one, (n_samples,); by default they are equal.
     """
 
@@ -54,13 +54,14 @@ class CenteredKernel:
         return replace(self, samples=X[rows], weights=equal_shares(rows.size, weights))
 
     def means(self, X: Array) -> Array:
-        """Return each row's weighted mean of its kernel values with the samples."""
+        """Return the weighted mean of k(x, x_i) over samples x_i, for every row x."""
         samples, weights = self._weighted_samples
         values = self.kernel(self._shift(X), self._shift(samples))
         return np.asarray(values @ weights)
 
     def _shift(self, X: Array) -> Array:
-        """Return samples minus their mean for linear kernels, to avoid cancellation."""
+        """Return X minus the mean of `samples` for a linear kernel, else X itself."""
+        # The shift avoids cancellation, and does not change the centered kernel.
         if not isinstance(self.kernel, LinearKernel):
             return X
         samples, weights = self._weighted_samples
@@ -68,7 +69,7 @@ class CenteredKernel:
 
     @cached_property
     def _sample_means(self) -> Array:
-        """Return the result of `means` for the samples."""
+        """Return the result of `means` for `samples`."""
         return self.means(self._weighted_samples[0])
 
     @cached_property
@@ -78,11 +79,11 @@ class CenteredKernel:
 
     @cached_property
     def _index(self) -> dict[bytes, int]:
-        """Return the index of each sample by the bytes of its row."""
+        """Return the position of each sample, by the bytes of the sample."""
         return {row.tobytes(): i for i, row in enumerate(self._weighted_samples[0])}
 
     def _find_samples(self, X: Array) -> Indices | None:
-        """Return the sample indices of rows, or None if a row is not a sample."""
+        """Return the position of each row in `samples`; None if a row is not there."""
         indices = np.array([self._index.get(row.tobytes(), -1) for row in X], np.intp)
         return None if (indices < 0).any() else indices
 
@@ -122,7 +123,7 @@ class CenteredKernel:
         return np.maximum(values + self.grand_mean, 0.0)
 
     def sizes(self, X: Array) -> Array:
-        """Return bounds on the summands of the centered k(x, x), (n_samples_X,)."""
+        """Return an upper bound on each row's summands of the centered k(x, x)."""
         # Twice the uncentered k(x, x), plus twice its mean over the samples.
         samples, weights = self._weighted_samples
         diagonal = kernel_diagonal(self.kernel, self._shift(X))
@@ -136,7 +137,7 @@ class CenteredKernel:
 
 
 def uncenter(kernel: Kernel) -> Kernel:
-    """Return the kernel without centering if callers can center its matrix instead."""
+    """Return the uncentered kernel if callers can center its matrix, else `kernel`."""
     inner = deferred_centering(kernel)
     if inner is None:
         return kernel
@@ -145,7 +146,7 @@ def uncenter(kernel: Kernel) -> Kernel:
 
 
 def deferred_centering(kernel: Kernel) -> CenteredKernel | None:
-    """Return a column kernel's `CenteredKernel` if callers can center its matrix."""
+    """Return the `CenteredKernel` whose matrix callers can center instead, or None."""
     inner = kernel.kernel if isinstance(kernel, ColumnKernel) else None
     # Centering the matrix of a linear kernel would lose digits.
     if not isinstance(inner, CenteredKernel) or isinstance(inner.kernel, LinearKernel):

@@ -1,4 +1,4 @@
-"""Approximations of kernels by few features, for kernels without a small rank."""
+"""Kernels that are approximated by inner products of few features."""
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field, replace
@@ -38,10 +38,10 @@ class FeatureKernel(ABC):
 class NystroemKernel(FeatureKernel):
     """A kernel approximated by k(x, L) k(L, L)^+ k(L, x') with landmarks L.
 
-    `fit` draws `n_components` landmarks from the training samples with the seed
-    `random_state`; or pass `landmarks` on the kernel's columns, (n_landmarks,
-    n_features). Certificates refer to the approximation. To bound its error, use
-    ``storage="low_rank"`` with the exact kernel.
+    Estimators draw `n_components` landmarks from the training samples with the seed
+    `random_state`; or pass `landmarks`, samples of shape (n_landmarks, n_features).
+    Duality gaps ignore the error of the approximation. To include the error, pass the
+    exact kernel and ``storage="low_rank"`` to the estimator.
     """
 
     # Williams, Seeger (2001). Using the Nystroem method to speed up kernel machines.
@@ -102,7 +102,7 @@ class RandomFourierFeatures(FeatureKernel):
 
     It is the mean of cos(w^T (x - x')) over `n_components` // 2 random frequencies w,
     drawn with the seed `random_state` from a normal distribution with standard
-    deviation 1 / sigma. Certificates refer to the approximation.
+    deviation 1 / sigma. Duality gaps ignore the error of the approximation.
     """
 
     # Rahimi, Recht (2007). Random features for large-scale kernel machines. NIPS 20.
@@ -128,7 +128,7 @@ class RandomFourierFeatures(FeatureKernel):
         return f"fourier({self.gaussian.name}, {self.n_components})"
 
     def features(self, X: Array) -> Array:
-        """Return features whose inner products are the kernel; rows have norm one."""
+        """Return features, rows of norm one, whose inner products are the kernel."""
         rng = np.random.default_rng(self.random_state)
         shape = X.shape[1], self.n_components // 2
         angles = X @ (rng.standard_normal(shape) / self.gaussian.width)

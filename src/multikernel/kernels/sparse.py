@@ -51,8 +51,8 @@ def unpack(pairs: Array, n_columns: int) -> Any:
     indices = columns[is_stored].astype(np.intp) - 1
     if indices.size and indices.max() >= n_columns:
         raise ValueError(
-            f"A packed row has a value in column {indices.max()}, counted from zero, "
-            f"but the table of the fit has {n_columns} columns: pack rows with these."
+            f"A packed row has a value in column {indices.max()} (counted from 0), but "
+            f"the training table has {n_columns} columns: pass rows with these columns."
         )
     row_ends = np.concatenate([[0], np.cumsum(is_stored.sum(axis=1))])
     return csr_array((values[is_stored], indices, row_ends), (len(pairs), n_columns))
@@ -64,7 +64,7 @@ class SparseKernel:
 
     kernel: Kernel
     n_columns: int  # number of columns of the table
-    # Columns of the kernel, by position; None: all.
+    # Positions of the kernel's columns in the table; None: all columns.
     columns: tuple[int, ...] | None = field(default=None, repr=False)
     label: str | None = None  # text in the brackets of the name
 
@@ -84,7 +84,7 @@ class SparseKernel:
         return table if self.columns is None else table[:, list(self.columns)]
 
     def nonzero_columns(self, pairs: Array) -> Array:
-        """Return packed rows as a dense array of the columns with nonzero entries."""
+        """Return packed rows as a dense array, without columns that are all zero."""
         table = self.table(pairs)
         columns = np.unique(table.indices)
         return table[:, columns].toarray() if columns.size else np.zeros((1, 1))

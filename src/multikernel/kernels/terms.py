@@ -1,4 +1,4 @@
-"""The main-effect kernels that are the factors of each kernel in a dictionary."""
+"""Factors of each kernel: one main-effect kernel, or two for an interaction."""
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
@@ -21,8 +21,7 @@ class ComputedRows(ABC):
     """An array whose rows are computed when they are accessed."""
 
     @abstractmethod
-    def __len__(self) -> int:
-        """Return the number of rows."""
+    def __len__(self) -> int: ...
 
     @abstractmethod
     def rows(self, indices: Indices) -> NDArray[Any]:
@@ -65,7 +64,7 @@ class EveryPair(ComputedRows):
         return int(self.starts[-1])
 
     def rows(self, indices: Indices) -> Indices:
-        """Return the factors of some kernels, (n, 2); -1 without a second factor."""
+        """Return the factors of chosen kernels, (n, 2); -1 means no second factor."""
         terms = np.full((indices.size, 2), -1, dtype=INDEX_TYPE)
         is_pair = indices >= self.alone.size
         terms[~is_pair, 0] = self.alone[indices[~is_pair]]
@@ -99,5 +98,5 @@ class TermWeights(ComputedRows):
         return len(self.terms)
 
     def rows(self, indices: Indices) -> Array:
-        """Return the weights of some kernels, shape (n,)."""
+        """Return the weights of the chosen kernels, shape (n,)."""
         return np.where(self.terms[indices][:, 1] < 0, 1.0, self.weight)

@@ -50,11 +50,11 @@ class Views:
         `sklearn.compose.make_column_selector`. Kernels are one or a list of kernels,
         names of `sklearn.metrics.pairwise` or functions; default: `median_dictionary`,
         and `CategoryKernel` for text. A `ColumnKernel` selects columns of the view, by
-        name or position in it. `Unpenalized` and `Grams` are accepted as well.
+        name or position in it. A view may also be an `Unpenalized` or `Grams` object.
     missing : {"error", "zero", "expected"} or mapping, default="error"
-        Treatment of NaN and None, for all views or by view name ("error" for others).
+        Treatment of NaN and None, for all views or by name of view (default: "error").
         "zero" is for samples that lack the whole view: its kernels are zero for them
-        (`OptionalKernel`); a view that few samples have weighs more for these, because
+        (`OptionalKernel`), and larger for the other samples if these are few, because
         kernels are normalized over all samples. "expected" is for any missing values:
         Gaussian, linear and category kernels are replaced by their expectation over the
         training values (`ExpectedKernel`).
@@ -95,7 +95,7 @@ class Views:
         if unknown:
             raise ValueError(
                 f"Views: missing contains {unknown[0]!r}, which is not one of the "
-                f"views {listed(list(self.views))}."
+                f"views: use one of {listed(list(self.views))}."
             )
 
     def missing_in(self, view: str) -> str:
@@ -130,11 +130,11 @@ class Unpenalized:
 
 @dataclass(frozen=True, eq=False)
 class View:
-    """A named view with its columns and kernels in the data."""
+    """A named view, with its columns, kernels and treatment of missing values."""
 
     name: str
     columns: tuple[int, ...]  # positions in the data
-    # Kernels on positions in the data; None: default kernels; empty if unpenalized.
+    # Kernels on columns by position; None: default kernels; empty: no penalty.
     kernels: tuple[Kernel, ...] | None
     missing: str
     penalized: bool = True
@@ -200,7 +200,7 @@ def _prefix_errors(view: str) -> Iterator[None]:
 
 
 def find_views(views: Views, X: Any, features: Features) -> list[View]:
-    """Return the views of given data; raise for unknown columns and invalid kernels."""
+    """Return the views of the data X; raise for unknown columns and invalid kernels."""
     names, resolved = names_by_column(views, features), []
     for name, spec in views.views.items():
         missing = views.missing_in(name)
@@ -214,7 +214,7 @@ def find_views(views: Views, X: Any, features: Features) -> list[View]:
 
 
 def names_by_column(views: Views, features: Features) -> dict[int, Array]:
-    """Return the sample names of each column that `Grams` refer to, by position."""
+    """Return the sample names in all `Grams`, by the position of their column of X."""
     grams: dict[int, list[Grams]] = {}
     for name, spec in views.views.items():
         if isinstance(spec, Grams):
@@ -242,7 +242,7 @@ def _view_of_grams(
     names: Mapping[int, Array],
     features: Features,
 ) -> View:
-    """Return the view of a Gram matrix, with the sample names of every column."""
+    """Return the view of a Gram matrix; `names` are the sample names by column of X."""
     if missing != "error":
         raise ValueError(
             f"missing={missing!r} supports columns only; in Grams, use zeros in the "
@@ -343,7 +343,7 @@ class ViewDictionary(ListDictionary):
 
 
 def present_rows(X: Array) -> NDArray[np.bool_]:
-    """Return a mask of the samples that have values in the view."""
+    """Return a mask: True for samples with the view, whose first value is not NaN."""
     return ~np.isnan(X[:, 0]) if X.shape[1] else np.ones(X.shape[0], dtype=bool)
 
 

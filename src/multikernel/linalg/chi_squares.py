@@ -48,7 +48,7 @@ def _upper_tail(a: Array, x: float) -> float:
     second, third = 2.0 * np.sum((a / inner) ** 2), 8.0 * np.sum((a / inner) ** 3)
     curvature = float(third / (6.0 * second))
     if curvature * x < 0.0:
-        curvature = 0.0  # otherwise exp(-s x) grows along the path
+        curvature = 0.0  # a straight path, because exp(-s x) grows along the curved one
     width = 1.0 / np.sqrt(second + saddle**-2)
     v = (np.arange(NODES) + 0.5) * (REACH / NODES)
     heights = width * np.sinh(0.5 * np.pi * np.sinh(v))

@@ -15,10 +15,10 @@ def add_product_games(
     shares: Array,
     values: Array,
 ) -> None:
-    """Add the Shapley values of weighted sums of products, a factor for each player."""
-    # They are added to `values`, (n_players, n_rows, n_outputs). A player in the
-    # coalition has the factor `present`, (n_players, n_rows, n_points), and another
-    # player `absent`, (n_players, n_points, n_background). `coefs`, (n_points,
+    """Add to `values` the Shapley values of sums of products, one factor per player."""
+    # `values` has shape (n_players, n_rows, n_outputs). A player in the coalition has
+    # the factor `present`, (n_players, n_rows, n_points), and any other player has the
+    # factor `absent`, (n_players, n_points, n_background). `coefs`, (n_points,
     # n_outputs), are the weights of the products; `nodes` and `shares` are the nodes
     # and weights of a quadrature rule.
     n_players, n_rows, n_points = present.shape

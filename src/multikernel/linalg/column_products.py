@@ -50,7 +50,7 @@ class BlockColumns:
         return np.asarray(roots[:, None] * matrix + outer_part)
 
     def _inner_with_bend(self, matrix: Array) -> Array:
-        """Return u^T times the rows of each block, repeated for the block's columns."""
+        """Return u^T `matrix` of each block, repeated for each column of the block."""
         inner = np.add.reduceat(self.bend[:, None] * matrix, self.starts, axis=0)
         return np.asarray(inner[self.block_of])
 
@@ -62,9 +62,9 @@ class ProductHessian:
     products: "ColumnProducts"
     columns: Indices  # columns of active kernels
     blocks: BlockColumns
-    # Largest total trace, relative to the shift, of columns that a system may omit.
-    # Factors' last columns are tiny: with half of the columns omitted, steps are within
-    # a tenth of Newton's at a third of the cost.
+    # `solve` may omit columns up to this total trace, relative to the shift. The last
+    # columns of factors are tiny: with half of the columns omitted, steps are within a
+    # tenth of Newton's at a third of the cost.
     omitted_trace: float = 0.1
 
     @property
@@ -113,7 +113,7 @@ class ProductHessian:
         return self._columns_times(self.columns, self.blocks.times(inner))
 
     def _significant_columns(self, inverse: Array) -> Indices:
-        """Return the columns that the shift, 1 / inverse, does not make negligible."""
+        """Return positions of columns that are not negligible beside 1 / `inverse`."""
         traces = self.products.Z.squares(inverse)[self.columns]
         # The contribution of a column is bounded by the diagonal of w I + u u^T.
         traces = traces * (self.blocks.weights + self.blocks.bend**2)
@@ -139,7 +139,7 @@ class ProductHessian:
         return total
 
     def _columns_times(self, columns: Indices, coordinates: Array) -> Array:
-        """Return the product of some columns of Z with a matrix."""
+        """Return Z[:, columns] @ coordinates."""
         padded = np.zeros((self.products.Z.shape[1], coordinates.shape[1]))
         padded[columns] = coordinates
         return self.products.Z.times(padded)
@@ -147,12 +147,12 @@ class ProductHessian:
 
 @dataclass(eq=False)
 class ColumnProducts:
-    """Weighted products of columns of Z, cached while the weights are proportional."""
+    """Weighted products of columns of Z, cached for weights of the same proportions."""
 
     Z: TallMatrix
-    # All columns are cached if there are at most this many times the requested ones.
+    # All columns are cached if they are at most this many times the requested ones.
     cache_ratio: int = 3
-    _last_weights: Array = field(init=False)  # divided by the largest
+    _last_weights: Array = field(init=False)  # divided by the largest weight
     _cached: Array | None = None
 
     def __post_init__(self) -> None:
@@ -164,7 +164,7 @@ class ColumnProducts:
         """Return A^T diag(w) A and A^T diag(w) B for columns A of Z and B = `sides`."""
         largest = float(weights.max())
         scaled = weights / largest
-        # For the squared loss, weights are always proportional.
+        # For the squared loss, weights always have the same proportions.
         if not np.array_equal(scaled, self._last_weights):
             self._last_weights, self._cached = scaled, None
             return self.Z.gram(weights, columns, sides)

@@ -132,7 +132,10 @@ def _check(path: str) -> None:
     content = Path(path).read_bytes()
     size = hashlib.sha256().digest_size
     if _checksum(content[:-size]) != content[-size:]:
-        raise ValueError(f"{os.path.basename(path)} is damaged, or of another version")
+        raise ValueError(
+            f"{os.path.basename(path)} is damaged, or from another version of "
+            "multikernel"
+        )
 
 
 class _CodeCache(FunctionCache):

@@ -13,9 +13,9 @@ def landmark_factor(
     tol: float,
     max_rank: int | None = None,
 ) -> tuple[Array, Array]:
-    """Return a pivoted Cholesky factor, (n_samples, rank), and its pivots' indices."""
+    """Return a pivoted Cholesky factor Z, (n_samples, rank), and the pivot indices."""
     n_samples = diagonal.shape[0]
-    # Diagonal of K - Z Z^T, Z the factor; the method stops if no entry exceeds `tol`.
+    # Diagonal of K - Z Z^T; the method stops if no entry exceeds `tol`.
     residuals = np.array(diagonal, dtype=np.float64)
     rows_of_factor = np.empty((min(64, n_samples), n_samples))
     pivots: list[int] = []

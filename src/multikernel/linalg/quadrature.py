@@ -55,7 +55,7 @@ class QuadratureBounds:
     steps: int = 0  # number of multiplications by each matrix
 
     def advance(self, images: Array) -> None:
-        """Tighten bounds; `images`, overwritten, are each matrix times its `basis`."""
+        """Tighten the bounds; `images`, each matrix times `basis`, is overwritten."""
         self.diagonal = diagonal = np.einsum("mjn,mjn->mj", self.basis, images)
         self._extend_tridiagonal(diagonal)
         # In place, because the oldest vectors are not needed after this step.
@@ -69,7 +69,7 @@ class QuadratureBounds:
         self.previous, self.basis = self.basis, images
 
     def keep(self, is_kept: NDArray[np.bool_]) -> "QuadratureBounds":
-        """Return the bounds of the matrices that a mask selects."""
+        """Return the bounds of the matrices for which the mask `is_kept` is True."""
         names = [field.name for field in fields(self) if field.name not in COMMON]
         arrays = {name: getattr(self, name)[is_kept] for name in names}
         return replace(self, pivots=self.pivots[:, is_kept], **arrays)
@@ -114,13 +114,15 @@ class QuadratureBounds:
 
 
 def start_bounds(vectors: Array, shifts: Array, traces: Array) -> QuadratureBounds:
-    """Return the bounds before the first step for all pairs of matrices and vectors."""
+    """Return the bounds before the first step, for every pair of matrix and vector."""
     n_matrices, (n_vectors, n_samples) = traces.size, vectors.shape
     sizes = np.einsum("jn,jn->j", vectors, vectors)
     unit = vectors / np.sqrt(np.maximum(sizes, FLOOR))[:, None]
     bounds = traces[:, None]
     pairs = (n_matrices, n_vectors)
-    # The first bounds are zero and |v|^2 t / (t + c) for eigenvalues of at most t.
+    # Shapes: `vectors` (n_vectors, n_samples), `shifts` (n_vectors,), and `traces`
+    # (n_matrices,). The first bounds are zero and |v|^2 t / (t + c), because no
+    # eigenvalue exceeds the trace t.
     return QuadratureBounds(
         basis=np.repeat(unit[None], n_matrices, axis=0),
         previous=np.zeros((n_matrices, n_vectors, n_samples)),

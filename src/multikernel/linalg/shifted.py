@@ -17,7 +17,7 @@ from multikernel.linalg.threads import with_one_blas_thread
 # Rounding makes eigenvalues negative by up to 1e-8 of the trace in single precision;
 # more negative ones cannot come from a kernel.
 NUGGETS = (1e-14, 1e-12, 1e-10, 1e-8, 1e-7, 1e-6)
-"""Shares of the trace added to the shifts of a system without a Cholesky factor."""
+"""Shares of the trace, tried in turn, that make a shifted matrix positive definite."""
 
 # For smaller systems, more threads are not faster, and on a busy machine much slower.
 ONE_THREAD_BELOW = 1000
@@ -35,12 +35,12 @@ def solve_shifted(K: Array, rhs: Array, shift: Array, low_rank: Array | None) ->
 def solve_with_nugget(
     attempt: Callable[[Array], Array | None], shift: Array, trace: float
 ) -> Array:
-    """Return attempt(shift); if it is None, add a sufficient share of the trace."""
+    """Return attempt(shift); while it is None, add more of the trace to the shift."""
     # `attempt` solves the system with a shift, or returns None if its matrix is not
     # positive definite.
     solution = attempt(shift)
     if solution is None and np.all(shift > 0.0):
-        # Nuggets are multiples of the trace that compensate rounding errors.
+        # These shares of the trace compensate rounding errors of the matrix.
         for raised in NUGGETS:
             solution = attempt(shift + raised * trace)
             if solution is not None:
@@ -55,7 +55,7 @@ def solve_with_nugget(
 
 
 OMITTED_TRACE = 1e-3
-"""Largest sum of squares, over the shifts, of factor columns that a root may omit."""
+"""Largest total trace, relative to the shift, of columns that a root may omit."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,7 +128,7 @@ class Root(Protocol):
 
     @property
     def scale(self) -> Array:
-        """Scale d^{-1/2}, shape (n,)."""
+        """The scale d^(-1/2), shape (n,)."""
 
     def half(self, rhs: Array) -> Array:
         """Return R^-1 times a matrix, for the root R."""

@@ -1,4 +1,4 @@
-"""Quadratic programs over directions within simplices, by elimination."""
+"""Quadratic programs over rows that sum to zero, solved by elimination."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -29,7 +29,7 @@ class SimplexSystem:
     centered: bool  # whether the sums of columns are constrained
 
     def solve(self, rhs: Array, sums: Array | None = None) -> tuple[Array, Array]:
-        """Return the minimizers for several right-hand sides, and the multipliers b."""
+        """Return the minimizer z and the multipliers b for each right-hand side."""
         # `rhs` and z have shape (n_sides, n_rows, n_columns).
         # Rows of z sum to zero, so the common part of a row of `rhs` only adds
         # rounding errors and is removed first.
@@ -102,7 +102,7 @@ class SimplexSystem:
     def _multiplier_factor(self) -> tuple[tuple[Array, bool], Array]:
         """Cholesky factor of the scaled multiplier system, and the scale."""
         system = self._multiplier_system()
-        # Rows and columns without free entries keep multiplier zero.
+        # Rows and columns whose entries are all fixed keep the multiplier zero.
         diagonal = system.diagonal()
         roots = np.sqrt(np.maximum(diagonal, TINY))
         scale = np.where(diagonal > 0.0, 1.0 / roots, 0.0)
@@ -111,7 +111,7 @@ class SimplexSystem:
         return cho_factor(system, lower=True, overwrite_a=True), scale
 
     def _multiplier_system(self) -> Array:
-        """Return the matrix of the system for the multipliers that remain."""
+        """Return the matrix of the system for multipliers that are not eliminated."""
         in_block, lone = self._split_rows
         n_rows, n_columns = in_block.size, self.softness.shape[1]
         positions = np.zeros(len(self.softness), dtype=np.intp)

@@ -107,7 +107,7 @@ class _KrylovSpace:
                 self.extend(self.images[self.size - 1])
 
     def extend(self, direction: Array) -> None:
-        """Add a direction's part outside the space, or a random one if it is zero."""
+        """Add the part of `direction` outside the space; a random one if it is zero."""
         if self.size == self.n:
             return
         if self.size == len(self.basis):

@@ -1,4 +1,4 @@
-"""Numeric tables: in memory, in files or in Dask; and their rows."""
+"""Numeric tables in memory, in files or in Dask, and functions on their rows."""
 
 from typing import Any, TypeVar
 
@@ -89,7 +89,7 @@ SAMPLE_ROWS = 200
 
 
 def distinct_rows(table: Array, max_groups: int) -> tuple[Indices, Indices] | None:
-    """Group equal rows; return the index of each first row, and every row's group."""
+    """Return the first row of each group of equal rows, and each row's group number."""
     sample_keys = row_keys(table[evenly_spaced(len(table), SAMPLE_ROWS)])
     if np.unique(sample_keys).size > max_groups:
         # The result is None if there are more than `max_groups` groups.

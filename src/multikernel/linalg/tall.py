@@ -79,7 +79,7 @@ def slices_between(ends: Indices) -> list[slice]:
 
 
 def covariances_with_sum(values: Array, weights: Array) -> Array:
-    """Return weighted covariances of terms with their sum, times the total weight."""
+    """Return each term's weighted covariance with their sum, times the total weight."""
     # Samples are the first axis of `values`, terms the last.
     centered = values - np.tensordot(weights / weights.sum(), values, axes=1)
     total = (centered.sum(axis=-1).T * weights).T
@@ -234,7 +234,7 @@ class GroupedFactor:
 
 
 def padded(u: Array, ranks: Indices, length: int) -> Array:
-    """Return the concatenated coordinates of kernels as a table, a row per kernel."""
+    """Return concatenated coordinates `u` of kernels as a table, one row per kernel."""
     # `ranks` are the kernels' numbers of coordinates, at most `length`. The table,
     # (n_kernels, length[, n_outputs]), is padded with zeros.
     table = np.zeros((ranks.size, length, *u.shape[1:]))
@@ -243,7 +243,7 @@ def padded(u: Array, ranks: Indices, length: int) -> Array:
 
 
 def unpadded(coefs: Array, ranks: Indices) -> Array:
-    """Return the concatenated coordinates of the result of `padded`."""
+    """Return a table of `padded` as concatenated coordinates, without the padding."""
     length = int(ranks.max(initial=0))
     # A kernel's rank may have grown since `padded`; its new coordinates are zero.
     table = np.zeros((ranks.size, length, *coefs.shape[2:]))

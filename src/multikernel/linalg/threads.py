@@ -139,11 +139,11 @@ class _SharedLimit:
         self._lowered: list[tuple[LibController, int]] = []
 
     def holds_for(self, user: int) -> bool:
-        """Return whether a thread already uses the limit."""
+        """Return whether the thread `user` already uses the limit."""
         return user in self._users
 
     def _own(self, user: int) -> None:
-        """Wait until a thread may change the limit."""
+        """Wait until the thread `user` may change the limit."""
         while self._owner.setdefault("thread", user) != user:
             sleep(1e-5)
 
@@ -205,7 +205,7 @@ def run_blocks(
     n_threads: int | None = None,
     stop: Callable[[], None] | None = None,
 ) -> None:
-    """Call a function for every block, on `n_threads` or as many as BLAS may use."""
+    """Call `work` for every block on `n_threads` or as many threads as BLAS may use."""
     # Blocks are drawn one by one and run in any order. After an error, which is raised
     # here, or an interrupt, no later blocks are started. `stop` makes `work` end early.
     threads = available_threads() if n_threads is None else n_threads
@@ -237,7 +237,7 @@ def _process_blocks(
     lock: Lock,
     errors: list[BaseException],
 ) -> None:
-    """Process blocks until the iterator is empty or there is an error."""
+    """Call `work` for each block until the iterator is empty or there is an error."""
     try:
         while not errors:
             with lock:

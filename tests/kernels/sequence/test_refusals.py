@@ -65,7 +65,7 @@ def test_parameters(make, message):
         ([1, 2], "Sequence 0 is 1, not a string"),
         (["A\x00C"], r"'\\x00'"),
         (["AC", "AXC"], "'X' at position 1, the first of 1 letters that are not"),
-        (["acgt"], "lower='upper'. reads lower case"),
+        (["acgt"], "lower='upper'., which reads lower case"),
     ],
 )
 def test_sequences(X, message):

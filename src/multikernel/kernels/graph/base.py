@@ -14,14 +14,14 @@ Node = Hashable
 
 
 Evidence = Callable[[Sequence[Any]], Array]
-"""Function of nodes: minus the log of p-value bounds; see `GraphSamples.evidence`."""
+"""Function from nodes to -log of p-value bounds; see `GraphSamples.evidence`."""
 
 
 class GraphSamples(Protocol):
     """A fitted graph on samples, with the features and quadratic forms of its nodes.
 
-    The kernel matrix of a node v is K_v = Z Z^T plus a diagonal residual, with features
-    Z.
+    The kernel matrix of a node v is K_v = Z Z^T plus a diagonal residual, where Z has
+    one row of features per sample.
     """
 
     @property
@@ -39,19 +39,19 @@ class GraphSamples(Protocol):
         """Return the features Z of a node, shape (n_samples, n_columns)."""
 
     def residual(self, node: Any, basis: Any = None) -> Array | None:
-        """Return the diagonal of K_v - Z Z^T with features Z, or None if it is zero."""
+        """Return the diagonal of K_v - Z Z^T, (n_samples,), or None if it is zero."""
 
     def form(self, node: Any, dual: Array) -> float:
-        """Return the quadratic form a^T K_v a of the dual vector a and node v."""
+        """Return the quadratic form a^T K_v a, with a = `dual` and the node v."""
 
     def descendant_forms(
         self, nodes: Sequence[Any], dual: Array
     ) -> tuple[Array, Array]:
         r"""Return two weighted sums over each node t's descendants D(t), (n_nodes,).
 
-        :math:`\sum_{w \in D(t)} a^T K_w a / (\sum_{v \in A(w) \cap D(t)} d_v)^2` or a
-        bound from above, with the dual vector a, ancestors A(w) and node weights d_v;
-        and the same sum with only the diagonal of K_w.
+        :math:`\sum_{w \in D(t)} a^T K_w a / (\sum_{v \in A(w) \cap D(t)} d_v)^2` or an
+        upper bound on it, with a = `dual`, ancestors A(w) and node weights d_v; and the
+        same sum with only the diagonal of K_w.
         """
         # The second sum is the expected first one if the entries of a get random signs.
 
@@ -93,7 +93,7 @@ class FittedGraph(Protocol):
         """Return a readable name of a node, made from the names of the columns."""
 
     def degrees(self, node: Any) -> tuple[int, ...]:
-        """Return the degrees of the node's factors, largest first."""
+        """Return the numbers that define the kind of a node, such as its levels."""
 
     def width(self, node: Any) -> int:
         """Return the number of features of the node if no landmarks are used."""
@@ -153,11 +153,10 @@ class KnownNodes:
         self._children: dict[int, Indices] = {}
 
     def __len__(self) -> int:
-        """Return the number of known nodes."""
         return len(self.keys)
 
     def numbers(self, nodes: Iterable[Any]) -> Indices:
-        """Return the numbers of node keys; new nodes get the next numbers."""
+        """Return the number of each node key; new keys get the next numbers."""
         numbers = self._numbers
         result = [numbers.setdefault(node, len(numbers)) for node in nodes]
         # Dictionaries preserve insertion order, so new keys are last.
@@ -175,7 +174,7 @@ class KnownNodes:
         return np.array(result, dtype=np.intp)
 
     def ask(self, nodes: Indices) -> Indices:
-        """Store weights, widths and kinds of numbered nodes; return their numbers."""
+        """Store the weight, width and kind of each node number; return `nodes`."""
         graph, kinds = self.graph, self._kinds
         for k in nodes[self.kinds[nodes] < 0].tolist():
             node = self.keys[k]
@@ -185,7 +184,7 @@ class KnownNodes:
         return nodes
 
     def children(self, nodes: Indices) -> Indices:
-        """Return the numbers of the children of numbered nodes, concatenated."""
+        """Return the numbers of the children of each node, concatenated."""
         new = [k for k in nodes.tolist() if k not in self._children]
         if new:
             children = [dict.fromkeys(self.graph.children(self.keys[k])) for k in new]
@@ -195,11 +194,11 @@ class KnownNodes:
         return np.concatenate([nodes[:0], *(self._children[k] for k in nodes.tolist())])
 
     def named(self, nodes: Indices) -> list[Any]:
-        """Return the keys of numbered nodes."""
+        """Return the keys of the nodes with these numbers."""
         return [self.keys[k] for k in nodes.tolist()]
 
     def among(self, nodes: Indices, others: Indices) -> Mask:
-        """Return a mask of the nodes that are in `others`."""
+        """Return a mask, (n_nodes,): True for nodes that are also in `others`."""
         mask = np.zeros(len(self), dtype=bool)
         mask[others] = True
         return mask[nodes]

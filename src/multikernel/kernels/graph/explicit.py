@@ -52,7 +52,6 @@ class DictionaryGraph:
         self._order = tuple(order)
 
     def __repr__(self) -> str:
-        """Return the numbers of kernels and edges."""
         return f"DictionaryGraph({len(self.kernels)} kernels, {len(self.edges)} edges)"
 
     def bind(self, X: Array) -> "FittedDictionary":
@@ -92,21 +91,20 @@ def _parents(
 class FittedDictionary:
     """An explicit graph with landmarks for the features of each node."""
 
-    names: tuple[str, ...]  # parents before children
+    names: tuple[str, ...]  # of the nodes; parents before children
     kernels: tuple[Kernel, ...]
-    edges: Indices  # positions of parent and child, (n_edges, 2)
+    edges: Indices  # positions of parent and child in names, (n_edges, 2)
     weights: Array
     landmarks: tuple[Array, ...]
     mixings: tuple[Array, ...]  # kernel(X, landmarks) @ mixing are the features
     n_features: int
 
     def _place(self, node: str) -> int:
-        """Return the position of a node in `names`."""
         return self.names.index(node)
 
     @cached_property
     def relation(self) -> Array:
-        """Return 1 if the row's node is the column's node or its ancestor, else 0."""
+        """Return a matrix: 1 if the row is the column or its ancestor, else 0."""
         above = np.eye(len(self.names))
         for child in range(len(self.names)):
             for parent in self.edges[self.edges[:, 1] == child, 0]:
@@ -143,7 +141,7 @@ class FittedDictionary:
         return (int(self.relation[:, self._place(node)].sum()) - 1,)
 
     def shares(self, node: str) -> Array:
-        """Return each kernel's factor in the descendant sum of a node, or zero."""
+        """Return the factor of each node in the descendant sum of `node`, or zero."""
         above = self.relation
         inside = above[self._place(node)]
         sums = (self.weights * inside) @ above
@@ -187,13 +185,13 @@ class DictionarySamples:
         return self._known[node]
 
     def form(self, node: str, dual: Array) -> float:
-        """Return an upper bound on a^T K_v a; the node's features may be incomplete."""
+        """Return an upper bound on a^T K_v a, because Z Z^T omits a small residual."""
         products = self.features(node).T @ dual
         bound = float(np.abs(dual) @ np.sqrt(self.residual(node)))
         return float(products @ products) + bound**2
 
     def residual(self, node: str, basis: None = None) -> Array:
-        """Return an upper bound on the diagonal of K_v - Z Z^T, with features Z."""
+        """Return an upper bound on the diagonal of K_v - Z Z^T, (n_samples,)."""
         diagonal = np.asarray(self.graph.kernels[self.graph._place(node)].diag(self.X))
         features = self.features(node)
         residual = diagonal - np.einsum("ij,ij->i", features, features)

@@ -1,4 +1,4 @@
-"""Directed grids: products over inputs of levels of a one-dimensional kernel."""
+"""Directed grids: a node is a product of kernels, one level for each input."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -26,7 +26,8 @@ class DirectedGrid(ABC):
 
     Subclasses provide `_levels(x)`, the levels of an input with values x. The root has
     the weight `root_weight`, other nodes `weight_base` to the power of the sum of their
-    levels. For a certificate, weights must grow with the level faster than the kernels.
+    levels. The duality gap is only small if weights grow with the level faster than the
+    kernels.
     """
 
     _style: ClassVar[str] = "{name}[{level}]"
@@ -41,7 +42,7 @@ class DirectedGrid(ABC):
         check_parameter(owner, "root_weight", self.root_weight, POSITIVE)
 
     def bind(self, X: Array) -> "FittedGrid":
-        """Return the grid with the levels of each standardized column of X."""
+        """Return the grid with the levels of each column of X."""
         samples = check_inputs(type(self).__name__, X)
         levels = tuple(self._levels(column) for column in samples.T)
         return FittedGrid(levels, self.weight_base, self.root_weight, self._style)
@@ -147,7 +148,7 @@ class FittedGrid:
         return GridSamples(self, columns)
 
     def width(self, node: GridNode) -> int:
-        """Return a node's number of features, the product of its levels' numbers."""
+        """Return a node's number of features, the product of its levels' sizes."""
         # Searches call this for thousands of nodes with few inputs each.
         width = self.root_width
         for i, level in node:
@@ -156,7 +157,7 @@ class FittedGrid:
         return width
 
     def shares(self, i: int, start: int) -> Array:
-        """Return input i's feature weights in descendant sums from level `start`."""
+        """Return descendant-sum weights of input i's features, from level `start`."""
         sizes = self.levels[i].sizes
         # Features of level w get 1 / (beta^start + ... + beta^w)^2, with beta =
         # weight_base.

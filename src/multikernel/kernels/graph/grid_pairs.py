@@ -65,10 +65,10 @@ def _evidence_of_all(samples: "GridSamples", dual: Array, ceiling: float) -> Arr
 
 
 def pair_forms(samples: "GridSamples", dual: Array) -> tuple[Array, Array]:
-    """Return a^T K a of nodes of up to two inputs, and the means for random signs."""
-    # Row and column 0 mean no input; the next ones are the levels above zero. Entries
-    # for two levels of the same input are meaningless. Centered features exclude
-    # ancestors from products.
+    """Return a^T K a for nodes of up to two inputs, and its means over random signs."""
+    # Both results are tables with a row and a column per level above zero, after row
+    # and column 0 for no input. Entries for two levels of the same input are
+    # meaningless. Features are centered, which removes ancestors from the products.
     features, squares, begins, root = samples.level_features
     vector = root * dual
     # All products of two levels with the dual vector a are one matrix, Z^T diag(a) Z.
@@ -79,7 +79,7 @@ def pair_forms(samples: "GridSamples", dual: Array) -> tuple[Array, Array]:
 
 
 def level_features(samples: "GridSamples") -> tuple[Array, Array, Indices, Array]:
-    """Return centered features by level, their squares, level starts and the root."""
+    """Return centered features, their squares by level, level starts, and the root."""
     sizes, blocks = [1], [np.ones((samples.n_samples, 1))]
     root = np.ones(samples.n_samples)
     for z, levels in zip(samples.columns, samples.graph.levels, strict=True):
@@ -92,8 +92,9 @@ def level_features(samples: "GridSamples") -> tuple[Array, Array, Indices, Array
         sizes += levels.sizes[1:]
     features = np.concatenate(blocks, axis=1)
     begins = np.cumsum([0, *sizes[:-1]])
-    # The centered features begin with a column of ones. Squares are summed over each
-    # level; the root is the product over inputs of level zero, (n_samples,).
+    # The centered features begin with a column of ones. Squares are summed over the
+    # features of each level; `begins` has the first column of each level. The root is
+    # the product over inputs of level zero, (n_samples,).
     return features, np.add.reduceat(features**2, begins, axis=1), begins, root
 
 

@@ -43,11 +43,11 @@ ROUNDING = 1e-5
 
 @dataclass(frozen=True, eq=False)
 class NodeBasis:
-    """Landmarks of a node whose kernel is a product of blocks of features."""
+    """Landmarks of a node whose levels have several features."""
 
-    single: Array  # product of single features at the landmarks, (rank,)
-    rows: list[Array]  # each block at the landmarks, (rank, n_columns)
-    mixing: Array  # from kernel values at the landmarks to features
+    single: Array  # product of the one-feature levels, at the landmarks, (rank,)
+    rows: list[Array]  # features of each other level, at the landmarks, (rank, size)
+    mixing: Array  # kernel(X, landmarks) @ mixing are the features
 
     def __post_init__(self) -> None:
         check_shapes(
@@ -88,7 +88,7 @@ class GridSamples:
         return GridSamples(self.graph, [z[rows] for z in self.columns])
 
     def factors(self, node: "GridNode") -> tuple[Array, list[Array]]:
-        """Return a node's product of single features, and its other feature blocks."""
+        """Return the product of one-feature levels, and features of other levels."""
         levels = dict.fromkeys(self._rooted, 0) | dict(node)
         single = np.ones(self.n_samples)
         blocks: list[Array] = []
@@ -101,7 +101,7 @@ class GridSamples:
         return single, blocks
 
     def basis(self, node: "GridNode") -> NodeBasis | None:
-        """Return landmarks if the product of blocks has many features, else None."""
+        """Return landmarks if a product of levels has over 64 features, else None."""
         # Three inputs of an AnovaGrid give 8000 features, but rank 500 on 500 samples.
         if self.graph.width(node) <= 64:
             return None
@@ -130,7 +130,7 @@ class GridSamples:
     def residual(
         self, node: "GridNode", basis: NodeBasis | None = None
     ) -> Array | None:
-        """Return the diagonal of K_v - Z Z^T, or None if `basis` is None."""
+        """Return the diagonal of K_v - Z Z^T, (n_samples,); None without `basis`."""
         if basis is None:
             return None
         diagonal, features = _diagonal(*self.factors(node)), self.features(node, basis)
@@ -160,7 +160,7 @@ class GridSamples:
         if () in nodes:
             raise ValueError("The root is in every hull, so it has no descendant sum.")
         # Every F_{i,0} is scaled to a unit diagonal, because products of d of these
-        # matrices overflow for outliers; the scale moves into the vector.
+        # matrices overflow for outliers; the dual vector absorbs the scale.
         with np.errstate(divide="ignore"):
             magnitude = np.log(np.abs(dual)) + np.log(self._lengths).sum(axis=0)
         largest = float(magnitude.max())
@@ -292,7 +292,7 @@ def _columnwise(product: Array, blocks: Sequence[Array]) -> Array:
 
 
 def _product(blocks: Sequence[Array], rows: Any) -> Array:
-    """Return the product of the blocks' kernels between all samples and `rows`."""
+    """Return the product of the blocks' Gram matrices, (n_samples, n_chosen_rows)."""
     product: Array = blocks[0] @ blocks[0][rows].T
     for block in blocks[1:]:
         product *= block @ block[rows].T

@@ -115,7 +115,7 @@ class HermiteGrid(DirectedGrid):
 class AnovaGrid(DirectedGrid):
     r"""All subsets of inputs: the kernel :math:`\prod_i (1 + k(x_i, x'_i))`.
 
-    `kernel` is k, on one input; None is a Gaussian of width one.
+    `kernel` is k, a kernel on one input; None means a Gaussian kernel of width one.
     """
 
     _style: ClassVar[str] = "{name}"
@@ -139,7 +139,7 @@ class EmpiricalGrid(DirectedGrid):
 
     Each input has `n_components` levels, 2 to 50: eigenvectors of its kernel matrix on
     the samples, by decreasing eigenvalue, and the remainder. `kernel` is on one input;
-    None is ``exp(-0.05 (x - x')^2)``. For Gaussian inputs, `HermiteGrid` has closed
+    None means ``exp(-0.05 (x - x')^2)``. For Gaussian inputs, `HermiteGrid` has closed
     forms.
     """
 

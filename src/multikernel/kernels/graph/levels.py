@@ -61,7 +61,7 @@ class HermiteLevels:
     sigma: float  # standard deviation of the input
     bandwidth: float  # factor b of the kernel exp(-b (x - x')^2)
     landmarks: Array  # (n_landmarks, 1)
-    mixing: Array  # from the remainder at the landmarks to features
+    mixing: Array  # remainder(x, landmarks) @ mixing are its features
 
     def __post_init__(self) -> None:
         landmarks = (self.landmarks, ("n_landmarks", 1))
@@ -136,7 +136,7 @@ class FactorLevels:
 
     kernel: Kernel  # accepts arrays of shape (n, 1)
     landmarks: Array
-    mixing: Array  # from kernel values to features, (n_landmarks, n_columns)
+    mixing: Array  # kernel(x, landmarks) @ mixing are the features
     blocks: tuple[int, ...]  # numbers of features of the levels
     constant: bool  # whether a level of ones comes first
 
@@ -174,6 +174,6 @@ def known_by_landmarks(
         diagonal,
         TOLERANCE * largest,
     )
-    # The factor's rows at the landmarks are the Cholesky factor of their matrix.
+    # The factor's rows at the landmarks are the Cholesky factor of k(L, L).
     mixing = np.linalg.inv(factor[pivots]).T if pivots.size else np.zeros((0, 0))
     return factor, X[pivots], mixing

@@ -46,15 +46,15 @@ class SequenceKernel(ABC):
 
     @abstractmethod
     def represent(self, sequences: Sequences) -> Any:
-        """Return a representation of sequences, which `compare` accepts."""
+        """Return the sequences in a form for `compare` and `squared_norms`."""
 
     @abstractmethod
     def compare(self, rows: Any, cols: Any) -> Array:
-        """Return the matrix before cosine scaling, symmetric if `cols` is `rows`."""
+        """Return the Gram matrix before cosine scaling, symmetric if rows is cols."""
 
     @abstractmethod
     def squared_norms(self, represented: Any) -> Array:
-        """Return k(x, x) of represented sequences before cosine scaling."""
+        """Return k(x, x) of each sequence before cosine scaling, (n_sequences,)."""
 
     def __call__(self, X: Any, Y: Any = None) -> Array:
         """Return the Gram matrix of sequences, given as strings or as rows of codes."""
@@ -88,7 +88,7 @@ class SequenceKernel(ABC):
         self.encode(sequences)
 
     def encode(self, sequences: Sequences) -> Sequences:
-        """Return letter codes in the kernel's alphabet."""
+        """Return the sequences as codes of letters in the kernel's alphabet."""
         return find_alphabet(self.alphabet).encode(sequences)
 
 
@@ -166,15 +166,15 @@ class WindowKernel(SequenceKernel):
         self.kernel.check(sequences.window(self.start, self.stop))
 
     def represent(self, sequences: Sequences) -> Any:
-        """Return the representation of the parts."""
+        """Return the parts in the form of `kernel.represent`."""
         return self.kernel.represent(sequences.window(self.start, self.stop))
 
     def compare(self, rows: Any, cols: Any) -> Array:
-        """Return the matrix before cosine scaling."""
+        """Return the Gram matrix of the parts before cosine scaling."""
         return self.kernel.compare(rows, cols)
 
     def squared_norms(self, represented: Any) -> Array:
-        """Return k(x, x) of represented parts before cosine scaling."""
+        """Return k(x, x) of each part before cosine scaling, (n_sequences,)."""
         return self.kernel.squared_norms(represented)
 
 

@@ -87,7 +87,7 @@ def dna_dictionary(
     degree, shift : int, default=20 and 0
         As in `WeightedDegreeKernel`.
     alphabet : str or Alphabet, default="dna"
-        The letters.
+        Letters of the sequences, or their name, as in `Alphabet`.
 
     Examples
     --------
@@ -133,9 +133,9 @@ def sequence_dictionary(
     Raises
     ------
     ValueError
-        If `alphabet` is None and the texts may not be sequences: they have other
-        letters, fewer than 20 letters or ambiguous bases, or at most half of them
-        differ.
+        If `alphabet` is None and the texts do not look like sequences: they have other
+        letters, ambiguous bases or fewer than 20 letters, or at most half of the texts
+        are different.
 
     Examples
     --------
@@ -149,8 +149,8 @@ def sequence_dictionary(
         reason = why_no_sequences(strings)
         if reason is not None:
             raise ValueError(
-                f"sequence_dictionary: the strings may not be sequences, as {reason}: "
-                "pass alphabet if they are."
+                "sequence_dictionary: the strings do not look like sequences, because "
+                f"{reason}: pass alphabet if they are sequences."
             )
         alphabet = fitting_alphabet(strings)
         assert alphabet is not None
@@ -161,7 +161,7 @@ def sequence_dictionary(
 
 
 def why_no_sequences(sequences: Sequences) -> str | None:
-    """Return the reason why strings may not be sequences, or None."""
+    """Return why strings do not look like sequences, or None if they do."""
     lengths = sequences.lengths
     shortest = int(np.argmin(lengths))
     if lengths[shortest] < LEAST_LETTERS:

@@ -169,7 +169,8 @@ class Alphabet:
         that contain them.
     lower : {"error", "upper"}, default="error"
         Treatment of lower-case letters if the alphabet is upper case: "error" treats
-        them as `unknown` says, "upper" as upper case. Genomes mark repeats by them.
+        them as `unknown` says, "upper" as upper case. Genome files often mark repeats
+        by lower case.
 
     Raises
     ------
@@ -209,7 +210,7 @@ class Alphabet:
             )
         if len(letters) >= UNKNOWN or any(not 0 < ord(a) < 256 for a in letters):
             raise ValueError(
-                "Alphabet: letters must hold at most 254 characters, each of one byte "
+                "Alphabet: letters must be at most 254 characters, each of one byte "
                 f"(Latin-1), got {letters!r}."
             )
         object.__setattr__(self, "letters", letters)
@@ -236,7 +237,7 @@ class Alphabet:
         return {k: v for k, v in vars(self).items() if k != "table"}
 
     def encode(self, sequences: Sequences) -> Sequences:
-        """Return letter codes from 0; 255 or a ValueError for unknown letters."""
+        """Return codes from 0 for letters; unknown letters get 255, or an error."""
         codes = self.table[sequences.letters]
         if self.unknown == "error":
             unknown = np.flatnonzero(codes == UNKNOWN)
@@ -255,11 +256,11 @@ class Alphabet:
         return (
             f"Sequence {row} has the letter {letter!r} at position "
             f"{position - int(sequences.starts[row])}, the first of {unknown.size} "
-            f"letters that are not in the alphabet {self.letters!r}: "
-            f"Alphabet({self.letters!r}, {option}) {effect}."
+            f"letters that are not in the alphabet {self.letters!r}: pass "
+            f"alphabet=Alphabet({self.letters!r}, {option}), which {effect}."
         )
 
 
 def find_alphabet(alphabet: str | Alphabet) -> Alphabet:
-    """Return an `Alphabet` from its name, such as "dna", its letters, or itself."""
+    """Return `alphabet`, converted to an `Alphabet` if it is a name or letters."""
     return alphabet if isinstance(alphabet, Alphabet) else Alphabet(alphabet)

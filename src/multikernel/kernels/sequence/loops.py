@@ -20,7 +20,7 @@ def count_bits(word: np.uint64) -> np.int64:
 
 @part()
 def write_shifted(planes: Bits, shift: int, out: Bits) -> None:
-    """Write bits moved to later positions, or to earlier ones for negative shifts."""
+    """Write bits to `out`, at later positions, or earlier ones for negative shifts."""
     # The arrays have shape (n_planes, n_words); bits beyond the ends are lost.
     n_words = planes.shape[1]
     words, bits = abs(shift) // 64, np.uint64(abs(shift) % 64)
@@ -41,7 +41,7 @@ def write_shifted(planes: Bits, shift: int, out: Bits) -> None:
 
 @part()
 def mark_equal(shifted: Bits, cols: Bits, j: int, equal: Bits) -> None:
-    """Write a bit for each position where a shifted sequence agrees with sequence j."""
+    """Write a bit to `equal` for each position where shifted and cols[j] agree."""
     # Shapes: `shifted` (n_planes + 1, n_words, n_moves), `cols` (n_cols, n_planes + 1,
     # n_words), `equal` (n_words + 1, n_moves), whose last row stays unchanged.
     n_planes = shifted.shape[0] - 1
@@ -93,7 +93,7 @@ def run_sums(  # noqa: PLR0913 - compiled code takes arrays, not objects
     symmetric: bool,
     out: Array,
 ) -> None:
-    """Write the weighted number of equal words at equal or shifted positions."""
+    """Write to `out` weighted numbers of equal words at equal or shifted positions."""
     # `rows` and `cols` are from `weighted_degree.bit_planes`. Positions where two
     # sequences agree are bits, so 64 positions are compared at once: a common word of d
     # letters starts at a bit whose next d - 1 bits are set.

@@ -26,7 +26,7 @@ from multikernel.kernels.sequence.spectrum import (
 
 
 def _divergence_parts(p: Array, q: Array) -> Array:
-    """Return the part of the negative divergence of motifs with shares p and q."""
+    """Return terms of minus the Jensen-Shannon divergence, without constants."""
     total = p + q
     return 0.5 * (total * np.log(total) - (p * np.log(p) + q * np.log(q)))
 
@@ -117,7 +117,7 @@ class MotifKernel(SequenceKernel):
         return count_words(self.encode(sequences), self.offsets, size)
 
     def compare(self, rows: csr_array, cols: csr_array) -> Array:
-        """Return the comparisons of all pairs of histograms, before cosine scaling."""
+        """Return the Gram matrix of histograms before cosine scaling."""
         if self.compare_by == "linear":
             scales, col_scales = _inverse_totals(rows), _inverse_totals(cols)
             return count_products(rows, cols) * (scales[:, None] * col_scales)

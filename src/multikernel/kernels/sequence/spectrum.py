@@ -59,7 +59,7 @@ def row_sums(table: Any) -> Array:
 
 
 def shared_words(rows: csr_array, cols: csr_array) -> tuple[csr_array, csr_array]:
-    """Return both tables, restricted to the words of the second one."""
+    """Return both tables, with columns for the words that occur in `cols` only."""
     words, word_indices = np.unique(cols.indices, return_inverse=True)
     shape = cols.shape[0], words.size
     compact = csr_array((cols.data, word_indices, cols.indptr), shape=shape)
@@ -132,7 +132,7 @@ class SpectrumKernel(SequenceKernel):
 
     @property
     def n_features(self) -> int:
-        """Return the number of words, 4^k for DNA."""
+        """Return the number of possible words, such as 4^k for DNA."""
         return int(find_alphabet(self.alphabet).size ** self.k)
 
     def features(self, X: Any) -> csr_array:

@@ -1,4 +1,4 @@
-"""Tables of numbers and packed sequences, and the columns of their kernels."""
+"""Tables with numbers and packed sequences, and kernels on their columns."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace

@@ -70,7 +70,7 @@ class WeightedDegreeKernel(SequenceKernel):
     degree, shift : int, default=20, 0
         Length D of the longest words, and largest shift S.
     alphabet : str or Alphabet, default="dna"
-        The letters.
+        Letters of the sequences, or their name, as in `Alphabet`.
     cosine : bool, default=True
         Whether to divide by :math:`\sqrt{k(x, x) k(x', x')}`.
     align : {"equal", "start", "end"}, default="equal"
@@ -161,7 +161,7 @@ class WeightedDegreeKernel(SequenceKernel):
         return Planes(bits, longest)
 
     def compare(self, rows: "Planes", cols: "Planes") -> Array:
-        """Return the weighted number of equal words."""
+        """Return the weighted number of equal words for all pairs of sequences."""
         shape = rows.bits.shape[0], cols.bits.shape[0]
         if self.align == "equal" and all(shape) and rows.longest != cols.longest:
             raise ValueError(
