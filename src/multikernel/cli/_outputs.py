@@ -87,7 +87,6 @@ def table_writer(place: Place, formats: Sequence[str]) -> Iterator[Write]:
     suffix, parquet = ending(place, formats), None
 
     def append(frame: pd.DataFrame) -> None:
-        """Append the rows of a data frame to the file."""
         nonlocal parquet
         if suffix == ".csv":
             frame.to_csv(file, mode="wb", index=False, header=next(headers))

@@ -168,7 +168,7 @@ class Training:
 
     @property
     def standardized(self) -> bool:
-        """Whether columns are standardized; bits and counts are not."""
+        """Whether columns are standardized; the bits and counts of tanimoto are not."""
         return self.scale and self.kernels != "tanimoto"
 
 

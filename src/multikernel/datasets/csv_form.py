@@ -63,7 +63,7 @@ class CsvForm:
     n_comments: int = 0
 
     def is_comment(self, text: str, n_fields: int) -> bool:
-        """Return whether a row starts with # and has not one field per name."""
+        """Return whether a row starts with # and has too few or many fields."""
         begins = text.startswith("#") and not self.names[0].startswith("#")
         return begins and n_fields != len(self.names)
 

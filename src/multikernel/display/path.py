@@ -237,7 +237,6 @@ class RegularizationPathDisplay(Display):
         return [str(line_kwargs.get("label", name)) for name in names]
 
     def _mark_best(self) -> None:
-        """Mark the chosen alpha in all panels."""
         if self.best_alpha is None:
             return
         for panel in {self.ax_, self.score_ax_ or self.ax_}:

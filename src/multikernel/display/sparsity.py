@@ -100,8 +100,9 @@ class SparsityPathDisplay(Display):
         scores = SearchScores.of(estimator, ("alpha", "max_kernels"))
         if len(scores.columns) < 2:
             raise TypeError(
-                f"{type(scores.model).__name__} has no max_kernels_: expected an "
-                "estimator that chooses the number of kernels by cross-validation."
+                f"{type(scores.model).__name__} has no max_kernels_: pass an estimator "
+                "that chooses the number of kernels by cross-validation, such as "
+                "GroupOMPRegressorCV."
             )
         alphas, n_kernels = scores.columns["alpha"], scores.columns["max_kernels"]
         strengths, sizes = np.array([*dict.fromkeys(alphas)]), np.unique(n_kernels)
@@ -159,7 +160,6 @@ class SparsityPathDisplay(Display):
         return self
 
     def _mark(self, means: Array) -> None:
-        """Mark the chosen number of kernels."""
         self.point_ = None
         if self.best_n_kernels is None:
             return

@@ -1,4 +1,4 @@
-"""Output files: links, pipes and standard output are supported, inputs refused."""
+"""Output files, which may be links, pipes or standard output, but not inputs."""
 
 import glob
 import os
@@ -151,7 +151,8 @@ def write_to(place: Place, data: bytes) -> None:
         with temporary_output(place) as file, naming_file(place.path):
             file.write(data)
 
-    if place.file is None:  # a pipe may wait for its reader
+    # A pipe may wait for its reader without end, so interrupts must be possible.
+    if place.file is None:
         write()
     else:
         # Interrupts are delayed until the file is complete.

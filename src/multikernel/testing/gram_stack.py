@@ -210,7 +210,6 @@ def _check_combination(stack: GramStack, K: Array, tol: float, rng: Generator) -
 def _check_matrix(
     label: str, matrix: GramMatrix, total: Array, tol: float, rng: Generator
 ) -> None:
-    """Check all methods of one matrix."""
     _check_shape(label, matrix.shape, total)
     v = rng.normal(size=(total.shape[1], 2))
     _compare(f"{label}, matvec", matrix.matvec(v[:, 0]), total @ v[:, 0], tol)
@@ -291,7 +290,6 @@ def _check_restrict(stack: GramStack, K: Array, tol: float, rng: Generator) -> N
 
 
 def _check_shape(label: str, shape: tuple[int, ...], expected: Array) -> None:
-    """Raise unless a shape is the expected one."""
     if shape != expected.shape:
         raise AssertionError(f"{label}: got shape {shape}, expected {expected.shape}.")
 
