@@ -195,7 +195,7 @@ def _plain_numbers(cells: Array) -> Any:
 def _converted(
     form: CsvForm, doubtful: Mapping[str, Array], exact: set[str], *, known: bool
 ) -> tuple[dict[str, Array], dict[str, Cell]]:
-    """Return the `doubtful` columns that are numeric, and examples of decimal commas."""
+    """Return the numeric columns of `doubtful`, and examples of decimal commas."""
     # Notes are printed on words for missing numbers and on decimal commas.
     numbers: dict[str, Any] = {}
     # The examples: by column, the first cell with a decimal comma.

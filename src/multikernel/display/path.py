@@ -45,7 +45,7 @@ class RegularizationPathDisplay(Display):
     ax_ : matplotlib Axes
         Axes of the path, or of the scores if there is no path.
     score_ax_ : matplotlib Axes or None
-        Axes of the scores.
+        Axes of the scores; None if they are not drawn.
     figure_ : matplotlib Figure
     line_ : list of Line2D
         Lines of the labeled kernels, largest first.

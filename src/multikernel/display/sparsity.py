@@ -42,7 +42,7 @@ class SparsityPathDisplay(Display):
     other_lines_ : list of Line2D
         Lines of the other strengths, in order.
     point_ : Line2D or None
-        Mark of the chosen number of kernels.
+        Mark of the chosen number of kernels; None if `best_n_kernels` is None.
 
     Examples
     --------

@@ -227,7 +227,9 @@ def _largest(weights: Array, n_bars: int, *, zeros: bool) -> Indices:
 
 @dataclass(eq=False, repr=False)
 class VarianceSplitDisplay(Display):
-    """Bar chart of the shares of held-out variance, with intervals.
+    """Bar chart of each kernel's or view's share of the held-out variance.
+
+    Error bars show the intervals of the shares.
 
     Parameters
     ----------
@@ -300,7 +302,7 @@ class VarianceSplitDisplay(Display):
         level : float, default=0.9
             Share of the resamples inside the error bars.
         max_terms : int, default=None
-            Maximum number of bars per group. Default: 20 in total, at least 3 each.
+            Maximum number of bars per group. Default: 20 in total, at least 3 a group.
         max_targets : int, default=6
             Maximum number of targets; if there are more, only their mean is shown.
         **bar_kwargs : dict

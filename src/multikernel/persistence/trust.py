@@ -86,7 +86,7 @@ def closed_names(names: Collection[str], calls: Collection[str]) -> set[str]:
 
 
 def _is_trusted_class(name: str) -> bool:
-    """Return whether a full name belongs to a listed class or a class of this library."""
+    """Return whether a full name belongs to a listed class or one of this library."""
     module_name, _, class_name = name.rpartition(".")
     top, _, package = module_name.partition(".")
     names = SKLEARN.get(package.partition(".")[0], "") if top == "sklearn" else ""

@@ -31,8 +31,8 @@ from multikernel.solvers.base import Solver
 def small_problems(n_samples: int = 24, n_kernels: int = 6) -> Iterator[Problem]:
     """Yield a small problem for every loss and penalty, with and without intercept.
 
-    The `n_kernels` Gaussian kernels are on one or two of four columns. Regression
-    losses use the labels -1 and +1 as targets.
+    The `n_kernels` Gaussian kernels are on one or two of four columns. Targets are -1
+    and +1, or 1 and 3 for losses that do not support -1.
     """
     rng = np.random.default_rng(0)
     X = rng.normal(size=(n_samples, 4))
