@@ -106,7 +106,7 @@ def refuse_input(
     if stat.S_ISCHR(state.st_mode):
         return
     for source in _input_files(inputs):
-        with suppress(OSError):  # reading a missing input raises later
+        with suppress(OSError):  # a missing input raises when it is read
             if os.path.samestat(state, os.stat(source)):
                 which = "" if Path(source) == output else f", {source}"
                 raise ValueError(

@@ -75,8 +75,8 @@ def _check_degree(loss: Loss, y: Array, rng: Generator) -> None:
     large = longer.value(100.0 * y, 100.0 * (y + error))
     expected = 100.0 ** float(degree(loss) or 0)
     assert np.allclose(large, expected * small, rtol=1e-3), (
-        f"degree is {degree(loss)}, but the loss does not scale by this power of the "
-        "targets."
+        f"degree is {degree(loss)}, but the loss does not scale by this power if all "
+        "its arguments are scaled."
     )
 
 
