@@ -71,7 +71,7 @@ def count_training_rows(model: Any, inner: Any, X: Any) -> tuple[int, int]:
         is_symmetric = is_square and np.array_equal(data[..., 0], data[..., 0].T)
         return len(data) * is_symmetric, len(data)
     grams = getattr(state.model, "grams", None)
-    # Greedy methods wrap the matrices to reorder the kernels.
+    # Greedy methods store the matrices in a wrapper that reorders the kernels.
     grams = getattr(grams, "grams", grams)
     stored_rows, new_rows = np.empty((0, 0)), data
     if isinstance(grams, KernelGrams):

@@ -66,7 +66,7 @@ def file_name(output: Path | None, place: Place) -> str | None:
 
 
 def redirected(place: Place, output: Path | None) -> AbstractContextManager[object]:
-    """Redirect tables to standard error if standard output receives a file."""
+    """Redirect printed tables to standard error if `output` is standard output."""
     if output is not None and place.is_standard_output:
         return contextlib.redirect_stdout(sys.stderr)
     return contextlib.nullcontext()

@@ -179,6 +179,8 @@ def _classify_texts(
     features: pd.DataFrame, taken: set[str], labels: Sequence[str], choice: ColumnChoice
 ) -> tuple[list[str], list[str], Mapping[str, str]]:
     """Return sequence columns, category columns, and doubts on other text columns."""
+    # Options set the kinds of the `taken` columns. Text columns in `labels` are
+    # categories.
     texts = [name for name in text_columns(features) if name not in taken]
     names = [name for name in texts if name in labels]
     texts = [name for name in texts if name not in labels]

@@ -45,7 +45,7 @@ MEANINGS = (
     ("a number", AMOUNT, "it with digits and a decimal point only"),
     ("a number", OTHER_NUMBERS, "it with decimal digits, such as 1.5e3"),
 )
-"""Text that is not a class: its meaning, its pattern, and what to write instead."""
+"""Texts that are no classes: their meaning, pattern, and what to write instead."""
 
 
 def read_targets(

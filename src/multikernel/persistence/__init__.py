@@ -92,7 +92,8 @@ def save(estimator: Any, path: PathLike) -> None:
 def model_bytes(estimator: Any) -> bytes:
     """Return the bytes of a model file; warn if `load` will require options."""
     try:
-        # `aside`, because an interrupt inside zipfile would raise a different error.
+        # In a thread of its own (`aside`), because an interrupt inside zipfile would
+        # raise a different error.
         data, needed, untrusted = aside(partial(_serialize, estimator))
     except (MemoryError, OSError):
         raise

@@ -39,7 +39,7 @@ def check_kernel(kernel: Kernel, X: Any, tol: float = 1e-8) -> None:
     assert n >= 4, f"check_kernel requires at least four samples, got {n}."
     before = np.array(X, copy=True)
     K = _matrix(kernel(X), (n, n), f"{name}: kernel(X)")
-    same = before.tobytes() == np.asarray(X).tobytes()  # also for NaN
+    same = before.tobytes() == np.asarray(X).tobytes()  # bytes, because NaN != NaN
     assert same, f"{name} changes the samples: it must not write into X."
     size = tol * float(np.abs(K).max())
     _assert_close(kernel(X, X), K, size, f"{name}: kernel(X, X) is not kernel(X)")
