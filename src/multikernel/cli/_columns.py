@@ -39,7 +39,7 @@ class ColumnChoice:
     unpenalized: tuple[str, ...] = ()
     # Numeric columns of a saved model that no active kernel uses.
     unused: tuple[str, ...] = ()
-    # Columns that a saved model was fitted on; None if there is no saved model.
+    # Columns that a saved model was fitted on; None if no saved model names them.
     only: tuple[str, ...] | None = None
 
     def split_lists(self, present: Iterable[Any]) -> "ColumnChoice":
