@@ -83,7 +83,11 @@ def test_what_is_asked_for_wins():
             "cubic",
             "--loss must be one of log_loss, hinge, squared_hinge, squared",
         ),
-        ("regression", "hinge", "--loss hinge supports classification, not regression"),
+        (
+            "regression",
+            "hinge",
+            "--loss hinge supports classification, but --task is regression",
+        ),
     ],
 )
 def test_impossible_tasks(task, loss, message):

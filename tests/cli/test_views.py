@@ -107,7 +107,7 @@ def test_categories_without_views(run, mixed):
         (("--view", "expr_0"), "--view requires name=col"),
         (
             ("--view", "a=age", "--view", "a=site"),
-            "--view requires name=columns with a",
+            "--view requires name=columns, such as",
         ),
         (("--group", "patient"), "--group requires --cv"),
         ((), "use --category 'day' to read all cells as categories, or ignore the"),

@@ -65,12 +65,13 @@ def count_training_rows(model: Any, inner: Any, X: Any) -> tuple[int, int]:
     model_data = data_at_model(last_step(model)[0], X)
     data = check_predict_data(inner, model_data, precomputed=state.precomputed)
     if state.precomputed:
-        # All rows of symmetric precomputed matrices count as training samples.
+        # Symmetric matrices compare the training samples with themselves, so all rows
+        # count as training samples.
         is_square = data.shape[0] == data.shape[1]
         is_symmetric = is_square and np.array_equal(data[..., 0], data[..., 0].T)
         return len(data) * is_symmetric, len(data)
     grams = getattr(state.model, "grams", None)
-    # Greedy methods wrap the matrices to reorder the kernels.
+    # Greedy methods store the matrices in a wrapper that reorders the kernels.
     grams = getattr(grams, "grams", grams)
     stored_rows, new_rows = np.empty((0, 0)), data
     if isinstance(grams, KernelGrams):
@@ -93,7 +94,7 @@ def count_training_rows(model: Any, inner: Any, X: Any) -> tuple[int, int]:
     if not stored_rows.size or stored_rows.shape[1] != new_rows.shape[1]:
         return 0, len(data)
     rows, samples = row_keys(np.ascontiguousarray(new_rows)), row_keys(stored_rows)
-    # Landmarks on few columns may equal rows of new samples by chance.
+    # On few columns, rows of new samples may equal some of the landmarks by chance.
     if isinstance(grams, LandmarkGrams) and np.isin(samples, rows).mean() <= 0.5:
         return 0, len(data)
     return int(np.isin(rows, samples).sum()), len(data)

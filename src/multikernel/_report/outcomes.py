@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 MOST_CURVES = 6
-"""Maximum number of shape functions, those with the largest variance shares."""
+"""Maximum number of shape functions that are drawn, by decreasing variance share."""
 
 CURVE_SIZE = 4.2, 3.2
 """Size of a shape function in inches; three fit into a row of the page."""
@@ -36,7 +36,7 @@ MOST_POINTS = 1000
 """Maximum number of predictions that are drawn."""
 
 BIN_ROWS = 20
-"""Minimum rows per point of a calibration curve: its standard error is at most 0.11."""
+"""Minimum rows per point of a calibration curve (standard error at most 0.11)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,7 +90,8 @@ def outcomes_on(
 
 
 def _calibration(classes: Any, y: Array, probas: Array) -> str:
-    """Return a calibration curve of the second of two classes, or of predicted ones."""
+    """Return a calibration curve of the second of two classes."""
+    # With more classes, the curve is of the predicted class of each row.
     name = "predicted class"
     is_correct, probability = y == classes[probas.argmax(axis=1)], probas.max(axis=1)
     if len(classes) == 2:
@@ -98,7 +99,6 @@ def _calibration(classes: Any, y: Array, probas: Array) -> str:
         is_correct, probability = y == classes[1], probas[:, 1]
 
     def draw() -> Any:
-        """Draw the curve, and return its display."""
         display = CalibrationDisplay.from_predictions(
             is_correct.astype(int),
             probability,
@@ -138,7 +138,6 @@ def _confusion(classes: Any, y: Array, predicted: Array) -> str:
 
 
 def _draw_confusion(counts: Array, names: Array) -> Any:
-    """Draw a confusion matrix and return its display."""
     labels = list(map(literal, names))
     display = metrics.ConfusionMatrixDisplay(counts, display_labels=labels)
     rotation = "vertical" if len(labels) > 4 else "horizontal"

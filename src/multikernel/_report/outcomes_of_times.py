@@ -21,7 +21,7 @@ THIRDS = ("latest", "middle", "earliest")
 """Labels of thirds of the samples by predicted time to the event, the latest first."""
 
 COVERAGE = 0.9
-"""Coverage of the intervals of shares, and of all other intervals of the page."""
+"""Coverage of all confidence intervals on the page."""
 
 INTERVALS = (
     "<p>Kaplan-Meier curves require observed or right-censored times, but some times "

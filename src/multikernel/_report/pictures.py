@@ -22,7 +22,7 @@ MOST_GROUPS = 10
 """Maximum number of outputs in a plot with one group of bars per output."""
 
 MOST_BARS = 40
-"""Maximum number of bars of views; a heat map shows more than these."""
+"""Maximum number of bars for views; for more views, a heat map is drawn."""
 
 
 def stopping_gap(model: Any) -> float:

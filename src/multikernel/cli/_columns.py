@@ -9,25 +9,26 @@ from typing import Any
 from multikernel.cli._messages import say
 
 LISTS = ("target", "drop", "categories", "sequences", "ids", "dates", "unpenalized")
-"""Options that name several columns, comma-separated."""
+"""Fields of `ColumnChoice` whose options are comma-separated lists of columns."""
 
 
 @dataclass(frozen=True)
 class ColumnChoice:
-    """Column options of a command."""
+    """Values of the options of a command that select or describe columns."""
 
     target: tuple[str, ...] = ()
     drop: tuple[str, ...] = ()
     # Comma-separated column names or patterns of each view.
     views: Mapping[str, str] = field(default_factory=dict)
-    # Columns of text; `group` is the column of cross-validation groups.
+    # Text columns that are categories.
     categories: tuple[str, ...] = ()
+    # Column with the groups of rows for cross-validation.
     group: str | None = None
     sequences: tuple[str, ...] = ()
-    # Whether targets are classes, and the option that makes them classes.
+    # Whether targets are classes, and the name of the option that says so.
     labels: bool = False
     label_option: str = ""
-    # Text columns of a saved model.
+    # Columns that a saved model was fitted on as text.
     texts: tuple[str, ...] = ()
     # `ids` and `offset` are not features.
     ids: tuple[str, ...] = ()
@@ -38,11 +39,11 @@ class ColumnChoice:
     unpenalized: tuple[str, ...] = ()
     # Numeric columns of a saved model that no active kernel uses.
     unused: tuple[str, ...] = ()
-    # Features of a saved model.
+    # Columns that a saved model was fitted on; None if no saved model names them.
     only: tuple[str, ...] | None = None
 
     def split_lists(self, present: Iterable[Any]) -> "ColumnChoice":
-        """Return a copy with comma-separated lists split into the `present` columns."""
+        """Return a copy whose lists are split into names; `present` are all columns."""
         names = [str(name) for name in present]
         lists = ((key, split_names(getattr(self, key), names)) for key in LISTS)
         split: dict[str, Any] = {key: tuple(text) for key, text in lists}
@@ -66,7 +67,7 @@ class ColumnChoice:
         return [*single, *chain.from_iterable(getattr(self, key) for key in LISTS)]
 
     def ignored(self, present: Iterable[str]) -> set[str | None]:
-        """Return columns that are not numeric features, such as sequences and ids."""
+        """Return which columns are no numeric features; `present` are all columns."""
         names = {*self.drop, *self.sequences, *self.dates, *self.ids, self.group}
         if self.only is not None:
             names |= {*present} - {*self.only, *self.target, self.offset}
@@ -84,7 +85,7 @@ class ColumnChoice:
                     dots = ", ..." * (len(columns) > 12)
                     raise ValueError(
                         f"--view {view}: no column matches {pattern!r}; the columns "
-                        f"are {', '.join(columns[:12])}{dots}."
+                        f"are {', '.join(columns[:12])}{dots}. Correct the pattern."
                     )
                 selected |= matching
             by_view[view] = [column for column in columns if column in selected]
@@ -129,9 +130,9 @@ def parse_views(views: Iterable[str]) -> dict[str, str]:
         name, _, columns = text.partition("=")
         if not name.strip() or not columns.strip(", ") or name.strip() in patterns:
             raise ValueError(
-                "--view requires name=columns with a new name, and columns or "
-                "patterns separated by commas, such as expression=expr_*; got "
-                f"{text!r}."
+                f"--view requires name=columns, such as expression=expr_*, got "
+                f"{text!r}: write a name that no other --view has, then columns or "
+                "patterns, comma-separated."
             )
         patterns[name.strip()] = columns
     return patterns

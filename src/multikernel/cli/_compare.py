@@ -97,7 +97,7 @@ def _score_method(
     metadata = {"groups": table.groups if is_search else None, "offset": table.offset}
     routed = {key: values for key, values in metadata.items() if values is not None}
     scoring = request.scoring
-    # Only metadata routing passes offsets to the scorers of folds.
+    # Without metadata routing, scikit-learn would not pass offsets to the scorers.
     with config_context(enable_metadata_routing=True):
         model["model"].set_fit_request(**dict.fromkeys(routed, True))
         if table.offset is not None:
@@ -128,7 +128,6 @@ def _score_method(
 
 
 def _print_report(report: dict[str, Any]) -> None:
-    """Print the table of methods."""
     _outputs.print_table(
         f"{report['scoring']} on {report['folds']} folds of "
         f"{report['n_samples']} samples",

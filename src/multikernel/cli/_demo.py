@@ -35,7 +35,8 @@ def run_demo(request: Demo) -> None:
     )
     table = Table(X_train, y_train)
     model = SpicyMKLClassifier(spicy_dictionary(X.shape[1]), alpha=0.02, tol=1e-4)
-    # The paper's smallest widths cause a warning on these data.
+    # Kernels with the paper's smallest widths are almost zero between any two of these
+    # samples, which would cause a warning.
     warnings.simplefilter("ignore", DictionaryWarning)
     pipeline, facts = fit_table(model, table, scale=True, title="SpicyMKL")
     report = {

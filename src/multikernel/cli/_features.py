@@ -38,7 +38,6 @@ class Table:
     unpenalized: Sequence[str] = ()
 
     def __len__(self) -> int:
-        """Return the number of rows."""
         return int(self.X.shape[0])
 
     @property
@@ -58,7 +57,8 @@ class Table:
 
 
 def text_columns(frame: Any, *, look: bool = True) -> list[str]:
-    """Return names of text and category columns; ``look=False`` ignores objects."""
+    """Return the names of text and category columns."""
+    # Without `look`, columns of Python objects are not read and count as numbers.
     pairs = zip(map(str, frame.columns), kinds.kinds_of(frame, look=look), strict=True)
     return [name for name, kind in pairs if kind in kinds.TEXTS]
 
@@ -71,7 +71,7 @@ def numeric_features(
     *,
     known: bool = False,
 ) -> pd.DataFrame:
-    """Return the features as numbers; the columns in `skip` remain unchanged."""
+    """Return the features as float64; the columns in `skip` remain unchanged."""
     # `doubts` are reasons why the kind of a text column is uncertain; `known` is True
     # if a saved model determines the columns.
     if not len(frame):
@@ -98,7 +98,8 @@ def numeric_features(
                 "numbers."
             )
         _refuse_texts(path, frame, texts, doubts)
-    # pandas needs half a millisecond per column, so convert all together.
+    # All columns are converted together, because pandas needs half a millisecond for
+    # each conversion.
     numeric = frame[numeric_names]
     array = numeric.to_numpy(np.float64, na_value=np.nan)
     values = pd.DataFrame(array, numeric.index, numeric.columns, copy=False)
@@ -135,7 +136,7 @@ def _refuse_texts(
 
 def refuse_empty(numeric: pd.DataFrame) -> None:
     """Raise if a column has no number."""
-    # Dask computes the counts when they become an array.
+    # The conversion to an array makes Dask compute the counts.
     empty = [*numeric.columns[np.asarray(numeric.count()) == 0]]
     if empty:
         raise ValueError(
@@ -160,13 +161,13 @@ def check_limits(path: Path, numeric: pd.DataFrame) -> None:
 
 
 def drop_options(names: Iterable[Any]) -> str:
-    """Return the options that ignore columns."""
+    """Return the end of a sentence: " with " and a --drop option for each column."""
     return " with " + " ".join(f"--drop '{name}'" for name in names)
 
 
 def note_ids(features: pd.DataFrame, no_ids: Sequence[str]) -> None:
     """Print a note about columns of increasing whole numbers, which may be row ids."""
-    # Categories and unpenalized columns are `no_ids`, which need no note.
+    # `no_ids` are columns that cannot be row ids: categories and unpenalized columns.
     is_numeric = [kind.kind in "iuf" for kind in features.dtypes]
     head = features.loc[:, is_numeric].iloc[:10]
     if len(head) < 10:

@@ -109,7 +109,7 @@ def _can_read_partitions(request: Fit, method: Entry, choice: ColumnChoice) -> b
 def fit_table(
     estimator: Any, table: Table, *, scale: bool, title: str, impute: str | None = None
 ) -> tuple[Pipeline, dict[str, Any]]:
-    """Return the fitted pipeline, and its seconds and training score."""
+    """Return the fitted pipeline, and a dict with its seconds and training score."""
     start = time.perf_counter()
     if impute is not None and isinstance(table, _large.PartitionedTable):
         raise ValueError("--impute requires the whole file: add --no-stream.")
@@ -135,7 +135,8 @@ def _score(pipeline: Pipeline, table: Table) -> float:
     if not is_classifier(pipeline):
         return float(answers("score", table.y))
     predicted = answers("predict")
-    if not hasattr(pipeline[-1], "best_index_"):  # a search has already warned
+    # A search has already warned of predictions of one class.
+    if not hasattr(pipeline[-1], "best_index_"):
         for text in one_class_warning(pipeline[-1], predicted):
             warn_user(text, SearchWarning)
     return float(accuracy_score(table.y, predicted))
@@ -163,11 +164,11 @@ def strength_parameters(request: Fit, method: Entry) -> dict[str, Any]:
 
 
 def _strength(request: Fit, method: Entry) -> dict[str, Any]:
-    """Return parameters with the strength, or with the folds of a search over it."""
+    """Return parameters with the strength, or with the folds of a search for it."""
     strengths = {"alpha": request.alpha, "C": request.C, "p": request.p}
     fixed: dict[str, Any] = {k: v for k, v in strengths.items() if v is not None}
     folds: dict[str, Any] = {} if request.cv is None else {"cv": request.cv}
-    if method.always:  # a search, which takes a list of C
+    if method.always:  # the estimator is a search, which requires a list of C
         Cs = {"Cs": [fixed.pop("C")]} if "C" in fixed else {}
         return fixed | Cs | folds
     if not folds:

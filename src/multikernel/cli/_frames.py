@@ -124,7 +124,7 @@ def _read_cells(
 def cells_of(
     file: BinaryIO, form: CsvForm, dtype: Any = str, **settings: Any
 ) -> pd.DataFrame:
-    """Return the cells of a CSV file, text by default; only empty ones are missing."""
+    """Return the cells of a CSV file, text by default; only empty cells are missing."""
     file.seek(form.start)
     with warnings.catch_warnings():
         warnings.simplefilter("error", ParserWarning)  # rows longer than the header
@@ -195,9 +195,10 @@ def _plain_numbers(cells: Array) -> Any:
 def _converted(
     form: CsvForm, doubtful: Mapping[str, Array], exact: set[str], *, known: bool
 ) -> tuple[dict[str, Array], dict[str, Cell]]:
-    """Return numeric columns, and a decimal-comma cell by column; print notes."""
+    """Return the numeric columns of `doubtful`, and examples of decimal commas."""
+    # Notes are printed on words for missing numbers and on decimal commas.
     numbers: dict[str, Any] = {}
-    # An example is the first cell with a decimal comma.
+    # The examples: by column, the first cell with a decimal comma.
     commas: dict[str, Cell] = {}
     gap_cells: dict[str, Cell] = {}
     word_cells: dict[str, Cell] = {}
@@ -231,7 +232,7 @@ def _converted(
 
 
 def _marked_numbers(cells: pd.Series, mark: str | None) -> pd.Series | None:
-    """Return numbers with a decimal mark, or truth values, as floats; None for text."""
+    """Return cells as floats, or as booleans if all are true or false; else None."""
     if mark == ",":
         cells = cells.str.replace(".", "", regex=False)
         cells = cells.str.replace(",", ".", regex=False)
@@ -262,7 +263,7 @@ def _refuse_points(
 def _text_codes(
     cells_of: Mapping[str, Array], exact: set[str], targets: Sequence[str]
 ) -> list[str]:
-    """Return `exact` columns whose text numbers would alter; print notes on others."""
+    """Return the `exact` columns whose cells would change as numbers; note others."""
     features, measured, codes = {}, {}, []
     for name, column in cells_of.items():
         cells = dict.fromkeys(column.tolist())
@@ -273,7 +274,8 @@ def _text_codes(
             codes.append(name)
         elif name not in targets:
             features[name] = example
-        elif " and " not in example:  # targets such as 1.5 and 1.50 are measurements
+        # Targets with cells such as 1.5 and 1.50 are measurements, which need no note.
+        elif " and " not in example:
             measured[name] = example
     options = ((features, "--category '{0}'"), (measured, "--task classification"))
     for columns, option in options:
@@ -285,7 +287,7 @@ def _text_codes(
 
 
 def _changed_text(cells: Sequence[str]) -> str | None:
-    """Return a phrase on cells that conversion to numbers would alter, or None."""
+    """Return a phrase about cells that change if read as numbers; None if none do."""
     text_of_number: dict[float, str] = {}
     for cell in cells:
         if CODE.fullmatch(cell) or (
@@ -303,7 +305,7 @@ def _changed_text(cells: Sequence[str]) -> str | None:
 
 
 def note(text: str, columns: Sequence[Any]) -> None:
-    """Print `text`, which names the first column, and the number of other columns."""
+    """Print a note: `text` names the first column, a sentence counts the others."""
     count = len(columns) - 1
     other_text = f"{count} other columns" if count > 1 else "another column"
     suffix = f" The same applies to {other_text}." if count > 0 else ""
@@ -311,7 +313,7 @@ def note(text: str, columns: Sequence[Any]) -> None:
 
 
 def _note_cells(text: str, cells: Mapping[str, Cell]) -> None:
-    """Print one note on all columns; `text` formats the first name, cell and row."""
+    """Print one note; `text` is a format for the first column's name, cell and row."""
     for name, (row, cell) in islice(cells.items(), 1):
         note(text.format(name, cell, row), [*cells])
 
@@ -319,7 +321,7 @@ def _note_cells(text: str, cells: Mapping[str, Cell]) -> None:
 def without_row_numbers(
     path: Path, frame: pd.DataFrame, choice: ColumnChoice
 ) -> pd.DataFrame:
-    """Return a table without unnamed columns that are empty or number the rows."""
+    """Return a table without unnamed columns that are empty or contain row numbers."""
     named, prefix = {*choice.lists, *(choice.only or ())}, "Ignored the unnamed column"
     while len(frame.columns) and (name := frame.columns[0]) not in named:
         if not row_numbers(name, frame.iloc[:, 0]):

@@ -16,7 +16,7 @@ from multikernel.kernels.sequence.letters import ALPHABETS, from_texts
 from multikernel.kernels.sequence.tables import SEQUENCES
 
 KernelSet = tuple[Sequence[mk.Kernel], bool]
-"""Kernels, and whether each column gets its own copy of them."""
+"""Kernels, and whether each column gets a copy of them (else they use all columns)."""
 
 # Widths for standardized columns, from wiggly to nearly linear functions.
 GAUSSIANS = tuple(mk.GaussianKernel(width) for width in (0.5, 1.0, 2.0, 5.0))
@@ -39,7 +39,7 @@ GRAPHS: Mapping[str, graph.KernelGraph | None] = {
 }
 
 LONGEST: Mapping[str, int] = {"dna": 6, "rna": 6, "protein": 3}
-"""Maximum word length in spectrum kernels, by alphabet: a few thousand words."""
+"""Maximum word length in spectrum kernels, so that there are a few thousand words."""
 
 CHOICES = ("default", "spectrum", "dna", "protein")
 """Values of --sequence-kernels."""
@@ -69,8 +69,8 @@ def find_kernels(request: Training, table: Table, *, graphs: bool = False) -> An
     if table.views:
         if table.sequences:
             raise ValueError(
-                "--view cannot contain columns of --sequence: remove them from one of "
-                "the options."
+                f"--view contains {table.sequences[0]!r}, a column of sequences, which "
+                "views do not support: remove the column from --view, or remove --view."
             )
         views = {view: table.encoded(columns) for view, columns in table.views.items()}
         return _view_kernels(views, table.categories, entry) | free_view
@@ -107,6 +107,7 @@ def _kernels_by_kind(
     request: Training, table: Table, entry: KernelSet | None, free_view: dict[str, Any]
 ) -> Any:
     """Return kernels on sequences and other columns, as a list or by view."""
+    # `free_view` contains the view of the unpenalized columns, or nothing.
     by_column = {c: _sequence_kernels(request, table.X[c]) for c in table.sequences}
     unpenalized = {*table.encoded(table.unpenalized)}
     numeric = [c for c in table.numeric if c not in unpenalized]

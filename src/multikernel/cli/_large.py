@@ -65,7 +65,6 @@ class PartitionedTable(Table):
     folder: Path | None = field(kw_only=True)
 
     def __len__(self) -> int:
-        """Return the number of rows."""
         return len(self.y)
 
     def fitted(self, model: Any, *, scale: bool, watch: Any) -> tuple[Pipeline, float]:

@@ -38,11 +38,11 @@ class Entry:
 
     # Name of the method in its paper.
     title: str
-    # First part of its estimator names.
+    # First part of the names of its estimators.
     stem: str
     # Supported tasks; empty if the method has no targets.
     tasks: Sequence[str] = USUAL
-    # Ending of the names of its searches; None if it has none.
+    # Ending of the names of its searches; None if the method has no search.
     search: str | None = "CV"
     # Whether its kernels are the nodes of a graph.
     graphs: bool = False
@@ -158,7 +158,8 @@ def find_task(task: str | None, loss: str | None, y: Any) -> str:
         check_choice("--task", task, TASKS)
         if task not in tasks:
             raise ValueError(
-                f"--loss {loss} supports {tasks[0]}, not {task}: change one of them."
+                f"--loss {loss} supports {tasks[0]}, but --task is {task}: change "
+                "one of these options."
             )
         _check_targets(f"--task {task}", task, y)
         return task
@@ -236,7 +237,8 @@ def parse_settings(settings: list[str]) -> dict[str, Any]:
                 f"--set {name} is given more than once: remove all but one."
             )
         parameters[name] = _parsed_value(name, value.strip())
-    if parameters.get("alpha", "") is None:  # alpha=null is valid JSON
+    # JSON reads null as None, but alpha=null requests the strength "null".
+    if parameters.get("alpha", "") is None:
         parameters["alpha"] = "null"
     if "kernels" in parameters:
         raise ValueError("--set cannot set kernels: use --kernels.")
@@ -257,7 +259,7 @@ def _parsed_value(name: str, text: str) -> Any:
 
 
 def label_keys(weights: Any, y: Any) -> Any:
-    """Return class weights with labels as keys, because JSON keys are always text."""
+    """Return class weights by label; the keys from JSON are text, even for numbers."""
     if not isinstance(weights, Mapping):
         return weights
     labels = pd.unique(y).tolist()

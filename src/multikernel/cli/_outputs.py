@@ -66,7 +66,7 @@ def file_name(output: Path | None, place: Place) -> str | None:
 
 
 def redirected(place: Place, output: Path | None) -> AbstractContextManager[object]:
-    """Redirect tables to standard error if standard output receives a file."""
+    """Redirect printed tables to standard error if `output` is standard output."""
     if output is not None and place.is_standard_output:
         return contextlib.redirect_stdout(sys.stderr)
     return contextlib.nullcontext()
@@ -87,7 +87,6 @@ def table_writer(place: Place, formats: Sequence[str]) -> Iterator[Write]:
     suffix, parquet = ending(place, formats), None
 
     def append(frame: pd.DataFrame) -> None:
-        """Append the rows of a data frame to the file."""
         nonlocal parquet
         if suffix == ".csv":
             frame.to_csv(file, mode="wb", index=False, header=next(headers))

@@ -168,7 +168,7 @@ class Training:
 
     @property
     def standardized(self) -> bool:
-        """Whether columns are standardized; bits and counts are not."""
+        """Whether columns are standardized; the bits and counts of tanimoto are not."""
         return self.scale and self.kernels != "tanimoto"
 
 
@@ -246,8 +246,8 @@ class Compare(Training):
         metavar="NAME",
     )
     cv: int | None = option(
-        "Number of inner folds that choose the strength of each method. Default: the "
-        "default strengths."
+        "Number of inner folds that choose the strength of each method. Without it, "
+        "every method uses its default strength."
     )
     one_standard_error: bool = option(ONE_ERROR, default=False)
 

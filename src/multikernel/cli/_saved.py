@@ -141,7 +141,7 @@ def run_score(request: Score) -> None:
         )
     with opened_model(request) as estimator:
         if is_outlier_detector(estimator):
-            raise ValueError("A one-class model has no score: use predict.")
+            raise ValueError("A one-class model has no score: use the command predict.")
         table = known_table(estimator, request, request.data, targets)
         score, measure = _score(estimator, table, request)
         has_several = table.y.ndim == 2 and measure != "concordance"

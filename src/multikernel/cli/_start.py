@@ -21,7 +21,7 @@ CLOSED = "Error: Standard output is closed: redirect it to a file."
 
 @contextmanager
 def loading() -> Iterator[None]:
-    """Print a loading message on terminals, and name a missing library."""
+    """Print a loading message on terminals; errors name a missing library."""
     is_terminal = sys.stderr is not None and sys.stderr.isatty()
     if is_terminal:
         print("Loading ...", end="\r", file=sys.stderr, flush=True)

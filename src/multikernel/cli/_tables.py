@@ -61,7 +61,7 @@ def read_table(
     if suffix == ".npz":
         return _read_npz(path, choice)
     if suffix in FASTA:
-        # Sequences form one column; each further FASTA file is a class.
+        # All sequences form one column. If there are several files, each is a class.
         frame = _frames.read_fasta_frames([path, *others])
         sequences = dict.fromkeys([*choice.sequences, _frames.COLUMN])
         choice = replace(choice, sequences=tuple(sequences))
@@ -98,7 +98,7 @@ def make_table(path: Path, frame: pd.DataFrame, choice: ColumnChoice) -> Table:
     strings, words, doubts = (strings + texts[0], words + texts[1], texts[2])
     skip = (*strings, *words, *dates)
     X = numeric_features(path, features, skip, doubts, known=choice.is_known)
-    # This type makes numeric columns categories for estimators.
+    # Estimators read columns of this type as categories, even if they contain numbers.
     X = X.astype(dict.fromkeys(words, "category")) if words else X
     if not choice.is_known:
         note_ids(X, (*words, *linear))
@@ -179,6 +179,8 @@ def _classify_texts(
     features: pd.DataFrame, taken: set[str], labels: Sequence[str], choice: ColumnChoice
 ) -> tuple[list[str], list[str], Mapping[str, str]]:
     """Return sequence columns, category columns, and doubts on other text columns."""
+    # Options set the kinds of the `taken` columns. Text columns in `labels` are
+    # categories.
     texts = [name for name in text_columns(features) if name not in taken]
     names = [name for name in texts if name in labels]
     texts = [name for name in texts if name not in labels]
@@ -269,7 +271,6 @@ def _refuse_options(path: Path, content: str, choice: ColumnChoice, *keys: str) 
 
 
 def _load_arrays(path: Path) -> dict[str, Any]:
-    """Return the arrays of an npz file."""
     with _frames.explain_damage(path, "npz file of plain arrays"):
         archive = np.load(path, allow_pickle=False)
         if isinstance(archive, np.ndarray):
@@ -283,27 +284,37 @@ def _number_array(path: Path, key: str, arrays: Mapping[str, Any]) -> Any:
     check_columns(path, arrays, [key])
     array, shape = arrays[key], SHAPES[key]
     if array.ndim != shape.count(",") + 1:
-        raise ValueError(f"{key} of {path} has shape {array.shape}, expected {shape}.")
+        raise ValueError(
+            f"{key} of {path} has shape {array.shape}, expected {shape}: save an array "
+            "of this shape."
+        )
     if array.dtype.kind not in _frames.NUMBERS:
-        raise ValueError(f"{key} of {path} holds {array.dtype}, expected real numbers.")
+        raise ValueError(
+            f"{key} of {path} holds {array.dtype}, expected real numbers: convert the "
+            "array before you save it."
+        )
     return array
 
 
 def _array_names(
     path: Path, array: str, arrays: Mapping[str, Any], count: int
 ) -> list[str] | None:
-    """Return the names of columns or kernels, if any; raise unless all differ."""
+    """Return the stored names of columns or kernels, or None; raise for equal names."""
     key = "kernel_names" if array == "K" else "feature_names"
     if key not in arrays:
         return None
     if arrays[key].shape != (count,):
         size = arrays[key].size
-        raise ValueError(f"{key} of {path} holds {size} names, expected {count}.")
+        unit = "matrix" if array == "K" else "column"
+        raise ValueError(
+            f"{key} of {path} holds {size} names, expected {count}: save one name for "
+            f"each {unit} of {array}."
+        )
     names = [str(name) for name in arrays[key]]
     repeated = _frames.first_repeated(names)
     if repeated is not None:
         raise ValueError(
-            f"{key} of {path} holds {repeated!r} more than once: names must differ."
+            f"{key} of {path} holds {repeated!r} more than once: save different names."
         )
     return names
 

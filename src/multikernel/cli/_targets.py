@@ -45,7 +45,7 @@ MEANINGS = (
     ("a number", AMOUNT, "it with digits and a decimal point only"),
     ("a number", OTHER_NUMBERS, "it with decimal digits, such as 1.5e3"),
 )
-"""Text that is not a class: its meaning, its pattern, and what to write instead."""
+"""Texts that are no classes: their meaning, pattern, and what to write instead."""
 
 
 def read_targets(
@@ -77,7 +77,8 @@ def read_offset(path: Path, frame: pd.DataFrame, name: str) -> Any:
         cell = frame[name].tolist()[row]
         raise ValueError(
             f"--offset: column {name!r} of {path} contains {cell!r} "
-            f"at row {row}{reason}; every row must be a finite number."
+            f"at row {row}{reason}; every row must be a finite number. Correct or "
+            "remove the row, or name another column."
         )
     return numbers
 
@@ -91,7 +92,7 @@ def date_names(path: Path, column: pd.Series, periods: Sequence[str]) -> list[st
         cell = next(iter(invalid), next(iter(cells), None))
         raise ValueError(
             f"--date: column {column.name!r} of {path} contains {cell!r}; every cell "
-            "must be an ISO 8601 date, such as 2024-01-31."
+            "must be an ISO 8601 date, such as 2024-01-31: correct it, or omit --date."
         )
     return [str(name) for name in encoder.get_feature_names_out()]
 
@@ -107,8 +108,8 @@ def read_target(
     """Return the targets; raise unless they are numbers or text, one per row."""
     if y.shape != (n_rows,):
         raise ValueError(
-            f"The targets of {path} have shape {y.shape}: expected ({n_rows},), one "
-            "per row."
+            f"The targets of {path} have shape {y.shape}: expected ({n_rows},). Save "
+            "one target for each row."
         )
     kind = y.dtype.kind
     if kind == "O":
@@ -126,7 +127,7 @@ def read_target(
     if not valid:
         raise ValueError(
             f"The targets of {path} must be real numbers, text or booleans, but "
-            f"{name!r} holds {y.dtype}."
+            f"{name!r} holds {y.dtype}: convert the targets, or name another column."
         )
     if not choice.labels:
         option = choice.label_option

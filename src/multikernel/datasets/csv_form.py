@@ -63,7 +63,7 @@ class CsvForm:
     n_comments: int = 0
 
     def is_comment(self, text: str, n_fields: int) -> bool:
-        """Return whether a row starts with # and has not one field per name."""
+        """Return whether a row starts with # and has too few or many fields."""
         begins = text.startswith("#") and not self.names[0].startswith("#")
         return begins and n_fields != len(self.names)
 
@@ -134,7 +134,7 @@ def _header_line(
         if not lines[header].startswith("#"):
             break
         comment = header
-    if comment == header or header >= len(lines):  # no other lines
+    if comment == header or header >= len(lines):  # the head has only comments
         header, comment = first_line, None
     separator = separator or _separator(lines[header:], path)
     if comment is not None:
@@ -176,7 +176,8 @@ def _separator(lines: Sequence[str], path: Path) -> str:
 
 
 def _score(lines: Sequence[str], mark: str) -> tuple[bool, float, int]:
-    """Return whether most rows fit the header, share of numbers, and header length."""
+    """Return whether most rows fit the header, and two ranks of the separator."""
+    # These are the share of the fields that are numbers, and the length of the header.
     records = list(islice(_records(lines, mark), HEAD_ROWS))
     if not records:
         return False, 0.0, 0
@@ -234,8 +235,9 @@ def comment_rows(file: BinaryIO, form: CsvForm) -> list[int]:
 
 
 def decimal_mark(cells: Iterable[str], separator: str) -> str | None:
-    """Return the decimal mark with which all cells are numbers, or None."""
-    # Commas are decimal marks only if they do not separate fields.
+    """Return the mark, "." or ",", with which all cells are numbers, or None."""
+    # Words for missing numbers are skipped. Commas are decimal marks only if they do
+    # not separate fields.
     marks = ["."] if separator == "," else [".", ","]
     has_values = False
     for cell in cells:
@@ -252,6 +254,7 @@ def mixed_marks(
     path: Path, comma: tuple[str, int, str], point: tuple[str, int, str]
 ) -> str:
     """Return the error message for decimal commas in one column, points in another."""
+    # `comma` and `point` are the column, the row and the text of an example.
     return (
         f"{path} mixes decimal commas and points: column {comma[0]!r} holds "
         f"{comma[2]!r} at row {comma[1]}, column {point[0]!r} holds {point[2]!r} at "

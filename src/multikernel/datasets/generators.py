@@ -90,9 +90,9 @@ def make_epistasis(
     """Draw genotypes with two markers that only have a joint effect on the class.
 
     `heritability`, above 0 and at most 0.5, is the share of the variance of the classes
-    that the first two markers explain; further markers are irrelevant. Return genotypes
-    (0, 1 or 2 minor alleles), labels -1.0 and +1.0 in equal numbers, and the expected
-    accuracy of the best possible classifier.
+    that the first two markers explain; further markers are irrelevant. Return the
+    numbers of minor alleles (0, 1 or 2), shape (n_samples, n_markers), labels -1.0 and
+    +1.0 in equal numbers, and the expected accuracy of the best possible classifier.
     """
     if n_markers < 2:
         raise ValueError(f"n_markers must be at least 2, got {n_markers}.")

@@ -57,9 +57,10 @@ def local_rademacher_leading_term(
     """Return the leading term of a complexity bound; it is not a bound by itself.
 
     Theorem 6 of Cortes, Kloft and Mohri (2013) is for `LocalRademacherMKLClassifier`
-    with ``method="conv"``, p = 1 and bounded, uncorrelated kernels. `spectra` are the
-    eigenvalues of their integral operators divided by their tails, shape (n_kernels,
-    n_eigenvalues); `r` bounds the functions' second moment, and `radius` their norm.
+    with ``method="conv"``, p = 1 and bounded, uncorrelated kernels. `spectra`, shape
+    (n_kernels, n_eigenvalues), are the eigenvalues of the kernels' integral operators,
+    each row divided by the sum of all but its ``theta`` largest eigenvalues. `r` bounds
+    the second moment of the functions, and `radius` their norm.
     """
     values = _check_eigenvalues(spectra, r, n_samples)
     if values.ndim != 2:

@@ -176,9 +176,9 @@ def rademacher_bound(
     """Return a bound on the excess risk of the empirical risk minimizer on few kernels.
 
     The bound (theorem 1 of Sindhwani and Lozano, 2011), in units of the squared target,
-    fails with probability `delta`. It is for functions of at most `n_kernels` kernels
-    whose squared norms sum to at most `squared_norm`; `largest_diagonal` bounds k(x,
-    x), and `target_bound` the absolute targets.
+    fails with a probability of at most `delta`. It is for functions of at most
+    `n_kernels` kernels whose squared norms sum to at most `squared_norm`;
+    `largest_diagonal` bounds k(x, x), and `target_bound` the absolute targets.
     """
     owner = "rademacher_bound"
     check_parameter(owner, "n_samples", n_samples, COUNT)

@@ -62,7 +62,7 @@ class Display:
             try:
                 getattr(axes, function)(*TRIALS[function], **{keyword: value})
             except ValueError:
-                continue  # the keyword exists; its value may suit the real data
+                continue  # the keyword exists, and its value may fit the drawn data
             except AttributeError as error:
                 names = [*inspect.signature(self.from_estimator).parameters][:-1]
                 raise TypeError(

@@ -128,7 +128,7 @@ class ConvergenceDisplay(Display):
             lower.locator_params(axis="y", integer=True)
             _style.clean_axes(lower, grid="y")
         if self.output_names is not None or "label" in line_kwargs:
-            # All labeled lines, also those of other displays on the same axes.
+            # The legend also has the lines of other displays on the same axes.
             labels = {line: str(line.get_label()) for line in upper.lines}
             labels = {k: v for k, v in labels.items() if not v.startswith("_child")}
             title = "" if "label" in line_kwargs else "class"
@@ -152,7 +152,7 @@ class ConvergenceDisplay(Display):
         for lower in panels[1:]:
             style["color"] = upper_line.get_color()
             (line,) = lower.plot(lines[x], lines["n_active"], **style)
-            # Limits start at zero and include lines of later displays.
+            # The axis starts at zero, also if a later display draws on it.
             line.sticky_edges.y.append(0.0)
             lower.update_datalim([(lines[x][0], 0.0)])
         return upper_line

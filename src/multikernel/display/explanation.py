@@ -35,7 +35,7 @@ class ExplanationDisplay(Display):
     kernel_names : sequence of str, of length n_active
         Names of the kernels.
     base : float
-        Mean value, to which the terms are added.
+        Intercept plus the sum of these means, to which the terms are added.
     title, value_name : str
         Title, such as the sample's name, and axis label of `terms`.
     errors : array-like of shape (n_active,), default=None

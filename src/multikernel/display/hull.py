@@ -14,9 +14,10 @@ from multikernel.inspection.pipelines import model_with
 
 @dataclass(eq=False, repr=False)
 class HullDisplay(Display):
-    """Plot of the nodes that an HKL model selected, its hull.
+    """Plot of the hull, the set of nodes that an HKL model selected.
 
-    The upper panel has bars of the largest norms. The lower panel counts the nodes by
+    A node has a level for each of its inputs, such as the degree of a polynomial. The
+    upper panel has bars of the largest norms. The lower panel counts the nodes by
     number of inputs and sum of levels, shaded by their share of all squared norms.
 
     Parameters
@@ -26,7 +27,7 @@ class HullDisplay(Display):
     names : sequence of str, of length n_nodes
         Names of the nodes.
     degrees : sequence of tuple of int, of length n_nodes
-        Levels of each node's inputs, without inputs of level zero.
+        Levels of each node's inputs, (2, 1) for x1^2 * x3; levels of zero are omitted.
 
     Attributes
     ----------

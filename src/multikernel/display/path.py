@@ -45,7 +45,7 @@ class RegularizationPathDisplay(Display):
     ax_ : matplotlib Axes
         Axes of the path, or of the scores if there is no path.
     score_ax_ : matplotlib Axes or None
-        Axes of the scores.
+        Axes of the scores; None if they are not drawn.
     figure_ : matplotlib Figure
     line_ : list of Line2D
         Lines of the labeled kernels, largest first.
@@ -237,7 +237,6 @@ class RegularizationPathDisplay(Display):
         return [str(line_kwargs.get("label", name)) for name in names]
 
     def _mark_best(self) -> None:
-        """Mark the chosen alpha in all panels."""
         if self.best_alpha is None:
             return
         for panel in {self.ax_, self.score_ax_ or self.ax_}:

@@ -42,7 +42,7 @@ class SparsityPathDisplay(Display):
     other_lines_ : list of Line2D
         Lines of the other strengths, in order.
     point_ : Line2D or None
-        Mark of the chosen number of kernels.
+        Mark of the chosen number of kernels; None if `best_n_kernels` is None.
 
     Examples
     --------
@@ -100,8 +100,9 @@ class SparsityPathDisplay(Display):
         scores = SearchScores.of(estimator, ("alpha", "max_kernels"))
         if len(scores.columns) < 2:
             raise TypeError(
-                f"{type(scores.model).__name__} has no max_kernels_: expected an "
-                "estimator that chooses the number of kernels by cross-validation."
+                f"{type(scores.model).__name__} has no max_kernels_: pass an estimator "
+                "that chooses the number of kernels by cross-validation, such as "
+                "GroupOMPRegressorCV."
             )
         alphas, n_kernels = scores.columns["alpha"], scores.columns["max_kernels"]
         strengths, sizes = np.array([*dict.fromkeys(alphas)]), np.unique(n_kernels)
@@ -159,7 +160,6 @@ class SparsityPathDisplay(Display):
         return self
 
     def _mark(self, means: Array) -> None:
-        """Mark the chosen number of kernels."""
         self.point_ = None
         if self.best_n_kernels is None:
             return

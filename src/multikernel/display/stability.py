@@ -70,7 +70,8 @@ class StabilityDisplay(Display):
     ) -> "StabilityDisplay":
         """Plot the bars, the most frequent on top, and gray below the threshold.
 
-        All bars are gray if the bound proves nothing (`Stability.proves`).
+        All bars are gray if chance may explain that many stable kernels; see
+        `multikernel.inspection.Stability.proves`.
 
         Parameters
         ----------

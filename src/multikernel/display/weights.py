@@ -30,7 +30,7 @@ VALUE_NAMES = {
 class KernelWeightsDisplay(Display):
     """Bar chart of the largest kernel weights or shares.
 
-    If outputs have separate selections, each has a group of bars.
+    If the outputs have separate kernel weights, each output has a group of bars.
 
     Parameters
     ----------
@@ -160,7 +160,7 @@ class KernelWeightsDisplay(Display):
         limit = len(self.kernel_names) if self.zeros else max(3, 20 // n_groups)
         limit = limit if max_kernels is None else max_kernels
         largest = [_largest(w, limit, zeros=self.zeros) for w in self.kernel_weights]
-        has_headings = n_groups > 1  # a row above each group for its name
+        has_headings = n_groups > 1  # each group has its name in a row above it
         n_rows = sum(len(group) + has_headings for group in largest)
         size = 7.2, 1.1 + 0.27 * n_rows
         (panel,) = self._new_axes(ax, "barh", bar_kwargs, figsize=size)
@@ -185,7 +185,6 @@ class KernelWeightsDisplay(Display):
     def _draw(
         self, index: int, rows: Indices, group: Indices, bar_kwargs: dict[str, Any]
     ) -> None:
-        """Draw the bars of one group."""
         widths = self.kernel_weights[index][group]
         style: dict[str, Any] = {"color": _style.color(index), "height": 0.72}
         if self.intervals is not None:
@@ -228,7 +227,9 @@ def _largest(weights: Array, n_bars: int, *, zeros: bool) -> Indices:
 
 @dataclass(eq=False, repr=False)
 class VarianceSplitDisplay(Display):
-    """Bar chart of the shares of held-out variance, with intervals.
+    """Bar chart of each kernel's or view's share of the held-out variance.
+
+    Error bars show the intervals of the shares.
 
     Parameters
     ----------
@@ -301,7 +302,7 @@ class VarianceSplitDisplay(Display):
         level : float, default=0.9
             Share of the resamples inside the error bars.
         max_terms : int, default=None
-            Maximum number of bars per group. Default: 20 in total, at least 3 each.
+            Maximum number of bars per group. Default: 20 in total, at least 3 a group.
         max_targets : int, default=6
             Maximum number of targets; if there are more, only their mean is shown.
         **bar_kwargs : dict

@@ -90,9 +90,10 @@ def save(estimator: Any, path: PathLike) -> None:
 
 
 def model_bytes(estimator: Any) -> bytes:
-    """Return model file bytes; raise if not storable; warn if `load` needs options."""
+    """Return the bytes of a model file; warn if `load` will require options."""
     try:
-        # `aside`, because an interrupt inside zipfile would raise a different error.
+        # In a thread of its own (`aside`), because an interrupt inside zipfile would
+        # raise a different error.
         data, needed, untrusted = aside(partial(_serialize, estimator))
     except (MemoryError, OSError):
         raise
@@ -118,7 +119,7 @@ def model_bytes(estimator: Any) -> bytes:
 
 
 def _serialize(item: Any) -> tuple[bytes, int, list[str]]:
-    """Return the archive, the memory to load it in bytes, and the untrusted types."""
+    """Return the archive, the bytes of memory to load it, and the untrusted types."""
     data = with_version(_skops_io().dumps(plain(item), compression=ZIP_DEFLATED))
     content = checked_archive(data)
     allowed = trusted_names(content.names, content.calls)

@@ -15,14 +15,14 @@ from numpy.lib import format as npy
 from multikernel.gram.memory import readable_bytes
 
 FORMAT = 4
-"""Format of model files; it increases when other versions cannot read new files."""
+"""Format of model files; it increases if earlier versions cannot read new files."""
 SCHEMA, VERSION = "schema.json", "multikernel.json"
 NUMBERS = re.compile(r"\d+")
 MODULES = {"multikernel": "multikernel", "scikit-learn": "sklearn", "numpy": "numpy"}
 """Module name of each library whose objects a model file may contain."""
 
-# Maximum bytes of a node and of a directory entry while the file is read (measured: 3.4
-# and 0.6 kB), and of a byte of an array that becomes a list (measured: 42).
+# Bounds on the bytes of memory that reading a file takes: for a node (measured: 3400),
+# a directory entry (600), and each byte of an array that becomes a list (42).
 NODE_BYTES, ENTRY_BYTES, BOXING = 4096, 1024, 48
 
 MAX_MEMBERS = 50_000
@@ -44,7 +44,7 @@ def versions() -> dict[str, str]:
 
 
 def with_version(data: bytes) -> bytes:
-    """Return an archive with its format and the versions that wrote it."""
+    """Return a copy of an archive that records its format and the library versions."""
     stream = io.BytesIO(data)
     with ZipFile(stream, "a") as archive:
         # Earlier releases read the version of this package from "version".
@@ -175,7 +175,7 @@ def _check_version(text: bytes) -> dict[str, str]:
 
 
 def _parsed_bytes(text: str) -> int:
-    """Return an upper bound on the memory of parsed JSON."""
+    """Return an upper bound on the bytes of memory that parsed JSON takes."""
     # The JSON exists as bytes and as text, and so does the copy without references.
     characters = len(text) * (4 if text.isascii() else 16)
     n_separators = sum(map(text.count, ",:"))
@@ -196,6 +196,8 @@ class _Tree:
         self, item: Any, n_nested: int = 0, *, boxed: bool = False
     ) -> Any:
         """Return a copy of the tree without references to nodes, except to arrays."""
+        # `n_nested` counts the nodes above `item` with a ``__reduce__``; `boxed` tells
+        # whether arrays below `item` become lists.
         # With references, a small file can describe a huge or endless object.
         if isinstance(item, list):
             return [

@@ -1,4 +1,4 @@
-"""Output files: links, pipes and standard output are supported, inputs refused."""
+"""Output files, which may be links, pipes or standard output, but not inputs."""
 
 import glob
 import os
@@ -106,7 +106,7 @@ def refuse_input(
     if stat.S_ISCHR(state.st_mode):
         return
     for source in _input_files(inputs):
-        with suppress(OSError):  # reading a missing input raises later
+        with suppress(OSError):  # a missing input raises when it is read
             if os.path.samestat(state, os.stat(source)):
                 which = "" if Path(source) == output else f", {source}"
                 raise ValueError(
@@ -151,7 +151,8 @@ def write_to(place: Place, data: bytes) -> None:
         with temporary_output(place) as file, naming_file(place.path):
             file.write(data)
 
-    if place.file is None:  # a pipe may wait for its reader
+    # A pipe may wait for its reader without end, so interrupts must be possible.
+    if place.file is None:
         write()
     else:
         # Interrupts are delayed until the file is complete.

@@ -30,7 +30,7 @@ SKLEARN = {
     "MultiTaskElasticNetCV MultiTaskLasso MultiTaskLassoCV OrthogonalMatchingPursuit "
     "OrthogonalMatchingPursuitCV QuantileRegressor RANSACRegressor Ridge RidgeCV "
     "RidgeClassifier RidgeClassifierCV TheilSenRegressor",
-    "metrics": "_PassthroughScorer _Scorer",  # the function must be trusted as well
+    "metrics": "_PassthroughScorer _Scorer",  # the scorer's function is checked, too
     "model_selection": "FixedThresholdClassifier GridSearchCV RandomizedSearchCV "
     "TunedThresholdClassifierCV",
     "multiclass": "OneVsOneClassifier OneVsRestClassifier _ConstantPredictor",
@@ -86,13 +86,13 @@ def closed_names(names: Collection[str], calls: Collection[str]) -> set[str]:
 
 
 def _is_trusted_class(name: str) -> bool:
-    """Return whether a full name is that of a listed class or one of this library."""
+    """Return whether a full name belongs to a listed class or one of this library."""
     module_name, _, class_name = name.rpartition(".")
     top, _, package = module_name.partition(".")
     names = SKLEARN.get(package.partition(".")[0], "") if top == "sklearn" else ""
     is_listed = class_name in names.split() or module_name in MODULES or name == DTYPE
     if not (top == "multikernel" or is_listed):
-        return False  # without importing the module
+        return False  # the module of an untrusted name is not imported
     try:
         value = getattr(importlib.import_module(module_name), class_name, None)
     except ImportError:
@@ -102,7 +102,7 @@ def _is_trusted_class(name: str) -> bool:
 
 
 def _is_score(name: str) -> bool:
-    """Return whether a full name is that of the function of a scikit-learn scorer."""
+    """Return whether a full name belongs to the function of a scikit-learn scorer."""
     if name.partition(".")[0] != "sklearn":
         return False
     from sklearn.metrics import get_scorer, get_scorer_names

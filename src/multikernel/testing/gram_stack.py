@@ -148,7 +148,8 @@ def _check_terms(stack: GramStack, K: Array, tol: float, rng: Generator) -> None
     terms = images[kernels] - means[:, None]
     covariances = np.einsum("i,mik,ik->km", weights, terms, terms.sum(axis=0))
     _compare("term_covariances, squares", returned[0], squares[kernels].T, tol)
-    # For constant terms, covariances are rounding errors of squares.
+    # Covariances of constant terms are zero up to rounding errors of the squared
+    # terms, so errors are relative to these.
     largest = float(weights.sum() * np.square(images[kernels]).max(initial=0.0))
     _compare("term_covariances", returned[1], covariances, 10.0 * tol, largest)
 
@@ -210,7 +211,6 @@ def _check_combination(stack: GramStack, K: Array, tol: float, rng: Generator) -
 def _check_matrix(
     label: str, matrix: GramMatrix, total: Array, tol: float, rng: Generator
 ) -> None:
-    """Check all methods of one matrix."""
     _check_shape(label, matrix.shape, total)
     v = rng.normal(size=(total.shape[1], 2))
     _compare(f"{label}, matvec", matrix.matvec(v[:, 0]), total @ v[:, 0], tol)
@@ -291,7 +291,6 @@ def _check_restrict(stack: GramStack, K: Array, tol: float, rng: Generator) -> N
 
 
 def _check_shape(label: str, shape: tuple[int, ...], expected: Array) -> None:
-    """Raise unless a shape is the expected one."""
     if shape != expected.shape:
         raise AssertionError(f"{label}: got shape {shape}, expected {expected.shape}.")
 

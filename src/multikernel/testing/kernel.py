@@ -39,8 +39,8 @@ def check_kernel(kernel: Kernel, X: Any, tol: float = 1e-8) -> None:
     assert n >= 4, f"check_kernel requires at least four samples, got {n}."
     before = np.array(X, copy=True)
     K = _matrix(kernel(X), (n, n), f"{name}: kernel(X)")
-    same = before.tobytes() == np.asarray(X).tobytes()  # also for NaN
-    assert same, f"{name} changes the samples."
+    same = before.tobytes() == np.asarray(X).tobytes()  # bytes, because NaN != NaN
+    assert same, f"{name} changes the samples: it must not write into X."
     size = tol * float(np.abs(K).max())
     _assert_close(kernel(X, X), K, size, f"{name}: kernel(X, X) is not kernel(X)")
     _assert_close(K.T, K, size, f"{name} is not symmetric: k(x, z) is not k(z, x)")
@@ -119,7 +119,9 @@ def check_kernel_graph(
         _check_edges(bound, node, roots)
         _check_facts(bound, node)
     names = [bound.name(node) for node in nodes]
-    assert len(set(names)) == len(names), "name: two nodes have the same name."
+    assert len(set(names)) == len(names), (
+        "name: two nodes have the same name, but names must differ."
+    )
     samples = bound.sample(X)
     rng = np.random.default_rng(seed)
     for node in nodes:

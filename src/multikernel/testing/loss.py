@@ -75,8 +75,8 @@ def _check_degree(loss: Loss, y: Array, rng: Generator) -> None:
     large = longer.value(100.0 * y, 100.0 * (y + error))
     expected = 100.0 ** float(degree(loss) or 0)
     assert np.allclose(large, expected * small, rtol=1e-3), (
-        f"degree is {degree(loss)}, but the loss does not scale by this power of the "
-        "targets."
+        f"degree is {degree(loss)}, but the loss does not scale by this power if all "
+        "its arguments are scaled."
     )
 
 
@@ -101,7 +101,7 @@ def _check_parts(loss: Loss, y: Array, rng: Generator) -> None:
     try:
         values = part_of(loss, rows).value(y[rows], f[rows])
         equal = np.allclose(values, loss.value(y, f)[rows], rtol=1e-12, atol=0.0)
-    except ValueError:  # the part has values of another shape
+    except ValueError:  # the loss of the part kept arrays of all samples
         equal = False
     assert equal, (
         "The loss of some samples changes if other samples are removed: it must depend "
@@ -197,8 +197,8 @@ def _check_fenchel_young(loss: Loss, y: Array, rng: Generator) -> None:
 def _check_supremum(loss: Loss, y: Array, rng: Generator) -> None:
     """Check the conjugate against a numerical supremum."""
     for u in _duals(loss, y, rng, n=4):
-        # Golden section search for each entry. Ten times the target suffices for slopes
-        # of at most 5.
+        # Golden section search for each entry. The start interval contains the maximum
+        # for the slopes `u` drawn here, which are at most 5.
         high = 1e3 + 10.0 * np.abs(y)
         low, ratio = -high, 0.5 * (np.sqrt(5.0) - 1.0)
         for _ in range(80):

@@ -219,7 +219,7 @@ def _check_threshold(penalty: ProximableRegularizer, norms: Array, step: float) 
     """Check that the prox is positive exactly above the threshold."""
     threshold = penalty.threshold
     is_positive, margin = penalty.prox(norms, step) > 0.0, norms - step * threshold
-    # Values at the threshold up to rounding may be on either side.
+    # Norms that equal the threshold up to rounding are not compared.
     is_clear = np.abs(margin) > 1e-9 * (1.0 + norms)
     assert bool(np.all((is_positive == (margin > 0.0)) | ~is_clear)), (
         "prox(norms, step) must be positive exactly where a norm exceeds step * "

@@ -31,14 +31,15 @@ from multikernel.solvers.base import Solver
 def small_problems(n_samples: int = 24, n_kernels: int = 6) -> Iterator[Problem]:
     """Yield a small problem for every loss and penalty, with and without intercept.
 
-    The `n_kernels` Gaussian kernels are on one or two of four columns. Regression
-    losses use the labels -1 and +1 as targets.
+    The `n_kernels` Gaussian kernels are on one or two of four columns. Targets are -1
+    and +1, or 1 and 3 for losses that do not support -1.
     """
     rng = np.random.default_rng(0)
     X = rng.normal(size=(n_samples, 4))
     y = np.where(np.sin(2.0 * X[:, 0]) + 0.5 * X[:, 1] > 0.3, 1.0, -1.0)
     y.flags.writeable = False
-    pairs = [[m % 4, (m + m // 4) % 4] for m in range(n_kernels)]  # equal: one column
+    # The first four pairs are of a column with itself, so the kernels use one column.
+    pairs = [[m % 4, (m + m // 4) % 4] for m in range(n_kernels)]
     widths = np.sqrt(0.5 + 0.5 * np.arange(n_kernels))
     kernels = [GaussianKernel(w)(X[:, p]) for w, p in zip(widths, pairs, strict=True)]
     gram = DenseStack(np.stack(kernels))
@@ -90,7 +91,6 @@ def check_solver(
 
 
 def _check_problem(solver: Solver, problem: Problem, tol: float) -> None:
-    """Check the solver on one problem."""
     solution = solver.solve(problem)
     check_solution(problem, solution, tol)
     assert solution.status is Status.CONVERGED, (
@@ -270,7 +270,8 @@ def _check_callback(solver: Solver, problem: Problem, solution: Solution) -> Non
     counted = replace(problem, gram=MeteredStack(problem.gram, meter))
     watched = solver.solve(counted, callback=collect)
     history = watched.history
-    # The last line is evaluated again for the published model.
+    # The solver may compute the last line again for the returned solution, so it may
+    # differ by rounding.
     message = "The callback must receive exactly the lines of the history."
     assert tuple(lines[:-1]) == history[:-1], message
     assert _is_close_line(lines[-1:], history[-1]), message
