@@ -169,7 +169,7 @@ def check_table(owner: str, X: object) -> Array:
             raise ValueError("X has masked values: fill them or remove their samples.")
         if array.dtype.kind not in "biufO":
             raise TypeError(
-                f"X has dtype {array.dtype}, not real numbers: convert its values."
+                f"X has dtype {array.dtype}: convert its values to real numbers."
             )
         table = np.asarray(array, dtype=np.float64)
     except (TypeError, ValueError, OverflowError) as error:

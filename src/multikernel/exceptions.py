@@ -65,7 +65,7 @@ class DataWarning(UserWarning):
 
 
 class DegenerateKernelWarning(UserWarning):
-    """A kernel is zero on the training data, or constant there and centered to zero."""
+    """A kernel is zero, or constant and so zero when centered, on the training data."""
 
 
 class DictionaryWarning(UserWarning):

@@ -114,7 +114,7 @@ class Solution:
     (n_outputs,), includes the offset of the problem. `dual` is a feasible dual point,
     in the shape of the targets, which proves `duality_gap` (relative; nan for
     heuristics). `objective` is the primal one. `status` says why the solver stopped
-    after `n_iter` outer iterations; `history` has a line for each. `refine.refined`
+    after `n_iter` outer iterations, whose lines are the `history`. `refine.refined`
     accepts `refinement` for a smaller gap; it is None if no refinement is required or
     possible. `effects` are the coefficients of unpenalized columns, and `steps` the
     names of the algorithms used, in order.

@@ -98,7 +98,7 @@ class Incumbent:
         return best if best.forms.any() else point
 
     def exchange(self, tol: float) -> bool:
-        """Make the last model the best if its gap is at most tol; return True then."""
+        """Make the last model the best, and return True, if its gap is at most tol."""
         model = evaluated(self.problem, self.last)
         is_proved = self._enlarged_gap(model) <= tol
         if is_proved:
@@ -142,7 +142,7 @@ class Incumbent:
 
     @property
     def bounded_gap(self) -> float:
-        """Relative gap to the better lower bound, of the dual point or in `bound`."""
+        """Relative gap to the larger lower bound, of the dual point or `bound`."""
         return min(self.gap, self._gap_to(self.bound))
 
     def _gap_to(self, bound: float) -> float:

@@ -60,7 +60,7 @@ class Worth:
 
 def is_rounding(problem: Problem, f: Array, sizes: Array, objective: float) -> bool:
     """Return whether an objective is at the rounding level of the decision values f."""
-    # If so, the parameters fit the targets exactly, and a relative gap is meaningless.
+    # If it is, the model fits the targets exactly, and a relative gap is meaningless.
     # `sizes` bound the absolute values of the summands of f.
     largest = largest_losses(problem.loss, problem.y, f, 4.0 * EPS * sizes)
     hidden = float((largest - problem.loss.value(problem.y, f)).sum())

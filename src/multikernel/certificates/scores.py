@@ -49,8 +49,8 @@ class NullModel:
 
     def permuted(self, orders: Sequence[Indices]) -> Array:
         """Return `rho` permuted by each order, (n_samples, n_orders, n_outputs)."""
-        # Permuted are residuals, rho over the root of the curvature. Then they are
-        # projected and rescaled.
+        # The residuals, rho over the root of the curvature, are permuted, projected
+        # orthogonally to the columns and rescaled.
         draws = np.empty((len(self.rho), len(orders), self.rho.shape[1]))
         for output in range(self.rho.shape[1]):
             roots, basis = np.sqrt(self.curvature[:, output]), self.basis(output)

@@ -41,7 +41,7 @@ class BlockedStack(FactorStack):
     all_traces: Array  # (n_all,), traces of the matrices Z_m Z_m^T
     # (n_all,), as `Residual.means`; None if no factor has a residual.
     means: Array | None = None
-    # (n_kernels,), numbers of this stack's kernels in the blocks; None for all kernels.
+    # (n_kernels,), indices of this stack's kernels in the blocks; None for all kernels.
     chosen: Indices | None = None
     landmarks: "BlockedLandmarks | None" = None
     _cached_forms: list[tuple[Array, Array, Array]] = field(default_factory=list)

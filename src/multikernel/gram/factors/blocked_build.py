@@ -213,7 +213,7 @@ class LandmarkSearch:
     def assemble(
         self, blocks: RowBlocks, scalings: Sequence[Scaling]
     ) -> tuple[BlockedStack, Indices]:
-        """Return the stack of normalized blocks, and the numbers of zero kernels."""
+        """Return the stack of normalized blocks, and the indices of zero kernels."""
         offsets, weights = offsets_of(self._ranks), self.landmarks.row_weights
         parts = slices_between(offsets)
         traces, roots, has_roots = blocks.sum(traces_and_roots, weights, parts=parts)

@@ -111,7 +111,7 @@ def _sum_of_products(block: FactorBlock, rows: Array, **options: Any) -> tuple[A
 def _gram(
     block: FactorBlock, weights: Array, rhs: Array, columns: Indices
 ) -> tuple[Array, Array]:
-    """Return A^T diag(weights) A and A^T diag(weights) rhs, A the columns of Z."""
+    """Return A^T diag(weights) A and A^T diag(weights) rhs with A = Z[:, columns]."""
     return weighted_gram(block.Z, weights, columns, rhs)
 
 
@@ -164,7 +164,7 @@ class BlockedColumns:
         return self._joined("row_squares", weights)
 
     def gram(self, weights: Array, columns: Indices, rhs: Array) -> tuple[Array, Array]:
-        """Return A^T diag(weights) A and A^T diag(weights) rhs, A = Z[:, columns]."""
+        """Return A^T diag(weights) A and A^T diag(weights) rhs; A = Z[:, columns]."""
         gram, inner = self.blocks.sum(
             _gram,
             self.blocks.split(weights),

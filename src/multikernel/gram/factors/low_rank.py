@@ -267,7 +267,8 @@ class LowRankStack(FactorStack):
 
     def combine(self, weights: Array) -> GramMatrix:
         """Return sum_m weights[m] K_m, as a factor if this takes less memory."""
-        # Solvers can read the rows of a dense matrix in place.
+        # If the factor has as many columns as rows, the result is a dense matrix, whose
+        # rows solvers read in place.
         nonzero = np.flatnonzero(weights)
         columns = self._columns_of(nonzero)
         column_weights = np.repeat(weights[nonzero], self.ranks[nonzero])

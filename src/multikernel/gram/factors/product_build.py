@@ -23,9 +23,9 @@ from multikernel.kernels.interactions import InteractionDictionary
 from multikernel.kernels.products import uncenter
 from multikernel.kernels.terms import ComputedRows, EveryPair, Terms
 
-# The factor of a product has ten times as many columns as that of a main kernel, so it
-# is less accurate to be smaller; bounds include its residual. On 100 000 samples it has
-# 107 columns; with a ratio of 1 it had 145.
+# The factor of a product has ten times as many columns as that of a main kernel. With a
+# larger tolerance it is smaller, and bounds include its residual. On 100 000 samples it
+# has 107 columns; with a ratio of 1 it had 145.
 ROUGHER = 100.0
 """Tolerance of the factors of products over the tolerance of main kernels."""
 
@@ -107,7 +107,7 @@ class EveryProduct(FactoredProducts):
         return map(self.once, self._numbers_of_parts())
 
     def _numbers_of_parts(self) -> Iterator[Indices]:
-        """Yield consecutive kernel indices, TILE / 2 per paired main kernel."""
+        """Yield the indices of all kernels in order, as arrays of limited size."""
         step = max(1, TILE // 2 * self.paired.size)
         for start in range(0, self.shape[0], step):
             yield np.arange(start, min(start + step, self.shape[0]))

@@ -48,7 +48,6 @@ class ProductLandmarks(Landmarks):
     @property
     def centered(self) -> bool:
         """Return False: the stack centers its main kernels, and products are not."""
-        # So coefficients need no constants; see `coefficients`.
         return False
 
     @cached_property
@@ -155,7 +154,7 @@ class FactoredProducts(ProductsOfMains):
         return np.asarray(sums[self.terms[self.main_kernels][:, 0]])
 
     def runs(self, v: Array) -> Iterator[tuple[Indices, Array]]:
-        """Yield indices and forms of kernels, in one batch unless factors are exact."""
+        """Yield indices and forms of kernels, in one batch if any factor is inexact."""
         if self.all_exact:
             return self._runs(v)
         return iter([(np.arange(self.shape[0]), self.quadratic_forms(v))])
@@ -403,7 +402,7 @@ class FactoredProducts(ProductsOfMains):
         return [grouped(i, j, float(scale)) for (i, j), scale in pairs]
 
     def once(self, kernels: Indices) -> "FactoredProducts":
-        """Return the chosen kernels for a single product; no factors are computed."""
+        """Return the stack of the chosen kernels without factors, for a single pass."""
         return FactoredProducts(
             self.mains,
             self.terms[kernels],

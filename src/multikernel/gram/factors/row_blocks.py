@@ -25,8 +25,7 @@ from multikernel.gram.temporary import PathLike, TemporaryFolder, create_folder
 from multikernel.linalg.threads import available_threads, with_one_blas_thread
 
 Task = Callable[..., Any]
-"""A function of a block and other arguments; it must not change them, as Dask may
-call it twice."""
+"""Function of a block and more arguments, which must not change: it may run twice."""
 
 FAN_IN = 8
 """Number of blocks whose results one task adds up before it sends the sum."""
@@ -215,7 +214,7 @@ class RowBlocks:
 
 @contextmanager
 def _here(*, always: bool) -> Iterator[None]:
-    """Run Dask in this process, unless the user set a scheduler and not `always`."""
+    """Run Dask in this process, or on a scheduler set by the user unless `always`."""
     dask, n_threads = dask_module(), available_threads()
     if not always and dask.config.get("scheduler", None):
         yield
