@@ -64,7 +64,7 @@ def evaluate_terms(
     # `GramStack.expansion_length`. `loaded` is the stack of `kernels` if it is already
     # in memory.
     squares, rounding = np.zeros(kernels.size), np.zeros(kernels.size)
-    # Rounded entries enlarge the traces in error bounds by these numbers. Below, they are
+    # Rounded entries enlarge the traces in error bounds by these numbers. They are
     # added to traces of term products, which may differ from the kernels' traces.
     entry_rounding = (gram.rounded_traces() - np.abs(gram.traces()))[kernels]
     f, spread = np.zeros((2, gram.shape[1], *expansions.shape[2:]))
