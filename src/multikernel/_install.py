@@ -8,7 +8,8 @@ PACKAGE = "."
 PLACE = "in a clone of multikernel, "
 """Beginning of an instruction: the folder in which to run pip."""
 
-# A test compares it with ``Documentation`` in ``[project.urls]`` of pyproject.toml.
+# A test compares this address with ``Documentation`` in ``[project.urls]`` of
+# pyproject.toml.
 DOCUMENTATION = ""
 """Address of the documentation with a slash at the end; empty until it is published."""
 

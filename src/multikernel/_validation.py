@@ -14,7 +14,7 @@ import numpy as np
 from multikernel._typing import Array
 
 Check = Callable[[object], str | None]
-"""Function that returns the accepted values as text for an invalid value, else None."""
+"""Function of a value: None if it is accepted, else a text with the accepted values."""
 
 
 @dataclass(frozen=True)
@@ -114,7 +114,7 @@ PRECISION = OneOf(("float64", "float32"))
 
 # Products of a few such values do not overflow.
 LARGEST_VALUE = 1e100
-"""Largest accepted size of data, targets, alpha and the sum of sample weights."""
+"""Largest accepted absolute value of data, targets, alpha and total sample weight."""
 
 SMALLEST_STRENGTH = 1e-150
 """Smallest nonzero alpha or spread of targets, whose square does not underflow."""
@@ -168,7 +168,9 @@ def check_table(owner: str, X: object) -> Array:
         if np.ma.is_masked(X):
             raise ValueError("X has masked values: fill them or remove their samples.")
         if array.dtype.kind not in "biufO":
-            raise TypeError(f"X has dtype {array.dtype}: convert it to real numbers.")
+            raise TypeError(
+                f"X has dtype {array.dtype}: convert its values to real numbers."
+            )
         table = np.asarray(array, dtype=np.float64)
     except (TypeError, ValueError, OverflowError) as error:
         raise ValueError(
@@ -239,7 +241,7 @@ def check_weights(sample_weight: object, n_samples: int) -> Array | None:
     invalid_rows = np.flatnonzero(~(np.isfinite(weights) & (weights >= 0.0)))
     if invalid_rows.size:
         raise ValueError(
-            "sample_weight must be finite and nonnegative; "
+            "sample_weight must be finite and nonnegative, but "
             f"sample_weight[{invalid_rows[0]}] is {weights[invalid_rows[0]]:g}."
         )
     if not weights.any():
@@ -298,7 +300,7 @@ def check_symmetric(K: Array, name: str) -> None:
         i, j = nonfinite[0]
         raise ValueError(
             f"{name} has {len(nonfinite)} values that are not finite, the first at "
-            f"[{i}, {j}]: impute or remove these samples."
+            f"[{i}, {j}]: impute the data of these samples, or remove the samples."
         )
     tolerance = ASYMMETRY * float(np.abs(K.diagonal()).sum())
     for start in range(0, K.shape[0], 256):  # blocks limit the memory

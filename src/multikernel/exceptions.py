@@ -56,7 +56,6 @@ class StackTooLargeError(MemoryError):
     """A stack of Gram matrices would exceed the memory limit."""
 
     def __str__(self) -> str:
-        """Return the message with a reference to the documentation."""
         page = 'The page "Memory and storage" of the documentation compares storages.'
         return f"{super().__str__()} {page}"
 
@@ -66,11 +65,11 @@ class DataWarning(UserWarning):
 
 
 class DegenerateKernelWarning(UserWarning):
-    """A kernel is zero on the training data, or constant and zero once centered."""
+    """A kernel is zero, or constant and so zero when centered, on the training data."""
 
 
 class DictionaryWarning(UserWarning):
-    """A dictionary lost some kernels, or has kernels of little use for the data."""
+    """Some kernels of a dictionary were removed, or are of little use for the data."""
 
 
 class LongFitWarning(UserWarning):
@@ -82,10 +81,10 @@ class UntrustedTypesError(ValueError):
 
 
 class SearchWarning(UserWarning):
-    """The result of a search may be poor, or a search is advisable.
+    """The result of a search may be poor, or a search is recommended.
 
     Examples are a choice at an end of the grid, a chosen model without kernels or with
-    one predicted class, and a fold that lacks a class.
+    only one predicted class, and a fold that lacks a class.
     """
 
 
@@ -107,5 +106,4 @@ class VersionWarning(InconsistentVersionWarning):  # type: ignore[misc] # no typ
         self.args = (message,)
 
     def __str__(self) -> str:
-        """Return the message."""
         return str(self.args[0])

@@ -26,9 +26,9 @@ class Problem:
     has square kernel matrices of the training samples. Targets y, (n_samples,) or
     (n_samples, n_outputs), are +1 and -1 for classification losses. The ``alpha`` of
     the regularizer is the sum of sample weights times the ``alpha`` of an estimator.
-    Observed targets are y + offset, offset 0.0 or of shape (n_outputs,) (see
-    `center_targets`). `columns`, (n_samples, n_columns), have unpenalized coefficients,
-    in addition to the intercept b, which is zero unless `fit_intercept`.
+    The observed targets are y + offset, where `offset` is 0.0 or has shape (n_outputs,)
+    (see `center_targets`). The intercept b is zero unless `fit_intercept`. `columns`,
+    (n_samples, n_columns), are further features; their coefficients have no penalty.
     """
 
     gram: GramStack
@@ -82,9 +82,9 @@ class Progress:
     and `passes` passes over all Gram matrices (a pass computes every quadratic form
     once). `seconds` is wall-clock time since the start. `objective` and the relative
     `duality_gap` (nan for methods without one) belong to the entire problem, in the
-    scale of `Problem`; `n_active` kernels have nonzero norms. `done` is the completed
-    share of a search, a path or several fits, which never decreases, and None for one
-    fit. `note` describes a search with a separate alpha for each target.
+    scale of `Problem`; `n_active` kernels have nonzero norms. `done` is None for one
+    fit; for a search, a path or several fits it is the completed share, which never
+    decreases. `note` is a remark on a search with a separate alpha for each target.
     """
 
     iteration: int
@@ -108,15 +108,16 @@ class Solution:
 
     `kernel_weights` are the nonnegative weights of the kernels in their combination,
     and `norms` the block norms ||f_m||, both of shape (n_kernels,). `active` are the
-    indices of kernels with nonzero norms, ascending. With m = active[k], coefs[k] is
-    the expansion f_m = K_m coefs[k], of shape (n_samples,) or (n_samples, n_outputs);
-    some stacks have another `GramStack.expansion_length`. `intercept`, (n_outputs,),
-    includes the offset of the problem. `dual` is a feasible dual point, in the shape of
-    the targets, which proves `duality_gap` (relative; nan for heuristics). `objective`
-    is primal, and `status` says why the solver stopped after `n_iter` outer iterations,
-    whose lines are the `history`. `refinement` can be passed to `refine.refined` for a
-    smaller gap; None if none is required or possible. `effects` are the coefficients of
-    unpenalized columns, and `steps` the algorithms used, in order.
+    indices of kernels with nonzero norms, ascending. With m = active[k], coefs[k] are
+    the coefficients of f_m = K_m coefs[k], of shape (n_samples,) or (n_samples,
+    n_outputs); some stacks have another `GramStack.expansion_length`. `intercept`,
+    (n_outputs,), includes the offset of the problem. `dual` is a feasible dual point,
+    in the shape of the targets, which proves `duality_gap` (relative; nan for
+    heuristics). `objective` is the primal one. `status` says why the solver stopped
+    after `n_iter` outer iterations, whose lines are the `history`. `refine.refined`
+    accepts `refinement` for a smaller gap; it is None if no refinement is required or
+    possible. `effects` are the coefficients of unpenalized columns, and `steps` the
+    names of the algorithms used, in order.
     """
 
     kernel_weights: Array
@@ -192,9 +193,9 @@ def centered_targets(problem: Targets) -> tuple[Array, Array | float]:
 
 def rounded_center(y: Array, shares: Array) -> tuple[float, bool]:
     """Return the offset to subtract from targets, and whether they are constant."""
-    # The offset is the mean weighted by `shares`, exact for constant targets. It is
-    # zero if the mean is within a few standard deviations of zero, or if differences
-    # overflow.
+    # The offset is the mean weighted by `shares`, rounded below unless targets are
+    # constant. It is zero if the mean is within a few standard deviations of zero, or
+    # if differences overflow.
     first_target = float(y[0])
     with np.errstate(over="ignore", invalid="ignore"):
         differences = y - first_target
@@ -215,6 +216,6 @@ def rounded_center(y: Array, shares: Array) -> tuple[float, bool]:
 
 def published_intercept(problem: Targets, b: Array) -> Array:
     """Return intercepts b, rounded to the digits that b + problem.offset keeps."""
-    # The fitted model's intercept is ``b + offset``, so a large offset limits the
-    # digits of b, and the certificate must hold for the rounded intercept.
+    # A fitted model stores the intercept b + offset, so a large offset limits the
+    # digits of b, and the certificate must be valid for the rounded intercept.
     return np.asarray((b + problem.offset) - problem.offset)

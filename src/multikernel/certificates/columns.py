@@ -1,4 +1,4 @@
-"""Unpenalized columns: the model of these alone, and dual points orthogonal to them."""
+"""Models of unpenalized columns alone, and dual points orthogonal to these columns."""
 
 from dataclasses import dataclass
 from typing import cast
@@ -22,14 +22,16 @@ from multikernel.problem import Problem
 STEPS = 300
 """Maximum number of Newton steps for the model without kernels."""
 
-# Without it, a loss without curvature would not determine the coefficients.
+# Without this minimum, samples whose loss has no curvature would have no weight, and
+# the remaining samples might not determine the coefficients.
 LEAST_WEIGHT = 1e-10
 """Smallest weight of a sample in a Newton step, relative to the largest one."""
 
 # Newton steps to a gap of 1e-7 on 80 samples, for Huber's loss and the squared hinge:
-# 34 and 6 with 0.1, 20 and 4 with 0.01, 14 and 4 with 1e-3, 10 and 4 with 1e-4.
+# 34 and 6 with a factor of 0.1, 20 and 4 with 0.01, 14 and 4 with 1e-3, 10 and 4 with
+# 1e-4.
 LINE_WEIGHT = 1e-3
-"""Weight of samples where the loss is linear, over the curvature where this begins."""
+"""Factor that reduces the Newton weights of samples where the loss is linear."""
 
 SUFFICIENT = 1e-4
 """Smallest accepted share of the decrease that the slope predicts (Armijo's rule)."""
@@ -38,9 +40,9 @@ SHORTEST = 1e-12
 """Step length below which a step changes nothing."""
 
 # With a smaller value, a cross-validated search spent nine tenths of its time on 300
-# useless steps for each point.
+# useless Newton steps for each dual point.
 CLOSED = 1e-12
-"""Largest product of columns and a dual point, over its norm, that counts as zero."""
+"""Largest |Q^T rho| / |rho| at which rho counts as orthogonal to the columns of Q."""
 
 
 class UnboundedModelError(ValueError):
@@ -53,23 +55,23 @@ class ColumnModel:
 
     intercept: float  # zero if the problem has none
     effects: Array  # coefficients of the columns
-    f: Array
+    f: Array  # decision values of the samples
     dual: Array  # orthogonal to the columns
 
 
 def weighted_targets(
     loss: SmoothConjugateLoss, y: Array, f: Array, line_weight: float = LINE_WEIGHT
 ) -> tuple[Array, Array, Array]:
-    """Return targets, weights of squares tangent to the loss at f, and its slopes."""
+    """Return targets and weights of squared losses tangent to the loss, and slopes."""
     slopes = loss.gradient(y, f)
     refuse_nan(loss, "gradient", slopes, f)
     # The curvature of a loss is the inverse of the conjugate's curvature.
     with np.errstate(divide="ignore", over="ignore"):
         weights = 1.0 / loss.conjugate_hessian(y, slopes)
     lower, upper = loss.dual_bounds(y)
-    # If the slope is at a bound of its domain, the loss is linear from there on. The
-    # zero of this line is the minimum of a square that touches the line at f. This
-    # square limits the curvature, so that steps from far away are long enough.
+    # If the slope is at a bound of its domain, the loss is a line from there on. Take
+    # the square that touches this line at f and has its minimum where the line is zero.
+    # Its curvature limits the weight, so that steps from far away are long enough.
     is_linear = (slopes <= lower) | (slopes >= upper)
     values = loss.value(y, f)
     falls = is_linear & (slopes != 0.0) & (values > 0.0)
@@ -106,7 +108,8 @@ def fit_columns_alone(problem: Problem, constant: float) -> ColumnModel:
         step = float(b[0]) + columns @ coefs[:, 0] - f
         before, slope = float(loss.value(y, f).sum()), float(slopes @ step)
         first_loss = before if first_loss is None else first_loss
-        # If the loss is zero at large decision values, they grow without bound.
+        # If the loss has become zero at large decision values, further steps would only
+        # enlarge them: the best coefficients are infinite.
         if before <= EPS * first_loss and np.abs(f).min() > 30.0:
             break
         is_rounding = slope >= -1e-14 * abs(before) or before <= EPS * first_loss
@@ -124,9 +127,9 @@ def fit_columns_alone(problem: Problem, constant: float) -> ColumnModel:
     raise UnboundedModelError(
         "The fit of the unpenalized columns alone did not converge: their coefficients "
         "may be infinite, for example if the columns separate the classes, or if an "
-        "indicator is 1 only for samples of one class, only for samples with count "
-        "zero, or only for samples without an event. Remove such a column, or give it "
-        "a kernel."
+        "indicator column is 1 only for samples of one class, only for samples with "
+        "count zero, or only for samples without an event. Remove such a column, or "
+        "give it a kernel."
     )
 
 
@@ -198,7 +201,7 @@ def decreases_forever(problem: Problem, basis: Array, slopes: Array) -> bool:
 
 
 def orthonormal_basis(problem: Problem) -> Array:
-    """Return a basis of the columns and the constant, (n_samples, rank)."""
+    """Return a basis of the columns and any intercept, shape (n_samples, rank)."""
     assert problem.columns is not None
     return LeastSquares(problem.columns, None, problem.fit_intercept).projection.span
 
@@ -212,7 +215,7 @@ def orthogonal_dual(problem: Problem, rho: Array, basis: Array | None = None) ->
     lower, upper = -upper_u, -lower_u
 
     def value(point: Array, nu: Array) -> float:
-        """Return the projection's dual function at multipliers nu of the columns."""
+        """Return the dual function of the projection at multipliers nu of columns."""
         return 0.5 * float(np.sum((point - rho) ** 2)) + float(nu @ (Q.T @ point))
 
     nu = np.zeros(Q.shape[1])

@@ -1,4 +1,7 @@
-"""Evaluation of a model: norms, objective and gap, without solvers' rounding errors."""
+"""Norms, objective and gap of a model, computed anew from its expansions.
+
+Rounding errors that accumulated in a solver have no influence on them.
+"""
 
 import math
 from dataclasses import dataclass, replace
@@ -57,10 +60,12 @@ def evaluate_terms(
     loaded: GramStack | None = None,
 ) -> Terms:
     """Return norms and decision values of a model's terms from weighted expansions."""
-    # `expansions` has one row, or one per term, of `GramStack.expansion_length`
-    # entries. `loaded` is the stack of `kernels`, if already in memory.
+    # `expansions` has one row for all terms, or one per term, of length
+    # `GramStack.expansion_length`. `loaded` is the stack of `kernels` if it is already
+    # in memory.
     squares, rounding = np.zeros(kernels.size), np.zeros(kernels.size)
-    # The traces of term products may differ from the traces of the kernels.
+    # Rounded entries enlarge the traces in error bounds by these numbers. They are
+    # added to traces of term products, which may differ from the kernels' traces.
     entry_rounding = (gram.rounded_traces() - np.abs(gram.traces()))[kernels]
     f, spread = np.zeros((2, gram.shape[1], *expansions.shape[2:]))
     n_bytes = 8 * math.prod(expansions.shape[1:])
@@ -119,8 +124,8 @@ def evaluate(
     sizes: Array | float = 0.0,
 ) -> Worth:
     """Return norms and objective of a model, with bounds on rounding errors."""
-    # `intercept` is for uncentered targets, and may include unpenalized columns, whose
-    # absolute values sum to `sizes`.
+    # `intercept` is for the targets of `problem`. It may include unpenalized columns,
+    # and the absolute values of these summands then add up to `sizes`.
     f = terms.f + intercept
     spread = terms.spread + EPS * np.abs(np.where(terms.f != 0.0, f, 0.0))
     spread = spread + SUMMED * sizes
@@ -130,7 +135,7 @@ def evaluate(
     objective = primal_value(problem, norms, f)
 
     def hidden_by(factor: float) -> float:
-        """Return how much errors of `factor` times their bounds raise the objective."""
+        """Return the increase of the objective by errors of `factor` times bounds."""
         largest = np.zeros_like(norms)
         squares = terms.norms[is_used] ** 2 + factor * terms.rounding[is_used]
         largest[kernels[is_used]] = np.sqrt(squares)
@@ -150,7 +155,7 @@ class Model:
     norms: Array  # of all kernels
     intercept: Array  # without the problem's offset
     objective: float
-    weights: Array  # factors of the expansions
+    weights: Array  # numbers that multiply the expansions
     expansions: Array  # one for each term, or one for all terms
     terms: Terms | None = None  # from `evaluate_terms`
     worth: Worth | None = None  # from `evaluate`; contains the same norms and objective
@@ -223,7 +228,7 @@ def model_of_multiples(
 
 
 def best_published_intercept(problem: Problem, f: Array) -> Array:
-    """Return the best intercepts, rounded as in fitted models; zeros if not fitted."""
+    """Return the best intercepts, rounded as in fitted models, or zeros without any."""
     y = problem.y
     if not problem.fit_intercept:
         return np.zeros(1 if y.ndim == 1 else y.shape[1])
@@ -241,9 +246,10 @@ def decision_values(problem: Problem, solution: Solution) -> Array:
 def duality_gap(problem: Problem, solution: Solution) -> float:
     """Return the relative duality gap of a solution, computed from scratch.
 
-    Only its expansions, intercept and dual point are used; the point is projected and
-    scaled. The gap is nonnegative, and infinite if the point is not finite. A dual
-    value above the objective, beyond rounding, raises `IndefiniteKernelError`.
+    Only the solution's expansions, intercept and dual point are used; the dual point is
+    projected and scaled. The gap is nonnegative, and infinite if the dual point is not
+    finite. A dual value that exceeds the objective by more than rounding raises
+    `IndefiniteKernelError`.
     """
     problem = center_targets(problem)
     if not np.isfinite(solution.dual).all():

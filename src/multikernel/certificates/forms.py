@@ -1,8 +1,8 @@
-"""Dual norms: validated quadratic forms of low-rank factors and of full kernels.
+"""Dual norms, the roots of rho^T K_m rho for a dual point rho, from validated forms.
 
-Residuals of low-rank factors have an upper bound in dual norms. If it is too loose for
-a few kernels, their full quadratic forms are computed. Kernels whose full forms make
-the dual point infeasible require more landmarks.
+If kernels are stored as low-rank factors, dual norms include an upper bound on the form
+of the residual. If this bound is too loose for a few kernels, the forms of the full
+kernels are computed. Kernels whose full forms make rho infeasible need more landmarks.
 """
 
 from collections.abc import Callable
@@ -23,7 +23,7 @@ from multikernel.regularizers.base import ProximableRegularizer
 
 
 def factor_norms(gram: GramStack, v: Array) -> Array:
-    """Return ||v||_{K_m} for every matrix of a stack, in one pass."""
+    """Return ||v||_{K_m}, the root of v^T K_m v, of every matrix, (n_kernels,)."""
     forms = gram.quadratic_forms(v)
     check_forms(gram, forms, v)
     return np.sqrt(np.maximum(forms, 0.0))
@@ -52,7 +52,8 @@ def check_forms(
     gram: GramStack, forms: Array, rho: Array, kernels: Indices | None = None
 ) -> None:
     """Raise if a quadratic form is not finite, or negative beyond rounding."""
-    # |rho|^2 times the trace bounds the form.
+    # The form of a positive semidefinite matrix is at most |rho|^2 times its trace, so
+    # rounding errors are compared with this product.
     lowest = int(np.argmin(forms))
     if forms[lowest] >= 0.0 and np.isfinite(forms).all():
         return
@@ -125,7 +126,7 @@ def expand(gram: GramStack, rho: Array, kernels: Indices | None = None) -> Expan
 
 def best_multiple(problem: Problem, point: Expansion, norms: Array) -> Expansion:
     """Return the multiple of a dual point with the best dual value."""
-    # If the point was found for a stronger penalty, the factor may be far above one.
+    # If the point was found for a stronger penalty, `scale` may be far above one.
     scale, _ = scaled_dual_value(problem, point.rho, norms, np.sqrt(point.forms))
     rho, images = scale * point.rho, scale * point.images
     return Expansion(rho, images, scale**2 * point.forms)
@@ -135,8 +136,8 @@ def best_multiple(problem: Problem, point: Expansion, norms: Array) -> Expansion
 class FullProof:
     """A dual point that is feasible over the full kernels.
 
-    `goals` maps each kernel whose residual bound is too large to the bound that the
-    tolerance requires at the unscaled dual point.
+    `goals` has an entry for every kernel whose residual bound is too large for the
+    tolerance: the bound that more landmarks must achieve, at the unscaled dual point.
     """
 
     certificate: DualCertificate
@@ -185,8 +186,8 @@ def prove_over_full_kernels(
 def tighten_bounds(
     gram: GramStack, rho: Array, forms: Array, residual: Array, loose: Indices
 ) -> Array:
-    """Bound the residuals' quadratic forms of `loose` kernels, exactly if fast."""
-    # More kernel values would take over two minutes on one core.
+    """Return bounds on residual forms of the `loose` kernels, exact forms if fast."""
+    # To compute more kernel values than this would take over two minutes on one core.
     if not 0 < loose.size * rho.shape[0] ** 2 <= 2**35:
         return np.asarray(residual[loose])
     exact = np.maximum(gram.full_forms(loose, rho) - forms[loose], 0.0)

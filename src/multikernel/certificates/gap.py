@@ -2,8 +2,9 @@
 
 The dual of `multikernel.problem.Problem` maximizes -sum_i loss*(y_i, -rho_i) -
 Omega*(||rho||_{K_1}, ..., ||rho||_{K_M}), with sum_i rho_i = 0 if there is an
-intercept. It depends on the kernels only through M dual norms. Every dual value is
-computed at a *feasible* point, so the gap is a proof.
+intercept; loss* and Omega* are the conjugates of loss and regularizer. The dual depends
+on the kernels only through the M dual norms ||rho||_{K_m}. Every dual value is computed
+at a *feasible* point, so the gap is a proof.
 """
 
 from collections.abc import Callable
@@ -41,8 +42,8 @@ def primal_value(problem: Problem, norms: Array, f: Array) -> float:
 
 def project_dual(problem: Targets, rho: Array) -> Array:
     """Return the point nearest to `rho` that is centered and in the loss's domain."""
-    # If the domain is a box, the nearest point is rho, clipped, and shifted before if
-    # there is an intercept. If the loss couples the outputs, the domain of each row is
+    # If the domain is a box, the nearest point is rho clipped to it; with an intercept,
+    # rho is shifted before. If the loss couples the outputs, the domain of each row is
     # a simplex.
     if is_coupled(problem.loss):
         center = problem.fit_intercept
@@ -61,7 +62,7 @@ def project_dual(problem: Targets, rho: Array) -> Array:
 
 
 def clipped_to_sum(rho: Array, lower: Array, upper: Array, total: float = 0.0) -> Array:
-    """Return clip(rho - s, lower, upper) for the s with which it sums to `total`."""
+    """Return clip(rho - s, lower, upper), with s such that the sum is `total`."""
     low, high = float(np.min(rho - upper)), float(np.max(rho - lower))
     if np.isinf(lower).all() and np.isinf(upper).all():
         centered: Array = rho - (rho.mean() - total / rho.size)
@@ -82,7 +83,8 @@ def clipped_to_sum(rho: Array, lower: Array, upper: Array, total: float = 0.0) -
         is_inside = (clipped > lower) & (clipped < upper)
         n_free = int(is_inside.sum())
         step = shift + excess / n_free if n_free else np.inf
-        # Newton on a monotone piecewise linear function, bisection as the safeguard.
+        # Use Newton's method for the zero of a monotone piecewise linear function, or
+        # bisection if the Newton step leaves the bracket.
         next_shift = step if low < step < high else 0.5 * (low + high)
         if next_shift == shift or high - low <= 0.0:
             break
@@ -171,7 +173,7 @@ def check_gap(gap: float) -> None:
     # The limit allows for rounding in single precision.
     if gap < -1e-4:
         raise IndefiniteKernelError(
-            f"The dual value exceeds the objective by a relative {-gap:.2g}, which is "
-            "impossible with symmetric positive semidefinite Gram matrices: check "
-            "your own kernel functions and precomputed matrices."
+            f"The relative duality gap is {gap:.2g}. With symmetric positive "
+            "semidefinite Gram matrices it cannot be negative: check your own kernel "
+            "functions and precomputed matrices."
         )

@@ -43,12 +43,12 @@ class Incumbent:
     steps: tuple[str, ...] = ()  # the algorithms that are used, in order
     model: Model = field(init=False)  # the best model
     last: Model = field(init=False)  # the model of the last offer
-    # The best dual points over the full kernels and over the matrices of the stack.
+    # The best dual points: for the full kernels, and for the matrices of the stack.
     certificate: DualCertificate = field(init=False)
     over_factors: DualCertificate = field(init=False)
     refinement: Refinement | None = None
     _proved: Model | None = None  # the best evaluated model
-    bound: float = -np.inf  # a lower bound on the optimum without a dual point
+    bound: float = -np.inf  # a lower bound on the optimum that has no dual point
     _last_gap: float = np.inf
 
     # Of 800 random problems, 7 ended with rounding errors above the tolerance; 6 to 44
@@ -74,7 +74,7 @@ class Incumbent:
         self.over_factors = self.certificate
 
     def start(self, init: Solution | None) -> Expansion | None:
-        """Start at `init` or the best constant; return init's scaled dual point."""
+        """Start at `init` or the best constant; return the dual point of `init`."""
         n_kernels = self.problem.gram.shape[0]
         expansion = None
         if init is None:
@@ -91,14 +91,14 @@ class Incumbent:
         return expansion
 
     def carry(self, model: Model, point: Expansion) -> Expansion:
-        """Try a model and dual point of another strength; return the rescaled point."""
+        """Try the model and dual point of another alpha; return the point rescaled."""
         self.offer(evaluated(self.problem, replace(model, worth=None)))
         best = best_multiple(self.problem, point, self.model.norms)
         self.offer_dual(best.rho, best.forms)
         return best if best.forms.any() else point
 
     def exchange(self, tol: float) -> bool:
-        """Make the last model the best and return True if its gap is at most tol."""
+        """Make the last model the best, and return True, if its gap is at most tol."""
         model = evaluated(self.problem, self.last)
         is_proved = self._enlarged_gap(model) <= tol
         if is_proved:
@@ -131,22 +131,21 @@ class Incumbent:
 
     @property
     def gap(self) -> float:
-        """Relative gap between best model and dual point over the stack's matrices."""
+        """Relative gap of the best model and dual point for the stack's matrices."""
         # Solvers can reduce only this gap. It excludes rounding errors.
         return self._gap_to(self.over_factors.value)
 
     @property
     def certified_gap(self) -> float:
-        """Relative gap to the optimum over the full kernels."""
+        """Relative gap of the best model and dual point for the full kernels."""
         return self._gap_to(self.certificate.value)
 
     @property
     def bounded_gap(self) -> float:
-        """Relative gap to the best lower bound, with or without a dual point."""
+        """Relative gap to the larger lower bound, of the dual point or `bound`."""
         return min(self.gap, self._gap_to(self.bound))
 
     def _gap_to(self, bound: float) -> float:
-        """Return the relative gap of the best model to a lower bound."""
         return max(relative_gap(self.model.objective, bound), EPS)
 
     @property
@@ -231,7 +230,8 @@ class Incumbent:
 
     def _publish(self) -> float:
         """Evaluate the best model from its expansions; return its gap."""
-        # An offered model may be better by rounding only: the evaluation shows it.
+        # A model's offered objective may be lower by rounding only, so the previous
+        # evaluated model is kept if its objective is lower.
         self.model = evaluated(self.problem, self.model)
         if self._proved is not None and self._proved.objective < self.model.objective:
             self.model = self._proved

@@ -28,7 +28,7 @@ from multikernel.regularizers.base import ProximableRegularizer
 # Constants for regression are much smaller, and log-odds of this size require weights
 # with a ratio of exp(256).
 FARTHEST = 128.0
-"""Largest intercept in the search, in units of the data."""
+"""Largest intercept of the search, over the radius at which the search starts."""
 
 # The error is about the square of the last step. Most logistic fits take four steps.
 STEPS, CLOSE = 6, 1e-8
@@ -36,11 +36,12 @@ STEPS, CLOSE = 6, 1e-8
 
 # More digits would not change any decision value.
 NEAR_ZERO = 1e-3
-"""Share of the initial bracket below which an intercept's precision is absolute."""
+"""Intercepts smaller than this share of the first bracket have absolute precision."""
 
-# A pass over the matrices serves so many targets, and stores a product for each.
+# One pass over the matrices serves this number of targets, but stores the product of
+# every kernel with each target's dual point.
 TOGETHER = 64
-"""Number of targets per product with the kernels."""
+"""Number of targets whose dual points are multiplied by the kernels together."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,12 +149,13 @@ def _best_intercept_halved(
 def _interpolate(
     left: tuple[float, Array], right: tuple[float, Array]
 ) -> tuple[float, Array]:
-    """Return an intercept between two, interpolated to slope zero, and a dual point."""
+    """Return an intercept where the interpolated slope is zero, and a dual point."""
+    # Each argument is an intercept with the gradient of the loss there.
     (a, g_low), (b, g_high) = left, right
     low, high = float(g_low.sum()), float(g_high.sum())
     share = 0.5 if high <= low else float(np.clip(-low / (high - low), 0.0, 1.0))
-    # In this form a mixture of equal numbers is exact, so rounding moves no entry out
-    # of the conjugate's domain.
+    # Computed as below, the mixture of two equal entries is exact, so rounding moves no
+    # entry out of the conjugate's domain.
     return a + share * (b - a), -(g_low + share * (g_high - g_low))
 
 
@@ -164,8 +166,8 @@ def _best_intercept_by_newton(
     """Return the result of `best_intercept` by Newton's method; None if it fails."""
     # Newton's method takes about four gradients, bisection fifty. For a log link it
     # starts at the optimum, because steps from far below would be far too long. The
-    # dual point is a mixture of the gradients at two intercepts that differ only by
-    # rounding.
+    # dual point is minus a mixture of the gradients at two intercepts that differ only
+    # by rounding.
     unweighted, b = without_weights(loss), 0.0
     if has_log_scale(unweighted):
         b = unweighted.best_constant(y, f, weights_of(loss, len(y)))
@@ -252,7 +254,7 @@ def _bracket_end(slope: Callable[[float], float], b: float, farthest: float) -> 
 def _bisect(
     is_reached: Callable[[float], bool], lower: float, upper: float
 ) -> tuple[float, float]:
-    """Return two close numbers: `is_reached` is False at one, True at the next."""
+    """Return two neighboring numbers: `is_reached` is False at the first, then True."""
     middle, smallest = 0.5 * (lower + upper), NEAR_ZERO * (upper - lower)
     # Bisect down to neighboring floating-point numbers, because a kink may be at one of
     # them. Near zero these are too dense, so `smallest` limits the precision.

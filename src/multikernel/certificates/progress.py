@@ -56,7 +56,6 @@ class Recorder:
         self._passes = self.meter.passes
 
     def _line(self, objective: float, duality_gap: float, n_active: int) -> Progress:
-        """Return the next line of the history."""
         return Progress(
             iteration=self.first + len(self.history),
             seconds=time.perf_counter() - self._start,
@@ -79,6 +78,7 @@ class Recorder:
         self, gap: float, tol: float, max_iter: int, *, in_vain: bool = False
     ) -> Status | None:
         """Return the reason to stop at a relative gap, or None to continue."""
+        # `in_vain` says that further steps cannot reduce the gap.
         if gap <= tol:
             return Status.CONVERGED
         if self.stopped:

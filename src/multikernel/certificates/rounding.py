@@ -16,19 +16,20 @@ from multikernel.losses.base import Loss
 from multikernel.losses.coupled import is_coupled
 from multikernel.problem import Problem
 
-# Errors are smaller if kernels and targets have ordinary scales: on the 24-sample
-# problems of the conformance suite at gaps of 1e-8, the bounds are 1e-14 to 1e-11.
+# If kernels and targets have ordinary scales, rounding errors are smaller than this
+# share: on the 24-sample problems of the conformance suite at gaps of 1e-8, their
+# bounds are 1e-14 to 1e-11.
 ORDINARY = 1e-9
 """Rounding errors below this share of the objective do not enlarge the gap."""
 
 
 def rounding_unit(n_samples: int) -> float:
-    """Return u, the relative rounding error of an inner product of n terms."""
+    """Return u, the relative rounding error of an inner product over all samples."""
     return float((4.0 + np.sqrt(n_samples)) * EPS)
 
 
 def diagonal_factors(n_samples: int, rounded: Array, traces: Array) -> Array:
-    """Return factors that enlarge diagonals in error bounds, shape (n_kernels,)."""
+    """Return numbers that multiply diagonals in error bounds, shape (n_kernels,)."""
     # `rounded` is `GramStack.rounded_traces()`; where it equals the trace, the factor
     # is 1.
     sizes = np.maximum(np.abs(traces), TINY)
@@ -38,7 +39,8 @@ def diagonal_factors(n_samples: int, rounded: Array, traces: Array) -> Array:
 def largest_losses(loss: Loss, y: Array, f: Array, spread: Array) -> Array:
     """Return bounds on the losses between f - spread and f + spread."""
     if is_coupled(loss):
-        # The absolute values of a slope p - e_y sum to at most twice the mass.
+        # A sample's slopes are its mass times p - e_y, with class probabilities p and
+        # the unit vector e_y of its class, so their sizes sum to at most 2 * mass.
         largest_changes = 2.0 * loss.masses(y) * spread.max(axis=1)
         return np.asarray(loss.value(y, f) + largest_changes)
     # Losses are convex, so they are largest at an end of the interval.
@@ -58,13 +60,14 @@ class Worth:
 
 def is_rounding(problem: Problem, f: Array, sizes: Array, objective: float) -> bool:
     """Return whether an objective is at the rounding level of the decision values f."""
-    # If parameters fit the targets exactly, a relative gap is meaningless. `sizes`
-    # bound the summands of f.
+    # If it is, the model fits the targets exactly, and a relative gap is meaningless.
+    # `sizes` bound the absolute values of the summands of f.
     largest = largest_losses(problem.loss, problem.y, f, 4.0 * EPS * sizes)
     hidden = float((largest - problem.loss.value(problem.y, f)).sum())
     if objective > hidden:
         return False
-    # A rounding level near the loss of a constant could hide a model.
+    # If the rounding level is near the loss of a constant, f may be far from the best
+    # model, so the fit does not count as exact.
     constant = np.full_like(f, f.mean())
     return hidden <= ORDINARY * float(problem.loss.value(problem.y, constant).sum())
 
@@ -101,8 +104,8 @@ def dual_norm_rounding(
 ) -> float:
     """Return a bound on how much rounding of dual norms may overstate a dual value."""
     rho = certificate.dual
-    # The dual value decreases at the `largest` dual norms, and the sum of conjugates
-    # has a rounding error.
+    # The bound is the decrease of the dual value at the `largest` dual norms, plus the
+    # rounding error of the sum of conjugates.
     _, value = scaled_dual_value(problem, rho, norms, largest)
     sums = 4.0 * EPS * float(np.abs(problem.loss.conjugate(problem.y, -rho)).sum())
     return max(certificate.value - value, 0.0) + sums

@@ -1,9 +1,9 @@
 """Score tests: the rate at which each kernel would lower the loss of the null model.
 
-The statistic of a kernel is rho^T K_m rho, with rho minus the slopes of the loss at the
-model without kernels. Its square root is the smallest strength at which a sparse model
-without other active kernels omits the kernel. Permuted residuals estimate the
-distribution of the statistic for noise.
+The statistic of a kernel is rho^T K_m rho, where -rho are the slopes of the loss at the
+model without kernels. Its square root is the smallest regularization strength at which
+a sparse model without other active kernels omits the kernel. Permuted residuals
+estimate the distribution of the statistic for noise.
 """
 
 from collections.abc import Iterator, Sequence
@@ -30,7 +30,7 @@ CANONICAL = (LogisticLoss, PoissonLoss)
 """Losses with the canonical link: their curvature does not depend on targets."""
 
 MAX_ENTRIES = 2**24
-"""Maximum number of quadratic forms or of product entries in memory: 128 MB."""
+"""Maximum number of quadratic forms or of entries of products in memory, 128 MB."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,12 +43,14 @@ class NullModel:
     columns: Array  # the constant and the covariates
 
     def basis(self, output: int) -> Array:
-        """Return an orthonormal basis of the weighted columns of an output."""
+        """Return an orthonormal basis of the columns times roots of the curvature."""
         roots = np.sqrt(self.curvature[:, output])
         return np.asarray(np.linalg.qr(roots[:, None] * self.columns)[0])
 
     def permuted(self, orders: Sequence[Indices]) -> Array:
-        """Return permuted scores, (n_samples, n_permutations, n_outputs)."""
+        """Return `rho` permuted by each order, (n_samples, n_orders, n_outputs)."""
+        # The residuals, rho over the root of the curvature, are permuted, projected
+        # orthogonally to the columns and rescaled.
         draws = np.empty((len(self.rho), len(orders), self.rho.shape[1]))
         for output in range(self.rho.shape[1]):
             roots, basis = np.sqrt(self.curvature[:, output]), self.basis(output)
@@ -73,7 +75,7 @@ def standardized_targets(loss: SmoothConjugateLoss, targets: Array) -> Array:
 
 
 def rank_of_level(level: float, n_permutations: int) -> int:
-    """Return the rank (from 1) of a level's critical value in permuted statistics."""
+    """Return the rank, from 1, of the critical value among permuted statistics."""
     return int(np.ceil((1.0 - level) * (n_permutations + 1)))
 
 
@@ -179,9 +181,9 @@ def largest_forms_of_draws(stack: GramStack, draws: Array) -> Array:
 
 
 def rounding_of_forms(stack: GramStack, draws: Array) -> Array:
-    """Bound the rounding error by which equal quadratic forms differ, (n_kernels,)."""
-    # Measured errors were at most EPS trace(K_m) |v|^2 / 4, for six kernels on 10 to
-    # 800 samples, including columns 1e6 deviations from zero.
+    """Return the largest rounding difference of equal forms of draws, (n_kernels,)."""
+    # For a draw v, measured errors were at most EPS trace(K_m) |v|^2 / 4, for six
+    # kernels on 10 to 800 samples, also with columns 1e6 deviations from zero.
     largest = float((draws**2).sum(axis=(0, 2)).max())
     return np.asarray(4.0 * EPS * largest * np.abs(stack.traces()))
 
@@ -204,7 +206,8 @@ def analytic_p_values(
         if not null.knows_noise:
             eigenvalues, threshold = eigenvalues - statistic / length, 0.0
         rounding = rounding_unit(len(roots)) * float(np.trace(kernel))
-        # If the statistic depends on no residuals, as for a constant kernel, p is 1.
+        # If the residuals have no influence on the statistic, as for a constant kernel,
+        # p is 1.
         varies = np.abs(eigenvalues).max(initial=0.0) > rounding
         p_values[m] = chi_squares_tail(eigenvalues, threshold) if varies else 1.0
     return p_values

@@ -32,9 +32,9 @@ class CertifiedTargets:
     """Models and dual points of many targets on one stack, certified together."""
 
     def __init__(self, problems: Sequence[Problem]) -> None:
-        # Problems have centered targets and one smooth loss; penalties are not used. A
-        # solver writes eta, rho, forms, f and intercept; `measure` computes the other
-        # arrays and improves intercepts.
+        # The problems have centered targets and the same smooth loss; their
+        # regularizers are not used. A solver writes eta, rho, forms, f and intercept;
+        # `measure` computes the other arrays and improves intercepts.
         first, n_targets = problems[0], len(problems)
         self.problems, self.gram = problems, first.gram
         self.has_intercept = first.fit_intercept
@@ -47,9 +47,9 @@ class CertifiedTargets:
         # Dual points `rho`, which sum to zero if there is an intercept; `dual`, their
         # projections onto the conjugate's domain; decision values f without intercepts.
         self.rho, self.dual, self.f = np.zeros((3, n_samples, n_targets))
-        # `scale` makes `dual` feasible; `gap` includes rounding errors.
+        # `scale` times `dual` is feasible; `gap` includes rounding errors.
         self.intercept, self.objective, self.gap, self.scale = np.zeros((4, n_targets))
-        # Targets without a reliable certificate or without a next step.
+        # True for targets without a reliable certificate or without a next step.
         self.failed = np.zeros(n_targets, dtype=bool)
         self._unit = rounding_unit(n_samples)
         self._offset = np.array([float(np.sum(p.offset)) for p in problems])
@@ -90,7 +90,8 @@ class CertifiedTargets:
         refuse_nan(loss, "value", losses, f)
         hidden = largest_losses(loss, y, f, spreads).sum(axis=0) - losses
         hidden += alphas * (eta * largest).sum(axis=0) - penalty
-        # A dual norm changes by at most the root of the trace times the move.
+        # The projection changes a dual norm by at most the root of the kernel's trace
+        # times the distance between rho and its projection.
         largest += np.sqrt(self._traces) * self._project(targets)
         dual = self.dual[:, index]
         if self._has_residual:
@@ -132,7 +133,8 @@ class CertifiedTargets:
 
     def _dual_values(self, index: Index, max_scales: Array) -> tuple[Array, Array]:
         """Return multiples of dual points up to `max_scales`, and their dual values."""
-        # Nearly the best multiples, by one Newton step, exact for the squared loss.
+        # One Newton step gives nearly the best multiples, and the best ones for the
+        # squared loss.
         y, dual, loss = self.y[:, index], self.dual[:, index], self.loss
         slopes = loss.conjugate_gradient(y, -dual)
         curvatures = loss.conjugate_hessian(y, -dual)

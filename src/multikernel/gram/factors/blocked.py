@@ -1,7 +1,8 @@
 """Kernels of low rank whose factors are stored in blocks of rows.
 
-Every operation applies a function to each block and adds the results. Only vectors over
-all samples, and arrays with one row per kernel of a model, are sent to blocks and back.
+Most operations call a function for every block and add up its results. The factors stay
+where the blocks are: only arrays with one row per sample, kernel or factor column are
+sent to the blocks and back.
 """
 
 from dataclasses import dataclass, field, replace
@@ -32,14 +33,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class BlockedStack(FactorStack):
-    """Kernels of low rank, K_m = Z_m Z_m^T, with factors in blocks of rows."""
+    """Kernels of low rank, K_m = Z_m Z_m^T, with factors Z_m in blocks of rows."""
 
     blocks: RowBlocks  # of type `FactorBlock`
-    offsets: Indices  # (n_all + 1,), the columns of each kernel in the blocks
-    all_traces: Array  # (n_all,), traces of the matrices
-    # (n_all,), the means of `Residual`; None without residuals.
+    # (n_all + 1,): kernel m has columns offsets[m] to offsets[m + 1] - 1 of the blocks.
+    offsets: Indices
+    all_traces: Array  # (n_all,), traces of the matrices Z_m Z_m^T
+    # (n_all,), as `Residual.means`; None if no factor has a residual.
     means: Array | None = None
-    chosen: Indices | None = None  # (n_kernels,), the kernels of this stack
+    # (n_kernels,), indices of this stack's kernels in the blocks; None for all kernels.
+    chosen: Indices | None = None
     landmarks: "BlockedLandmarks | None" = None
     _cached_forms: list[tuple[Array, Array, Array]] = field(default_factory=list)
 
@@ -60,13 +63,13 @@ class BlockedStack(FactorStack):
 
     @cached_property
     def column_slices(self) -> list[slice]:
-        """Return the columns of every kernel in the blocks."""
+        """Return the slice of each kernel's columns in the blocks."""
         kernels = self.kernel_ids
         return slices(self.offsets[kernels], self.offsets[kernels + 1])
 
     @cached_property
     def block_columns(self) -> Indices:
-        """Return the indices of all kernels' columns in the blocks, in order."""
+        """Return the column numbers of `column_slices`, joined in one array."""
         ranges = [np.arange(run.start, run.stop) for run in self.column_slices]
         return np.concatenate([np.arange(0), *ranges])
 
@@ -84,7 +87,8 @@ class BlockedStack(FactorStack):
 
     @property
     def expansion_length(self) -> int:
-        """Return the largest rank, or one more if that is n_samples."""
+        """Return the largest rank, plus one if this rank is n_samples."""
+        # Expansions of length n_samples would be read as coefficients c of K_m c.
         max_rank = int(np.diff(self.offsets).max())
         return max_rank + (max_rank == self.blocks.n_rows)
 
@@ -97,8 +101,8 @@ class BlockedStack(FactorStack):
         return self.forms_and_bounds(v)[0]
 
     def forms_and_bounds(self, v: Array) -> tuple[Array, Array]:
-        """Return quadratic forms, and upper bounds on the forms of the residuals."""
-        # Both results are cached for the last vector: callers use one after the other.
+        """Return v^T K_m v, and upper bounds on v^T E_m v with residuals E_m."""
+        # Cache both results for the last v: callers ask for one, then for the other.
         for vector, forms, bounds in self._cached_forms:
             if np.array_equal(vector, v):
                 return forms, bounds
@@ -166,18 +170,18 @@ class BlockedStack(FactorStack):
         return traces
 
     def own_expansions(self, coefs: Array) -> Array:
-        """Return coordinates Z_m^T c_m of vectors; see `GramStack.own_expansions`."""
+        """Return Z_m^T coefs[m] for every m, padded to `expansion_length`."""
         return padded(self.coordinates(coefs), self.ranks, self.expansion_length)
 
     def term_products(self, coefs: Array) -> "BlockedTerms":
-        """Return the images K_m c_m of all kernels; see `GramStack.term_products`."""
+        """Return the images K_m coefs[m]; see `GramStack.term_products`."""
         are_expansions = coefs.shape[1] != self.shape[1]
         return BlockedTerms(self, self.coordinates(coefs), are_expansions)
 
     def term_covariances(
         self, kernels: Indices, coefs: Array, weights: Array
     ) -> tuple[Array, Array]:
-        """Compute `GramStack.term_covariances` without the values of each term."""
+        """Return `GramStack.term_covariances`, without storing the values of terms."""
         if not kernels.size:
             squares, products = np.empty((2, coefs.shape[2], 0))
             return squares, products
@@ -190,17 +194,17 @@ class BlockedStack(FactorStack):
         return squares.T, products.T
 
     def tall_form(self) -> tuple[TallMatrix, Indices]:
-        """Return the factors as one tall matrix, and the first column of each."""
+        """Return the factors as one tall matrix, and the kernels' column offsets."""
         return self.factors, self.column_offsets
 
 
 @dataclass(frozen=True, eq=False)
 class BlockedTerms:
-    """The `TermProducts` of images K_m c_m, from the coordinates u_m = Z_m^T c_m."""
+    """`TermProducts` of images K_m c_m, computed from coordinates u_m = Z_m^T c_m."""
 
     stack: "BlockedStack"
     coordinates: Array  # (total_rank[, n_outputs]), all u_m
-    # Whether the model is stored as u_m instead of c_m. Then the norm of a term is the
+    # True if the model is stored as u_m instead of c_m. Then the norm of a term is the
     # length of u_m, and rounding of images does not matter: all traces are set to one.
     are_expansions: bool
 

@@ -1,7 +1,7 @@
-"""Factors of kernels in blocks of rows: landmarks from a sample, one pass over rows.
+"""Factors of kernels in blocks of rows, with landmarks chosen from a sample of rows.
 
-Residuals of all rows are computed with the factors, so certificates are as strong as in
-memory. Refinement adds the rows with the largest residuals to the sample.
+One pass computes factors and residuals of all rows, so certificates are as strong as
+those for factors in memory. Refinement adds rows with large residuals to the sample.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -46,21 +46,21 @@ from multikernel.linalg.threads import run_blocks
 
 # The number is small, because a new row also lowers the residuals of the rows near it.
 JOINING = 16
-"""Number of rows that each kernel adds to the sample at a time."""
+"""Maximum number of rows that one kernel adds to the sample in a refinement."""
 
 
 @dataclass(frozen=True, eq=False)
 class BlockedLandmarks(Landmarks):
     """Landmarks that were chosen from a sample, and the data to choose more."""
 
-    blocks: RowBlocks | None = None  # all rows
+    blocks: RowBlocks | None = None  # all rows of the table
     factors: tuple[Factor, ...] = ()  # on the sample, not normalized
     row_weights: tuple[Array, ...] = ()  # weights of all rows, by block; the sum is one
 
 
 @dataclass(eq=False)
 class LandmarkSearch:
-    """The state of a search for landmarks: factors of kernels that can still grow."""
+    """A search for landmarks of all kernels, with the factors as they are so far."""
 
     landmarks: BlockedLandmarks  # with the sample and the blocks of all rows
     max_bytes: int | None  # limit on the bytes of all factors
@@ -96,8 +96,8 @@ class LandmarkSearch:
         self._check_memory()
         weights, plans = self.landmarks.row_weights, self.plans(kernels)
         raw = self.blocks.apply(raw_block, weights, plans=plans)
-        # With files, unnormalized blocks are computed again when they are needed, which
-        # takes less time than writing them.
+        # If factors are in files, unnormalized blocks are not stored: computing them
+        # again for every use takes less time than writing them.
         return raw if raw.folder is not None else raw.persist()
 
     @property
@@ -108,7 +108,9 @@ class LandmarkSearch:
     def rows_with_largest_residuals(
         self, raw: RowBlocks, kernels: Sequence[int], sizes: Sequence[Array]
     ) -> Array:
-        """Return the rows with the largest residuals of some kernels."""
+        """Return the distinct table rows where residuals times `sizes` are largest."""
+        # `raw` are blocks of unnormalized factors of `kernels`; `sizes` are arrays with
+        # one entry per row, by block. Each kernel adds at most `JOINING` rows.
         pairs = self.blocks.map(
             largest_residuals, raw.parts, sizes, kernels=kernels, n_rows=JOINING
         )
@@ -124,7 +126,7 @@ class LandmarkSearch:
         X = np.concatenate([old.X, rows])
         shares = np.full(X.shape[0], 1.0 / X.shape[0])
         self.landmarks = replace(old, X=X, rows=np.arange(X.shape[0]), weights=shares)
-        # One kernel at a time, so at most one factor is duplicated.
+        # Extend the factors one after the other, so that only one is in memory twice.
         for m, factor in enumerate(self.factors):
             plan = factor_plan(old, m, factor)
             self.factors[m] = _extended_factor(plan, factor, rows)
@@ -140,7 +142,6 @@ class LandmarkSearch:
         run_blocks(work, goals)
 
     def _check_memory(self) -> None:
-        """Raise if the factors take too much memory."""
         size = np.dtype(self.landmarks.options.dtype).itemsize
         needed = size * int(offsets_of(self._ranks)[-1]) * self.blocks.n_rows
         available = self.blocks.available_bytes
@@ -157,7 +158,7 @@ class LandmarkSearch:
     def fit_scalings(
         self, raw: RowBlocks, normalization: Normalization
     ) -> list[Scaling]:
-        """Fit the normalization to sums over all rows; return the scalings."""
+        """Fit the normalization to weighted sums over all rows; return the scalings."""
         sizes, mean = raw.sum(moments)
         scalings = []
         for m, mean_of_kernel in enumerate(
@@ -188,7 +189,8 @@ class LandmarkSearch:
         old_stack: BlockedStack | None = None,
         report: Callable[[float], None] | None = None,
     ) -> RowBlocks:
-        """Return normalized blocks; kernels missing in `raw` come from `old_stack`."""
+        """Return blocks of normalized factors; `old_stack` has those not in `raw`."""
+        # `report` receives the share of the blocks that are computed.
         offsets, n_blocks = offsets_of(self._ranks), len(raw.parts)
         file_arrays: Sequence[Array | None] = [None] * n_blocks
         if raw.folder is not None:
@@ -211,7 +213,7 @@ class LandmarkSearch:
     def assemble(
         self, blocks: RowBlocks, scalings: Sequence[Scaling]
     ) -> tuple[BlockedStack, Indices]:
-        """Return the stack of normalized blocks, and the kernels that are zero."""
+        """Return the stack of normalized blocks, and the indices of zero kernels."""
         offsets, weights = offsets_of(self._ranks), self.landmarks.row_weights
         parts = slices_between(offsets)
         traces, roots, has_roots = blocks.sum(traces_and_roots, weights, parts=parts)
@@ -292,16 +294,16 @@ def build_blocked(
 def refine_blocked(
     stack: BlockedStack, v: Array, goals: Mapping[int, float], max_bytes: int | None
 ) -> BlockedStack:
-    """Add landmarks to the kernels that have goals; their scales do not change."""
+    """Return a stack with more landmarks for the kernels that have goals."""
     landmarks = stack.landmarks
     assert landmarks is not None
     assert landmarks.blocks is not None
-    # Goals limit the bounds on v^T E_m v, with E_m the residual of kernel m. Each
-    # kernel gets at least half as many landmarks again, up to max_rank, and may still
-    # exceed its goal.
+    # Goals limit the bounds on v^T E_m v, with E_m the residual of kernel m. The number
+    # of landmarks grows by at least half, up to max_rank, but a bound may still exceed
+    # its goal. The scales of the kernels do not change.
     sizes = row_norms(v)
     search = LandmarkSearch(landmarks, max_bytes, list(landmarks.factors))
-    # Features have no residual.
+    # A factor made of features, without landmarks, has no residual.
     kernels = [m for m in sorted(goals) if landmarks.factors[m].landmarks.size]
     if not kernels:
         return stack
@@ -310,7 +312,8 @@ def refine_blocked(
         search.compute_factors(kernels), kernels, landmarks.blocks.split(sizes**2)
     )
     total, scales = float(sizes.sum()), landmarks.scales
-    # Goals for all rows are applied to the mean root of the residual on the sample.
+    # The root of a goal limits a sum over all rows. Divided by the sum of `sizes`, it
+    # limits the mean root of the residual's diagonal on the sample.
     search.add_rows(
         rows, {m: float(np.sqrt(goals[m] / scales[m])) / total for m in kernels}
     )
@@ -323,7 +326,7 @@ def refine_blocked(
 def _refined_blocks(
     stack: BlockedStack, refinement: Refinement, max_bytes: int | None = None
 ) -> BlockedStack | None:
-    """Return factors with more landmarks; see `refine.refined`."""
+    """Return the stack with more landmarks; None if no kernel gets any."""
     goals = stack.attainable_goals(refinement.goals)
     if not goals:
         return None
@@ -332,11 +335,11 @@ def _refined_blocks(
 
 
 def _check_moments(steps: Sequence[object]) -> None:
-    """Raise if a step needs spectra, which are not computed for rows in blocks."""
+    """Raise if a step needs eigenvalues, which are not computed for rows in blocks."""
     for step in steps:
         if isinstance(step, Normalizer) and not isinstance(step, GivenScales):
             raise ValueError(
                 f"normalize={step!r} requires eigenvalues, which are not computed for "
-                "rows in blocks (a Dask collection, or LowRank with a folder): use "
+                "rows in blocks (a Dask collection, or LowRank with a folder): pass "
                 "'variance', 'trace', 'center' or 'cosine'."
             )

@@ -1,4 +1,4 @@
-"""Factors of centered main kernels (no products), and of products of two of them."""
+"""Factors of centered main kernels (kernels that are no products) and of products."""
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -35,32 +35,32 @@ from multikernel.linalg.tall import GroupedFactor, slices_between
 from multikernel.linalg.threads import compiled
 
 TILE = 512
-"""Number of factor columns on each side of a block of products, which takes 2 MB."""
+"""Maximum number of factor columns on each side of a block of inner products (2 MB)."""
 
 SAMPLED = 2000
 """Number of samples from which the landmarks of a product are first chosen."""
 
 # For the product of two Gaussian kernels of width one on columns of 100 000 normal
-# values, 2000 samples and a tolerance of 1e-6 gave 107 landmarks, and a squared mean
-# root of 2.5e-6 times the mean diagonal.
+# values, 2000 samples and a tolerance of 1e-6 gave 107 landmarks, and a ratio of 2.5.
 FAR = 10.0
-"""Largest squared mean root of a residual's diagonal, over tol and mean diagonal."""
+"""Largest accepted (mean root of residual diagonal)^2 / (tol * mean diagonal)."""
 
 REPEATED = 8
 """Mean number of copies of a row above which equal rows are stored once."""
 
 ROUNDS = 3
-"""Number of times that samples with large residuals are added."""
+"""Maximum number of times that the landmarks of a product are chosen."""
 
 
 @dataclass(frozen=True, eq=False)
 class ProductFactor(GroupedFactor):
     """The factor of the product of two main kernels."""
 
-    # (n_samples,), roots of the residual's diagonal, relative to the product of the
-    # mains' factors; None if the rows are products of the mains' rows.
+    # (n_samples,), roots of the diagonal of the residual, which is the product of the
+    # matrices Z Z^T of both main kernels minus that of this factor. None if this factor
+    # is exact, with all products of two columns.
     roots: Array | None = None
-    # Landmarks are samples; `triangle` has the values of the product there.
+    # Indices of samples, and the Cholesky factor of the product at these samples.
     landmarks: Indices = field(default_factory=lambda: np.empty(0, dtype=np.intp))
     triangle: Array = field(default_factory=lambda: np.zeros((0, 0)))
 
@@ -76,7 +76,8 @@ class CenteredMains:
     drifts: Array  # (n_mains,), means of roots of residual diagonals over these samples
     # Largest residual trace of a product's factor, over the product's trace.
     tol: float = 0.0
-    max_bytes: int | None = None  # limit on bytes of factors and a pass
+    # Limit on the bytes of all factors and of the arrays of one pass.
+    max_bytes: int | None = None
     # The factors that `product` has computed.
     factor_cache: dict[tuple[int, int], ProductFactor] = field(default_factory=dict)
 
@@ -122,22 +123,23 @@ class CenteredMains:
         return np.asarray(self.roots + self.drifts[:, None])
 
     def main_roots(self, v: Array) -> Array:
-        """Return bounds on sqrt(v^T R v), R the residual of a centered main kernel."""
+        """Return bounds on sqrt(v^T R v) for the residual R of each centered main."""
         drift = float(np.linalg.norm(v.sum(axis=0)))
         return np.asarray(self.roots @ row_norms(v) + drift * self.drifts)
 
     def bound_factors(self, sizes: Array) -> tuple[Array, Array]:
-        """Return A, B; (A[i] @ B[j])^2 bounds the residual form of product (i, j)."""
-        # Let z_i be the length of the row of a sample in the factor of main i, and
-        # e_i^2 the diagonal entry of the residual of main i. The residual of product ij
-        # has a diagonal entry of at most (z_i e_j + e_i z_j + e_i e_j)^2; A[i] @ B[j]
-        # sums its root times |v|, the `sizes`.
+        """Return A, B with v^T R v <= (A[i] @ B[j])^2, R the residual of product ij."""
+        # For one sample, let z_i be the length of its row in the factor of main i, and
+        # e_i^2 its diagonal entry in the residual of main i. Its diagonal entry in the
+        # residual of product ij is at most (z_i e_j + e_i z_j + e_i e_j)^2. The sum of
+        # the roots of these bounds times `sizes`, the values |v|, is A[i] @ B[j].
         roots = self.centered_roots
         half = (self.lengths + 0.5 * roots) * sizes
         return np.hstack([half, roots]), np.hstack([roots, half])
 
     def residual_diagonal(self, first: int, second: int) -> tuple[Array | float, float]:
         """Return a bound on a kernel's residual diagonal, and its `Residual.means`."""
+        # The kernel is a product, or main kernel `first` if second < 0.
         if second < 0:
             return self.roots[first] ** 2, float(self.drifts[first])
         roots = self.product(first, second).roots
@@ -168,9 +170,9 @@ class CenteredMains:
         v: Array,
         forms: Array,
     ) -> None:
-        """Add the quadratic forms of products of a range of main kernels to `forms`."""
-        # Forms are unscaled and summed over the columns of v. `offsets` are the
-        # first columns of order.mains, and end with the number of columns.
+        """Add the forms of products whose first main is in `main_range` to `forms`."""
+        # Forms are unscaled and summed over the columns of v. `offsets` has the first
+        # column of each main kernel in order.mains, and then the number of columns.
         add, columns = compiled(LOOPS, "write_block_squares"), v.reshape(len(v), -1).T
         left_factors = self._tile(order.mains, main_range) * columns[:, None]
         first, pairs = main_range[0], (order.starts, order.partners)
@@ -205,7 +207,7 @@ class CenteredMains:
 
     @cached_property
     def _row_groups(self) -> list[tuple[Indices, Indices] | None]:
-        """Return the groups of equal rows of every factor; see `distinct_rows`."""
+        """Return each factor's groups of equal rows (`distinct_rows`), None if many."""
         n_samples = self.stack.shape[1]
         # With few samples, factors are small, so equal rows are not grouped.
         if n_samples <= SAMPLED:
@@ -215,7 +217,7 @@ class CenteredMains:
         return [distinct_rows(Z[:, part], max_groups) for part in self.column_slices]
 
     def _pair_groups(self, first: int, second: int) -> tuple[Indices, Indices] | None:
-        """Return groups of samples with equal rows in both factors; None if many."""
+        """Return groups of samples with equal rows in both factors, None if many."""
         first_groups, second_groups = self._row_groups[first], self._row_groups[second]
         if first_groups is None or second_groups is None:
             return None
@@ -238,6 +240,7 @@ class CenteredMains:
 
     def grouped_factor(self, first: int, second: int, scale: float) -> GroupedFactor:
         """Return the factor of a kernel times a scale; equal rows are stored once."""
+        # The kernel is a product, or main kernel `first` if second < 0.
         if second >= 0:
             factor = self.product(first, second)
             return GroupedFactor(factor.rows, factor.group, np.sqrt(scale))
@@ -247,6 +250,7 @@ class CenteredMains:
 
     def check_memory(self, subject: str, n_more: int) -> None:
         """Raise if all factors and `n_more` numbers exceed the memory limit."""
+        # `subject` is the beginning of the message, such as "The factors of".
         n_made = sum(factor.rows.size for factor in self.factor_cache.values())
         needed = 8 * (self.stack.factors.size + n_made + n_more)
         if self.max_bytes is None and needed <= MODEST_BYTES:
@@ -263,15 +267,15 @@ class CenteredMains:
 
     def _factorize(self, A: Array, B: Array) -> ProductFactor:
         """Factorize the product of two kernels, given their factors, by landmarks."""
-        # Products of mains with few features have a factor without residual.
+        # If there are few, the products of all pairs of features are an exact factor.
         if len(A) * len(B) <= MOST_VALUES:
             return ProductFactor((A[:, None] * B).reshape(-1, A.shape[1]))
         widest = min(len(A) * len(B), A.shape[1])
         self.check_memory("The factors of", (widest + len(A) + len(B)) * A.shape[1])
         diagonal = np.einsum("ri,ri->i", A, A) * np.einsum("ri,ri->i", B, B)
-        # Landmarks are chosen from a sample. If the residual of other samples adds much
-        # to a bound, those with the largest residuals join the sample.
-        # Samples with equal values in A and B have equal rows, so one of each suffices.
+        # Landmarks are chosen from candidates. If the residual of other samples adds
+        # much to a bound, those with the largest residuals become candidates, too. Of
+        # samples with equal columns in A and B, one suffices as a candidate.
         hashes = row_hashes(np.concatenate([A, B]).T)
         candidates = np.unique(hashes, return_index=True)[1]
         candidates = candidates[evenly_spaced(candidates.size, SAMPLED)]
@@ -299,7 +303,7 @@ class CenteredMains:
     # Functions and features.
 
     def feature_coefficients(self, first: int, second: int, coefs: Array) -> Array:
-        """Return the coefficients of K coefs over features, for a product K."""
+        """Return w with features @ w = K coefs, for a product K of two main kernels."""
         # The features of K are the products of a feature of each of the two mains.
         factor = self.product(first, second)
         if factor.roots is None:
@@ -323,7 +327,7 @@ class CenteredMains:
 
 
 def factor_features(stack: LowRankStack, m: int, shift: Array) -> CenteredFeatures:
-    """Return the kernel that computes the factor of kernel m of a stack."""
+    """Return a kernel whose features are the factor of kernel m, minus `shift`."""
     landmarks = stack.landmarks
     assert landmarks is not None
     kernel, points = landmarks.dictionary[m], landmarks.X[landmarks.kernels[m].chosen]
@@ -333,7 +337,7 @@ def factor_features(stack: LowRankStack, m: int, shift: Array) -> CenteredFeatur
 
 
 def product_landmarks(A: Array, B: Array, tol: float) -> tuple[Indices, Array]:
-    """Return landmarks of a product of kernels, and its Cholesky factor at these."""
+    """Return landmarks of a product of kernels, and its Cholesky factor there."""
     # A and B are the factors, (rank, n_samples), on the samples from which landmarks
     # are chosen; `tol` is the share of the trace that the residual may have.
     # Choosing 117 to 129 landmarks from 2000 samples and factors of 20 columns took 7
@@ -343,7 +347,7 @@ def product_landmarks(A: Array, B: Array, tol: float) -> tuple[Indices, Array]:
 
 
 def _greedy_landmarks(A: Array, B: Array, tol: float) -> tuple[Indices, Array] | None:
-    """Return the result of `product_landmarks`, found one by one; None if many."""
+    """Choose landmarks, as `product_landmarks`, one by one; return None if many."""
     residual = np.einsum("ri,ri->i", A, A) * np.einsum("ri,ri->i", B, B)
     total, largest = float(residual.sum()), float(residual.max(initial=0.0))
     max_rank = residual.size // COMPLETED
@@ -408,6 +412,6 @@ def centered_mains(
         residual = np.maximum(diagonal - np.sum(Z**2, axis=1), 0.0)
         residual += (ROUNDING + rank) * EPS * np.abs(diagonal)
         shifts[part] = weights @ Z
-        # Features have no residual.
+        # A factor made of explicit features has no residual.
         drifts[m] = weights @ np.sqrt(residual) if features.landmarks.size else 0.0
     return CenteredMains(stack, shifts, drifts, tol, max_bytes)

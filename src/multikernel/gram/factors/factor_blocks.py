@@ -1,4 +1,4 @@
-"""Blocks of rows of factors, and the tall matrix of their columns."""
+"""Blocks with some rows of all factors, and a tall matrix of chosen factor columns."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,22 +12,22 @@ from multikernel.linalg.tables import row_norms
 from multikernel.linalg.tall import TallArray, take_columns, weighted_gram
 
 Parts = Sequence[slice]
-"""The columns of each kernel in the factors, side by side."""
+"""One slice for each kernel: its columns in an array of all factors side by side."""
 
 
 @dataclass(frozen=True, eq=False)
 class FactorBlock:
-    """Some rows of the factors of all kernels, and of their residuals."""
+    """Some rows of the factors of all kernels, with their residual diagonals."""
 
     Z: Array  # (n_rows, total_rank), float64 or float32; sums are float64
-    roots: Array | None = None  # (n_kernels, n_rows), of residual diagonals
+    roots: Array | None = None  # (n_kernels, n_rows), roots of residual diagonals
 
     def __sizeof__(self) -> int:
-        """Return the size of the arrays in bytes; Dask plans its memory use with it."""
+        # Dask reads this number of bytes to plan its memory use.
         return self.Z.nbytes + (0 if self.roots is None else self.roots.nbytes)
 
     def columns(self, columns: Indices | slice) -> Array:
-        """Return some columns in double precision, a view if they are stored so."""
+        """Return some columns as float64, without a copy if possible."""
         if isinstance(columns, slice):
             return self.Z[:, columns].astype(np.float64, copy=False)
         return take_columns(self.Z, columns).astype(np.float64, copy=False)
@@ -40,7 +40,7 @@ class FactorBlock:
 def forms(
     block: FactorBlock, v: Array, columns: Indices, kernels: Indices
 ) -> tuple[Array, Array, Array]:
-    """Return Z^T v, each kernel's sum of residual roots times |v|, and the sum of v."""
+    """Return Z^T v, the sum of residual roots times |v| per kernel, and sum(v)."""
     bounds = np.zeros(kernels.size)
     if block.roots is not None:
         bounds = (block.roots @ row_norms(v))[kernels]
@@ -54,7 +54,7 @@ def diagonals(block: FactorBlock, parts: Parts) -> Array:
 
 
 def sum_of_roots(block: FactorBlock, units: Array, parts: Parts) -> Array:
-    """Return the sum of units times roots of kernels' diagonals, shape (n_rows,)."""
+    """Return sum_m units[m] * sqrt(diagonal of K_m), shape (n_rows,)."""
     roots = np.zeros(len(block.Z))
     for unit, Z in zip(units.tolist(), block.kernel_factors(parts), strict=True):
         roots += unit * np.sqrt(np.einsum("ik,ik->i", Z, Z))
@@ -64,7 +64,7 @@ def sum_of_roots(block: FactorBlock, units: Array, parts: Parts) -> Array:
 def image_lengths(
     block: FactorBlock, coordinates: Sequence[Array], parts: Parts
 ) -> Any:
-    """Return the squared lengths of Z_m u_m, with coordinates u_m, of some kernels."""
+    """Return |Z_m u_m|^2 of some kernels over the block's rows, u_m the coordinates."""
     pairs = zip(block.kernel_factors(parts), coordinates, strict=True)
     return (np.array([np.sum((Z @ u) ** 2) for Z, u in pairs]),)
 
@@ -72,7 +72,7 @@ def image_lengths(
 def residual_traces(
     block: FactorBlock, shares: Array, kernels: Indices
 ) -> tuple[Array]:
-    """Return weighted traces of the residuals of some kernels."""
+    """Return the residual traces of some kernels, with samples weighted by `shares`."""
     if block.roots is None:
         return (np.zeros(kernels.size),)
     return (np.square(block.roots[kernels], dtype=np.float64) @ shares,)
@@ -88,7 +88,7 @@ def root_rows(block: FactorBlock, indices: Indices, kernels: Indices) -> Array:
 def traces_and_roots(
     block: FactorBlock, weights: Array, parts: Parts
 ) -> tuple[Array, ...]:
-    """Return traces, weighted sums of residual roots, and whether residuals exist."""
+    """Return traces, weighted sums of residual roots, and 1 (0 without residuals)."""
     traces = np.array([np.vdot(Z, Z) for Z in block.kernel_factors(parts)])
     if block.roots is None:
         return traces, np.zeros(len(parts)), np.zeros(1)
@@ -98,7 +98,7 @@ def traces_and_roots(
 def _product(
     block: FactorBlock, *rows: Array, name: str, columns: Indices, arguments: Any = ()
 ) -> Array:
-    """Return the result of a `TallMatrix` method, by name, for some columns."""
+    """Return the result of the `TallMatrix` method `name` for some columns."""
     product: Array = getattr(TallArray(block.columns(columns)), name)(*rows, *arguments)
     return product
 
@@ -111,7 +111,7 @@ def _sum_of_products(block: FactorBlock, rows: Array, **options: Any) -> tuple[A
 def _gram(
     block: FactorBlock, weights: Array, rhs: Array, columns: Indices
 ) -> tuple[Array, Array]:
-    """Return A^T diag(w) A and A^T diag(w) B, with A columns of Z and B = `rhs`."""
+    """Return A^T diag(weights) A and A^T diag(weights) rhs with A = Z[:, columns]."""
     return weighted_gram(block.Z, weights, columns, rhs)
 
 
@@ -148,7 +148,7 @@ class BlockedColumns:
         return self._sum("inner_of_each", self.blocks.split(vectors, axis=1), parts)
 
     def images(self, u: Array, parts: Parts) -> Array:
-        """Return Z_m u_m for some parts."""
+        """Return Z_m u_m for every part Z_m of the columns, u_m this part of u."""
         return self._joined("images", u, parts, axis=1)
 
     def times(self, u: Array) -> Array:
@@ -156,15 +156,15 @@ class BlockedColumns:
         return self._joined("times", u)
 
     def squares(self, weights: Array) -> Array:
-        """Return the diagonal of Z^T diag(w) Z."""
+        """Return the diagonal of Z^T diag(weights) Z."""
         return self._sum("squares", self.blocks.split(weights))
 
     def row_squares(self, weights: Array) -> Array:
-        """Return the diagonal of Z diag(w) Z^T."""
+        """Return the diagonal of Z diag(weights) Z^T."""
         return self._joined("row_squares", weights)
 
     def gram(self, weights: Array, columns: Indices, rhs: Array) -> tuple[Array, Array]:
-        """Return A^T diag(w) A and A^T diag(w) B; see `TallMatrix.gram`."""
+        """Return A^T diag(weights) A and A^T diag(weights) rhs; A = Z[:, columns]."""
         gram, inner = self.blocks.sum(
             _gram,
             self.blocks.split(weights),

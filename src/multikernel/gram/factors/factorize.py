@@ -29,9 +29,9 @@ def build_low_rank(
     dictionary: KernelDictionary, X: Array, storage: LowRank, options: BuildOptions
 ) -> BuiltStack:
     """Factorize and normalize every kernel of a dictionary."""
-    # Kernels with few known features (`kernel_features`) have these as factors. Others
-    # get landmarks by greedy pivoted Cholesky: only their columns at landmarks are
-    # computed.
+    # The factors of kernels with few known features (`kernel_features`) are these
+    # features. Other kernels get landmarks by greedy pivoted Cholesky, which computes
+    # only the columns of the landmarks.
     n_kernels, n_samples = len(dictionary), X.shape[0]
     steps = check_steps(options.normalize)
     check_order(steps)
@@ -49,15 +49,16 @@ def cut_low_rank(
     stack: LowRankStack, samples: Indices, options: BuildOptions
 ) -> BuiltStack:
     """Return a stack's factors on some samples, normalized on these samples alone."""
-    # Landmarks of all samples are kept; they are chosen without labels. The stack
-    # must come from `build_low_rank` with no step but "cosine", which is not repeated.
+    # Landmarks outside `samples` are kept, because they were chosen without labels. The
+    # stack must come from `build_low_rank` with no step but "cosine", which is not
+    # repeated.
     landmarks = stack.landmarks
     assert landmarks is not None
     check_order(check_steps(options.normalize))
     normalization = options.unfitted(stack.shape[0], samples.size)
     part_landmarks = landmarks.restrict(samples, options.shares(samples.size))
     # Ranks do not change, so every factor is written to its final place. This avoids a
-    # copy: parts of 837 kernels on 569 samples take 0.06 s instead of 0.12 s.
+    # copy: for 837 kernels on 569 samples, a fold takes 0.06 s instead of 0.12 s.
     factors = np.empty((int(stack.offsets[-1]), samples.size))
     limit = options.max_bytes
     collector = FactorCollector(part_landmarks, normalization, limit, factors)
@@ -74,7 +75,7 @@ def cut_low_rank(
 
 
 def check_order(steps: tuple[StepName, ...]) -> None:
-    """Raise if steps cannot be applied to factors in this order."""
+    """Raise if the normalization steps cannot be applied to factors in this order."""
     if divides_centered(steps):
         raise ValueError(
             "normalize contains 'cosine' after 'center', which kernels of low rank do "
@@ -90,7 +91,7 @@ def unnormalized_factor(
     samples: Indices | None = None,
     out: Array | None = None,
 ) -> Factor:
-    """Return a factor before normalization; a view if it was not normalized."""
+    """Return the factor of kernel m before normalization, at `samples` or at all."""
     scale, shift = landmarks.kernels[m].scale, landmarks.kernels[m].shift
     rows = stack.factors.T[stack.offsets[m] : stack.offsets[m + 1]]
     bound = np.zeros(rows.shape[1])
@@ -106,7 +107,8 @@ def unnormalized_factor(
         # mode="clip" avoids a buffer; `samples` are in range.
         rows = np.take(rows, samples, axis=1, out=out, mode="clip")
         bound = bound[samples]
-    # The bound includes rounding only once, even if a factor grows several times.
+    # The stored bound includes an allowance for rounding. `from_bound` subtracts it, so
+    # that it is added only once if a factor grows several times.
     return Factor(rows, bound, positions, bound).from_bound()
 
 
@@ -116,11 +118,11 @@ def refine(
     goals: Mapping[int, float],
     max_bytes: int | None = None,
 ) -> LowRankStack:
-    """Add landmarks to the kernels that have goals; their scales do not change."""
+    """Return a stack with more landmarks for the kernels that have goals."""
     landmarks = stack.landmarks
     assert landmarks is not None
-    # Goals limit the bounds on v^T E_m v, with E_m the residual of kernel m. Kernels
-    # that reach max_rank may exceed them.
+    # Goals limit the bounds on v^T E_m v, with E_m the residual of kernel m. The bound
+    # of a kernel that reaches max_rank may exceed its goal. Scales do not change.
     sizes = row_norms(v)
     collector = FactorCollector(landmarks, Normalization(), max_bytes)
 
@@ -132,8 +134,8 @@ def refine(
             collector.keep(m, stack)
             return
         root_goal = float(np.sqrt(goals[m] / kernel.scale))
-        # Each round adds at least half as many landmarks, so there are few rounds; a
-        # factor near full rank becomes complete.
+        # Each refinement enlarges the rank by at least half, so few are needed. A
+        # factor that would get more than half of the full rank gets the full rank.
         min_rank = factor.rows.shape[0] * 3 // 2
         min_rank = sizes.size if 2 * min_rank > sizes.size else min_rank
         goal = Goal(landmarks.options.max_rank, root_goal, sizes, min_rank)
@@ -148,7 +150,7 @@ def refine(
 def _refined_factors(
     stack: LowRankStack, refinement: Refinement, max_bytes: int | None = None
 ) -> LowRankStack | None:
-    """Return factors with more landmarks; see `refine.refined`."""
+    """Return the stack with more landmarks; None if no kernel gets any."""
     goals = stack.attainable_goals(refinement.goals)
     if not goals:
         return None
@@ -158,18 +160,19 @@ def _refined_factors(
 
 @dataclass(eq=False)
 class FactorCollector:
-    """A collector of the factors of kernels, from any thread, in one array."""
+    """A collector of all kernels' factors in one array; several threads may add."""
 
     landmarks: Landmarks
     normalization: Normalization  # fitted to every factor
     max_bytes: int | None  # limit on the bytes of all factors
-    # (total_rank, n_samples), if the caller has written the factors to it.
+    # (total_rank, n_samples), if the caller writes the factors to their final places.
     array: Array | None = None
-    _rows: dict[int, Array] = field(default_factory=dict)  # not yet in `array`
+    # Factors that wait until those of all previous kernels are added.
+    _rows: dict[int, Array] = field(default_factory=dict)
     # Factors in order, if `array` is None. It grows in place (`realloc` moves pages
     # without copies), so no factor is stored twice.
     _buffer: Array = field(default_factory=lambda: np.empty(0))
-    _ends: list[int] = field(default_factory=lambda: [0])  # row bounds of factors
+    _ends: list[int] = field(default_factory=lambda: [0])  # 0 and each factor's end row
     _is_zero: list[bool] = field(default_factory=list)
     _roots: dict[int, Array] = field(default_factory=dict)
     _kernel_landmarks: dict[int, KernelLandmarks] = field(default_factory=dict)
@@ -187,8 +190,9 @@ class FactorCollector:
         triangle: Array | None = None,
         kernel: KernelLandmarks | None = None,
     ) -> None:
-        """Normalize a factor in place, by its scale in `kernel` if given; store it."""
-        # `triangle` has the known values at the landmarks, which need not be samples.
+        """Normalize a factor in place, with the scale of `kernel` if given; add it."""
+        # `triangle` has the rows of the factor at the landmarks that were known before;
+        # these landmarks need not be samples of the stack.
         rows, weights = factor.rows, self.landmarks.weights
         self._count_entries(rows.size)
         has_features = factor.landmarks.size < rows.shape[0]
@@ -210,7 +214,7 @@ class FactorCollector:
         self._kernel_landmarks[m] = KernelLandmarks(chosen, triangle, scale, shift)
 
     def keep(self, m: int, stack: LowRankStack) -> None:
-        """Copy the factor of a kernel from another stack without changes."""
+        """Add the factor of kernel m of another stack without changes."""
         rows = stack.factors.T[stack.offsets[m] : stack.offsets[m + 1]]
         self._count_entries(rows.size)
         self._append(m, rows)
@@ -262,7 +266,7 @@ class FactorCollector:
         return BuiltStack(stack, self.normalization, np.flatnonzero(zero))
 
     def assembled(self) -> LowRankStack:
-        """Return the stack of all kernels, once all are added."""
+        """Return the stack; call this after the factors of all kernels are added."""
         offsets = np.array(self._ends, dtype=np.intp)
         n_samples = self.landmarks.rows.size
         array = self.array

@@ -20,9 +20,10 @@ from multikernel.linalg.tables import equal_shares
 class CenteredFeatures(FeatureKernel):
     """A kernel projected on the span of its landmarks, and centered."""
 
-    # Features are R^-T k(L, x), with R the Cholesky factor of the kernel at the
-    # landmarks L, or the kernel's own features, minus `shift`. The centered kernel
-    # minus this kernel is positive semidefinite.
+    # The features of x are R^-T k(L, x) - shift, with R the Cholesky factor of the
+    # kernel at the landmarks L. If the kernel has explicit features, they are these
+    # features minus `shift`. The centered kernel minus this kernel is positive
+    # semidefinite.
     kernel: Kernel
     landmarks: Array  # (rank, n_columns); no rows if the kernel has features
     triangle: Array  # R transposed
@@ -50,7 +51,7 @@ class CenteredFeatures(FeatureKernel):
 
 @dataclass(frozen=True, eq=False)
 class ValueFeatures(FeatureKernel):
-    """A centered kernel as features, exact because its columns have few values."""
+    """A centered kernel of columns with few distinct values, as exact features."""
 
     # U Lambda U^T is the eigendecomposition of the centered kernel matrix of the c
     # distinct values v; its rank is at most c - 1. The features of x are the row of
@@ -126,5 +127,4 @@ class ProductFeatures(FeatureKernel):
 def _own_features(
     kernel: CenteredFeatures | ProductFeatures | ValueFeatures, X: Array
 ) -> Array | None:
-    """Return the features that the kernel computes."""
     return kernel.features(X)

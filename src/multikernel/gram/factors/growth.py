@@ -18,7 +18,7 @@ from multikernel.linalg.threads import compiled
 
 LOOPS = "multikernel.gram.factors.growth_loops"
 
-# For 569 samples, LAPACK took 15 ms, and a loop over columns 45 ms.
+# To complete a factor of 569 samples, LAPACK took 15 ms, and a loop over columns 45 ms.
 COMPLETED = 5
 """Ratio of full rank to current rank up to which LAPACK completes a factor."""
 
@@ -51,7 +51,8 @@ class Factor:
 
     rows: Array  # (rank, n_samples), Z transposed; triangular at the landmarks
     residual: Array  # computed diagonal of E, nonnegative
-    landmarks: Indices  # samples, in the order in which they were chosen
+    # Indices of samples, in the order of choice; -1 for landmarks outside the samples.
+    landmarks: Indices
     diagonal: Array  # diagonal of K
 
     @property
@@ -85,7 +86,7 @@ class Factor:
 class KernelColumns:
     """Columns of a kernel's matrix, computed one at a time."""
 
-    kernel: Kernel  # on the columns of `X` alone
+    kernel: Kernel  # a kernel of all columns of `X`
     X: Array
     owner: str  # name of the kernel in messages
     roots: Array | None = None  # inverse roots of the diagonal, if values are cosines
@@ -130,7 +131,7 @@ def kernel_columns(
     kernel: Kernel, X: Array, owner: str, *, cosine: bool
 ) -> KernelColumns:
     """Return an object that computes single columns of a kernel's matrix on X."""
-    # A `ColumnKernel` must have its columns of X given by indices.
+    # A `ColumnKernel` must give its columns as indices, not as names.
     kernel_on_columns, X_columns = kernel_and_columns(kernel, X)
     columns = KernelColumns(kernel_on_columns, np.ascontiguousarray(X_columns), owner)
     # Radial kernels have a diagonal of ones already.
@@ -140,7 +141,7 @@ def kernel_columns(
 
 
 def kernel_and_columns(kernel: Kernel, X: Array) -> tuple[Kernel, Array]:
-    """Return a kernel on its own columns, and these columns of the samples."""
+    """Return a kernel without its choice of columns, and the columns of X it uses."""
     if type(kernel) is not ColumnKernel:
         return kernel, X
     return kernel.kernel, select_columns(X, kernel.columns)
@@ -208,7 +209,7 @@ def _enlarged(rows: Array, landmarks: Indices, max_rank: int) -> tuple[Array, In
 def _add_to_capacity(
     columns: KernelColumns, factor: Factor, rank: int, weights: Array, goal: Goal
 ) -> tuple[int, bool]:
-    """Add landmarks while there is space; return the rank, and whether to stop."""
+    """Add landmarks while `factor.rows` has space; return the rank, True if done."""
     form = radial_form(columns.kernel)
     sizes = np.empty(0) if goal.sizes is None else goal.sizes
     floor = ROUNDING * EPS * float(factor.diagonal.max(initial=0.0))
@@ -244,7 +245,8 @@ def _add_columns(
             return rank, False
         column = factor.rows[rank]
         column[:] = columns.column(pivot)
-        # Some kernels distinguish a sample compared with itself from two equal samples.
+        # Some kernels distinguish a sample compared with itself from two equal samples,
+        # so use the diagonal for the landmark itself.
         if not is_built_in(columns.kernel):
             column[pivot] = factor.diagonal[pivot]
         add_landmark(factor.rows, rank, pivot, factor.residual, factor.landmarks)
@@ -287,7 +289,7 @@ def _completed_by_lapack(
 
 
 def _n_rows_for_goal(factor: Factor, rows: Array, weights: Array, goal: float) -> int:
-    """Return how many of the new rows are needed to meet a goal without sizes."""
+    """Return how many of the new rows are needed to meet `goal`, a share of a trace."""
     means = np.concatenate([factor.rows, rows]) @ weights
     centered = factor.diagonal @ weights - np.cumsum(means**2)[len(factor.rows) :]
     residual_means = factor.residual @ weights - np.cumsum(rows**2 @ weights)

@@ -6,7 +6,8 @@ from multikernel._typing import Array, Indices
 from multikernel.linalg import CHUNK
 from multikernel.linalg.jit import loop, part
 
-# Sums may be reordered, so they are vectorized; infinities and NaN keep their meaning.
+# With these flags the compiler may reorder sums, and so vectorizes them. Infinities and
+# NaN keep their meaning.
 FAST = {"reassoc", "contract", "nsz"}
 
 
@@ -25,7 +26,7 @@ def survey(residual: Array, weights: Array) -> tuple[int, float, float]:
 
 @part(fastmath=FAST)
 def root_sum(residual: Array, sizes: Array) -> float:
-    """Return the sum of sizes times the roots of residuals."""
+    """Return the sum of sizes times roots of the residual's diagonal."""
     total = 0.0
     for i in range(residual.size):
         total += sizes[i] * math.sqrt(residual[i])
@@ -39,6 +40,7 @@ def add_landmark(
     """Turn the kernel column of a new landmark into the next row of the factor."""
     # The first `rank` rows of the transposed factor, (capacity, n_samples), are
     # complete. The next row has the column of the pivot, whose residual is positive.
+    # The factor, the residual and the landmarks change in place.
     n_samples, row = residual.size, factor[rank]
     root = math.sqrt(residual[pivot])
     inverse = 1.0 / root
@@ -75,7 +77,7 @@ def add_landmark(
 
 @part(fastmath=FAST)
 def radial_column(features: Array, sample: Array, exponent: float, out: Array) -> None:
-    """Write the column of a Gaussian kernel matrix for one sample."""
+    """Write exp(exponent * |x - sample|^2) to `out`, for every sample x."""
     # `features` has shape (n_used, n_samples).
     for start in range(0, out.size, CHUNK):
         target = out[start : min(start + CHUNK, out.size)]
@@ -90,7 +92,7 @@ def radial_column(features: Array, sample: Array, exponent: float, out: Array) -
 
 @part(fastmath=FAST)
 def weighted_mean(row: Array, weights: Array) -> float:
-    """Return the sum of weights times values."""
+    """Return the sum of weights times values; the weights sum to one."""
     total = 0.0
     for i in range(row.size):
         total += weights[i] * row[i]
@@ -107,12 +109,12 @@ def small_enough(  # noqa: PLR0913 - compiled code takes numbers, not objects
     sizes: Array,
     goal: float,
 ) -> bool:
-    """Return whether a residual is at most the rounding errors, or meets a goal."""
+    """Return True if a residual is at most rounding, `floor`, or meets the goal."""
     if largest <= floor:
         return True
     # With `sizes`, absolute values of a dual point, the goal limits the sum of sizes
-    # times roots; otherwise the weighted mean, as a share of the centered kernel's
-    # mean.
+    # times roots of the residual. Otherwise it limits `total`, the residual's weighted
+    # mean, as a share of the mean diagonal of the centered kernel.
     if sizes.size:
         return root_sum(residual, sizes) <= goal
     return total <= goal * centered
@@ -133,7 +135,8 @@ def grow_radial(  # noqa: PLR0913 - compiled code takes arrays, not objects
 ) -> tuple[int, bool]:
     """Add landmarks to the factor of a Gaussian kernel until its residual is small."""
     # `features` has shape (n_used, n_samples). The factor, the residual and the
-    # landmarks change in place. The second result is False if the array is full.
+    # landmarks change in place. The results are the rank, and False if the array is
+    # full before the residual is small.
     centered = 1.0
     for j in range(rank):
         centered -= weighted_mean(factor[j], weights) ** 2

@@ -57,10 +57,10 @@ class LowRank:
     """Storage of kernels by their values at landmarks.
 
     A kernel gets landmarks until its residual, the kernel minus its approximation, has
-    a trace of at most `tol` times that of the centered kernel, or until it has `first`
-    landmarks; then more, up to `max_rank`, if the duality gap over the full kernels
-    requires them. With `folder`, factors are in files; there, float32 makes the gap
-    accurate to seven digits.
+    a trace of at most `tol` times the trace of the centered kernel, or until it has
+    `first` landmarks. It gets more later, up to `max_rank`, if the duality gap over the
+    full kernels requires them. With `folder`, factors are stored in files there; these
+    may have `dtype` "float32", and the gap is then accurate to seven digits.
     """
 
     max_rank: int = 2000
@@ -77,8 +77,8 @@ class LowRank:
         check_parameter("LowRank", "dtype", self.dtype, PRECISION)
         if self.folder is None and self.dtype != "float64":
             raise ValueError(
-                f"LowRank: dtype={self.dtype!r} requires factors in files: set folder, "
-                "or omit dtype."
+                f"LowRank: dtype={self.dtype!r} requires factors in files: pass a "
+                "folder, or omit dtype."
             )
 
     @property
@@ -89,13 +89,13 @@ class LowRank:
 
 @dataclass(frozen=True, eq=False)
 class KernelLandmarks:
-    """The landmarks and the normalization of one factor, sqrt(scale) (Z - 1 shift)."""
+    """The landmarks and the normalization of one factor, sqrt(scale) * (Z - shift)."""
 
-    # Z has the values K R^-1 of the kernel at its landmarks, with R its Cholesky factor
-    # there, or the features of the kernel.
+    # Z is K R^-1, with K the kernel's values between samples and landmarks, and R the
+    # Cholesky factor of its values between landmarks; or Z has explicit features.
     chosen: Indices  # (rank,), rows of `Landmarks.X`; empty if Z has features
-    # R transposed; None if all landmarks are samples of the stack, so that the factor
-    # contains R.
+    # R transposed; None if Z has features, or if all landmarks are samples of the
+    # stack, so that the factor contains R.
     triangle: Array | None = None
     scale: float = 1.0
     shift: Array | None = None  # (rank,), weighted column means of Z if centered
@@ -109,7 +109,7 @@ class Landmarks:
     X: Array  # (n_all, n_features), the samples that landmarks are chosen from
     rows: Indices  # (n_samples,), rows of `X` that are the samples of the stack
     weights: Array  # (n_samples,), weights of these samples; the sum is one
-    cosine: bool  # whether kernels are divided by roots of diagonals
+    cosine: bool  # whether kernels are scaled to a diagonal of ones
     options: LowRank  # limits on landmarks
     kernels: "Sequence[KernelLandmarks] | NDArray[np.object_]" = ()
     _shared: dict[int, Array] = field(default_factory=dict, init=False)
@@ -141,11 +141,11 @@ class Landmarks:
         return kernel_columns(kernel, self.samples, owner, cosine=self.cosine)
 
     def factor(self, m: int, goal: Goal) -> Factor:
-        """Return the factor of a kernel: its features if few, or by landmarks."""
+        """Return the factor of kernel m: its features if few, else from landmarks."""
         features = feature_rows(self.dictionary[m], self.samples, cosine=self.cosine)
         if features is None or len(features[0]) > self.samples.shape[0]:
             columns = self.columns(m)
-            # If few samples are distinct, all of them are landmarks.
+            # If few samples are distinct, all distinct samples are landmarks.
             exact_kernel_factor = exact_factor(columns, self.options.max_rank)
             if exact_kernel_factor is not None:
                 return exact_kernel_factor
@@ -171,7 +171,7 @@ class Landmarks:
         return np.tril(values if kernel.shift is None else values + kernel.shift)
 
     def shared_triangle(self, stack: GramStack, m: int) -> Array:
-        """Return `triangle`, cached in an array that parts of the stack share."""
+        """Return `triangle`, cached so that all folds of the stack share one array."""
         if m not in self._shared:
             self._shared[m] = self.triangle(stack, m)
         return self._shared[m]
@@ -188,9 +188,9 @@ class Landmarks:
     def coefficients(
         self, stack: GramStack, m: int, coefs: Array
     ) -> tuple[Array, Array]:
-        """Return weights of landmarks or features, and constants, of K_m coefs."""
-        # Coefficients, (rank, n_outputs), multiply the kernel between a sample and the
-        # landmarks; constants, (n_outputs,), are then added.
+        """Return weights of landmarks or features, and constants, to get K_m coefs."""
+        # The weights, (rank, n_outputs), multiply a sample's features, or the kernel
+        # between the sample and the landmarks; the constants, (n_outputs,), are added.
         assert isinstance(stack, FactorStack)
         shift, landmark_rows = self.kernels[m].shift, self.kernels[m].chosen
         weights = np.sqrt(self.scales[m]) * stack.own_coordinates(m, coefs)
@@ -206,7 +206,7 @@ class Landmarks:
         return weights, constant
 
     def full_forms(self, kernels: Indices, v: Array) -> Array:
-        """Return v^T K_m v of kernels, not of their factors; nan if unknown."""
+        """Return v^T K_m v of full kernels, not of their factors; nan if unknown."""
         forms = np.full(kernels.size, np.nan)
         positions, stack = self._without_cosine(kernels)
         if stack is not None:
@@ -216,7 +216,8 @@ class Landmarks:
         return np.asarray(self.scales[kernels] * forms)
 
     def full_columns(self, kernels: Indices, samples: Indices) -> Array:
-        """Return uncentered columns of kernels, not of factors; nan if unknown."""
+        """Return uncentered columns of full kernels, not of factors; nan if unknown."""
+        # The shape is (n_kernels, n_samples, n_columns).
         columns = np.full((kernels.size, self.rows.size, samples.size), np.nan)
         positions, stack = self._without_cosine(kernels)
         if stack is not None:
@@ -224,8 +225,9 @@ class Landmarks:
         return np.asarray(self.scales[kernels][:, None, None] * columns)
 
     def _without_cosine(self, kernels: Indices) -> tuple[Indices, LazyStack | None]:
-        """Return positions of kernels that 'cosine' does not change; their stack."""
-        # The cosine normalization changes all kernels but Gaussian ones.
+        """Return positions of kernels that 'cosine' does not change, and a stack."""
+        # The cosine normalization changes all kernels but Gaussian ones. The stack has
+        # the unchanged kernels, unnormalized; it is None if there are none.
         members = [self.dictionary[int(m)] for m in kernels]
         is_unchanged = [not self.cosine or radial_form(k) is not None for k in members]
         positions = np.flatnonzero(is_unchanged)
@@ -276,14 +278,13 @@ def _linear_features(kernel: LinearKernel, X: Array) -> Array | None:
 def _sampled_features(
     kernel: NystroemKernel | RandomFourierFeatures, X: Array
 ) -> Array | None:
-    """Return the features that the kernel computes."""
     is_sampled = type(kernel) in (NystroemKernel, RandomFourierFeatures)
     return kernel.features(X) if is_sampled else None
 
 
 @kernel_features.register
 def _polynomial_features(kernel: PolynomialKernel, X: Array) -> Array | None:
-    """Return the monomials of a polynomial kernel; None for more than the limit."""
+    """Return the monomials of a polynomial kernel, None if over `MOST_MONOMIALS`."""
     if type(kernel) is not PolynomialKernel:
         return None
     n_features = X.shape[1]
@@ -318,7 +319,7 @@ def _sequences_features(kernel: SequenceKernel, X: Array) -> Array | None:
 
 
 def known_ranks(dictionary: KernelDictionary, X: Array) -> Indices | None:
-    """Return the number of features of every kernel; None if unknown for one kernel."""
+    """Return the number of features of every kernel; None if any is unknown."""
     ranks = np.empty(len(dictionary), dtype=np.intp)
     for m in range(ranks.size):
         features = kernel_features(dictionary[m], X[:1])

@@ -1,4 +1,4 @@
-"""Gram matrices as products of thin factors, all in one array."""
+"""Gram matrices stored as thin factors, all side by side in one array."""
 
 from abc import abstractmethod
 from collections.abc import Mapping
@@ -64,7 +64,8 @@ class FactorMatrix(GramMatrix):
         self, rhs: Array, *, shift: Array, low_rank: Array | None = None
     ) -> Array:
         """Solve (K + diag(shift) + U U^T) x = rhs, by Woodbury's identity if valid."""
-        # The identity, O(n rank^2), requires positive shifts and weights, and rank < n.
+        # U is `low_rank`. The identity takes O(n rank^2) steps; it requires positive
+        # shifts, nonnegative weights, and fewer columns of factors than samples.
         n, rank = self.Z.shape
         U = np.zeros((n, 0)) if low_rank is None else low_rank
         k = U.shape[1]
@@ -74,7 +75,7 @@ class FactorMatrix(GramMatrix):
         inverse, roots = 1.0 / shift, np.sqrt(self.weights)
         sides = np.column_stack([U, rhs])
         G, inner = self.Z.gram(inverse, np.arange(rank), sides)
-        # With V = [Z w^(1/2), U] the matrix is D + V V^T.
+        # With V = [Z diag(w)^(1/2), U], the matrix is diag(shift) + V V^T.
         scaled = roots[:, None] * inner
         inner_of_U = U.T @ (inverse[:, None] * sides)
         system = np.empty((rank + k, rank + k))
@@ -100,7 +101,7 @@ class LowRankMatrix(FactorMatrix):
         return self.Z.rows(np.arange(self.shape[0]))
 
     def root(self, shift: Array) -> Root | None:
-        """Return R with K + diag(shift) = R R^T, without negligible columns."""
+        """Return R with R R^T = K + diag(shift), or None if rounding prevents it."""
         return factor_root(self.factor, self.weights, shift)
 
 
@@ -135,7 +136,7 @@ class Residual:
 
 
 class FactorStack(GramStack):
-    r"""Kernels of low rank, :math:`K_m = Z_m Z_m^\top`, as factors in any storage."""
+    r"""Kernels :math:`K_m = Z_m Z_m^\top` stored as factors, in memory or in blocks."""
 
     @property
     @abstractmethod
@@ -153,7 +154,7 @@ class FactorStack(GramStack):
 
     @abstractmethod
     def tall_form(self) -> tuple[TallMatrix, Indices]:
-        """Return the factors as one tall matrix, and the first column of each."""
+        """Return the factors as one tall matrix, and the kernels' column offsets."""
 
     @abstractmethod
     def own_coordinates(self, m: int, coefs: Array) -> Array:
@@ -186,7 +187,7 @@ class FactorStack(GramStack):
         return np.asarray(float(self.shape[1]) * self.ranks)
 
     def attainable_goals(self, goals: Mapping[int, float]) -> dict[int, float]:
-        """Return the goals of the kernels that may get more landmarks, maybe none."""
+        """Return the goals of those kernels that may get more landmarks."""
         if self.landmarks is None:
             return {}
         kernels, max_rank = self.landmarks.kernels, self.landmarks.options.max_rank
@@ -265,8 +266,9 @@ class LowRankStack(FactorStack):
         return np.asarray(self.factors[:, part].T @ coefs)
 
     def combine(self, weights: Array) -> GramMatrix:
-        """Return sum_m weights[m] K_m, as a factor if it has fewer columns than K_m."""
-        # Otherwise the matrix takes less memory, and solvers read its rows in place.
+        """Return sum_m weights[m] K_m, as a factor if this takes less memory."""
+        # If the factor has as many columns as rows, the result is a dense matrix, whose
+        # rows solvers read in place.
         nonzero = np.flatnonzero(weights)
         columns = self._columns_of(nonzero)
         column_weights = np.repeat(weights[nonzero], self.ranks[nonzero])
@@ -296,8 +298,8 @@ class LowRankStack(FactorStack):
         """Return the (weighted) trace of every matrix; see `GramStack.traces`."""
         if shares is not None:
             return super().traces(shares)
-        # Column by column: the diagonals of all kernels would take as much memory as
-        # one column of each factor.
+        # Sum the squares of each column, because `diagonals` would take as much memory
+        # as one column of each factor.
         columns = np.einsum("ik,ik->k", self.factors, self.factors)
         return np.asarray(np.add.reduceat(columns, self.offsets[:-1]))
 
@@ -324,7 +326,7 @@ class LowRankStack(FactorStack):
         return LowRankStack(factors, self.offsets, residual)
 
     def tall_form(self) -> tuple[TallMatrix, Indices]:
-        """Return the factors as one tall matrix, and the first column of each."""
+        """Return the factors as one tall matrix, and the kernels' column offsets."""
         return self._tall, self.offsets
 
     def residual_bounds(self, v: Array) -> Array:
@@ -361,7 +363,7 @@ class LowRankStack(FactorStack):
 
 @singledispatch
 def low_rank_form(stack: GramStack) -> LowRankStack | None:
-    """Return the same matrices as factors in memory, None without factors."""
+    """Return the matrices of a stack as factors in memory; None if it stores none."""
     return stack if isinstance(stack, LowRankStack) else None
 
 

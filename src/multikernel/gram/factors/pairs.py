@@ -13,14 +13,14 @@ from multikernel.gram.products import main_places
 class PairOrder:
     """Products of two kernels in a stack, ordered by the first, then by the second."""
 
-    mains: Indices  # (n_mains,), the mains that occur in a product, ascending
+    mains: Indices  # (n_mains,), the main kernels that occur in a product, ascending
     products: Indices  # (n_products,), indices of the products in their stack
     starts: Indices  # (n_mains + 1,), start of each main's products in `products`
-    # (n_products,), second main of each product, by position in `mains`.
+    # (n_products,), the position in `mains` of each product's second kernel.
     partners: Indices
 
     def part(self, start: int, stop: int) -> Indices:
-        """Return indices of products whose first kernel is in `start` to `stop` - 1."""
+        """Return indices of products whose first kernel is in mains[start:stop]."""
         return self.products[self.starts[start] : self.starts[stop]]
 
 
@@ -40,7 +40,7 @@ def pair_order(terms: Indices) -> PairOrder:
 
 
 def main_runs(offsets: Indices, max_columns: int) -> Iterator[tuple[int, int]]:
-    """Yield ranges of main kernels with at most `max_columns` columns, or of one."""
+    """Yield (start, stop) of kernels with at most `max_columns` columns, or of one."""
     start = 0
     while start < offsets.size - 1:
         stop = int(np.searchsorted(offsets, offsets[start] + max_columns, "right")) - 1

@@ -23,11 +23,11 @@ from multikernel.kernels.interactions import InteractionDictionary
 from multikernel.kernels.products import uncenter
 from multikernel.kernels.terms import ComputedRows, EveryPair, Terms
 
-# The factor of a product has ten times as many columns as that of a main kernel, and
-# bounds include its residual. On 100 000 samples a factor has 107 columns; with a ratio
-# of 1 it had 145.
+# The factor of a product has ten times as many columns as that of a main kernel. With a
+# larger tolerance it is smaller, and bounds include its residual. On 100 000 samples it
+# has 107 columns; with a ratio of 1 it had 145.
 ROUGHER = 100.0
-"""Ratio of the tolerances of products and main kernels."""
+"""Tolerance of the factors of products over the tolerance of main kernels."""
 
 
 class WholeTraces(FactoredProducts):
@@ -35,7 +35,8 @@ class WholeTraces(FactoredProducts):
 
     @property
     def _main_diagonals(self) -> Array:
-        # The residuals are those before centering, and scales use the sum.
+        # A kernel's diagonal is that of its factor plus that of its residual, here the
+        # residual before centering. Scales are computed from these diagonals.
         return self.mains.squares + self.mains.roots**2
 
 
@@ -69,7 +70,7 @@ class LearntScales(ComputedRows):
 
 
 def without_factors(normalization: Normalization, n_kernels: int) -> Normalization:
-    """Return unfitted steps that have no memory for the scale factors of kernels."""
+    """Return unfitted steps that allocate no memory for the kernels' scale factors."""
     zeros = np.broadcast_to(0.0, n_kernels)
     return Normalization(
         tuple(
@@ -98,7 +99,7 @@ class EveryProduct(FactoredProducts):
         return self.terms.members
 
     def shares_work(self) -> bool:
-        """Return True, because counting the numbers of all products takes a pass."""
+        """Return True without counting stored numbers, which would take a pass."""
         return True
 
     def in_parts(self) -> Iterator[FactoredProducts]:
@@ -106,7 +107,7 @@ class EveryProduct(FactoredProducts):
         return map(self.once, self._numbers_of_parts())
 
     def _numbers_of_parts(self) -> Iterator[Indices]:
-        """Yield indices of consecutive kernels, about a tile of pairs at a time."""
+        """Yield the indices of all kernels in order, as arrays of limited size."""
         step = max(1, TILE // 2 * self.paired.size)
         for start in range(0, self.shape[0], step):
             yield np.arange(start, min(start + step, self.shape[0]))
@@ -137,12 +138,12 @@ def build_products(
     dictionary: InteractionDictionary, X: Array, storage: LowRank, options: BuildOptions
 ) -> BuiltStack:
     """Factorize main kernels, and return the stack of all kernels of a dictionary."""
-    # The normalization must only scale kernels.
+    # The steps of the normalization must scale kernels, and not center them.
     mains, n_samples = dictionary.mains.kernels, len(X)
     kernels = ListDictionary([exact_at_values(k, X) or uncenter(k) for k in mains])
     stack = build_low_rank(kernels, X, storage, replace(options, normalize=None)).stack
     assert isinstance(stack, LowRankStack)
-    # Only the mains have landmarks, not the kernels of the dictionary.
+    # The stack of main kernels has landmarks; the kernels of the dictionary have none.
     no_landmarks = np.array([KernelLandmarks(np.empty(0, dtype=np.intp))])
     no_landmarks = np.broadcast_to(no_landmarks, len(dictionary))
     samples = X, np.arange(n_samples), options.shares(n_samples)
@@ -157,8 +158,8 @@ def cut_products(
     stack: FactoredProducts, samples: Indices, options: BuildOptions
 ) -> BuiltStack:
     """Return products on some samples, normalized on these samples alone."""
-    # Mains keep their landmarks, which are chosen without labels, and the samples in
-    # which they are centered.
+    # Main kernels keep their landmarks, which were chosen without labels, and the
+    # samples over which they are centered.
     main_options = replace(options, normalize=None)
     main_stack = cut_low_rank(stack.mains.stack, samples, main_options).stack
     assert isinstance(main_stack, LowRankStack)

@@ -1,8 +1,8 @@
 """Stacks of all products of two kernels that are stored as factors.
 
-The form rho^T (Z_i Z_i^T o Z_j Z_j^T) rho of a product is the squared Frobenius norm of
-Z_i^T diag(rho) Z_j, so one matrix product gives the forms of all products. Active
-products get factors.
+The form rho^T K rho of the elementwise product K of Z_i Z_i^T and Z_j Z_j^T is the
+squared Frobenius norm of Z_i^T diag(rho) Z_j, so one matrix product gives the forms of
+all products. Factors of products are computed for active kernels only.
 """
 
 from collections.abc import Iterator, Mapping
@@ -47,16 +47,16 @@ class ProductLandmarks(Landmarks):
 
     @property
     def centered(self) -> bool:
-        """Return False: main kernels are centered, and products are not."""
+        """Return False: the stack centers its main kernels, and products are not."""
         return False
 
     @cached_property
     def scales(self) -> Array:
-        """Return ones: the stack contains the scales of the kernels."""
+        """Return ones, (n_kernels,): the stack itself stores the kernels' scales."""
         return np.broadcast_to(1.0, len(self.kernels))
 
     def predictor(self, stack: GramStack, m: int) -> Kernel:
-        """Return kernel m, approximated by the features that a stack stores."""
+        """Return a kernel that computes the features of kernel m for new samples."""
         assert isinstance(stack, FactoredProducts)
         first, second = stack.terms[m].tolist()
         first_kernel = stack.mains.predictor(first)
@@ -73,7 +73,7 @@ class ProductLandmarks(Landmarks):
     def coefficients(
         self, stack: GramStack, m: int, coefs: Array
     ) -> tuple[Array, Array]:
-        """Return the coefficients of K_m coefs over features, and constants of zero."""
+        """Return coefficients of features that give K_m coefs, and zero constants."""
         assert isinstance(stack, FactoredProducts)
         first, second = stack.terms[m].tolist()
         values = stack.mains.feature_coefficients(first, second, coefs)
@@ -87,7 +87,7 @@ class FactoredProducts(ProductsOfMains):
     # `take` computes a factor for each chosen product, which then defines its matrix.
     mains: CenteredMains
     terms: Terms  # (n_kernels, 2), both main kernels of a product; (m, -1) for main m
-    scales: Array  # (n_kernels,), factors of the kernels
+    scales: Array  # (n_kernels,), numbers that multiply the kernels
     landmarks: ProductLandmarks | None = None  # if factors may be refined
     chosen: Indices | None = None  # indices in `landmarks`, all by default
 
@@ -154,7 +154,7 @@ class FactoredProducts(ProductsOfMains):
         return np.asarray(sums[self.terms[self.main_kernels][:, 0]])
 
     def runs(self, v: Array) -> Iterator[tuple[Indices, Array]]:
-        """Yield indices and quadratic forms of kernels, in batches if all are exact."""
+        """Yield indices and forms of kernels, in one batch if any factor is inexact."""
         if self.all_exact:
             return self._runs(v)
         return iter([(np.arange(self.shape[0]), self.quadratic_forms(v))])
@@ -197,7 +197,7 @@ class FactoredProducts(ProductsOfMains):
         return images.reshape(*self.shape[:2], *v.shape[1:])
 
     def _write_images(self, v: Array, out: Array) -> None:
-        """Write K_m v for products i, j: the diagonal of Z_i Z_i' diag(v) Z_j Z_j'."""
+        """Write K_m v of products ij, the diagonal of Z_i Z_i^T diag(v) Z_j Z_j^T."""
         if not self._products.size:
             return
         (mains, positions), offsets = self._product_mains, self._main_offsets
@@ -259,7 +259,8 @@ class FactoredProducts(ProductsOfMains):
     def _per_kernel(
         self, mains: Array, left: Array, right: Array, weights: Array | float = 1.0
     ) -> Array:
-        """Return mains[i] for main kernel i, and <left[i], right[j]> for a product."""
+        """Return mains[i] for main kernel i, and left[i] @ right[j] for product ij."""
+        # The summands of the inner product are multiplied by `weights`.
         values = np.empty(self.shape[0])
         values[self.main_kernels] = mains[self.terms[self.main_kernels][:, 0]]
         order, members = self._order, self._order.mains
@@ -293,7 +294,8 @@ class FactoredProducts(ProductsOfMains):
             factors = mains.bound_factors(sizes)
             bounds = self.scales * self._per_kernel(mains.main_roots(v), *factors) ** 2
         for m, factor, roots in self._inexact_factors():
-            # For many samples, the bound from the roots of the diagonal is loose.
+            # For many samples, the bound from the roots of the diagonal is loose, so
+            # also compute the form of the residual of the product's own factor.
             first, second = self.terms[m].tolist()
             form = mains.form_of_product(first, second, v)
             form -= float(np.sum(factor.inner(v) ** 2))
@@ -303,15 +305,15 @@ class FactoredProducts(ProductsOfMains):
 
     def residual_traces(self, shares: Array) -> Array:
         """Return bounds on the residuals' weighted traces, shape (n_kernels,)."""
-        # D has the shares on its diagonal. With squared row lengths z^2 and residual
-        # diagonals e^2 of mains i and j, the diagonal of a product's residual is at
-        # most z_i^2 e_j^2 + e_i^2 z_j^2 + e_i^2 e_j^2.
+        # With squared row lengths z^2 of factors and diagonals e^2 of residuals of main
+        # kernels i and j, the diagonal of the residual of their product is at most
+        # z_i^2 e_j^2 + e_i^2 z_j^2 + e_i^2 e_j^2.
         residuals, squares = self.mains.centered_roots**2, self.mains.lengths**2
         halves = (squares + 0.5 * residuals) * shares
         left, right = np.hstack([halves, residuals]), np.hstack([residuals, halves])
         traces = self._per_kernel(residuals @ shares, left, right)
         traces *= self.scales
-        # Add the residuals of factors of products.
+        # Factors of products are approximations, and add residuals of their own.
         for m, _, roots in self._inexact_factors():
             traces[m] += self.scales[m] * float(roots**2 @ shares)
         return traces
@@ -331,7 +333,7 @@ class FactoredProducts(ProductsOfMains):
     def refine(
         self, refinement: Refinement, max_bytes: int | None = None
     ) -> "FactoredProducts | None":
-        """Return the stack with smaller residuals of factors; see `refine.refined`."""
+        """Return the stack with smaller residuals, or None if that is impossible."""
         mains, landmarks = self.mains, self.landmarks
         if landmarks is None or not refinement.goals:
             return None
@@ -353,7 +355,7 @@ class FactoredProducts(ProductsOfMains):
         return replace(self, mains=finer_mains)
 
     def _main_goals(self, sizes: Array, goals: Mapping[int, float]) -> dict[int, float]:
-        """Return goals for residuals of main kernels: half of the goals of kernels."""
+        """Return goals for main kernels that meet half of the goals of all kernels."""
         # `sizes` are |v| of a dual point v, and `goals` limit residual forms at v.
         left, right = self.mains.bound_factors(sizes)
         main_roots, product_roots = self.mains.roots @ sizes, left @ right.T
@@ -368,7 +370,7 @@ class FactoredProducts(ProductsOfMains):
             allowed = np.sqrt(0.5 * goal / self.scales[m])
             for main in {first, second} - {-1} if root > allowed else ():
                 if not landmarks.kernels[main].chosen.size:
-                    continue  # its factor contains features, without residual
+                    continue  # a factor made of features has no residual
                 main_goal = float((main_roots[main] * allowed / root) ** 2)
                 main_goals[main] = min(main_goals.get(main, np.inf), main_goal)
         return main_goals
@@ -400,7 +402,7 @@ class FactoredProducts(ProductsOfMains):
         return [grouped(i, j, float(scale)) for (i, j), scale in pairs]
 
     def once(self, kernels: Indices) -> "FactoredProducts":
-        """Return the stack of the chosen kernels for one multiplication by vectors."""
+        """Return the stack of the chosen kernels without factors, for a single pass."""
         return FactoredProducts(
             self.mains,
             self.terms[kernels],

@@ -25,13 +25,14 @@ MEASURED = 100
 
 
 def is_high(ranks: Indices, n_samples: int) -> Mask:
-    """Return a mask of the ranks for which "by_kernel" stores kernels as matrices."""
+    """Return a mask of ranks for which storage="by_kernel" stores dense matrices."""
     return np.asarray(ranks > max(MEASURED, n_samples / 32))
 
 
 def sampled_ranks(dictionary: KernelDictionary, X: Array) -> Indices:
     """Return the ranks of a few kernels; see `estimated_ranks`."""
-    # Use evenly spaced kernels, because those at the ends of a dictionary are special.
+    # Use evenly spaced kernels, because the first and the last kernels of a dictionary
+    # are often unlike the others.
     middles = (np.arange(SAMPLED_KERNELS) + 0.5) / SAMPLED_KERNELS
     kernels = np.unique((middles * len(dictionary)).astype(np.intp))
     return estimated_ranks(dictionary, X, kernels)
@@ -78,7 +79,8 @@ def _extrapolated_rank(columns: KernelColumns, max_rank: int) -> int:
     rank = int(factor.landmarks.size)
     if rank < n_measured:
         return rank
-    # Residuals of smooth kernels decay geometrically, or faster.
+    # Extrapolate the residual's trace as a geometric sequence of the rank: residuals of
+    # smooth kernels decay that fast, or faster.
     trace, half_trace = factor.residual @ weights, half.residual @ weights
     goal_trace = tol * float(factor.diagonal @ weights)
     if not half_trace > trace > 0.0:

@@ -1,7 +1,8 @@
-"""Tables in blocks of rows that Dask computes; no other module imports Dask.
+"""Tables in blocks of rows that Dask computes.
 
 A block is a delayed object with all tasks that lead to it, from the partitions of the
-user's collection on. So Dask recomputes the blocks of a lost worker.
+user's collection on, so Dask can recompute the blocks of a lost worker. Only this
+module and the command line import Dask.
 """
 
 import shutil
@@ -24,16 +25,18 @@ from multikernel.gram.temporary import PathLike, TemporaryFolder, create_folder
 from multikernel.linalg.threads import available_threads, with_one_blas_thread
 
 Task = Callable[..., Any]
-"""A function of a block and more; it may run twice, so it must not change arguments."""
+"""Function of a block and more arguments, which must not change: it may run twice."""
 
 FAN_IN = 8
-"""Number of blocks whose results one task adds up before they are sent."""
+"""Number of blocks whose results one task adds up before it sends the sum."""
 
+# Arrays of this many rows and up to 400 columns take at most 32 MB; the allocator
+# reuses the memory of such arrays.
 BLOCK_ROWS = 10_000
-"""Rows of a block of factors in files: arrays below 32 MB, whose memory is reused."""
+"""Number of rows of a block if factors are in files."""
 
 SAMPLED_ROWS = 20_000
-"""Number of rows from which landmarks are chosen; outliers are added later."""
+"""Number of rows from which landmarks are first chosen."""
 
 
 def dask_module() -> Any:
@@ -125,8 +128,8 @@ class RowBlocks:
         return replace(self, parts=tuple(map(delayed(_opened), paths)))
 
     def resize(self, sizes: Indices) -> "RowBlocks":
-        """Return the blocks that have rows, given each block's number of rows."""
-        # Factors in files are split into blocks of at most `BLOCK_ROWS` rows.
+        """Return all nonempty blocks, given the number of rows of each block."""
+        # If factors are in files, blocks are split into at most `BLOCK_ROWS` rows.
         parts, ends = [], [0]
         for part, n_rows in zip(self.parts, sizes.tolist(), strict=True):
             step = max(n_rows, 1) if self.folder is None else BLOCK_ROWS
@@ -190,7 +193,6 @@ class RowBlocks:
         return int(0.6 * sum(limits)) if limits and all(limits) else None
 
     def _computed(self, parts: Sequence[Any]) -> list[Any]:
-        """Compute delayed objects, and return their results."""
         return list(self._run(dask_module().compute, parts))
 
     def _run(self, function: Task, parts: Sequence[Any]) -> tuple[Any, ...]:
@@ -201,8 +203,8 @@ class RowBlocks:
             return tuple(function(*parts, traverse=False))
 
         if self.client is not None:
-            # The graph is large: it contains parts of vectors, so that Dask can run
-            # lost tasks again.
+            # Dask must not warn about a large graph: the graph contains parts of
+            # vectors, so that lost tasks can run again.
             settings = {"distributed.admin.large-graph-warning-threshold": "1 TB"}
             with dask.config.set(settings, scheduler=self.client), connected():
                 return run()
@@ -212,7 +214,7 @@ class RowBlocks:
 
 @contextmanager
 def _here(*, always: bool) -> Iterator[None]:
-    """Run Dask in this process, or on the user's scheduler unless `always`."""
+    """Run Dask in this process, or on a scheduler set by the user unless `always`."""
     dask, n_threads = dask_module(), available_threads()
     if not always and dask.config.get("scheduler", None):
         yield
@@ -326,7 +328,7 @@ def connected() -> Iterator[None]:
 
 
 def mapped(X: Any, function: Callable[[Any], Any], example: Any) -> Any:
-    """Return a lazy Dask array of a function of the rows of a collection."""
+    """Return a lazy Dask array of `function` applied to the rows of a collection."""
     import dask.array as da
 
     # The function maps a partition to one entry per row; `example` is its result for

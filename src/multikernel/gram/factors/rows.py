@@ -47,7 +47,7 @@ class KernelPlan:
     # (rank, n_columns), values of the landmarks in the columns that the kernel uses; no
     # rows if the factor is made of explicit features.
     landmarks: Array
-    triangle: Array | None  # rows of the factor at the landmarks
+    triangle: Array | None  # rows of the factor at the landmarks; None for features
     rank: int  # number of columns of the factor
     cosine: bool  # whether values are divided by roots of the diagonal
 
@@ -119,12 +119,12 @@ def factor_plan(landmarks: Landmarks, m: int, factor: Factor) -> KernelPlan:
 
 @dataclass(frozen=True, eq=False)
 class RawBlock:
-    """Unnormalized factors at some rows, by the index of the kernel."""
+    """Unnormalized factors at the rows of a block, for some kernels by index."""
 
     kernels: Mapping[int, KernelRows]
 
     def __sizeof__(self) -> int:
-        """Return the size of the arrays in bytes; Dask plans its memory use with it."""
+        # Dask reads this number of bytes to plan its memory use.
         rows_of_each = [factor.rows for factor in self.kernels.values()]
         return sum(rows.nbytes + rows[0].nbytes for rows in rows_of_each)
 
@@ -160,10 +160,10 @@ def largest_residuals(
 
 @dataclass(frozen=True, eq=False)
 class Scaling:
-    """The normalization of one factor Z, which becomes sqrt(scale) (Z - 1 shift)."""
+    """The normalization of one factor Z, which becomes sqrt(scale) * (Z - shift)."""
 
     scale: float
-    shift: Array | None
+    shift: Array | None  # (rank,); None if the kernel is not centered
 
 
 def normalized(
@@ -211,5 +211,5 @@ def _write_scaled(
 
 
 def offsets_of(ranks: Indices) -> Indices:
-    """Return the first column of each kernel, and the end, from the ranks."""
+    """Return the first column of each kernel, then the total, from all ranks."""
     return np.concatenate([[0], np.cumsum(ranks, dtype=np.intp)])
