@@ -62,7 +62,7 @@ def test_far_decision_values_are_numbers(name):
 @pytest.mark.parametrize(
     ("loss", "y", "sentence"),
     [
-        (PoissonLoss(), [1.0, -2.0], "requires counts, but y contains -2"),
+        (PoissonLoss(), [1.0, -2.0], "requires y >= 0, but the smallest y is -2"),
         (PoissonLoss(), [0.0, 0.0], "requires a count above 0"),
         (GammaLoss(), [1.0, 2.0, 0.0], "requires y > 0, but the smallest y is 0"),
     ],
