@@ -74,7 +74,7 @@ def test_targets_that_do_not_suit(loss, y, sentence):
 
 @pytest.mark.parametrize("quantile", [0.0, 1.0, np.nan])
 def test_bad_levels_are_refused(quantile):
-    with pytest.raises(ValueError, match="quantile must be between 0 and 1"):
+    with pytest.raises(ValueError, match="quantile must be above 0 and below 1"):
         PinballLoss(quantile)
 
 
