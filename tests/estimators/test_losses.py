@@ -186,7 +186,7 @@ def test_other_methods_predict_in_units_of_the_targets(family):
 @pytest.mark.parametrize(
     ("loss", "y", "sentence"),
     [
-        ("poisson", [1.0, 2.0, -1.0, 3.0], "requires counts, but y contains -1"),
+        ("poisson", [1.0, 2.0, -1.0, 3.0], "requires y >= 0, but the smallest y is -1"),
         ("poisson", [0.0, 0.0, 0.0, 0.0], "requires a count above 0, but all y are 0"),
         ("gamma", [1.0, 2.0, 0.0, 3.0], "requires y > 0, but the smallest y is 0"),
     ],

@@ -62,7 +62,7 @@ def test_far_decision_values_are_numbers(name):
 @pytest.mark.parametrize(
     ("loss", "y", "sentence"),
     [
-        (PoissonLoss(), [1.0, -2.0], "requires counts, but y contains -2"),
+        (PoissonLoss(), [1.0, -2.0], "requires y >= 0, but the smallest y is -2"),
         (PoissonLoss(), [0.0, 0.0], "requires a count above 0"),
         (GammaLoss(), [1.0, 2.0, 0.0], "requires y > 0, but the smallest y is 0"),
     ],
@@ -74,7 +74,7 @@ def test_targets_that_do_not_suit(loss, y, sentence):
 
 @pytest.mark.parametrize("quantile", [0.0, 1.0, np.nan])
 def test_bad_levels_are_refused(quantile):
-    with pytest.raises(ValueError, match="quantile must be between 0 and 1"):
+    with pytest.raises(ValueError, match="quantile must be above 0 and below 1"):
         PinballLoss(quantile)
 
 

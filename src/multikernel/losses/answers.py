@@ -34,14 +34,14 @@ def validate_loss(owner: str, loss: Loss, y: Array) -> None:
 
 
 def raise_if_unsuitable(owner: str, loss: Loss, y: Array) -> None:
-    """Raise if the targets do not suit a loss; see `unsuitable`."""
+    """Raise if the targets do not suit a loss; the message begins with `owner`."""
     reason = unsuitable(loss, y)
     if reason is not None:
         raise ValueError(f"{owner}: {reason}.")
 
 
 def unsuitable(loss: Loss, y: Array) -> str | None:
-    """Return why targets do not suit a loss, by the loss's own check, else None."""
+    """Return why a loss's own check rejects the targets, or None if it does not."""
     inner: Any = getattr(loss, "loss", loss)
     has_check = hasattr(inner, "unsuitable")
     reason: str | None = inner.unsuitable(y) if has_check else None
@@ -70,7 +70,8 @@ def _check_bounds(name: str, loss: Loss, y: Array) -> None:
     if not contains_zero:
         raise ValueError(
             f"{name}.dual_bounds must return (lower, upper), two arrays of shape "
-            f"{y.shape} with lower <= 0 <= upper."
+            f"{y.shape} with lower <= 0 <= upper. Test the loss with "
+            "multikernel.testing.check_loss."
         )
 
 
@@ -88,5 +89,6 @@ def _check_result(name: str, result: object, shape: tuple[int, ...]) -> None:
     if nans.size:
         raise ValueError(
             f"{name} returned nan, first for sample {int(nans[0][0])}: it must return "
-            "numbers for every target and decision value."
+            "numbers for every target and decision value. Test the loss with "
+            "multikernel.testing.check_loss."
         )

@@ -38,8 +38,8 @@ class NamedLoss(Loss, Protocol):
     """A loss with a name in estimators, which provides `tasks`.
 
     If the loss has a parameter in units of y, the attribute ``length`` is the
-    parameter's name. Estimators set the parameter to `epsilon`, by default
-    ``standard_length``, times the standard deviation of y.
+    parameter's name. Estimators set the parameter to the standard deviation of y times
+    their own parameter `epsilon`, by default the loss's ``standard_length``.
     """
 
     tasks: ClassVar[tuple[str, ...]]
@@ -176,7 +176,7 @@ class PolyhedralCoupledLoss(CoupledLoss, Protocol):
     """A coupled loss whose conjugate is linear on the simplex."""
 
     def corner_costs(self, y: Array) -> Array:
-        """Return the conjugate at the simplex's vertices per unit of sample weight."""
+        """Return the conjugate at each class's vertex, in y's shape, for weight 1."""
 
 
 def is_coupled(loss: Loss) -> TypeGuard[CoupledLoss]:

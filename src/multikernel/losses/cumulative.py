@@ -27,17 +27,18 @@ class CumulativeLogitLoss(LogLogisticLoss):
     # 109-142. Convexity: Pratt, J. W. (1981). Concavity of the log likelihood. JASA 76,
     # 103-106.
 
-    # Decision values are not logarithms of times.
+    # The base class has a log link, but decision values of classes are not logarithms.
     link = None  # type: ignore[assignment]
 
     def __init__(self, thresholds: Array) -> None:
         boundaries = np.concatenate([[-np.inf], thresholds, [np.inf]])
         if not np.all(np.diff(thresholds) > 0.0):
-            raise ValueError(f"thresholds must increase, got {thresholds}.")
+            raise ValueError(
+                f"thresholds must be strictly increasing, got {thresholds}."
+            )
         super().__init__(boundaries[:-1], boundaries[1:], 1.0)
 
     def __reduce__(self) -> tuple[object, ...]:
-        """Pickle by the thresholds."""
         return type(self), (self.thresholds,)
 
     def __repr__(self) -> str:
@@ -59,7 +60,7 @@ class CumulativeLogitLoss(LogLogisticLoss):
     def unsuitable(self, y: Array) -> str | None:
         """Return why the targets have no best constant model, or None."""
         if np.ptp(y) == 0.0:
-            return "all samples are of one class"
+            return "all samples are of one class: include at least two classes"
         return None
 
     def _threshold_terms(self, y: Array) -> Array:

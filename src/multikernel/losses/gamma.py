@@ -74,5 +74,8 @@ class GammaLoss:
     def unsuitable(self, y: Array) -> str | None:
         """Return why the gamma loss does not support the targets, or None."""
         if np.min(y) <= 0.0:
-            return f"the gamma loss requires y > 0, but the smallest y is {np.min(y):g}"
+            return (
+                "the gamma loss requires y > 0, but the smallest y is "
+                f"{np.min(y):g}: use another loss"
+            )
         return None

@@ -132,11 +132,14 @@ class LogLogisticLoss:
         a, b = self.intervals(y)
         if np.isinf(b).all():
             return (
-                "no event was observed: all times are right-censored, so the best "
-                "constant is an infinite time"
+                "no event was observed, because all times are right-censored, and the "
+                "best constant is an infinite time: include samples with an event"
             )
         if np.isinf(a).all():
-            return "all times are left-censored, so the best constant is a time of 0"
+            return (
+                "all times are left-censored, so the best constant is a time of 0: "
+                "include samples with an event at a known time"
+            )
         return None
 
     def intervals(self, y: Array) -> tuple[Array, Array]:

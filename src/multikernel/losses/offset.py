@@ -158,14 +158,14 @@ def _absorb_offset(loss: AbsorbingLoss, y: Array, offset: Array) -> tuple[Array,
         warn_user(
             f"The offset ranges from {offset.min():.3g} to {offset.max():.3g}, and y "
             "looks proportional to it rather than to its exponential. If the offset "
-            "holds exposures, pass np.log(exposure).",
+            "contains exposures, pass np.log(exposure).",
             UserWarning,
         )
     weight_columns = weights.reshape(len(weights), -1)
     if np.any(weight_columns != weight_columns[:, :1]):
         raise UnsupportedProblemError(
-            f"{type(loss).__name__} supports one offset for all outputs of a sample: "
-            "use selection='separate' for an offset per output."
+            f"{type(loss).__name__} requires the same offset for all outputs of a "
+            "sample, but the offsets differ: use selection='separate'."
         )
     return targets, weight_columns[:, 0]
 

@@ -24,7 +24,7 @@ class PinballLoss:
     Raises
     ------
     ValueError
-        If `quantile` is not between 0 and 1.
+        If `quantile` is not above 0 and below 1.
 
     References
     ----------
@@ -40,7 +40,9 @@ class PinballLoss:
 
     def __post_init__(self) -> None:
         if not 0.0 < self.quantile < 1.0:
-            raise ValueError(f"quantile must be between 0 and 1, got {self.quantile}.")
+            raise ValueError(
+                f"quantile must be above 0 and below 1, got {self.quantile}."
+            )
 
     @property
     def deviance(self) -> tuple[str, float]:

@@ -81,7 +81,13 @@ class PoissonLoss:
     def unsuitable(self, y: Array) -> str | None:
         """Return why the Poisson loss does not support the targets, or None."""
         if np.min(y) < 0.0:
-            return f"the Poisson loss requires counts, but y contains {np.min(y):g}"
+            return (
+                "the Poisson loss requires y >= 0, but the smallest y is "
+                f"{np.min(y):g}: use another loss"
+            )
         if not np.all(np.any(y > 0.0, axis=0)):
-            return "the Poisson loss requires a count above 0, but all y are 0"
+            return (
+                "the Poisson loss requires a count above 0, but all y are 0: include "
+                "samples with y > 0"
+            )
         return None

@@ -122,7 +122,7 @@ def support_product(gram: GramMatrix, v: Array) -> Array:
 
 
 def whole_array(gram: GramMatrix, n_bytes: int) -> Array | None:
-    """Return the matrix as a C-ordered float64 array; None if it is better implicit."""
+    """Return the matrix as a C-ordered float64 array, or None if it stays implicit."""
     n, array = gram.shape[0], gram.array
     if array is None:
         # Its entries are not stored yet: compute them, unless products with it are fast
@@ -203,7 +203,7 @@ def _output(fit: MachineFit, k: int) -> MachineFit:
 
 
 def factorization_error(gram: GramMatrix) -> ValueError:
-    """Return the error to raise if K + diag(shift) has no Cholesky factor."""
+    """Return the error to raise if a positive diagonal plus K has no factorization."""
     if np.isfinite(gram.matvec(np.ones(gram.shape[1]))).all():
         return IndefiniteKernelError(NOT_A_KERNEL)
     return ValueError(NOT_FINITE)

@@ -18,7 +18,7 @@ from multikernel.machines.base import (
 )
 
 STALLED = 1e-6
-"""A violation below this value that no longer decreases is at its rounding level."""
+"""A violation below this value that no longer decreases is only a rounding error."""
 
 
 @dataclass(frozen=True, eq=False)

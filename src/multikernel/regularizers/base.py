@@ -132,7 +132,7 @@ class SharedStrength(Strength):
 
 
 def kernel_weights(regularizer: BlockRegularizer, norms: Array) -> Array:
-    """Return the kernel weights by the penalty's formula, or as shares of norms."""
+    """Return the penalty's kernel weights, or norms / sum(norms) if it defines none."""
     if is_variational(regularizer):
         return regularizer.kernel_weights(norms)
     total = float(norms.sum())

@@ -39,11 +39,11 @@ class BlockElasticNet(SharedStrength):
         return float(excess @ excess) / (2.0 * self._curvature)
 
     def prox(self, norms: Array, step: float) -> Array:
-        """Return the norms minus step * threshold, at least zero, then shrunk."""
+        """Return (norms - step * threshold)_+ / (1 + step * alpha (1 - r))."""
         shrunk = np.maximum(norms - step * self.threshold, 0.0)
         return shrunk / (1.0 + step * self._curvature)
 
     def prox_derivative(self, norms: Array, step: float) -> Array:
-        """Return the factor of shrinkage for norms above step * threshold, else 0."""
+        """Return 1 / (1 + step * alpha (1 - r)) where `prox` is positive, else 0."""
         slope = 1.0 / (1.0 + step * self._curvature)
         return np.where(norms > step * self.threshold, slope, 0.0)

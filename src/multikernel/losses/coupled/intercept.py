@@ -78,7 +78,8 @@ def improved_intercept(
     mass = np.where(is_near & ~tied[:, None], weights[:, None], 0.0)
     sample, label = np.nonzero(is_near & tied[:, None])
     position = np.cumsum(tied)[sample] - 1
-    # Variables: a maximum for every sample with ties, and changes of the constants.
+    # The variables are the largest value of each sample with several classes in the
+    # window, and the changes of the constants.
     costs = np.concatenate([weights[tied], mass.sum(axis=0) - weights @ y])
     matrix = _incidence(position, int(tied.sum()) + label, costs.size)
     unbounded: tuple[float | None, float | None] = (None, None)
@@ -101,7 +102,6 @@ def improved_intercept(
     is_inside = bool(np.abs(change).max() < (0.5 - 1e-6) * window)
 
     def value(b: Array) -> float:
-        """Return the objective."""
         margins = (scores + b).max(axis=1) - true_values(y, scores + b)[:, 0]
         return float(weights @ margins)
 

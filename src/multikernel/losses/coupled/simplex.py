@@ -58,9 +58,8 @@ def class_weights(y: Array, weights: Array | None) -> tuple[Array, Array]:
 
 
 MOST_STEPS, HALVINGS = 200, 20
-# The last regularization makes Newton's step a gradient step.
 LOOSE = (1e-9, 1e-5, 1e-2, 1.0)
-"""Regularizations of Newton's step per sample, tried in turn."""
+"""Ridges of Newton's step per sample, tried in turn; 1.0 is almost a gradient step."""
 
 _Point = tuple[Array, Array, Mask]
 """A shift, the projection of the shifted point, and its support."""
@@ -115,8 +114,8 @@ def _halved_step_up(
     """Halve `step` until it increases a concave function; return the point or None."""
     # Accept a point if the concave function of `project_coupled` still increases there
     # (by its gradient, which is more accurate than differences of values), or if the
-    # support is unchanged and the excess halves. Steps shorter than `smallest` are
-    # rounding.
+    # support is unchanged and the absolute class sums (`excess`) add up to less than
+    # half. Steps of at most `smallest` are rounding.
     shift, projected, support = start
     excess, length = projected.sum(axis=0), 1.0
     for _ in range(HALVINGS):

@@ -19,8 +19,8 @@ class SoftmaxLoss(SimplexDomain):
     r"""Negative log-likelihood of classes, :math:`\log \sum_c e^{f_c} - f_y`.
 
     The conjugate is the negative entropy :math:`\sum_c p_c \log p_c` of class shares p
-    in the simplex, with :math:`p = u` plus the one-hot target. Two classes with a
-    penalty :math:`\alpha` equal logistic regression with :math:`\alpha / \sqrt 2`.
+    in the simplex, with :math:`p = u` plus the one-hot target. With two classes,
+    the loss is logistic in :math:`g = f_1 - f_0`, and :math:`\|g\| = \sqrt 2 \|f\|`.
     """
 
     # Böhning (1992). Multinomial logistic regression algorithm. AISM 44, 197-200.

@@ -32,7 +32,8 @@ from multikernel.machines.crammer_singer.face import minimize_on_face, split_sam
 
 # Larger systems cost as much as hundreds of sweeps (see benchmarks/ablation).
 MOST_TORN, STALLED_TORN = 200, 1500
-"""Most samples with several positive masses in a Newton step: normal, after a stall."""
+"""Maximum number of samples with several positive masses in a Newton step: usually, and
+after sweeps have stalled."""
 
 SWEEP = "multikernel.machines.crammer_singer.loops", "sweep"
 

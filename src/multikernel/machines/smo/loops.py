@@ -107,6 +107,7 @@ def reach(v: Array, i: int, sign: float) -> tuple[float, Pair]:
 @part(error_model="numpy")
 def move(v: Array, i: int, sign: float, length: float, room: float) -> float:
     """Move sample i's dual variable up (1.0) or down (-1.0); return the change."""
+    # `length` is the requested distance, and `room` the distance to the bound.
     if i == NOBODY:
         return 0.0
     old = v[RHO, i]

@@ -76,7 +76,7 @@ def _sizes(rows: Array) -> Array:
 
 
 def _mixer(rows: Array) -> Array | None:
-    """Return M such that the rows of M^T `rows` are independent; None if `rows` are."""
+    """Return M so that M^T `rows` has independent rows; None if `rows` has these."""
     directions, sizes, _ = np.linalg.svd(rows, full_matrices=False)
     # Smaller singular values are rounding errors.
     positive = sizes > 1e-7 * sizes.max(initial=0.0)
@@ -87,16 +87,16 @@ def _mixer(rows: Array) -> Array | None:
 
 MANY = 64
 """Maximum number of features of a node outside J whose quadratic form is computed from
-features; for nodes with more features, they are computed only if the node joins J."""
+features. If a node has more features, they are computed only when the node joins J."""
 
 
 class StoredNodes:
-    """Cache of the nodes' features, whose rows form a few large matrices."""
+    """Cache of the nodes' features, as rows of a few large matrices (the chunks)."""
 
-    # One product per matrix then gives the quadratic forms of all its nodes. A node is
+    # One product per chunk then gives the quadratic forms of all its nodes. A node is
     # stored when its form is first needed.
 
-    _prepared: list[Prepared]  # their rows are views of the chunks
+    _prepared: list[Prepared]  # the features of each are a view of a chunk
     _places: Indices  # index of each node in `_prepared`; -1 if not stored
     # For each chunk: its first node, its rows of features, and the node of each row.
     _chunks: list[tuple[int, Array, Indices]]
@@ -109,7 +109,6 @@ class StoredNodes:
         self._clear()
 
     def _clear(self) -> None:
-        """Delete all features."""
         self._prepared, self._chunks = [], []
         self._places = np.zeros(0, dtype=np.intp)
 
@@ -143,7 +142,7 @@ class StoredNodes:
         return [made[k] for k in nodes.tolist()]
 
     def release(self, nodes: Indices, n_asked: int) -> None:
-        """Delete all features except those of `nodes`, if most are not in use."""
+        """Delete features of nodes outside `nodes`, if most stored nodes are unused."""
         # `n_asked` is the number of nodes whose quadratic forms were computed for the
         # last dual point.
         self._most = max(self._most, nodes.size, n_asked)
@@ -154,7 +153,7 @@ class StoredNodes:
             self._store_chunk(held, prepared)
 
     def forms(self, nodes: Indices, vector: Array) -> Array:
-        """Store the features Z_v of nodes; return ||Z_v^T vector||^2 of each."""
+        """Return ||Z_v^T vector||^2 of each node v with features Z_v; store these."""
         if not nodes.size:
             return np.zeros(0)
         _, new = self._split(nodes)
@@ -211,7 +210,6 @@ class ActiveSet:
         self.add(self.frontier)
 
     def __len__(self) -> int:
-        """Return the number of nodes in the reduced problem."""
         return self.nodes.size
 
     @property
@@ -243,12 +241,12 @@ class ActiveSet:
         return np.asarray(self._forms[nodes])
 
     def coefs(self, k: int, beta: Array) -> Array:
-        """Convert the coefficients of node k in `beta` to those of its raw features."""
+        """Return node k's coefficients for its features before `Prepared.mixer`."""
         of_node, mixer = beta[self.owner == k], self._mixers[k]
         return of_node if mixer is None else np.asarray(mixer @ of_node)
 
     def visit(self, nodes: Indices) -> None:
-        """Visit frontier nodes; nodes of many features join the reduced problem."""
+        """Visit frontier nodes; add those of over `MANY` features to the problem."""
         self.idle = np.append(self.idle, nodes)
         children = self._count(nodes, 1)
         remaining = self.frontier[~self.known.among(self.frontier, nodes)]
@@ -258,7 +256,7 @@ class ActiveSet:
             self.add(wide)
 
     def _count(self, nodes: Indices, change: int) -> Indices:
-        """Add `change` to the children's counts of visited parents; return children."""
+        """Add `change` to every child's number of visited parents; return children."""
         children = self.known.children(nodes)
         self._met = of_more(self._met, len(self.known), 0)
         np.add.at(self._met, children, change)
@@ -323,7 +321,7 @@ class ActiveSet:
         self.gram = gram
 
     def slack_norms(self, vector: Array) -> Array:
-        """Return bounds on the parts of the nodes' dual norms that features omit."""
+        """Return bounds on dual norms for the parts of kernels that features omit."""
         # The bounds are sum_i |a_i| sqrt(e_i) for a = `vector`, with e the diagonal of
         # the part of a node's kernel that its features omit.
         bounds = np.zeros(len(self))

@@ -1,10 +1,11 @@
 """The duality gap over the whole graph, at the best multiple of one dual point.
 
-The absolute gap at the best multiple s in [0, 1] is primal + sum_i l*(y_i, -s rho_i) /
-W + alpha s^2 / 2 max(Omega*_J(a)^2, B(a)), a = rho / (W alpha), with the dual norm
-Omega*_J on the active set J. B bounds sources t of the complement (nodes outside J
-whose parents are in J) and idle nodes v of J (Bach 2008, Prop. 3), with D descendants
-and A ancestors, including the node:
+At the multiple s rho of a dual point rho, the absolute gap is primal + sum_i l*(y_i,
+-s rho_i) / W + alpha s^2 / 2 max(Omega*_J(a)^2, B(a)) with a = rho / (W alpha); the
+best s in [0, 1] minimizes it. Omega*_J is the dual norm on the active set J. B is the
+bound for all other nodes (Bach 2008, Prop. 3). It is a maximum over sources t (nodes
+outside J whose parents are all in J) and idle nodes v of J. D(w) are the descendants
+and A(w) the ancestors of a node w, both with w itself:
 
     B(a) = max(max_t sum_{w in D(t)} a^T K_w a / (sum_{u in A(w) and D(t)} d_u)^2,
                max_v a^T K_v a / d_v^2)
@@ -57,7 +58,7 @@ class SmoothedNorm:
         return self.active.relation.T @ (self.active.weights / self.smooth)
 
     def curvature(self, *, above: bool = False) -> Array:
-        """Return the Hessian of half the squared norm, or of a bound `above` it."""
+        """Return the Hessian of half the squared norm; `above`: of an upper bound."""
         active, omega = self.active, self.value
         rates = self.rates[active.owner]
         slope = rates * self.beta
@@ -111,7 +112,7 @@ def squared_norms(active: ActiveSet, beta: Array) -> Array:
 
 STEP, NEAR = 1e-3, 0.05
 """Distance of the multiples near one that define a parabola, and largest distance of
-its vertex from one; with exact minima, a search on classes took 1.2 times as long."""
+its vertex from one; with exact minima, a classification took 1.2 times as long."""
 
 
 def near_minimum(loss: Callable[[float], float]) -> tuple[float, float]:
@@ -137,7 +138,7 @@ def near_minimum(loss: Callable[[float], float]) -> tuple[float, float]:
 
 @dataclass(frozen=True, eq=False)
 class DualPoint:
-    """Centered dual point in the domain of the conjugate."""
+    """Dual point in the conjugate's domain; with an intercept, its sum is zero."""
 
     rho: Array  # minus a slope of the summed loss
     vector: Array  # a = rho / (W alpha)
@@ -146,11 +147,11 @@ class DualPoint:
     """Mean conjugates by multiple, cached because many bounds use the same point."""
 
     def value(self, problem: HullProblem, outside_bound: float) -> float:
-        """Return the dual value at the multiple of rho where it is nearly largest."""
+        """Return the dual value at the multiple of rho from `scaled`."""
         return self.scaled(problem, outside_bound)[1]
 
     def scaled(self, problem: HullProblem, outside_bound: float) -> tuple[float, float]:
-        """Return the factor of rho of nearly the largest dual value, and this value."""
+        """Return nearly the best factor s of rho, and the dual value at s rho."""
         half = 0.5 * problem.alpha * max(self.bound, outside_bound)
 
         def loss(scale: float) -> float:

@@ -81,7 +81,7 @@ class RoundedRisk:
     mu: float  # positive weight of the barrier
 
     def _parts(self, f: Array) -> tuple[Array, Array, Array, Array]:
-        """Return signs and excesses of the pieces, their slopes p, and u - p."""
+        """Return signs s, excesses s f - c, slopes p, and u - p of all pieces."""
         signs, costs, sizes = self.loss.dual_pieces(self.y)
         excess = signs * f - costs
         # The roots of a quadratic equation, computed without cancellation.
@@ -250,7 +250,8 @@ def solve_reduced(
 
 
 def _fitting_constant(problem: HullProblem, zero: Array) -> ReducedPoint | None:
-    """Return the constant model if its loss is zero, which smoothing would miss."""
+    """Return the constant model if its loss is zero, otherwise None."""
+    # With a smoothed loss, Newton's method would miss this optimum.
     y, b = problem.y, 0.0
     if problem.fit_intercept:
         b = float(best_intercepts(problem.loss, y, np.zeros_like(y))[0][0])

@@ -41,10 +41,10 @@ class Settings:
     """Maximum number of nodes that join per round by the sufficient condition."""
 
     inactive: int = 80
-    """Number of visited nodes outside the pruned model, plus nodes about to join, above
-    which only nodes that stand out join. Counting all violators instead takes four
-    fifths of the time, but gave a test error of 8.4 instead of 6.1 (alpha = 1e-4,
-    pumadyn-32nm)."""
+    """Only nodes that stand out join if visited nodes outside the pruned model, plus
+    nodes that would join (at most `sufficient`), are more than this. A count of all
+    violators instead of at most `sufficient` takes four fifths of the time, but gave
+    a test error of 8.4 instead of 6.1 (alpha = 1e-4, pumadyn-32nm)."""
 
     exhaustive: int = 600
     """Maximum number of nodes that join per round with `certify`."""
@@ -57,8 +57,8 @@ class Settings:
 
     step: float = 10.0**0.5
     """Ratio of successive strengths before the first one of a path: small strengths
-    select noise. At alpha = 1e-4 and n = 1024 test errors were 96 instead of 6
-    (pumadyn-32nm) and 101 instead of 39 (-32nh)."""
+    select noise. Without these strengths, test errors at alpha = 1e-4 and n = 1024 were
+    96 instead of 6 (pumadyn-32nm) and 101 instead of 39 (pumadyn-32nh)."""
 
     share: float = 0.125
     """Share of the tolerance for the gap on the active set, and again for pruning."""
@@ -242,7 +242,7 @@ class _HullRun:
     def _sufficient(
         self, problem: HullProblem, point: ReducedPoint, ceiling: float
     ) -> tuple[float, Indices]:
-        """Return the bound for all unvisited nodes (Prop. 3), and sources to visit."""
+        """Return the largest sum over descendants (Prop. 3), and sources to visit."""
         # Visit sources whose sum over descendants is above the ceiling, first those
         # that stand out most, by deviations from noise or by `Evidence`.
         active, sources = self.active, self.active.frontier
@@ -349,7 +349,7 @@ class _HullRun:
 
 
 def robust_z_scores(forms: Array, noise: Array, kinds: Indices) -> Array:
-    """Return the robust z-score of each source's ratio forms / noise in its kind."""
+    """Return robust z-scores of forms / noise, among the sources of the same kind."""
     # `forms` are sums over descendants, and `noise` is their expectation for noise
     # alone.
     tiny = np.finfo(np.float64).tiny

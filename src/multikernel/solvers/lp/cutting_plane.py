@@ -22,14 +22,14 @@ class Settings:
     """Tuning constants of cutting planes."""
 
     proof: float = 0.5
-    """A pass is spent to prove a gap of at most this share of the current gap."""
+    """A pass proves a new gap only if that is at most this share of the current gap."""
 
     least_slack: float = 0.03
     """Smallest gap of a master problem, as a share of the gap of the whole problem."""
 
     corners: int = 10
-    """Maximum number of linear programs for an equally good sparse model. `thin` alone
-    keeps 400 of 400 kernels where they keep 15 (150 rows of breast cancer, C = 100)."""
+    """Maximum number of linear programs for an equally good sparse model. They reduce
+    400 kernels to 15, `thin` alone to 400 (150 rows of breast cancer, C = 100)."""
 
     doubt: float = 3.0
     """Slack of a master problem, in units of the planes' error at the last weights."""
@@ -75,10 +75,10 @@ class CuttingPlane(WeightSolver):
 class SILP(CuttingPlane):
     """Sparse MKL as a semi-infinite linear program, for comparison.
 
-    The wrapper of Sonnenburg et al. (JMLR 7, 2006): `CuttingPlane` for p = 1, with
-    every machine run to `tol` before the next linear program, which is solved to a
-    share of the gap. The relative gap is certified as in `CuttingPlane`, whose short
-    runs of machines reach the same optimum sooner.
+    The wrapper algorithm of Sonnenburg et al. (JMLR 7, 2006): `CuttingPlane` for p =
+    1, with every machine run to `tol` before the next linear program, which is solved
+    to a share of the gap. The relative gap is certified as in `CuttingPlane`, whose
+    short runs of machines reach the same optimum sooner.
     """
 
     precision: float = 0.0

@@ -47,7 +47,7 @@ class Settings:
 
     most_steps: tuple[int, int, int] = (500, 100, 200_000)
     """SMO on n samples makes at most 500 n or 100 n + 200 000 steps, whichever is less:
-    if it needs more, the ball or the scales are the cause."""
+    it needs more only if the ball is unsuitable or the kernels' scales differ a lot."""
 
     vanished: float = 1e-10
     """Share of the largest weight below which the quadratic model ignores a weight."""
@@ -147,7 +147,6 @@ class _NewtonState:
 
     @property
     def regularizer(self) -> SquaredBlockNorm:
-        """The penalty of the problem."""
         regularizer = self.problem.regularizer
         assert isinstance(regularizer, SquaredBlockNorm)
         return regularizer
@@ -223,8 +222,8 @@ class _NewtonState:
         scaled = center / self.regularizer.alpha
         self._offer_multiples(scaled)
         if point.forms.any():
-            # The block norm of a kernel of weight w is w * sqrt(form). `LEFT` keeps
-            # weights positive, because zero weights stay zero.
+            # The block norm of a kernel of weight w is w * sqrt(form). Weights decrease
+            # at most to `LEFT` times the old ones, because zero weights stay zero.
             weights = self.regularizer.kernel_weights(scaled * np.sqrt(point.forms))
             self._center_at(np.maximum(weights, LEFT * center))
         incumbent.offer_dual(point.rho, point.forms)
@@ -251,7 +250,7 @@ class _NewtonState:
             self.excess = min(self.excess, max(sharper, SETTINGS.sharpest))
 
     def _solve_model(self, ball: InnerBall | None, weights: Array) -> Expansion:
-        """Return the model's maximizer; if `ball` is None, that for fixed weights."""
+        """Return the model's maximizer; if `ball` is None, weights are fixed."""
         problem, incumbent, point = self.problem, self.incumbent, self.point
         # Kernels with vanishing weights would cost a pass and hardly change the model.
         weights = np.where(weights > SETTINGS.vanished * weights.max(), weights, 0.0)

@@ -37,10 +37,10 @@ class SquaredForm(PathSolver):
     The problem with the penalty :math:`\frac{\alpha}{2} S^2`, :math:`S = \sum_m
     \|f_m\|`, has the solutions of the block 1-norm :math:`\lambda S` at :math:`\lambda
     = \alpha S` (Suzuki and Tomioka, METR 2009-45, section 5). `solver`, such as
-    ``SpicyMKL``, returns a `PathSolver` for `BlockL1` given keywords ``tol`` and
-    ``max_iter``. It makes one outer step at a time, and the strength changes once it
-    causes most of the certified duality gap, so the search costs a few solves. The
-    final model lacks redundant kernels.
+    ``SpicyMKL``, is called with keywords ``tol`` and ``max_iter``, and must return a
+    `PathSolver` for `BlockL1`. It makes one outer step at a time, and the strength
+    changes once it causes most of the certified duality gap, so the search costs a few
+    solves. The final model lacks redundant kernels.
     """
 
     solver: Callable[..., PathSolver]

@@ -86,7 +86,7 @@ def _nonnegative_solution(products: Array, aims: Array) -> Array:
 
 
 def _with_norms(problem: Problem, model: Model, norms: Array, unit: Array) -> Model:
-    """Return the model with new block norms of the active kernels."""
+    """Return the model with new norms; `unit` are its functions scaled to norm one."""
     f = np.tensordot(norms, unit, axes=1)
     b = np.zeros_like(model.intercept)
     if problem.fit_intercept:

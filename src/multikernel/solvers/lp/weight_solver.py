@@ -93,7 +93,7 @@ class WeightOracle:
         return OraclePoint(weights, matrix, rho, forms, conjugate, alpha)
 
     def hessian(self, point: OraclePoint) -> Array:
-        """Return the Hessian of the optimum J in the weights, for one output."""
+        """Return J's Hessian in the weights, (n_kernels, n_kernels), for one output."""
         # This costs one pass and one factorization.
         images = self.problem.gram.matvec(point.rho)
         hessian = weight_hessian(self.problem, point.matrix, point.rho, images)
