@@ -83,6 +83,7 @@ class Training(Data):
     @property
     def stack(self) -> GramStack:
         """The Gram matrices."""
+
         return self.built.stack
 
     @cached_property
@@ -95,6 +96,7 @@ class Training(Data):
     @property
     def names(self) -> KernelNames:
         """The names of all kernels."""
+
         X = self.samples.table.given
         names, labels = names_of_grams(X), labels_of_grams(X)
         return KernelNames(self.dictionary, self.stack.shape[0], names, labels)
@@ -285,7 +287,8 @@ class Training(Data):
         """Return a fold, with kernels normalized on its training samples alone."""
         # In addition to `n_copies` folds, the matrices of all samples are in memory.
         training, train = self.part(train, n_copies + 1)
-        # Scorers get matrices that are cut to the fold on both axes.
+        # Scorers get precomputed matrices that contain only the fold's samples, on both
+        # axes, so `rows` counts these samples.
         rows = np.arange(train.size) if self.precomputed else training.rows
         training = replace(training, rows=rows)
         image = validation_terms(self, train, test)

@@ -53,7 +53,7 @@ class CrossGrams(ABC):
 
     @abstractmethod
     def between(self, X: Array, Y: Array, position: int) -> Array:
-        """Return one active kernel between any samples X and Y."""
+        """Return the active kernel at `position`, evaluated between samples X and Y."""
         # Raises if the kernel is defined between new and training samples only.
 
     @property
@@ -309,11 +309,13 @@ class AdditiveModel:
     @property
     def n_outputs(self) -> int:
         """The number of outputs."""
+
         return self.intercept.size
 
     @property
     def n_active(self) -> int:
         """The number of active kernels."""
+
         return len(self.coefs)
 
     def check_columns(self, n_kernels: int, n_features: int, *, packed: bool) -> None:
