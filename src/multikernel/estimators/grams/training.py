@@ -83,7 +83,6 @@ class Training(Data):
     @property
     def stack(self) -> GramStack:
         """The Gram matrices."""
-
         return self.built.stack
 
     @cached_property
@@ -96,7 +95,6 @@ class Training(Data):
     @property
     def names(self) -> KernelNames:
         """The names of all kernels."""
-
         X = self.samples.table.given
         names, labels = names_of_grams(X), labels_of_grams(X)
         return KernelNames(self.dictionary, self.stack.shape[0], names, labels)

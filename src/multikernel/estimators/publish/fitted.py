@@ -318,7 +318,6 @@ def _check_model(
 
 
 def _is_text(value: object) -> bool:
-    """Return whether a value is a string."""
     return isinstance(value, str)
 
 

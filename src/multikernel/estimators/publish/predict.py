@@ -309,13 +309,11 @@ class AdditiveModel:
     @property
     def n_outputs(self) -> int:
         """The number of outputs."""
-
         return self.intercept.size
 
     @property
     def n_active(self) -> int:
         """The number of active kernels."""
-
         return len(self.coefs)
 
     def check_columns(self, n_kernels: int, n_features: int, *, packed: bool) -> None:

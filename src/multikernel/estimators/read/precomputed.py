@@ -87,7 +87,6 @@ class NamedGrams:
         return NamedGrams(part, self.names, labels)
 
     def __repr__(self) -> str:
-
         return f"Gram matrices {self.shape}: {', '.join(map(repr, self.names))}"
 
 
@@ -160,7 +159,7 @@ def check_same_samples(owner: str, X: object, labels: tuple[str, ...] | None) ->
 def check_same_grams(
     owner: str, X: object, fitted_names: tuple[str, ...] | None
 ) -> None:
-    """Raise if X has other names than the fit's matrices; warn if those had no names."""
+    """Raise if names of X differ from the fit's names; warn if the fit had no names."""
     names = names_of_grams(X)
     if names is None or names == fitted_names:
         return
@@ -371,7 +370,7 @@ def precomputed_stack(
     max_bytes: int | None = None,
     random_state: object = None,
 ) -> BuiltStack:
-    """Return the normalized stack of the Gram matrices in X, samples first."""
+    """Return the normalized stack of the Gram matrices in `X`, (n, n, n_kernels)."""
     check_finite_grams(X)
     array = np.moveaxis(X, -1, 0)
     n_kernels, n_samples, _ = array.shape

@@ -230,7 +230,7 @@ def check_offset(
 
 
 def _encode_classes(owner: str, y: Array) -> tuple[Labels, Any]:
-    """Return class indices and classes; for several labels, y as 0/1 and its columns."""
+    """Return class indices and classes; for several labels, y and column numbers."""
     if y.ndim == 2:
         check_classification_targets(y)
         return _check_label_matrix(owner, y), np.arange(y.shape[1])

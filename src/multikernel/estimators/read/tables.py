@@ -271,7 +271,7 @@ def _unseen(table: Array, layout: Layout, sheet: Sheet) -> dict[str, list[Any]]:
 def _matrices_in_use(estimator: Any) -> list[tuple[int, SampleKernel]]:
     """Return the column of sample names and the kernel of each `Grams` in use."""
     if "_state" not in vars(estimator):
-        # For data of a CombinedKernel, `SampleKernel` itself raises for unknown samples.
+        # In a CombinedKernel, `SampleKernel` itself raises for unknown samples.
         return []
     dictionary = estimator._state.names.dictionary
     return list(sample_kernels(dictionary[m] for m in estimator.active_kernels_))
@@ -329,7 +329,7 @@ def check_samples(
         raise ValueError(
             f"View {kernel.view!r}: the matrix of Grams has no {axis} for "
             f"{listed(names)}. Column {layout.label(layout.numeric[column])} contains "
-            f"these samples, first in row {absent[0]} of X.{advice}"
+            f"these names, first in row {absent[0]} of X.{advice}"
         )
 
 

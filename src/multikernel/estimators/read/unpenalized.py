@@ -62,7 +62,7 @@ class Design:
         return values - self.origins
 
     def intercept(self, intercept: Array, effects: Array) -> Array:
-        """Convert the intercept of the shifted columns to that of the data's columns."""
+        """Convert an intercept for shifted columns to one for the original columns."""
         return np.asarray(intercept - self.origins @ effects)
 
     def part(self, indices: Indices) -> "Design":
