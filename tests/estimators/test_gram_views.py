@@ -316,7 +316,10 @@ def fitted(**changed):
             "View 'tanimoto': missing='zero' supports columns only; in Grams",
         ),
         (lambda: HKLRegressor(GIVEN).fit(FRAME, Y), "None or a KernelGraph"),
-        (lambda: fitted().predict(FRAME.assign(drug=None)), "no row for None\\. Column"),
+        (
+            lambda: fitted().predict(FRAME.assign(drug=None)),
+            "no row for None\\. Column",
+        ),
         (
             lambda: display.ContributionDisplay.from_estimator(fitted(), FRAME, 0),
             r"gram\[tanimoto\] is a precomputed matrix, which cannot be drawn",
