@@ -225,7 +225,8 @@ ROWS = K.loc[[NAMES[i] for i in NEW], KNOWN[::-1]]
 def test_new_samples_bring_their_rows(model, tmp_path):
     X, X_new, y = FRAME.iloc[TRAIN], FRAME.iloc[NEW], Y.iloc[TRAIN]
     model = clone(model).fit(X, y)
-    with pytest.raises(ValueError, match=r"'tanimoto': Grams has no row of 'drug \d+'"):
+    message = r"'tanimoto': the matrix of Grams has no row for 'drug \d+'"
+    with pytest.raises(ValueError, match=message):
         model.predict(X_new)
     kernels = model.kernels
     paired = isinstance(kernels, Interactions)
@@ -295,9 +296,9 @@ def fitted(**changed):
         (lambda: fitted(tanimoto=Grams(K, "age")), "'age' holds numbers, but"),
         (
             lambda: fitted(tanimoto=PART["tanimoto"]),
-            "no row of 'drug .* 15 more, which",
+            "no row for 'drug .* 15 more\\. Column",
         ),
-        (lambda: fitted(tanimoto=Grams(K.iloc[:, :50], "drug")), "no column of 'drug"),
+        (lambda: fitted(tanimoto=Grams(K.iloc[:, :50], "drug")), "no column for 'drug"),
         (
             lambda: fitted(tanimoto=Grams(K - 0.5, "drug")),
             r"^gram\[tanimoto\]: .*semid",
@@ -315,7 +316,10 @@ def fitted(**changed):
             "View 'tanimoto': missing='zero' supports columns only; in Grams",
         ),
         (lambda: HKLRegressor(GIVEN).fit(FRAME, Y), "None or a KernelGraph"),
-        (lambda: fitted().predict(FRAME.assign(drug=None)), "no row of None, which"),
+        (
+            lambda: fitted().predict(FRAME.assign(drug=None)),
+            "no row for None\\. Column",
+        ),
         (
             lambda: display.ContributionDisplay.from_estimator(fitted(), FRAME, 0),
             r"gram\[tanimoto\] is a precomputed matrix, which cannot be drawn",

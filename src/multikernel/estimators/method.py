@@ -88,7 +88,8 @@ class Source(ABC):
 
     owner: str  # name of the estimator in messages
     kernels: Any
-    # Whether folds are cut from the data, whose kernels are then not normalized yet.
+    # Whether folds are cut from the data. Their kernels are then normalized later, on
+    # the training samples of each fold.
     parts: bool = field(default=False, kw_only=True)
     # Whether samples may be in partitions, as Dask collections.
     partitions: bool = field(default=False, kw_only=True)
@@ -129,7 +130,8 @@ class Solved:
 
     candidates: Sequence[int]  # the candidates with this model
     model: Any  # in the form that `Fold.decision_values` requires
-    # Number of active kernels; for each target, if each chooses its own candidate.
+    # Number of active kernels; an array with a number for each target, if each target
+    # chooses its own candidate.
     n_active: int | Array
     n_bytes: int
     gaps: Array  # relative duality gaps of the solves; empty for a greedy method
@@ -142,7 +144,9 @@ class Solved:
 
 
 Means = Callable[[], Array | None]
-"""Returns mean scores, (n_candidates[, n_targets]), nan where unsolved, or None."""
+"""Returns mean scores over folds, (n_candidates[, n_targets]); nan where unsolved.
+
+None until all folds have scored a candidate."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -167,11 +171,10 @@ class Candidates(ABC):
         return self
 
     def without_path(self) -> Self:
-        """Return candidates whose `refit` computes no path, if they support this."""
+        """Return candidates whose `refit` solves only the best one, if supported."""
         return self
 
     def __len__(self) -> int:
-        """Return the number of candidates."""
         return len(next(iter(self.grid().values())))
 
     @abstractmethod
@@ -191,5 +194,5 @@ class Candidates(ABC):
         # has already stopped, one iteration is made.
 
     def open_grids(self, best_params: Mapping[str, Any]) -> Mapping[str, Array]:
-        """Return the grids for which the caller reports a best value at an end."""
+        """Return the grids for which a search warns if the best value is at an end."""
         return self.grid()

@@ -57,13 +57,14 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     Attributes
     ----------
     kinds_ : dict from str to {"dates", "words", "rest"}
-        Kinds of the columns. Text is "dates" if all values are ISO 8601 dates.
+        Kinds of the columns: "dates" (also text, if all values are ISO 8601 dates),
+        "words" (other text, and categories), or "rest" (unchanged).
     categories_ : dict from str to tuple or None
         Values that a text column keeps; None if it keeps all.
     rare_values_ : dict from str to tuple
         Training values that "(other)" replaces, in columns with too many values.
     fill_values_ : dict from str to str or float
-        Values that replace missing values in text columns; empty with "keep".
+        Values that replace missing text; empty with ``missing="keep"``.
     zoned_dates_ : list of str
         Date columns with a time zone; these are converted to UTC.
     feature_names_in_ : ndarray of str
@@ -229,8 +230,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         days = _days(column)
         if days is None:
             raise ValueError(
-                f"Column {name!r} held dates in fit, but has no or other values in "
-                "transform: correct them, or fit again."
+                f"Column {name!r} held dates in fit, but in transform it has values "
+                "that are no dates, or no values: correct them, or fit again."
             )
         has_zone, had_zone = _has_zone(column), name in self.zoned_dates_
         if column.notna().any() and has_zone != had_zone:
@@ -265,7 +266,7 @@ def _check_frame(owner: str, X: object) -> None:
 
 
 def _encoding(column: object, kind: str) -> str:
-    """Return how to encode a column; `kind` is its kind, from `kinds_of`."""
+    """Return a value of ``kinds_`` for a column, whose kind by `kinds_of` is `kind`."""
     # Categorical columns are categories, even if the values are dates.
     if kind == CATEGORIES:
         return CATEGORICAL

@@ -44,7 +44,8 @@ def has_probabilities(estimator: Any) -> bool:
         return True
     raise AttributeError(
         f"Probabilities require loss='log_loss'; this {type(estimator).__name__} "
-        f"{'was fitted with' if is_fitted else 'has'} loss={loss}."
+        f"{'was fitted with' if is_fitted else 'has'} loss={loss}: use that loss if "
+        "the estimator supports it, or use decision_function."
     )
 
 
@@ -75,8 +76,9 @@ class ClassifierMKL(ClassifierMixin, BaseMKL):
         Returns
         -------
         f : ndarray of shape (n_samples,) or (n_samples, n_classes)
-            Positive for ``classes_[1]`` with two classes; otherwise one column per
-            class, or per label with positive values for samples that have it.
+            With two classes, positive values predict ``classes_[1]``. With more, one
+            column per class; the largest predicts the class. After a fit on several
+            labels, one column per label; positive values predict that a sample has it.
         """
         return one_column(self._decision_values(X, offset))
 
@@ -94,7 +96,8 @@ class ClassifierMKL(ClassifierMixin, BaseMKL):
         Returns
         -------
         labels : ndarray of shape (n_samples,) or (n_samples, n_labels)
-            After a fit on several labels, 1 for each label of a sample, otherwise 0.
+            Classes. After a fit on several labels, a matrix: 1 if the sample has the
+            label, 0 if it does not.
         """
         f = self._decision_values(X, offset)
         if self._state.link == "labels":
@@ -119,7 +122,8 @@ class ClassifierMKL(ClassifierMixin, BaseMKL):
         Returns
         -------
         probabilities : ndarray of shape (n_samples, n_classes)
-            With several labels, the probability of each label.
+            Columns are in the order of ``classes_``. After a fit on several labels, the
+            probability of each label.
         """
         probabilities: Array = np.exp(self.predict_log_proba(X, offset))
         return probabilities

@@ -51,17 +51,18 @@ from multikernel.linalg import EPS, SINGLE, TINY
 from multikernel.problem import Problem, Solution, Status
 from multikernel.solvers.base import tolerance_of
 
-# Recomputed kernels give the values that ``decision_function`` returns.
+# With recomputed kernels, the objective refers to the values that
+# ``decision_function`` returns. The stored matrices are approximate or rounded.
 CHEAP = 0.1
-"""Largest share of all matrices' entries for which active kernels are recomputed."""
+"""Active kernels are recomputed if they have at most this share of stored numbers."""
 
 # Bounds for single precision are about ten times the actual errors.
 ORDINARY_SINGLE = 1e-5
-"""Rounding bounds below this share of the objective do not enlarge the gap."""
+"""Bounds on rounding errors below this share of the objective are not in the gap."""
 
 # At this ratio, centering cancels at least four of sixteen digits.
 LARGE = 1e4
-"""Ratio of a kernel's uncentered to centered size above which it is recomputed."""
+"""Ratio of a kernel's sizes before and after centering that requires recomputation."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,7 +150,7 @@ def _term_attributes(training: Training, expansion: BlockFunctions) -> dict[str,
 
 
 def _dual_points(fit: GramFit) -> Array:
-    """Return the dual points in the estimator's scale, (n_outputs, n_samples)."""
+    """Return dual points in the scale of ``dual_coef_``, (n_outputs, n_samples)."""
     factors = np.full(len(fit.solutions), fit.recipe.dual_scale)
     pairs = zip(factors, fit.solutions, strict=True)
     dual = np.concatenate([factor * np.atleast_2d(s.dual.T) for factor, s in pairs])

@@ -32,10 +32,10 @@ class Recipe:
     losses: Sequence[Loss]
     penalties: Sequence[BlockRegularizer]
     solver: Any
-    # Factor from a problem's objective to the estimator's: one over the total weight
-    # for a mean loss, C if C multiplies the sum of losses.
+    # Factor that converts a problem's objective to the estimator's: one over the total
+    # weight for a mean loss, C if C multiplies the sum of losses.
     objective_scale: float | Array = 1.0
-    # Factor from a problem's dual points to the estimator's.
+    # Factor that converts a problem's dual points to the estimator's.
     dual_scale: float | Array = 1.0
     # Published parameters, with strengths in the units of the targets.
     params: Mapping[str, float | Array] = field(default_factory=dict)
@@ -47,8 +47,8 @@ class GramFit:
 
     recipe: Recipe
     training: Training
-    # One per problem, None for targets whose path has ended; they refer to the Gram
-    # matrices of `training`.
+    # A solution for each problem, on the Gram matrices of `training`; None for a
+    # problem whose path has ended.
     solutions: Sequence[Any]
 
     @property
@@ -112,7 +112,8 @@ def residual_problems(
                 "or remove the columns from kernels."
             )
         y = center_targets(problem).y
-        # Project twice: the first projection has rounding errors of a large trend.
+        # Project twice: if the unpenalized columns explain most of y, the first
+        # projection has rounding errors.
         for _ in range(2):
             y = fit.projection.residual(y)
         projected.append(

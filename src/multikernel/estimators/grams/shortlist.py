@@ -1,10 +1,10 @@
 """Paths of folds on a short list of kernels, for dictionaries with very many kernels.
 
-A pass over all products of d kernels costs one matrix product with these kernels, but
-each active product costs one matrix. Scores on a fold need no certificate over all
-kernels. So the path uses the listed kernels only, and a few passes over all kernels
-list those with the largest dual norms at the current dual point, which depends on the
-fold's training samples only.
+One pass over all pairwise products of d kernels is cheap, because it costs one matrix
+product with these d kernels, but each active product requires its own matrix. Scores on
+a fold need no certificate over all kernels. So a path uses listed kernels only. A few
+passes over all kernels update the list: it contains the kernels with the largest dual
+norms at the current dual point, which the fold's training samples determine.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -41,14 +41,14 @@ MAX_SHARING = 10
 N_GREEDY = 64
 """Number of kernels from which greedy paths of a fold select."""
 
-# After each pass the paths start again, with two factorizations per target instead of
-# one.
+# A smaller ratio requires more passes. After each pass the solves restart on another
+# list, with two factorizations per target instead of one.
 STRENGTH_RATIO = 10.0
 """Ratio of the strengths at two successive passes over all kernels."""
 
 
 def is_shortened(training: Training) -> bool:
-    """Return whether to use a short list, because a pass over all kernels is cheap."""
+    """Return whether paths use short lists: passes are cheap, and kernels are many."""
     stack = training.stack
     return stack.shares_work() and stack.shape[0] > 2 * N_LISTED
 

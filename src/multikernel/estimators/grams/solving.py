@@ -46,7 +46,8 @@ def refine_data(training: Training, solutions: Sequence[Solution | None]) -> Tra
     refinement = worst.refinement
     assert refinement is not None
     if training.least_squares is not None and worst.effects is None:
-        # The problem was stated in projected kernels.
+        # The dual point refers to kernels from which unpenalized columns are projected
+        # out. Convert it, because the factors approximate the kernels themselves.
         dual = training.least_squares.projection.transposed(refinement.dual)
         refinement = replace(refinement, dual=dual)
     max_bytes = training.source.options.max_bytes
@@ -183,7 +184,9 @@ def _certify_over_all(
     lost = dual_value(np.empty(0)) - dual_value(other_forms)
     gap = solution.duality_gap + max(lost, 0.0) / max(abs(solution.objective), TINY)
     if largest_other > level and not isinstance(penalty, BlockL1):
-        gap = np.inf  # with other penalties, every form above the level matters
+        # Some forms above the level are unknown. For BlockL1 the largest one suffices
+        # for the dual value; other penalties require all of them.
+        gap = np.inf
     last_line = solution.history[-1]
     last_line = replace(last_line, duality_gap=gap, passes=last_line.passes + 1.0)
     history = (*solution.history[:-1], last_line)
@@ -203,7 +206,7 @@ def follow_outputs(
     starts: Sequence[Solution | None] = (),
     last_steps: Indices | None = None,
 ) -> Iterator[GramFit]:
-    """Yield the solutions of all problems for each recipe; None for finished ones."""
+    """Yield the solutions for each recipe; those of finished problems are None."""
     # Recipes differ in their penalties. Each solve starts from the previous solution.
     # `last_steps`, (n_problems,), contains the index of the last recipe of each
     # problem. It is read before every recipe, so callers may lower it meanwhile.
@@ -268,7 +271,8 @@ def solve_path(
     if len(path) == len(recipes):
         starts = path.pop().solutions
         if is_shortened(training) and not watch.stopped:
-            # Solve all problems together before each is certified over all kernels.
+            # Solve all problems on one short list first. The certified solves over all
+            # kernels, one problem at a time, then start from these solutions.
             starts = next(follow_shortlist([end], training, watch, starts)).solutions
     else:
         path = []

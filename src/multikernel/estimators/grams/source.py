@@ -34,7 +34,7 @@ from multikernel.kernels import KernelDictionary
 from multikernel.linalg.tables import find_memmap
 
 KNOWN_SIZES = ("by_kernel", "dense", "dense32", "device")
-"""Storages whose size is known before a fit; factors are counted during the fit."""
+"""Storages whose size is known before a fit; the size of factors depends on ranks."""
 
 BY_MAIN_KERNELS = "interactions are computed from the main kernels, which are stored"
 """The reason for the storage of default interactions if it is not the requested one."""

@@ -285,7 +285,8 @@ class Training(Data):
         """Return a fold, with kernels normalized on its training samples alone."""
         # In addition to `n_copies` folds, the matrices of all samples are in memory.
         training, train = self.part(train, n_copies + 1)
-        # Scorers get matrices that are cut to the fold on both axes.
+        # Scorers get precomputed matrices that contain only the fold's samples, on both
+        # axes, so `rows` counts these samples.
         rows = np.arange(train.size) if self.precomputed else training.rows
         training = replace(training, rows=rows)
         image = validation_terms(self, train, test)

@@ -53,7 +53,7 @@ CONSTANT_WHEN_SCALED = 1e-8
 
 # At this ratio, other columns contribute a ten-thousandth of the squared distances.
 DOMINANCE_RATIO = 100.0
-"""Ratio of a column's deviation to the median deviation from which it hides others."""
+"""A column hides others if its deviation exceeds their median by this factor."""
 
 # At this ratio, kernels on all columns miss a row whose value in the other column is
 # ten deviations from the mean.
@@ -88,7 +88,8 @@ def warn_degenerate(training: "Training") -> None:
                 sentences.append(f"leaves out {count}, which {cause.format(names)}")
         message = f"{training.source.owner} {'; '.join(sentences)}."
         warn_user(message, DegenerateKernelWarning)
-    # Kernels whose spectrum ends before the bounded tail have a separate warning.
+    # A kernel of rank `theta` or less has no eigenvalues to bound its weight, so it
+    # gets a separate warning.
     for step in training.built.normalization.steps:
         if isinstance(step, TailStep):
             warn_low_rank(training, step.short, step.theta)
@@ -175,7 +176,8 @@ def _refuse_distances(training: "Training", m: int) -> None:
     if dictionary is not None and is_built_in(dictionary[m]):
         return
     K = _small_matrix(training, m, n_rows=1000)
-    # Rounding may hide the variance of kernels that differ by less.
+    # If values differ by less than this share, the kernel may have a variance that
+    # rounding hides.
     allowed = max(ROUNDING, 10.0 * np.sqrt(np.finfo(K.dtype).eps))
     if np.ptp(K) <= allowed * np.abs(K).max():
         return
@@ -227,7 +229,7 @@ def check_kernels(training: "Training") -> None:
         layout = samples.table.layout
         names = listed([layout.name(layout.numeric[column]) for column in dominant])
         limit = f"{DOMINANCE_RATIO:g} times that of the other columns"
-        # In novelty detection no column may be hidden.
+        # Novelty detection requires that every column can reveal an unusual sample.
         if source.novelty:
             limit = f"{NOVELTY_RATIO:g} times that of a column whose outliers it hides"
         sentences.append(

@@ -131,7 +131,7 @@ class NamesBehindSteps(KernelNames):
         return self.numbered()
 
     def _column(self, match: re.Match[str]) -> str:
-        """Return the name of a numbered column; other matches stay unchanged."""
+        """Return the name of a numbered column; the match if there is no such name."""
         column = int(match[1])
         return self.columns[column] if column < len(self.columns) else match[0]
 

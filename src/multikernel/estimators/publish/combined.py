@@ -90,5 +90,4 @@ class CombinedKernel(Kernel):
         return False
 
     def __repr__(self) -> str:
-        """Return a text with the number of kernels."""
         return f"CombinedKernel({len(self.weights)} kernels)"

@@ -42,13 +42,13 @@ SEVERITY = (
 
 @dataclass(frozen=True, eq=False)
 class BlockFunctions:
-    """The functions of all kernels and outputs: coefficients over training samples."""
+    """Coefficients of a model's functions f_m, by active kernel, sample and output."""
 
     # Kernels with a nonzero norm in at least one output, ascending.
     active: Indices
-    # f_m of output k is ``K_m @ coefs[j, :, k]`` for m = active[j]. The shape is
-    # (n_active, n_samples, n_outputs), or has `GramStack.expansion_length` as its
-    # second length.
+    # Shape (n_active, n_samples, n_outputs), except that the second axis has the length
+    # `GramStack.expansion_length`, if that differs from n_samples. The values of f_m
+    # for output k are ``K_m @ coefs[j, :, k]``, with m = active[j].
     coefs: Array
     intercept: Array
     # Coefficients of unpenalized columns, (n_columns, n_outputs); None if there are
@@ -318,7 +318,6 @@ def _check_model(
 
 
 def _is_text(value: object) -> bool:
-    """Return whether a value is a string."""
     return isinstance(value, str)
 
 

@@ -53,7 +53,7 @@ class CrossGrams(ABC):
 
     @abstractmethod
     def between(self, X: Array, Y: Array, position: int) -> Array:
-        """Return one active kernel between any samples X and Y."""
+        """Return the active kernel at `position`, evaluated between samples X and Y."""
         # Raises if the kernel is defined between new and training samples only.
 
     @property

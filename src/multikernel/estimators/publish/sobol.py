@@ -45,7 +45,7 @@ class SobolIndices:
     estimated: bool = False
 
     def __repr__(self) -> str:
-        """Return the largest indices, averaged over outputs."""
+        # Show the largest indices, averaged over outputs.
         indices = np.atleast_2d(self.first_order, self.total, self.interactions)
         first, total, pairs = (values.mean(axis=0) for values in indices)
         column_lines = [
@@ -109,8 +109,8 @@ def training_table(model: Any) -> tuple[Array, Array]:
         inner = getattr(factor, "kernel", None)
         if isinstance(inner, CenteredKernel) and inner.samples is not None:
             weights = equal_shares(len(inner.samples), inner.weights)
-            # The columns of packed sequences are a slice without stop: `inner.samples`
-            # has their number.
+            # A kernel on packed sequences reads a slice of columns without a stop. The
+            # number of columns that it reads is the width of `inner.samples`.
             n_read = inner.samples.shape[1]
             its_columns = _columns(factor, model.n_features_in_ * (n_read + 1))[:n_read]
             columns |= dict(zip(its_columns, inner.samples.T, strict=True))
@@ -353,7 +353,9 @@ def drawn_indices(
 
 
 def _bins(values: Array, rows: Indices) -> Indices:
-    """Return the bin of every draw: its value or rank; for several columns, its row."""
+    """Return the bin of every draw, shape (n_draws,)."""
+    # Draws of one column are in one bin if their values are equal, or have similar
+    # ranks if there are many values; draws of several columns, if from the same row.
     if values.shape[1] > 1:
         return np.unique(rows, return_inverse=True)[1]
     distinct, inverse = np.unique(values[:, 0], return_inverse=True)

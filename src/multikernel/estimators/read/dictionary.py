@@ -74,8 +74,8 @@ class KernelNames:
         dictionary = self.dictionary
         if dictionary is not None and len(dictionary) != self.n_kernels:
             raise ValueError(
-                f"Names of kernels: n_kernels is {self.n_kernels}, but the dictionary "
-                f"has {len(dictionary)} kernels."
+                f"KernelNames: n_kernels is {self.n_kernels}, but must be "
+                f"{len(dictionary)}, the number of kernels in the dictionary."
             )
         if self.given is not None:
             check_gram_names(self.given, self.n_kernels)
@@ -118,17 +118,18 @@ def default_dictionary(
     equality: bool = False,
 ) -> ListDictionary:
     """Return the kernels for ``kernels=None``; if `bounded`, without linear kernels."""
-    # Kernels on single columns do not detect a row that is unusual in another column.
+    # `limit` is the maximum number of kernels. If `equality`, kernels that compare
+    # values for equality are added for columns of few integers. Novelty detection
+    # (`bounded`) has no kernels on single columns of wide tables: such a kernel does
+    # not detect a row that is unusual in another column.
     multiples = () if bounded and X.shape[1] > 8 else median.COLUMN_MULTIPLES
     rows = median.distinct_rows(X, sample_weight)
-    # Kernels on single columns are included if the total is at most `limit`.
     dictionary = median.kernels_with_widths(*rows, median.MULTIPLES, multiples, limit)
     if bounded:
         kernels = [k for k in dictionary.kernels if not isinstance(k, LinearKernel)]
-        # With thousands of columns no kernel may qualify, because all samples are far
-        # apart: keep at least one kernel.
+        # With thousands of columns all samples are far apart, and the list of Gaussian
+        # kernels is sometimes empty. A fit requires at least one kernel.
         dictionary = ListDictionary(kernels or [GaussianKernel(MEDIAN)])
-    # Landmarks approximate Gaussian kernels on all columns.
     if _needs_landmarks(dictionary, X):
         dictionary = ListDictionary(
             [
@@ -142,7 +143,7 @@ def default_dictionary(
 
 
 def with_category_kernels(dictionary: ListDictionary, X: Array) -> ListDictionary:
-    """Add a `CategoryKernel` to default kernels per column of few distinct integers."""
+    """Return the dictionary plus a `CategoryKernel` per column of few integers."""
     columns = [k.columns for k in dictionary.kernels if isinstance(k, ColumnKernel)]
     codes = [c for c in columns if _may_be_codes(select_columns(X, c))]
     kernels = (*dictionary.kernels, *(ColumnKernel(CategoryKernel(), c) for c in codes))
@@ -215,7 +216,7 @@ def _requested_kernels(
     *,
     bounded: bool,
 ) -> tuple[KernelDictionary, list[str] | None]:
-    """Return the user's or the default kernels, and the view of each kernel."""
+    """Return the user's or the default kernels, and their views; None without views."""
     kernels = samples.table.kernels
     if kernels is None:
         if samples.table.has_text:
@@ -238,7 +239,8 @@ def _refuse_identifier_columns(dictionary: KernelDictionary, samples: Samples) -
     """Raise if the values of a column with a `CategoryKernel` are mostly different."""
     layout, X = samples.table.layout, samples.seen
     kernels = getattr(dictionary, "kernels", ())
-    # Only a sample of rows in partitions is available, in which fewer values repeat.
+    # Of a Dask collection, only a random sample of the rows is in memory. Fewer values
+    # repeat in a sample, so categories could look like identifiers.
     if X is not samples.X or not any(map(_compares_categories, kernels)):
         return
     column_numbers, category_columns = np.arange(float(X.shape[1]))[None, :], set[int]()
@@ -268,8 +270,8 @@ def _requested_interactions(
         return table.interactions
     if not table.layout.sequences and extent.can_have_pairs(samples, mains):
         return ALL_PAIRS
-    # With many pairs the penalty is large enough to suppress noise, so it need not be
-    # larger for pairs than for main kernels.
+    # Interactions have a larger penalty than main kernels by default. With many pairs,
+    # the penalty of all kernels is already large enough to suppress noise.
     equally_penalized = interactions.Interactions(weight=1.0)
     return equally_penalized if extent.is_affordable(samples) else None
 
@@ -338,7 +340,10 @@ def _default_kernels(
             is_only_column = layout.features.number == 1
             kernels.append(kernel if is_only_column else ColumnKernel(kernel, column))
     if not kernels:
-        raise ValueError("No column of X varies between samples: check the data.")
+        raise ValueError(
+            "No column of X varies between samples: pass at least one column with "
+            "different values."
+        )
     return ListDictionary(kernels)
 
 
@@ -378,7 +383,7 @@ def _view_kernels(
 def _check_view_has_values(
     view: View, X: Array, table_index: Mapping[int, int], layout: Layout
 ) -> None:
-    """Raise if a column without any value prevents fitting a view's kernels."""
+    """Raise if a view cannot be fitted, because one of its columns has no value."""
     if view.missing == "error" or (view.missing == "zero" and view.kernels is not None):
         return
     for column in view.columns:

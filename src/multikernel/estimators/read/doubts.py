@@ -101,7 +101,7 @@ LARGEST_INTEGER = 2.0**53
 def integer_doubts(
     sheet: kinds.Sheet, table: Array, positions: Sequence[int]
 ) -> list[str]:
-    """Return a sentence if different large integers become equal in the float table."""
+    """Return a sentence if different large integers of `sheet` are equal in `table`."""
     if getattr(sheet.table, "dtype", np.dtype(object)).kind in "bf":
         return []
     # The leading columns of `table` are those of `sheet` at the given positions.
@@ -122,7 +122,7 @@ def integer_doubts(
 
 
 def warn_order(owner: str, X: object, **arguments: Any) -> None:
-    """Warn if targets or weights have the row labels of X in another order."""
+    """Warn if `arguments`, such as y, have the row labels of X in another order."""
     index = getattr(X, "index", None)
     if not hasattr(index, "get_indexer_for"):  # X is no pandas object
         return
@@ -138,7 +138,7 @@ def warn_order(owner: str, X: object, **arguments: Any) -> None:
 
 
 def _is_moved(index: Any, values: Any) -> bool:
-    """Return whether an index and values share most row labels in different orders."""
+    """Return whether `values` have most row labels of `index`, in another order."""
     # Default labels of pandas (0, 1, ...) are compared only if they all agree.
     labels: Any = getattr(values, "index", None)
     if not hasattr(labels, "get_indexer_for") or len(labels) != len(index):

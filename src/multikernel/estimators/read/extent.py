@@ -18,17 +18,17 @@ from multikernel.linalg.tables import evenly_spaced
 # Pairs of 20 columns are included up to 44 000 rows, of 100 up to 1700, of 200 up to
 # 400.
 FEW_KERNELS, FEW_NUMBERS = 300, 2**23
-"""Numbers of kernels, and of pairs times rows, up to which pairs are included."""
+"""Maximum number of column sets, and of pairs times rows, with default interactions."""
 
-# Fits of ten classes on 57 to 76 columns took a third of the time without pairs, with
-# the same accuracy (0.834; 400 rows, five splits).
+# For ten classes, this limit excludes the pairs of 57 to 76 columns. Without them, fits
+# took a third of the time and had the same accuracy (0.834; 400 rows, five splits).
 LIMIT = 30.0
-"""Expected seconds of a fit up to which single columns and pairs are included."""
+"""Maximum expected seconds of a fit with kernels on single columns and pairs."""
 
 # 19 passes estimate the noise, and 11 solve the problem. Fits of 1000 and 2000
 # genotypes of 1000 people took 0.6 of the expected time.
 FIT_PASSES, COLUMN_SECONDS, RANK = 30, 4e-3, 20
-"""Passes of a fit; seconds to factorize a column's kernel, and its largest rank."""
+"""Passes of a fit; for one column's kernel, seconds to factorize and maximum rank."""
 
 RANK_ROWS = 1000
 """Number of rows in which the distinct values of a column are counted."""
@@ -54,9 +54,9 @@ def _ranks(X: Array) -> Array:
 
 
 def is_affordable(samples: Samples) -> bool:
-    """Return whether default kernels of all columns and pairs are quick to fit."""
-    # Products of kernels on text, or on rows in partitions, cannot be computed from
-    # main kernels.
+    """Return whether default kernels on all columns and pairs are quick to fit."""
+    # Interactions are quick only if they are computed from the stored kernels on single
+    # columns. This is not possible for text, or for rows of a Dask collection.
     uses_main_kernels = samples.seen is samples.X and not samples.table.layout.sequences
     return uses_main_kernels and fit_seconds(samples) <= seconds_limit(samples)
 
@@ -111,10 +111,11 @@ def is_on_all_columns(samples: Samples, dictionary: KernelDictionary | None) -> 
 def left_out(
     samples: Samples, dictionary: KernelDictionary | None, *, paired: bool
 ) -> str:
-    """Return which kernels a default dictionary omits, and why; "" if it omits none."""
+    """Return a text on the kernels that a default dictionary omits, and why; or ""."""
     if samples.table.kernels is not None or dictionary is None:
         return ""
-    # `paired` is false for methods whose models contain all kernels.
+    # `paired` says whether the method supports default interactions. Methods whose
+    # models contain all kernels do not.
     parts = (
         _omitted_columns(samples, dictionary, paired=paired),
         _landmarks(dictionary),
@@ -140,7 +141,7 @@ def _landmarks(dictionary: KernelDictionary) -> str:
 def _omitted_columns(
     samples: Samples, dictionary: KernelDictionary, *, paired: bool
 ) -> str:
-    """Return which kernels on columns a default dictionary omits, and why."""
+    """Return a text on the omitted kernels on single columns and pairs; or ""."""
     n_columns = len(samples.table.layout.numeric)
     if as_interactions(dictionary) is not None or n_columns < 2:
         return ""

@@ -357,7 +357,7 @@ def _reads_as_quantity(text: str) -> bool:
             parse(text.replace(",", "."))
         except ValueError:
             continue
-        # `float` also reads these words, which are no quantities.
+        # `float` also parses "nan" and "inf", which are no quantities.
         return text.strip().lower() not in ("nan", "inf", "infinity")
     if OTHER_NUMBERS.fullmatch(text.strip()):
         return True

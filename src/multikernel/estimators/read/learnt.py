@@ -48,7 +48,7 @@ class Sample:
         return self.X if columns is None else select_columns(self.X, columns)
 
     def median(self, columns: Columns | None) -> float:
-        """Return the median distance between rows on some columns, and cache it."""
+        """Return the median distance between rows on `columns`, and cache it."""
         key = repr(columns)
         if key not in self.medians:
             rows, weights = self.distinct
@@ -59,7 +59,7 @@ class Sample:
     def for_inner_kernel(
         self, kernel: Kernel, columns: Columns | None
     ) -> "tuple[Sample, Columns | None] | None":
-        """Return samples and columns for the inner kernel of `kernel`, or None."""
+        """Return samples and columns for the kernel in `kernel`; None without one."""
         if isinstance(kernel, ColumnKernel):
             return self, kernel.columns
         if isinstance(kernel, OptionalKernel):

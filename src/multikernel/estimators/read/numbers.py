@@ -273,12 +273,14 @@ def check_values(estimator: Any, table: Array, layout: Layout) -> None:
 
 
 def _used_values(estimator: Any, numbers: Array, layout: Layout) -> Array:
-    """Return the values that views use; unused and missing values become zero."""
-    # NaN remains in the columns of views that do not support missing values.
+    """Return `numbers`, with zeros for unused columns and for supported NaN values."""
+    # NaN remains in the columns of views with missing="error", so that a later check
+    # raises.
     filled, columns = np.zeros(numbers.shape), layout.numeric
     table_index = {column: index for index, column in enumerate(columns)}
     options = estimator.missing_views_
-    # If a column is in several views, a view that does not support gaps decides.
+    # Views with missing="error" are last, so that NaN also remains in a column that
+    # another view shares with them.
     for view in sorted(options, key=lambda view: options[view] == "error"):
         view_columns = estimator.view_columns_[view].tolist()
         indices = [table_index[c] for c in view_columns if c in table_index]
@@ -289,9 +291,9 @@ def _used_values(estimator: Any, numbers: Array, layout: Layout) -> Array:
             column = columns[indices[int(np.argmax(is_gap[partial_rows[0]]))]]
             raise ValueError(
                 f"Row {partial_rows[0]} has missing values in some columns of view "
-                f"{view!r} only, first in column {layout.label(column)}: "
-                "missing='zero' requires that all values of a view are missing, or "
-                "none. Use Views(..., missing='expected') for other missing values."
+                f"{view!r}, first in column {layout.label(column)}, but not in all: "
+                "missing='zero' requires that a row has all values of the view, or "
+                "none. Use Views(..., missing='expected') instead."
             )
         filled[:, indices] = (
             values if options[view] == "error" else np.where(is_gap, 0.0, values)

@@ -138,7 +138,6 @@ def lazy(method: Method) -> Method:
 
     @wraps(method)
     def wrapper(self: Any, X: object, offset: object = None) -> Any:
-        """Return the result of the method, a lazy array for a Dask collection."""
         offset_args = () if offset is None else (offset,)
         if not is_dask(X):
             return method(self, X, *offset_args)

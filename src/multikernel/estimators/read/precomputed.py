@@ -28,10 +28,10 @@ from multikernel.linalg.tables import equal_shares
 class NamedGrams:
     """Named Gram matrices, samples first, as returned by `stack_grams`.
 
-    scikit-learn slices them like any pairwise data and keeps their names, the
-    ``kernel_names_`` of a model. The shape of `array` is (n_samples, n_fit_samples,
-    n_kernels); `names` must be different texts, and `labels` are names of the columns'
-    samples, if known. ``K[name]`` and ``numpy.asarray(K)`` are plain arrays.
+    scikit-learn slices them like any pairwise data and keeps the names, which become
+    ``kernel_names_`` of a model. `array` has shape (n_samples, n_fit_samples,
+    n_kernels). `names` are different texts, one per matrix. `labels` name the samples
+    of the second axis, if known. ``K[name]`` and ``numpy.asarray(K)`` are arrays.
     """
 
     array: Array
@@ -87,7 +87,6 @@ class NamedGrams:
         return NamedGrams(part, self.names, labels)
 
     def __repr__(self) -> str:
-        """Return the shape and the names, not the numbers."""
         return f"Gram matrices {self.shape}: {', '.join(map(repr, self.names))}"
 
 
@@ -160,7 +159,7 @@ def check_same_samples(owner: str, X: object, labels: tuple[str, ...] | None) ->
 def check_same_grams(
     owner: str, X: object, fitted_names: tuple[str, ...] | None
 ) -> None:
-    """Raise if names of matrices are not the fit's; warn if the fit had no names."""
+    """Raise if names of X differ from the fit's names; warn if the fit had no names."""
     names = names_of_grams(X)
     if names is None or names == fitted_names:
         return
@@ -371,7 +370,7 @@ def precomputed_stack(
     max_bytes: int | None = None,
     random_state: object = None,
 ) -> BuiltStack:
-    """Return the normalized stack of Gram matrices in a samples-first array."""
+    """Return the normalized stack of the Gram matrices in `X`, (n, n, n_kernels)."""
     check_finite_grams(X)
     array = np.moveaxis(X, -1, 0)
     n_kernels, n_samples, _ = array.shape

@@ -22,11 +22,11 @@ Labels = Array | Indices
 
 @dataclass(frozen=True, eq=False)
 class Copies:
-    """Input rows, and the sample of each; equal rows are merged into one sample."""
+    """Rows of the input that are merged into samples, because they are equal."""
 
     # Positions of the rows in the input.
     rows: Indices
-    # Index of each row's sample.
+    # Index of the sample into which each row is merged.
     owners: Indices
     # The share of each row in the weight of its sample.
     shares: Array
@@ -46,7 +46,8 @@ class Samples:
     rows: Indices
     # The complete input.
     table: TrainingTable
-    # Class labels, ascending, or the numbers of several labels; None for a regression.
+    # Class labels, ascending; positions 0, 1, ... of the labels if samples have
+    # several labels; None for a regression.
     classes: Array | None = None
     class_weight: Any = None
     # Whether outputs share a selection of kernels; otherwise each has its own problem.
@@ -55,7 +56,7 @@ class Samples:
     copies: Copies | None = None
     # Groups of the input's rows; folds do not split a group.
     groups: Any = None
-    # Known terms of the decision values, shape (n_samples, n_outputs).
+    # Fixed numbers added to the decision values, shape (n_samples, n_outputs).
     offset: Array | None = None
 
     @property
@@ -229,7 +230,7 @@ def check_offset(
 
 
 def _encode_classes(owner: str, y: Array) -> tuple[Labels, Any]:
-    """Return class indices and classes; for several labels, 0/1 labels and indices."""
+    """Return class indices and classes; for several labels, y and column numbers."""
     if y.ndim == 2:
         check_classification_targets(y)
         return _check_label_matrix(owner, y), np.arange(y.shape[1])

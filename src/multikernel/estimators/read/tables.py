@@ -270,7 +270,8 @@ def _unseen(table: Array, layout: Layout, sheet: Sheet) -> dict[str, list[Any]]:
 
 def _matrices_in_use(estimator: Any) -> list[tuple[int, SampleKernel]]:
     """Return the column of sample names and the kernel of each `Grams` in use."""
-    if "_state" not in vars(estimator):  # in a CombinedKernel, SampleKernel raises
+    if "_state" not in vars(estimator):
+        # In a CombinedKernel, `SampleKernel` itself raises for unknown samples.
         return []
     dictionary = estimator._state.names.dictionary
     return list(sample_kernels(dictionary[m] for m in estimator.active_kernels_))
@@ -282,8 +283,7 @@ def is_precomputed(kernels: object) -> bool:
 
 
 SAMPLES_ADVICE = (
-    " multikernel.with_samples(model, {{{view!r}: rows}}) gives a model the rows of "
-    "new samples."
+    " Add their rows with multikernel.with_samples(model, {{{view!r}: rows}})."
 )
 """Advice for new samples without rows in a Gram matrix."""
 
@@ -322,14 +322,14 @@ def check_samples(
         values = sheet.values(layout.numeric[column])
         names = list(dict.fromkeys(values[absent].tolist()))
         advice = (
-            " Add them to Grams, or remove these rows."
+            " Add them to the matrix, or remove their rows from X."
             if fitting
             else SAMPLES_ADVICE.format(view=kernel.view)
         )
         raise ValueError(
-            f"View {kernel.view!r}: Grams has no {axis} of {listed(names)}, which "
-            f"column {layout.label(layout.numeric[column])} contains, first in row "
-            f"{absent[0]} of X.{advice}"
+            f"View {kernel.view!r}: the matrix of Grams has no {axis} for "
+            f"{listed(names)}. Column {layout.label(layout.numeric[column])} contains "
+            f"these names, first in row {absent[0]} of X.{advice}"
         )
 
 
@@ -382,11 +382,13 @@ def sparse_kernels(
 def _packed_view(view: View, features: Features) -> View:
     """Return a view whose kernels read packed rows."""
     if not view.penalized or view.missing != "error" or view.kernels is None:
-        problem = "has no kernels" if view.missing == "error" else "may lack values"
+        problem = "has no kernels"
+        if view.missing != "error":
+            problem = f"has missing={view.missing!r}"
         raise ValueError(
             f"View {view.name!r} of a sparse table {problem}: pass (columns, kernels), "
-            "such as LinearKernel() or TanimotoKernel(), and no missing values, "
-            f"{DENSE_ADVICE}"
+            "with kernels such as LinearKernel() or TanimotoKernel(), and "
+            f"missing='error', {DENSE_ADVICE}"
         )
     kernels: Sequence[Kernel] = [_packed(kernel, features) for kernel in view.kernels]
     return replace(view, kernels=tuple(kernels))

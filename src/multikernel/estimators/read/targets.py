@@ -230,7 +230,8 @@ def _check_target_size(targets: Array) -> Array:
     """Return the targets of a regression; raise if they are too large or too small."""
     _check_finite(targets)
     sizes = np.abs(targets).max(axis=0)
-    # If targets are constant up to rounding, the null model is optimal at any size.
+    # Targets that are constant up to rounding may have any size: the model without
+    # kernels is then optimal, and no sum of squares is needed.
     varies = np.ptp(targets, axis=0) > np.sqrt(EPS) * sizes
     if np.any(varies & (sizes < SMALLEST_STRENGTH)):
         raise ValueError(

@@ -26,7 +26,8 @@ class Design:
     codes: Array
     # Each name is "column" or "column=category".
     names: tuple[str, ...]
-    # Subtracted from columns far from zero, to avoid rounding errors; zero for others.
+    # Number subtracted from each column: nonzero for columns whose values are far from
+    # zero, to avoid rounding errors.
     origins: Array
 
     def __post_init__(self) -> None:
@@ -61,7 +62,7 @@ class Design:
         return values - self.origins
 
     def intercept(self, intercept: Array, effects: Array) -> Array:
-        """Return the intercept for unshifted columns, from that for shifted columns."""
+        """Convert an intercept for shifted columns to one for the original columns."""
         return np.asarray(intercept - self.origins @ effects)
 
     def part(self, indices: Indices) -> "Design":
