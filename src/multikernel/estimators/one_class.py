@@ -79,20 +79,20 @@ class OneClassMKL(OutlierMixin, BaseMKL):
         all kernels. With p = 1 few kernels are selected; near 1, kernels that are
         almost constant are preferred.
     normalize : str, Normalizer, list of str and Normalizer, or None, default="variance"
-        Normalization of the kernels: unit "variance" in feature space, a mean diagonal
-        of one ("trace"), "cosine" similarity, "center" only, or a list of such steps.
+        Normalization of the kernels: to "variance" one in feature space, to a mean
+        diagonal of one ("trace"), "cosine", "center" or a list of steps. None omits it.
     penalty_weights : dict, sequence of float or None, default=None
-        Weights w_m > 0, one per kernel or by names of kernels and views (others are 1):
-        the penalty contains w_m ‖f_m‖ in place of ‖f_m‖. ``kernel_weights_`` and
+        Weights w_m > 0, one per kernel or by name of kernel or view; weights not given
+        are 1. The penalty contains w_m ‖f_m‖, not ‖f_m‖. ``kernel_weights_`` and
         ``block_norms_`` then refer to normalized kernels divided by w_m².
     tol : float, default=1e-3
         Relative duality gap at which to stop.
     max_iter : int, default=200
         Maximum number of iterations; each fits one machine and passes over all kernels.
     storage : str, LowRank or Device, default="auto"
-        Storage of the Gram matrices: "auto" (fastest by prediction), "dense", "dense32"
-        (single precision), "lazy" (recomputed), "low_rank" or "by_kernel" (factors),
-        "device" (accelerator) or an object, see `multikernel.gram.build_stack`.
+        Storage of the Gram matrices: "auto" (the one expected to be fastest), "dense",
+        "dense32" (single precision), "lazy" (recomputed), "low_rank" or "by_kernel"
+        (factors), "device" (accelerator) or an object: `multikernel.gram.build_stack`.
     max_bytes : int, default=None
         Maximum bytes of the Gram matrices; None allows half of the free memory.
     verbose : int, default=0
@@ -109,10 +109,10 @@ class OneClassMKL(OutlierMixin, BaseMKL):
     variance_shares_ : ndarray of shape (n_kernels,)
         Share of each term in the variance of training decision values; may be negative.
     view_weights_, view_shares_ : dict
-        Sums of kernel weights and of variance shares over each view, if there are any.
-        ``kernel_views_`` has the view of each kernel, ``view_columns_`` their columns.
+        Sums of the kernel weights and variance shares of each view, if there are views.
+        ``kernel_views_``: view of each kernel; ``view_columns_``: columns of each view.
     category_features_, categories_ : ndarray, list of ndarray
-        Positions of text columns compared as categories, and their training values.
+        Indices of the text columns compared as categories, and the values of each.
     active_kernels_ : ndarray of shape (n_active,)
         Indices of the kernels with a nonzero weight, ascending.
     kernel_names_ : list of str
@@ -125,7 +125,7 @@ class OneClassMKL(OutlierMixin, BaseMKL):
     offset_ : float
         The offset b: `decision_function` is `score_samples` minus it.
     support_ : ndarray of shape (n_support,)
-        Indices of the training samples with a nonzero coefficient.
+        Indices of the training samples that have a nonzero value in ``dual_coef_``.
     objective_ : float
         Value of the minimized objective.
     duality_gap_ : float
@@ -135,7 +135,7 @@ class OneClassMKL(OutlierMixin, BaseMKL):
     history_ : structured ndarray of shape (n_lines,)
         One record per outer iteration: ``output`` (0) and fields of `Progress`.
     status_, status_message_ : str
-        Why the solver stopped: a `Status` such as "converged", and its sentence.
+        Why the solver stopped: a `Status` such as "converged", and a sentence about it.
     n_kernels_ : int
         Number of candidate kernels.
     fit_info_ : dict

@@ -161,9 +161,9 @@ class GroupOMPClassifierCV(GreedyClassification, GreedySearchCV, ClassifierMKL):
     ----------
     kernels : Kernel, list, dict, KernelDictionary, "precomputed" or None, default=None
         Candidate kernels, also as functions or names of `sklearn.metrics.pairwise`.
-        None selects `median_dictionary` (`sequence_dictionary` for text); standardize
-        numeric columns. A dict maps views to columns, or (columns, kernels): see
-        `multikernel.kernels.Views`. For "precomputed" see `stack_grams`.
+        None means `median_dictionary` of X, for which you should standardize numeric
+        columns, or `sequence_dictionary` for text. A dict maps views to columns, see
+        `multikernel.kernels.Views`. For "precomputed", pass X from `stack_grams`.
     cv : int, splitter, iterable of (train, test) or None, default=None
         Folds of cross-validation, as in scikit-learn; None means five. A single (train,
         test) pair is one validation set. An int or None keeps each group together if
@@ -172,7 +172,7 @@ class GroupOMPClassifierCV(GreedyClassification, GreedySearchCV, ClassifierMKL):
         Score to maximize; None means accuracy. A callable is called with the fitted
         model, X and y of validation samples, and sample weights if it accepts them.
     n_jobs : int or None, default=None
-        Number of folds fitted in parallel threads; -1 uses all cores.
+        Number of folds fitted in parallel threads: None means 1, and -1 all cores.
     refit : bool or "one_standard_error", default=True
         Whether to fit the model with the chosen parameters on all samples.
         "one_standard_error" chooses the candidate with the fewest kernels among those
@@ -191,22 +191,23 @@ class GroupOMPClassifierCV(GreedyClassification, GreedySearchCV, ClassifierMKL):
     loss : {"squared_error", "log_loss", "hinge"} or Loss, default="squared_error"
         Loss. "squared_error" has targets -1 and 1; `predict_proba` needs "log_loss".
     subsample : float or int, default=1.0
-        Share of the kernels, drawn at random, that a step considers; an int is a count.
+        Share of the kernels, or their number if an int, that each step draws at random
+        and considers.
     normalize : str, Normalizer, list of str and Normalizer, or None, default="variance"
-        Normalization of the kernels: unit "variance" in feature space, a mean diagonal
-        of one ("trace"), "cosine" similarity, "center" only, or a list of such steps.
+        Normalization of the kernels: to "variance" one in feature space, to a mean
+        diagonal of one ("trace"), "cosine", "center" or a list of steps. None omits it.
     penalty_weights : dict, sequence of float or None, default=None
-        Weights w_m > 0, one per kernel or by names of kernels and views (others are 1):
-        the penalty contains w_m ‖f_m‖ in place of ‖f_m‖. ``kernel_weights_`` and
+        Weights w_m > 0, one per kernel or by name of kernel or view; weights not given
+        are 1. The penalty contains w_m ‖f_m‖, not ‖f_m‖. ``kernel_weights_`` and
         ``block_norms_`` then refer to normalized kernels divided by w_m².
     fit_intercept : bool, default=True
         Whether to fit the intercept b; otherwise b = 0.
     class_weight : dict, "balanced" or None, default=None
-        Factor of the sample weights by class; "balanced" gives classes equal totals.
+        Factor of the sample weights by class: "balanced" for equal totals, None for 1.
     storage : str, LowRank or Device, default="auto"
-        Storage of the Gram matrices: "auto" (fastest by prediction), "dense", "dense32"
-        (single precision), "lazy" (recomputed), "low_rank" or "by_kernel" (factors),
-        "device" (accelerator) or an object, see `multikernel.gram.build_stack`.
+        Storage of the Gram matrices: "auto" (the one expected to be fastest), "dense",
+        "dense32" (single precision), "lazy" (recomputed), "low_rank" or "by_kernel"
+        (factors), "device" (accelerator) or an object: `multikernel.gram.build_stack`.
     max_bytes : int, default=None
         Maximum bytes of the Gram matrices; None allows half of the free memory.
     verbose : int, default=0
@@ -221,7 +222,7 @@ class GroupOMPClassifierCV(GreedyClassification, GreedySearchCV, ClassifierMKL):
     max_kernels_ : int
         Chosen number of kernels, the smallest one with the best mean score.
     alphas_ : ndarray of shape (n_alphas,)
-        All candidate strengths on the scale of ``alphas``, descending.
+        All candidate values of alpha, descending, in the units of the given ``alphas``.
     selection_order_ : ndarray of shape (n_selected,)
         Indices of kernels in the order of selection; ties select the lowest index.
     improvements_ : ndarray of shape (n_selected,)
@@ -244,21 +245,21 @@ class GroupOMPClassifierCV(GreedyClassification, GreedySearchCV, ClassifierMKL):
     variance_shares_ : ndarray of shape (n_kernels,) or (n_outputs, n_kernels)
         Share of each term in the variance of training decision values; may be negative.
     view_weights_, view_shares_ : dict
-        Sums of kernel weights and of variance shares over each view, if there are any.
-        ``kernel_views_`` has the view of each kernel, ``view_columns_`` their columns.
+        Sums of the kernel weights and variance shares of each view, if there are views.
+        ``kernel_views_``: view of each kernel; ``view_columns_``: columns of each view.
     category_features_, categories_ : ndarray, list of ndarray
-        Positions of text columns compared as categories, and their training values.
+        Indices of the text columns compared as categories, and the values of each.
     active_kernels_ : ndarray of shape (n_selected,)
         Indices of the selected kernels, ascending.
     kernel_names_ : list of str
         Names of all kernels.
     dual_coef_ : ndarray of shape (n_samples,) or (n_classes, n_samples)
-        Minus the gradient a of the summed loss at the last refit. Each selected f_m is
-        K_m a (Gram matrix K_m) divided by alpha times the sum of the sample weights.
+        Vector a, minus the gradient of the sum of losses at the last refit. Each
+        selected f_m is K_m a (Gram matrix K_m) / (alpha * sum of sample weights).
     intercept_ : ndarray of shape (1,) or (n_classes,)
         Intercept.
     support_ : ndarray of shape (n_support,)
-        Indices of the training samples with a nonzero coefficient.
+        Indices of the training samples that have a nonzero value in ``dual_coef_``.
     objective_ : float
         Mean loss, summed over the classes, plus the penalty.
     duality_gap_ : float
@@ -269,14 +270,14 @@ class GroupOMPClassifierCV(GreedyClassification, GreedySearchCV, ClassifierMKL):
         One record per model, from the constant one on, with fields of `Progress`.
     status_, status_message_ : str
         Why the selection stopped: "selected" if it reached ``max_kernels``, "precise"
-        if ``tol`` stopped it, and its sentence.
+        if ``tol`` stopped it; and a sentence about it.
     n_kernels_ : int
         Number of candidate kernels.
     fit_info_ : dict
         Details: "solver" names the algorithms, "storage" and "storage_reason" refer to
         the Gram matrices, "left_out" says what the default kernels omit, and why;
-        "cv_tol" is the relative duality gap of the folds, "search_rows" the number of
-        scored rows, "predicted_alike" the class if only one class is predicted.
+        "cv_tol" is the relative duality gap at which folds stop, "search_rows" counts
+        the scored rows, "predicted_alike" is the class if all predictions are the same.
     classes_ : ndarray of shape (n_classes,)
         Class labels.
     n_features_in_ : int
@@ -313,9 +314,9 @@ class GroupOMPRegressorCV(GreedyRegression, GreedySearchCV, RegressorMKL):
     ----------
     kernels : Kernel, list, dict, KernelDictionary, "precomputed" or None, default=None
         Candidate kernels, also as functions or names of `sklearn.metrics.pairwise`.
-        None selects `median_dictionary` (`sequence_dictionary` for text); standardize
-        numeric columns. A dict maps views to columns, or (columns, kernels): see
-        `multikernel.kernels.Views`. For "precomputed" see `stack_grams`.
+        None means `median_dictionary` of X, for which you should standardize numeric
+        columns, or `sequence_dictionary` for text. A dict maps views to columns, see
+        `multikernel.kernels.Views`. For "precomputed", pass X from `stack_grams`.
     cv : int, splitter, iterable of (train, test) or None, default=None
         Folds of cross-validation, as in scikit-learn; None means five. A single (train,
         test) pair is one validation set. An int or None keeps each group together if
@@ -324,7 +325,7 @@ class GroupOMPRegressorCV(GreedyRegression, GreedySearchCV, RegressorMKL):
         Score to maximize; None means R^2. A callable is called with the fitted model, X
         and y of validation samples, and sample weights if it accepts them.
     n_jobs : int or None, default=None
-        Number of folds fitted in parallel threads; -1 uses all cores.
+        Number of folds fitted in parallel threads: None means 1, and -1 all cores.
     refit : bool or "one_standard_error", default=True
         Whether to fit the model with the chosen parameters on all samples.
         "one_standard_error" chooses the candidate with the fewest kernels among those
@@ -347,20 +348,21 @@ class GroupOMPRegressorCV(GreedyRegression, GreedySearchCV, RegressorMKL):
         Error in standard deviations of y: "epsilon_insensitive" ignores smaller errors
         (None means 0.1), "huber" is linear beyond it (None means 0.7).
     subsample : float or int, default=1.0
-        Share of the kernels, drawn at random, that a step considers; an int is a count.
+        Share of the kernels, or their number if an int, that each step draws at random
+        and considers.
     normalize : str, Normalizer, list of str and Normalizer, or None, default="variance"
-        Normalization of the kernels: unit "variance" in feature space, a mean diagonal
-        of one ("trace"), "cosine" similarity, "center" only, or a list of such steps.
+        Normalization of the kernels: to "variance" one in feature space, to a mean
+        diagonal of one ("trace"), "cosine", "center" or a list of steps. None omits it.
     penalty_weights : dict, sequence of float or None, default=None
-        Weights w_m > 0, one per kernel or by names of kernels and views (others are 1):
-        the penalty contains w_m ‖f_m‖ in place of ‖f_m‖. ``kernel_weights_`` and
+        Weights w_m > 0, one per kernel or by name of kernel or view; weights not given
+        are 1. The penalty contains w_m ‖f_m‖, not ‖f_m‖. ``kernel_weights_`` and
         ``block_norms_`` then refer to normalized kernels divided by w_m².
     fit_intercept : bool, default=True
         Whether to fit the intercept b; otherwise b = 0.
     storage : str, LowRank or Device, default="auto"
-        Storage of the Gram matrices: "auto" (fastest by prediction), "dense", "dense32"
-        (single precision), "lazy" (recomputed), "low_rank" or "by_kernel" (factors),
-        "device" (accelerator) or an object, see `multikernel.gram.build_stack`.
+        Storage of the Gram matrices: "auto" (the one expected to be fastest), "dense",
+        "dense32" (single precision), "lazy" (recomputed), "low_rank" or "by_kernel"
+        (factors), "device" (accelerator) or an object: `multikernel.gram.build_stack`.
     max_bytes : int, default=None
         Maximum bytes of the Gram matrices; None allows half of the free memory.
     verbose : int, default=0
@@ -376,11 +378,11 @@ class GroupOMPRegressorCV(GreedyRegression, GreedySearchCV, RegressorMKL):
     epsilon_ : float or ndarray of shape (n_outputs,)
         Epsilon in the units of y; only for "epsilon_insensitive" and "huber".
     alpha_ : float or ndarray of shape (n_outputs,)
-        Strength in the units of the targets; an array for separate selections.
+        Strength of the penalty in the units of y; one per target if these are separate.
     max_kernels_ : int
         Chosen number of kernels, the smallest one with the best mean score.
     alphas_ : ndarray of shape (n_alphas,)
-        All candidate strengths on the scale of ``alphas``, descending.
+        All candidate values of alpha, descending, in the units of the given ``alphas``.
     selection_order_ : ndarray of shape (n_selected,)
         Indices of kernels in the order of selection; ties select the lowest index.
     improvements_ : ndarray of shape (n_selected,)
@@ -403,21 +405,21 @@ class GroupOMPRegressorCV(GreedyRegression, GreedySearchCV, RegressorMKL):
     variance_shares_ : ndarray of shape (n_kernels,) or (n_outputs, n_kernels)
         Share of each term in the variance of training decision values; may be negative.
     view_weights_, view_shares_ : dict
-        Sums of kernel weights and of variance shares over each view, if there are any.
-        ``kernel_views_`` has the view of each kernel, ``view_columns_`` their columns.
+        Sums of the kernel weights and variance shares of each view, if there are views.
+        ``kernel_views_``: view of each kernel; ``view_columns_``: columns of each view.
     category_features_, categories_ : ndarray, list of ndarray
-        Positions of text columns compared as categories, and their training values.
+        Indices of the text columns compared as categories, and the values of each.
     active_kernels_ : ndarray of shape (n_selected,)
         Indices of the selected kernels, ascending.
     kernel_names_ : list of str
         Names of all kernels.
     dual_coef_ : ndarray of shape (n_samples,) or (n_outputs, n_samples)
-        Minus the gradient a of the summed loss at the last refit. Each selected f_m is
-        K_m a (Gram matrix K_m) divided by alpha times the sum of the sample weights.
+        Vector a, minus the gradient of the sum of losses at the last refit. Each
+        selected f_m is K_m a (Gram matrix K_m) / (alpha * sum of sample weights).
     intercept_ : ndarray of shape (n_outputs,)
         Intercept.
     support_ : ndarray of shape (n_support,)
-        Indices of the training samples with a nonzero coefficient.
+        Indices of the training samples that have a nonzero value in ``dual_coef_``.
     objective_ : float
         Mean loss, summed over the targets, plus the penalty.
     duality_gap_ : float
@@ -428,14 +430,14 @@ class GroupOMPRegressorCV(GreedyRegression, GreedySearchCV, RegressorMKL):
         One record per model, from the constant one on, with fields of `Progress`.
     status_, status_message_ : str
         Why the selection stopped: "selected" if it reached ``max_kernels``, "precise"
-        if ``tol`` stopped it, and its sentence.
+        if ``tol`` stopped it; and a sentence about it.
     n_kernels_ : int
         Number of candidate kernels.
     fit_info_ : dict
         Details: "solver" names the algorithms, "storage" and "storage_reason" refer to
         the Gram matrices, "left_out" says what the default kernels omit, and why;
-        "cv_tol" is the relative duality gap of the folds, "search_rows" the number of
-        scored rows, "predicted_alike" the class if only one class is predicted.
+        "cv_tol" is the relative duality gap at which folds stop, "search_rows" counts
+        the scored rows, "predicted_alike" is the class if all predictions are the same.
     n_features_in_ : int
         Number of columns of X; for precomputed kernels, number of training samples.
     feature_names_in_ : ndarray of shape (n_features,)

@@ -152,9 +152,9 @@ class LocalRademacherMKLClassifierCV(TailClassification, TailSearchCV, Classifie
     ----------
     kernels : Kernel, list, dict, KernelDictionary, "precomputed" or None, default=None
         Candidate kernels, also as functions or names of `sklearn.metrics.pairwise`.
-        None selects `median_dictionary` (`sequence_dictionary` for text); standardize
-        numeric columns. A dict maps views to columns, or (columns, kernels): see
-        `multikernel.kernels.Views`. For "precomputed" see `stack_grams`.
+        None means `median_dictionary` of X, for which you should standardize numeric
+        columns, or `sequence_dictionary` for text. A dict maps views to columns, see
+        `multikernel.kernels.Views`. For "precomputed", pass X from `stack_grams`.
     cv : int, splitter, iterable of (train, test) or None, default=None
         Folds of cross-validation, as in scikit-learn; None means five. A single (train,
         test) pair is one validation set. An int or None keeps each group together if
@@ -163,7 +163,7 @@ class LocalRademacherMKLClassifierCV(TailClassification, TailSearchCV, Classifie
         Score to maximize; None means accuracy. A callable is called with the fitted
         model, X and y of validation samples, and sample weights if it accepts them.
     n_jobs : int or None, default=None
-        Number of folds fitted in parallel threads; -1 uses all cores.
+        Number of folds fitted in parallel threads: None means 1, and -1 all cores.
     refit : bool or "one_standard_error", default=True
         Whether to fit the model with the chosen parameters on all samples.
         "one_standard_error" chooses the candidate with the fewest kernels among those
@@ -179,8 +179,8 @@ class LocalRademacherMKLClassifierCV(TailClassification, TailSearchCV, Classifie
     thetas : sequence of int, default=(0, 1, 2, 4, 8, 16)
         Candidate values of theta, at least 0; 0 gives the model of `LpMKLClassifier`.
     p : float, default=2.0
-        Order of the norm that constrains the kernel weights, at least 1; it may be
-        infinite, except for "dc". With p = 1 most weights are zero.
+        Order of the norm that constrains the kernel weights, at least 1; infinite only
+        with ``method="conv"``. With p = 1 most weights are zero.
     method : {"conv", "dc"}, default="conv"
         "conv" bounds the tail sum of each kernel, a convex problem; "dc" the tail sum
         of the weighted sum of kernels, a difference of convex functions.
@@ -208,11 +208,11 @@ class LocalRademacherMKLClassifierCV(TailClassification, TailSearchCV, Classifie
     max_iter : int or None, default=None
         Maximum number of outer iterations; None selects the default of the solver.
     class_weight : dict, "balanced" or None, default=None
-        Factor of the sample weights by class; "balanced" gives classes equal totals.
+        Factor of the sample weights by class: "balanced" for equal totals, None for 1.
     storage : str, LowRank or Device, default="auto"
-        Storage of the Gram matrices: "auto" (fastest by prediction), "dense", "dense32"
-        (single precision), "lazy" (recomputed), "low_rank" or "by_kernel" (factors),
-        "device" (accelerator) or an object, see `multikernel.gram.build_stack`.
+        Storage of the Gram matrices: "auto" (the one expected to be fastest), "dense",
+        "dense32" (single precision), "lazy" (recomputed), "low_rank" or "by_kernel"
+        (factors), "device" (accelerator) or an object: `multikernel.gram.build_stack`.
     max_bytes : int, default=None
         Maximum bytes of the Gram matrices; None allows half of the free memory.
     verbose : int, default=0
@@ -252,10 +252,10 @@ class LocalRademacherMKLClassifierCV(TailClassification, TailSearchCV, Classifie
     variance_shares_ : ndarray of shape (n_kernels,) or (n_classes, n_kernels)
         Share of each term in the variance of training decision values; may be negative.
     view_weights_, view_shares_ : dict
-        Sums of kernel weights and of variance shares over each view, if there are any.
-        ``kernel_views_`` has the view of each kernel, ``view_columns_`` their columns.
+        Sums of the kernel weights and variance shares of each view, if there are views.
+        ``kernel_views_``: view of each kernel; ``view_columns_``: columns of each view.
     category_features_, categories_ : ndarray, list of ndarray
-        Positions of text columns compared as categories, and their training values.
+        Indices of the text columns compared as categories, and the values of each.
     active_kernels_ : ndarray of shape (n_active,)
         Indices of the kernels with a nonzero weight for at least one class, ascending.
     kernel_names_ : list of str
@@ -265,7 +265,7 @@ class LocalRademacherMKLClassifierCV(TailClassification, TailSearchCV, Classifie
     intercept_ : ndarray of shape (1,) or (n_classes,)
         Intercept.
     support_ : ndarray of shape (n_support,)
-        Indices of the training samples with a nonzero coefficient.
+        Indices of the training samples that have a nonzero value in ``dual_coef_``.
     objective_ : float or ndarray of shape (n_classes,)
         Penalty plus C times the sum of the losses.
     duality_gap_ : float or ndarray of shape (n_classes,)
@@ -275,20 +275,21 @@ class LocalRademacherMKLClassifierCV(TailClassification, TailSearchCV, Classifie
     start_objectives_ : ndarray of shape (n_starts,) or (n_classes, n_starts)
         Objective reached from each start, ascending; only for "dc".
     tail_sums_ : ndarray of shape (n_kernels, min(theta, n_samples) + 1)
-        Sum of each kernel's eigenvalues after the first 0, 1, ..., theta, divided by n.
+        Sums of each kernel's eigenvalues after the first 0, 1, ..., theta, divided by
+        the number of samples.
     n_iter_ : int or ndarray of shape (n_classes,)
         Total number of outer iterations along ``path_``.
     history_ : structured ndarray of shape (n_lines,)
         One record per outer iteration: class (``output``) and fields of `Progress`.
     status_, status_message_ : str
-        `Status` of the class that ended worst, such as "converged", and its sentence.
+        Worst `Status` of all classes, such as "converged", and a sentence about it.
     n_kernels_ : int
         Number of candidate kernels.
     fit_info_ : dict
         Details: "solver" names the algorithms, "storage" and "storage_reason" refer to
         the Gram matrices, "left_out" says what the default kernels omit, and why;
-        "cv_tol" is the relative duality gap of the folds, "search_rows" the number of
-        scored rows, "predicted_alike" the class if only one class is predicted.
+        "cv_tol" is the relative duality gap at which folds stop, "search_rows" counts
+        the scored rows, "predicted_alike" is the class if all predictions are the same.
     classes_ : ndarray of shape (n_classes,)
         Class labels.
     n_features_in_ : int
@@ -326,9 +327,9 @@ class LocalRademacherMKLRegressorCV(TailRegression, TailSearchCV, RegressorMKL):
     ----------
     kernels : Kernel, list, dict, KernelDictionary, "precomputed" or None, default=None
         Candidate kernels, also as functions or names of `sklearn.metrics.pairwise`.
-        None selects `median_dictionary` (`sequence_dictionary` for text); standardize
-        numeric columns. A dict maps views to columns, or (columns, kernels): see
-        `multikernel.kernels.Views`. For "precomputed" see `stack_grams`.
+        None means `median_dictionary` of X, for which you should standardize numeric
+        columns, or `sequence_dictionary` for text. A dict maps views to columns, see
+        `multikernel.kernels.Views`. For "precomputed", pass X from `stack_grams`.
     cv : int, splitter, iterable of (train, test) or None, default=None
         Folds of cross-validation, as in scikit-learn; None means five. A single (train,
         test) pair is one validation set. An int or None keeps each group together if
@@ -337,7 +338,7 @@ class LocalRademacherMKLRegressorCV(TailRegression, TailSearchCV, RegressorMKL):
         Score to maximize; None means R^2. A callable is called with the fitted model, X
         and y of validation samples, and sample weights if it accepts them.
     n_jobs : int or None, default=None
-        Number of folds fitted in parallel threads; -1 uses all cores.
+        Number of folds fitted in parallel threads: None means 1, and -1 all cores.
     refit : bool or "one_standard_error", default=True
         Whether to fit the model with the chosen parameters on all samples.
         "one_standard_error" chooses the candidate with the fewest kernels among those
@@ -353,8 +354,8 @@ class LocalRademacherMKLRegressorCV(TailRegression, TailSearchCV, RegressorMKL):
     thetas : sequence of int, default=(0, 1, 2, 4, 8, 16)
         Candidate values of theta, at least 0; 0 gives the model of `LpMKLRegressor`.
     p : float, default=2.0
-        Order of the norm that constrains the kernel weights, at least 1; it may be
-        infinite, except for "dc". With p = 1 most weights are zero.
+        Order of the norm that constrains the kernel weights, at least 1; infinite only
+        with ``method="conv"``. With p = 1 most weights are zero.
     method : {"conv", "dc"}, default="conv"
         "conv" bounds the tail sum of each kernel, a convex problem; "dc" the tail sum
         of the weighted sum of kernels, a difference of convex functions.
@@ -381,9 +382,9 @@ class LocalRademacherMKLRegressorCV(TailRegression, TailSearchCV, RegressorMKL):
     max_iter : int or None, default=None
         Maximum number of outer iterations; None selects the default of the solver.
     storage : str, LowRank or Device, default="auto"
-        Storage of the Gram matrices: "auto" (fastest by prediction), "dense", "dense32"
-        (single precision), "lazy" (recomputed), "low_rank" or "by_kernel" (factors),
-        "device" (accelerator) or an object, see `multikernel.gram.build_stack`.
+        Storage of the Gram matrices: "auto" (the one expected to be fastest), "dense",
+        "dense32" (single precision), "lazy" (recomputed), "low_rank" or "by_kernel"
+        (factors), "device" (accelerator) or an object: `multikernel.gram.build_stack`.
     max_bytes : int, default=None
         Maximum bytes of the Gram matrices; None allows half of the free memory.
     verbose : int, default=0
@@ -399,7 +400,7 @@ class LocalRademacherMKLRegressorCV(TailRegression, TailSearchCV, RegressorMKL):
     epsilon_ : float or ndarray of shape (n_outputs,)
         Epsilon in the units of y; only for "epsilon_insensitive" and "huber".
     C_ : float or ndarray of shape (n_outputs,)
-        C in the units of the targets; an array for separate selections.
+        C in the units of the targets; one per target if these are separate.
     theta_ : int
         Chosen theta.
     Cs_ : ndarray of shape (n_Cs,)
@@ -427,10 +428,10 @@ class LocalRademacherMKLRegressorCV(TailRegression, TailSearchCV, RegressorMKL):
     variance_shares_ : ndarray of shape (n_kernels,)
         Share of each term in the variance of training decision values; may be negative.
     view_weights_, view_shares_ : dict
-        Sums of kernel weights and of variance shares over each view, if there are any.
-        ``kernel_views_`` has the view of each kernel, ``view_columns_`` their columns.
+        Sums of the kernel weights and variance shares of each view, if there are views.
+        ``kernel_views_``: view of each kernel; ``view_columns_``: columns of each view.
     category_features_, categories_ : ndarray, list of ndarray
-        Positions of text columns compared as categories, and their training values.
+        Indices of the text columns compared as categories, and the values of each.
     active_kernels_ : ndarray of shape (n_active,)
         Indices of the kernels with a nonzero weight, ascending.
     kernel_names_ : list of str
@@ -440,7 +441,7 @@ class LocalRademacherMKLRegressorCV(TailRegression, TailSearchCV, RegressorMKL):
     intercept_ : ndarray of shape (1,)
         Intercept.
     support_ : ndarray of shape (n_support,)
-        Indices of the training samples with a nonzero coefficient.
+        Indices of the training samples that have a nonzero value in ``dual_coef_``.
     objective_ : float
         Penalty plus C times the sum of the losses.
     duality_gap_ : float
@@ -450,20 +451,21 @@ class LocalRademacherMKLRegressorCV(TailRegression, TailSearchCV, RegressorMKL):
     start_objectives_ : ndarray of shape (n_starts,)
         Objective reached from each start, ascending; only for "dc".
     tail_sums_ : ndarray of shape (n_kernels, min(theta, n_samples) + 1)
-        Sum of each kernel's eigenvalues after the first 0, 1, ..., theta, divided by n.
+        Sums of each kernel's eigenvalues after the first 0, 1, ..., theta, divided by
+        the number of samples.
     n_iter_ : int
         Total number of outer iterations along ``path_``.
     history_ : structured ndarray of shape (n_lines,)
         One record per outer iteration: ``output`` (0) and fields of `Progress`.
     status_, status_message_ : str
-        Why the solver stopped: a `Status` such as "converged", and its sentence.
+        Why the solver stopped: a `Status` such as "converged", and a sentence about it.
     n_kernels_ : int
         Number of candidate kernels.
     fit_info_ : dict
         Details: "solver" names the algorithms, "storage" and "storage_reason" refer to
         the Gram matrices, "left_out" says what the default kernels omit, and why;
-        "cv_tol" is the relative duality gap of the folds, "search_rows" the number of
-        scored rows, "predicted_alike" the class if only one class is predicted.
+        "cv_tol" is the relative duality gap at which folds stop, "search_rows" counts
+        the scored rows, "predicted_alike" is the class if all predictions are the same.
     n_features_in_ : int
         Number of columns of X; for precomputed kernels, number of training samples.
     feature_names_in_ : ndarray of shape (n_features,)

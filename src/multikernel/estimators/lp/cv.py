@@ -199,9 +199,9 @@ class LpMKLClassifierCV(LpClassification, MarginSearchCV, ClassifierMKL):
     ----------
     kernels : Kernel, list, dict, KernelDictionary, "precomputed" or None, default=None
         Candidate kernels, also as functions or names of `sklearn.metrics.pairwise`.
-        None selects `median_dictionary` (`sequence_dictionary` for text); standardize
-        numeric columns. A dict maps views to columns, or (columns, kernels): see
-        `multikernel.kernels.Views`. For "precomputed" see `stack_grams`.
+        None means `median_dictionary` of X, for which you should standardize numeric
+        columns, or `sequence_dictionary` for text. A dict maps views to columns, see
+        `multikernel.kernels.Views`. For "precomputed", pass X from `stack_grams`.
     cv : int, splitter, iterable of (train, test) or None, default=None
         Folds of cross-validation, as in scikit-learn; None means five. A single (train,
         test) pair is one validation set. An int or None keeps each group together if
@@ -210,7 +210,7 @@ class LpMKLClassifierCV(LpClassification, MarginSearchCV, ClassifierMKL):
         Score to maximize; None means accuracy. A callable is called with the fitted
         model, X and y of validation samples, and sample weights if it accepts them.
     n_jobs : int or None, default=None
-        Number of folds fitted in parallel threads; -1 uses all cores.
+        Number of folds fitted in parallel threads: None means 1, and -1 all cores.
     refit : bool or "one_standard_error", default=True
         Whether to fit the model with the chosen parameters on all samples.
         "one_standard_error" chooses the candidate with the fewest kernels among those
@@ -235,11 +235,11 @@ class LpMKLClassifierCV(LpClassification, MarginSearchCV, ClassifierMKL):
         "log_loss" is then the multinomial loss, "hinge" the Crammer-Singer loss.
         "shared" is often more accurate if classes depend on the same columns.
     normalize : str, Normalizer, list of str and Normalizer, or None, default="variance"
-        Normalization of the kernels: unit "variance" in feature space, a mean diagonal
-        of one ("trace"), "cosine" similarity, "center" only, or a list of such steps.
+        Normalization of the kernels: to "variance" one in feature space, to a mean
+        diagonal of one ("trace"), "cosine", "center" or a list of steps. None omits it.
     penalty_weights : dict, sequence of float or None, default=None
-        Weights w_m > 0, one per kernel or by names of kernels and views (others are 1):
-        the penalty contains w_m ‖f_m‖ in place of ‖f_m‖. ``kernel_weights_`` and
+        Weights w_m > 0, one per kernel or by name of kernel or view; weights not given
+        are 1. The penalty contains w_m ‖f_m‖, not ‖f_m‖. ``kernel_weights_`` and
         ``block_norms_`` then refer to normalized kernels divided by w_m².
     fit_intercept : bool, default=True
         Whether to fit the intercept b; otherwise b = 0.
@@ -248,11 +248,11 @@ class LpMKLClassifierCV(LpClassification, MarginSearchCV, ClassifierMKL):
     max_iter : int or None, default=None
         Maximum number of outer iterations; None selects the default of the solver.
     class_weight : dict, "balanced" or None, default=None
-        Factor of the sample weights by class; "balanced" gives classes equal totals.
+        Factor of the sample weights by class: "balanced" for equal totals, None for 1.
     storage : str, LowRank or Device, default="auto"
-        Storage of the Gram matrices: "auto" (fastest by prediction), "dense", "dense32"
-        (single precision), "lazy" (recomputed), "low_rank" or "by_kernel" (factors),
-        "device" (accelerator) or an object, see `multikernel.gram.build_stack`.
+        Storage of the Gram matrices: "auto" (the one expected to be fastest), "dense",
+        "dense32" (single precision), "lazy" (recomputed), "low_rank" or "by_kernel"
+        (factors), "device" (accelerator) or an object: `multikernel.gram.build_stack`.
     max_bytes : int, default=None
         Maximum bytes of the Gram matrices; None allows half of the free memory.
     verbose : int, default=0
@@ -292,10 +292,10 @@ class LpMKLClassifierCV(LpClassification, MarginSearchCV, ClassifierMKL):
     variance_shares_ : ndarray of shape (n_kernels,) or (n_classes, n_kernels)
         Share of each term in the variance of training decision values; may be negative.
     view_weights_, view_shares_ : dict
-        Sums of kernel weights and of variance shares over each view, if there are any.
-        ``kernel_views_`` has the view of each kernel, ``view_columns_`` their columns.
+        Sums of the kernel weights and variance shares of each view, if there are views.
+        ``kernel_views_``: view of each kernel; ``view_columns_``: columns of each view.
     category_features_, categories_ : ndarray, list of ndarray
-        Positions of text columns compared as categories, and their training values.
+        Indices of the text columns compared as categories, and the values of each.
     active_kernels_ : ndarray of shape (n_active,)
         Indices of the kernels with a nonzero weight for at least one class, ascending.
     kernel_names_ : list of str
@@ -306,7 +306,7 @@ class LpMKLClassifierCV(LpClassification, MarginSearchCV, ClassifierMKL):
     intercept_ : ndarray of shape (1,) or (n_classes,)
         Intercept.
     support_ : ndarray of shape (n_support,)
-        Indices of the training samples with a nonzero coefficient.
+        Indices of the training samples that have a nonzero value in ``dual_coef_``.
     objective_ : float or ndarray of shape (n_classes,)
         Penalty plus C times the sum of the losses.
     duality_gap_ : float or ndarray of shape (n_classes,)
@@ -316,14 +316,14 @@ class LpMKLClassifierCV(LpClassification, MarginSearchCV, ClassifierMKL):
     history_ : structured ndarray of shape (n_lines,)
         One record per outer iteration: class (``output``) and fields of `Progress`.
     status_, status_message_ : str
-        `Status` of the class that ended worst, such as "converged", and its sentence.
+        Worst `Status` of all classes, such as "converged", and a sentence about it.
     n_kernels_ : int
         Number of candidate kernels.
     fit_info_ : dict
         Details: "solver" names the algorithms, "storage" and "storage_reason" refer to
         the Gram matrices, "left_out" says what the default kernels omit, and why;
-        "cv_tol" is the relative duality gap of the folds, "search_rows" the number of
-        scored rows, "predicted_alike" the class if only one class is predicted.
+        "cv_tol" is the relative duality gap at which folds stop, "search_rows" counts
+        the scored rows, "predicted_alike" is the class if all predictions are the same.
     classes_ : ndarray of shape (n_classes,)
         Class labels.
     n_features_in_ : int
@@ -361,9 +361,9 @@ class LpMKLRegressorCV(LpRegression, MarginSearchCV, RegressorMKL):
     ----------
     kernels : Kernel, list, dict, KernelDictionary, "precomputed" or None, default=None
         Candidate kernels, also as functions or names of `sklearn.metrics.pairwise`.
-        None selects `median_dictionary` (`sequence_dictionary` for text); standardize
-        numeric columns. A dict maps views to columns, or (columns, kernels): see
-        `multikernel.kernels.Views`. For "precomputed" see `stack_grams`.
+        None means `median_dictionary` of X, for which you should standardize numeric
+        columns, or `sequence_dictionary` for text. A dict maps views to columns, see
+        `multikernel.kernels.Views`. For "precomputed", pass X from `stack_grams`.
     cv : int, splitter, iterable of (train, test) or None, default=None
         Folds of cross-validation, as in scikit-learn; None means five. A single (train,
         test) pair is one validation set. An int or None keeps each group together if
@@ -372,7 +372,7 @@ class LpMKLRegressorCV(LpRegression, MarginSearchCV, RegressorMKL):
         Score to maximize; None means R^2. A callable is called with the fitted model, X
         and y of validation samples, and sample weights if it accepts them.
     n_jobs : int or None, default=None
-        Number of folds fitted in parallel threads; -1 uses all cores.
+        Number of folds fitted in parallel threads: None means 1, and -1 all cores.
     refit : bool or "one_standard_error", default=True
         Whether to fit the model with the chosen parameters on all samples.
         "one_standard_error" chooses the candidate with the fewest kernels among those
@@ -402,11 +402,11 @@ class LpMKLRegressorCV(LpRegression, MarginSearchCV, RegressorMKL):
         (the penalty contains the joint norm of a kernel's functions); "separate" fits
         each target with its own kernels and weights.
     normalize : str, Normalizer, list of str and Normalizer, or None, default="variance"
-        Normalization of the kernels: unit "variance" in feature space, a mean diagonal
-        of one ("trace"), "cosine" similarity, "center" only, or a list of such steps.
+        Normalization of the kernels: to "variance" one in feature space, to a mean
+        diagonal of one ("trace"), "cosine", "center" or a list of steps. None omits it.
     penalty_weights : dict, sequence of float or None, default=None
-        Weights w_m > 0, one per kernel or by names of kernels and views (others are 1):
-        the penalty contains w_m ‖f_m‖ in place of ‖f_m‖. ``kernel_weights_`` and
+        Weights w_m > 0, one per kernel or by name of kernel or view; weights not given
+        are 1. The penalty contains w_m ‖f_m‖, not ‖f_m‖. ``kernel_weights_`` and
         ``block_norms_`` then refer to normalized kernels divided by w_m².
     fit_intercept : bool, default=True
         Whether to fit the intercept b; otherwise b = 0.
@@ -415,9 +415,9 @@ class LpMKLRegressorCV(LpRegression, MarginSearchCV, RegressorMKL):
     max_iter : int or None, default=None
         Maximum number of outer iterations; None selects the default of the solver.
     storage : str, LowRank or Device, default="auto"
-        Storage of the Gram matrices: "auto" (fastest by prediction), "dense", "dense32"
-        (single precision), "lazy" (recomputed), "low_rank" or "by_kernel" (factors),
-        "device" (accelerator) or an object, see `multikernel.gram.build_stack`.
+        Storage of the Gram matrices: "auto" (the one expected to be fastest), "dense",
+        "dense32" (single precision), "lazy" (recomputed), "low_rank" or "by_kernel"
+        (factors), "device" (accelerator) or an object: `multikernel.gram.build_stack`.
     max_bytes : int, default=None
         Maximum bytes of the Gram matrices; None allows half of the free memory.
     verbose : int, default=0
@@ -433,7 +433,7 @@ class LpMKLRegressorCV(LpRegression, MarginSearchCV, RegressorMKL):
     epsilon_ : float or ndarray of shape (n_outputs,)
         Epsilon in the units of y; only for "epsilon_insensitive" and "huber".
     C_ : float or ndarray of shape (n_outputs,)
-        C in the units of the targets; an array for separate selections.
+        C in the units of the targets; one per target if these are separate.
     p_ : float
         Chosen p.
     Cs_ : ndarray of shape (n_Cs,)
@@ -462,10 +462,10 @@ class LpMKLRegressorCV(LpRegression, MarginSearchCV, RegressorMKL):
     variance_shares_ : ndarray of shape (n_kernels,)
         Share of each term in the variance of training decision values; may be negative.
     view_weights_, view_shares_ : dict
-        Sums of kernel weights and of variance shares over each view, if there are any.
-        ``kernel_views_`` has the view of each kernel, ``view_columns_`` their columns.
+        Sums of the kernel weights and variance shares of each view, if there are views.
+        ``kernel_views_``: view of each kernel; ``view_columns_``: columns of each view.
     category_features_, categories_ : ndarray, list of ndarray
-        Positions of text columns compared as categories, and their training values.
+        Indices of the text columns compared as categories, and the values of each.
     active_kernels_ : ndarray of shape (n_active,)
         Indices of the kernels with a nonzero weight, ascending.
     kernel_names_ : list of str
@@ -476,7 +476,7 @@ class LpMKLRegressorCV(LpRegression, MarginSearchCV, RegressorMKL):
     intercept_ : ndarray of shape (n_targets,)
         Intercept of each target.
     support_ : ndarray of shape (n_support,)
-        Indices of the training samples with a nonzero coefficient.
+        Indices of the training samples that have a nonzero value in ``dual_coef_``.
     objective_ : float or ndarray of shape (n_targets,)
         Penalty plus C times the sum of the losses.
     duality_gap_ : float or ndarray of shape (n_targets,)
@@ -486,14 +486,14 @@ class LpMKLRegressorCV(LpRegression, MarginSearchCV, RegressorMKL):
     history_ : structured ndarray of shape (n_lines,)
         One record per outer iteration: target (``output``) and fields of `Progress`.
     status_, status_message_ : str
-        Why the solver stopped: a `Status` such as "converged", and its sentence.
+        Why the solver stopped: a `Status` such as "converged", and a sentence about it.
     n_kernels_ : int
         Number of candidate kernels.
     fit_info_ : dict
         Details: "solver" names the algorithms, "storage" and "storage_reason" refer to
         the Gram matrices, "left_out" says what the default kernels omit, and why;
-        "cv_tol" is the relative duality gap of the folds, "search_rows" the number of
-        scored rows, "predicted_alike" the class if only one class is predicted.
+        "cv_tol" is the relative duality gap at which folds stop, "search_rows" counts
+        the scored rows, "predicted_alike" is the class if all predictions are the same.
     n_features_in_ : int
         Number of columns of X; for precomputed kernels, number of training samples.
     feature_names_in_ : ndarray of shape (n_features,)
