@@ -28,7 +28,7 @@ from multikernel.solvers.one_class import OneClass
 
 @dataclass(frozen=True, eq=False)
 class OneClassMethod:
-    """A method that solves one problem without targets: novelty detection."""
+    """A method that solves the problem of novelty detection, which has no targets."""
 
     source: GramSource
     solver: OneClass
@@ -43,7 +43,7 @@ class OneClassMethod:
         weights = np.ones(data.stack.shape[1]) if weights is None else weights
         solution = self.solver.solve(data.stack, weights / weights.sum(), watch)
         warn_unconverged(data, [solution])
-        # `OneClass` defines its loss and penalty itself, so the recipe has none.
+        # The solver `OneClass` defines its loss and penalty, so the recipe has none.
         fit = GramFit(Recipe((), (), self.solver), data, [solution])
         return fitted_attributes(fit) | {"offset_": -float(solution.intercept[0])}
 
@@ -68,16 +68,16 @@ class OneClassMKL(OutlierMixin, BaseMKL):
     ----------
     kernels : Kernel, list, dict, KernelDictionary, "precomputed" or None, default=None
         Candidate kernels, as for other estimators. None selects Gaussian kernels of a
-        few widths on all columns together, which must be standardized, and for up to
-        eight columns also on each column alone. With a linear kernel, samples far out
-        on the side of the mean are inside the boundary.
+        few widths on all columns together, which you should standardize, and for up to
+        eight columns also on each column alone. A linear kernel does not detect samples
+        that are far from zero in the direction of the mean.
     nu : float, default=0.5
-        Upper bound on the share of training samples outside the boundary, in (0, 1]; at
-        least this share is on or outside the boundary.
+        Upper bound on the share of training samples outside the boundary, and lower
+        bound on the share of those on or outside the boundary, in (0, 1].
     p : float, default=2.0
-        Order of the norm of the kernel weights, at least 1; infinite gives the sum of
-        all kernels. With p = 1 few kernels are selected; near 1, kernels that are
-        almost constant are preferred.
+        Order of the norm of the kernel weights, at least 1; with infinity all weights
+        are equal. With p = 1 few kernels are selected. With p near 1, kernels that are
+        almost constant get large weights.
     normalize : str, Normalizer, list of str and Normalizer, or None, default="variance"
         Normalization of the kernels: to "variance" one in feature space, to a mean
         diagonal of one ("trace"), "cosine", "center" or a list of steps. None omits it.
@@ -127,7 +127,7 @@ class OneClassMKL(OutlierMixin, BaseMKL):
     support_ : ndarray of shape (n_support,)
         Indices of the training samples that have a nonzero value in ``dual_coef_``.
     objective_ : float
-        Value of the minimized objective.
+        Minimum of the objective above.
     duality_gap_ : float
         Relative duality gap of the model; the fit stops when it is at most ``tol``.
     n_iter_ : int
@@ -227,7 +227,8 @@ class OneClassMKL(OutlierMixin, BaseMKL):
         return self
 
     def _method(self) -> OneClassMethod:
-        # The machine uses the full combined kernel, and factors are not refined.
+        # The machine stores the combined Gram matrix, and low-rank factors have their
+        # maximum rank from the start.
         source = gram_source(self, refines=False, novelty=True)
         solver = OneClass(float(self.nu), float(self.p), float(self.tol), self.max_iter)
         return OneClassMethod(source, solver)
@@ -238,7 +239,7 @@ class OneClassMKL(OutlierMixin, BaseMKL):
         Parameters
         ----------
         X : array-like or data frame of shape (n_samples, n_features)
-            Samples, or their rows of Gram matrices from `stack_grams`.
+            Data, or Gram matrices of shape (n_samples, n_fit_samples, n_kernels).
 
         Returns
         -------
@@ -248,7 +249,7 @@ class OneClassMKL(OutlierMixin, BaseMKL):
         return values
 
     def score_samples(self, X: Any) -> Array:
-        """Return the decision values without the offset.
+        """Return the sum of the terms: the decision values plus ``offset_``.
 
         Parameters
         ----------

@@ -29,13 +29,13 @@ from multikernel.solvers import FixedWeights
 
 @dataclass(frozen=True, eq=False)
 class KernelCandidates(Candidates):
-    """All pairs of a single kernel and a value of C as candidates."""
+    """Candidates of a search: all pairs of a single kernel and a value of C."""
 
     Cs: Array  # shape (n_Cs, 1), ascending
     n_kernels: int
 
     def single_kernel(self, m: int) -> MarginCandidates:
-        """Return the candidates with kernel `m` alone: one for each C."""
+        """Return the candidates with only kernel `m`, one for each C."""
         method, weights = self.method, np.zeros(self.n_kernels)
         weights[m] = 1.0
         rule = partial(given_weights, weights=weights)
@@ -51,11 +51,12 @@ class KernelCandidates(Candidates):
         return {"kernel": kernel_indices, "C": np.tile(self.Cs[:, 0], self.n_kernels)}
 
     def open_grids(self, best_params: Mapping[str, Any]) -> Mapping[str, Array]:
-        """Return the grid of C; kernels have no order, so none is at an end."""
+        """Return the grid of C; a search warns if the best C is at an end of it."""
+        # Kernels have no order, so no kernel is at an end.
         return {"C": self.Cs[:, 0]}
 
     def solve(self, training: Training, watch: Watch, means: Means) -> Iterator[Solved]:
-        """Yield the models of each kernel, increasing C while scores improve."""
+        """Yield the models of each kernel for increasing C, while scores improve."""
         for m in range(self.n_kernels):
             yield from self.single_kernel(m).solve(training, watch, means)
             if watch.stopped:
@@ -80,7 +81,6 @@ class WeightedSearchCV(SearchCV):
             return margin_search(self, method, [np.inf], with_p=False)
 
         def candidates(data: Training) -> KernelCandidates:
-            """Return the candidates for the training data of all folds."""
             Cs = margin_grid(self.Cs, method, data, np.ones(1))
             return KernelCandidates(method, Cs, data.stack.shape[0])
 
@@ -95,7 +95,7 @@ class FixedWeightsMKLClassifierCV(
 
     Each fold solves the problem of `FixedWeightsMKLClassifier` for all values of C,
     with kernels normalized and weights computed on its own training samples. With
-    ``kernel_weights="single"`` each kernel alone is a candidate for each C.
+    ``kernel_weights="single"`` each pair of one kernel and one C is a candidate.
 
     Parameters
     ----------
@@ -123,8 +123,8 @@ class FixedWeightsMKLClassifierCV(
         is reliable, see the page "Large data". The chosen model is fitted on all rows.
     Cs : sequence of float, default=None
         Candidate values of C, positive. None means c / (s v) with c = 1/32, 1/8, ...,
-        128 (four times that for "log_loss") for weights of sum s (one for a rule) and
-        kernels of mean variance v.
+        128 (four times that for "log_loss"), the sum s of the weights (s = 1 for a
+        rule) and the mean variance v of the kernels.
     kernel_weights : str, array-like or callable, default="uniform"
         Weights of the normalized kernels: "uniform" (all 1), "alignment" with the
         targets (`multikernel.solvers.alignment_weights`), for classifiers "easy"
@@ -169,7 +169,8 @@ class FixedWeightsMKLClassifierCV(
     kernel_ : int
         Index of the chosen kernel in ``kernel_names_``; only for "single".
     path_ : RegularizationPath
-        Fits on all samples for the candidate C up to the chosen one, as alphas 1 / C.
+        Fits on all samples for the candidate values of C up to the chosen one; its
+        alphas are 1 / C.
     best_params_ : dict
         Chosen parameters. Among equal scores, a model with kernels is preferred, then
         the lower ``mean_test_loss``, then the simplest model.
@@ -256,7 +257,7 @@ class FixedWeightsMKLRegressorCV(WeightedRegression, WeightedSearchCV, Regressor
 
     Each fold solves the problem of `FixedWeightsMKLRegressor` for all values of C, with
     kernels normalized and weights computed on its own training samples. With
-    ``kernel_weights="single"`` each kernel alone is a candidate for each C.
+    ``kernel_weights="single"`` each pair of one kernel and one C is a candidate.
 
     Parameters
     ----------
@@ -284,7 +285,8 @@ class FixedWeightsMKLRegressorCV(WeightedRegression, WeightedSearchCV, Regressor
         is reliable, see the page "Large data". The chosen model is fitted on all rows.
     Cs : sequence of float, default=None
         Candidate values of C, positive. None means c / (s v) with c = 1/32, 1/8, ...,
-        128 for weights of sum s (one for a rule) and kernels of mean variance v.
+        128, the sum s of the weights (s = 1 for a rule) and the kernels' mean
+        variance v.
     kernel_weights : str, array-like or callable, default="uniform"
         Weights of the normalized kernels: "uniform" (all 1), "alignment" with the
         targets (`multikernel.solvers.alignment_weights`), for classifiers "easy"
@@ -336,7 +338,8 @@ class FixedWeightsMKLRegressorCV(WeightedRegression, WeightedSearchCV, Regressor
     kernel_ : int
         Index of the chosen kernel in ``kernel_names_``; only for "single".
     path_ : RegularizationPath
-        Fits on all samples for the candidate C up to the chosen one, as alphas 1 / C.
+        Fits on all samples for the candidate values of C up to the chosen one; its
+        alphas are 1 / C.
     best_params_ : dict
         Chosen parameters. Among equal scores, a model with kernels is preferred, then
         the lower ``mean_test_loss``, then the simplest model.

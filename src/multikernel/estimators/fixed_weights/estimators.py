@@ -1,4 +1,4 @@
-"""A kernel machine on a sum of kernels with fixed weights, a baseline."""
+"""Estimators with fixed kernel weights, the baseline for learned weights."""
 
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass

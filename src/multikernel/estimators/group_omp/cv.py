@@ -39,14 +39,14 @@ RIDGES = (1.0, 1e-1, 1e-2, 1e-3, 1e-4)
 
 @dataclass(frozen=True, eq=False)
 class PrefixCandidates(Candidates):
-    """All pairs of a number of selected kernels and a strength as candidates."""
+    """Candidates of a search: all pairs of a number of kernels and a strength."""
 
     # Candidates are ordered by increasing numbers of kernels, then by decreasing
     # strengths, so the simplest comes first.
     method: GreedyMethod
     alphas: Array  # strengths, descending
     max_kernels: int  # the largest number of kernels; the smallest is zero
-    open_end: bool  # whether there are more kernels than `max_kernels`
+    open_end: bool  # whether the dictionary has more kernels than `max_kernels`
 
     def grid(self, max_kernels: int | None = None) -> dict[str, Array]:
         """Return each candidate's number of kernels and strength, as arrays."""
@@ -58,7 +58,7 @@ class PrefixCandidates(Candidates):
         }
 
     def open_grids(self, best_params: Mapping[str, Any]) -> Mapping[str, Array]:
-        """Return the strengths, and the numbers of kernels if these could be larger."""
+        """Return the grids for which the caller reports a best value at an end."""
         edges = {"alpha": self.alphas}
         if self.open_end and best_params["max_kernels"] > 0:
             edges["max_kernels"] = np.arange(self.max_kernels + 1.0)
@@ -79,7 +79,8 @@ class PrefixCandidates(Candidates):
                 n = len(recipes)
                 candidates = range(k * n + a, (max_count + 1) * n, n)
                 attributes = partial(prefix_attributes, fit, k)
-                # All kernels of a model share their coefficients: it needs few bytes.
+                # All kernels of a model share its coefficients, so the model is small
+                # and counts as 0 bytes.
                 model = training, _expansion(published, k)
                 yield Solved(candidates, model, k, 0, np.empty(0), attributes)
 
@@ -87,7 +88,7 @@ class PrefixCandidates(Candidates):
         """Return the fitted attributes of candidate `best` on all samples."""
         recipes = self._recipes(training)
         n_selected, a = divmod(best, len(recipes))
-        # The solver selects at least one kernel, but the choice may be no kernel.
+        # The solver must select one kernel or more, but zero kernels may be the best.
         solver = replace(self.method.solver, max_kernels=max(n_selected, 1))
         alone = replace(self, method=replace(self.method, solver=solver))
         problem = joint_problem(recipes[a], training)
@@ -98,7 +99,7 @@ class PrefixCandidates(Candidates):
         return attributes | {"alphas_": self.alphas}
 
     def _recipes(self, training: Training) -> list[Recipe]:
-        """Return losses, penalties and solver for each strength."""
+        """Return the losses, penalties and solver for each strength."""
         return [
             replace(self.method, alpha=alpha).recipe(training)
             for alpha in self.alphas.tolist()
@@ -111,7 +112,7 @@ class PrefixCandidates(Candidates):
         watch: Watch,
         kernel_list: Indices | None = None,
     ) -> list[GreedyPath]:
-        """Return a path per strength, selected from `kernel_list` or all kernels."""
+        """Return a path per strength; None for `kernel_list` allows all kernels."""
         strengths = np.array([recipe.penalties[0].alpha for recipe in recipes])
         if kernel_list is None:
             return self.method.solver.paths(problem, strengths, watch)
@@ -139,7 +140,6 @@ class GreedySearchCV(SearchCV):
         method = greedy_method(self)
 
         def candidates(data: Training) -> PrefixCandidates:
-            """Return the candidates for the training data of all folds."""
             alphas = grid_of(RIDGES if self.alphas is None else self.alphas)[::-1]
             n_kernels = data.stack.shape[0]
             limit = n_kernels if self.max_kernels is None else self.max_kernels
@@ -151,11 +151,11 @@ class GreedySearchCV(SearchCV):
 
 @dataclass(eq=False, repr=False)
 class GroupOMPClassifierCV(GreedyClassification, GreedySearchCV, ClassifierMKL):
-    """Classification by MKL-GOMP, sparsity and alpha chosen by cross-validation.
+    """Classification by MKL-GOMP with cross-validated number of kernels and alpha.
 
-    Each fold selects kernels as `GroupOMPClassifier` does, for all alphas. Each
-    prefix of a selection is a candidate, so one path per fold and alpha scores all
-    numbers of kernels. Each fold normalizes kernels by its own training samples.
+    Each fold selects kernels as `GroupOMPClassifier` does, once for each alpha. The
+    first k selected kernels are the model for the number k, so one selection gives
+    the scores of all numbers. Each fold normalizes kernels by its training samples.
 
     Parameters
     ----------
@@ -182,7 +182,7 @@ class GroupOMPClassifierCV(GreedyClassification, GreedySearchCV, ClassifierMKL):
         draws 2000 rows if there are more than 4000, and doubles them until the choice
         is reliable, see the page "Large data". The chosen model is fitted on all rows.
     alphas : sequence of float, default=None
-        Candidate values of alpha, for the ridge penalty. None means 1e-4, 1e-3, ..., 1.
+        Candidate strengths of the ridge penalty. None means 1e-4, 1e-3, ..., 1.
     max_kernels : int or None, default=None
         Largest candidate number of kernels. With None, ``tol`` stops the selection.
     tol : float, default=1e-3
@@ -220,7 +220,7 @@ class GroupOMPClassifierCV(GreedyClassification, GreedySearchCV, ClassifierMKL):
     alpha_ : float
         Strength of the penalty in this fit.
     max_kernels_ : int
-        Chosen number of kernels, the smallest one with the best mean score.
+        Chosen number of kernels; for ties see ``best_params_``.
     alphas_ : ndarray of shape (n_alphas,)
         All candidate values of alpha, descending, in the units of the given ``alphas``.
     selection_order_ : ndarray of shape (n_selected,)
@@ -304,11 +304,11 @@ class GroupOMPClassifierCV(GreedyClassification, GreedySearchCV, ClassifierMKL):
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class GroupOMPRegressorCV(GreedyRegression, GreedySearchCV, RegressorMKL):
-    """Regression by MKL-GOMP, sparsity and alpha chosen by cross-validation.
+    """Regression by MKL-GOMP with cross-validated number of kernels and alpha.
 
-    Each fold selects kernels as `GroupOMPRegressor` does, for all alphas. Each
-    prefix of a selection is a candidate, so one path per fold and alpha scores all
-    numbers of kernels. Each fold normalizes kernels by its own training samples.
+    Each fold selects kernels as `GroupOMPRegressor` does, once for each alpha. The
+    first k selected kernels are the model for the number k, so one selection gives
+    the scores of all numbers. Each fold normalizes kernels by its training samples.
 
     Parameters
     ----------
@@ -335,7 +335,7 @@ class GroupOMPRegressorCV(GreedyRegression, GreedySearchCV, RegressorMKL):
         draws 2000 rows if there are more than 4000, and doubles them until the choice
         is reliable, see the page "Large data". The chosen model is fitted on all rows.
     alphas : sequence of float, default=None
-        Candidate values of alpha, for the ridge penalty. None means 1e-4, 1e-3, ..., 1.
+        Candidate strengths of the ridge penalty. None means 1e-4, 1e-3, ..., 1.
     max_kernels : int or None, default=None
         Largest candidate number of kernels. With None, ``tol`` stops the selection.
     tol : float, default=1e-3
@@ -380,7 +380,7 @@ class GroupOMPRegressorCV(GreedyRegression, GreedySearchCV, RegressorMKL):
     alpha_ : float or ndarray of shape (n_outputs,)
         Strength of the penalty in the units of y; one per target if these are separate.
     max_kernels_ : int
-        Chosen number of kernels, the smallest one with the best mean score.
+        Chosen number of kernels; for ties see ``best_params_``.
     alphas_ : ndarray of shape (n_alphas,)
         All candidate values of alpha, descending, in the units of the given ``alphas``.
     selection_order_ : ndarray of shape (n_selected,)

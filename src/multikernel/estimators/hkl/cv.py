@@ -27,12 +27,11 @@ class HullSearchCV(SearchCV):
         method = hull_method(self)
 
         def candidates(data: HullData) -> HullCandidates:
-            """Return the candidates for the training data of all folds."""
             if self.alphas is not None:
                 return HullCandidates(method, grid_of(self.alphas)[::-1])
-            # At a strength of one, functions are almost zero. No strength makes the
-            # model of a squared penalty constant, and the largest strength chosen on 20
-            # data sets was 3e-3.
+            # The penalty is squared, so no strength makes the functions exactly zero.
+            # With alpha=1 they are almost zero, and no search on 20 data sets chose
+            # more than 3e-3.
             alphas = np.geomspace(1.0, self.alpha_min_ratio, self.n_alphas)
             return HullCandidates(method, alphas)
 
@@ -41,11 +40,11 @@ class HullSearchCV(SearchCV):
 
 @dataclass(eq=False, repr=False)
 class HKLClassifierCV(HullClassification, HullSearchCV, ClassifierMKL):
-    """Classification on a graph of kernels, alpha chosen by cross-validation.
+    """Classification on a graph of kernels with alpha chosen by cross-validation.
 
     Each fold solves the problem of `HKLClassifier` for decreasing alphas, and starts
-    each search from the nodes of the previous model. Each fold standardizes columns and
-    fits the graph on its own training samples.
+    the search over the graph from the nodes of the previous model. Each fold
+    standardizes columns and fits the graph on its own training samples.
 
     Parameters
     ----------
@@ -150,7 +149,7 @@ class HKLClassifierCV(HullClassification, HullSearchCV, ClassifierMKL):
     n_searched_ : int or ndarray of shape (n_classes,)
         Number of visited nodes.
     n_iter_ : int or ndarray of shape (n_classes,)
-        Number of rounds of the search over the graph, along ``hull_path_``.
+        Number of rounds of all searches over the graph along ``hull_path_``.
     history_ : structured ndarray of shape (n_lines,)
         One record per round: class (``output``) and fields of `Progress`; ``n_active``
         is the number of visited nodes.
@@ -186,11 +185,11 @@ class HKLClassifierCV(HullClassification, HullSearchCV, ClassifierMKL):
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class HKLRegressorCV(HullRegression, HullSearchCV, RegressorMKL):
-    """Regression on a graph of kernels, alpha chosen by cross-validation.
+    """Regression on a graph of kernels with alpha chosen by cross-validation.
 
-    Each fold solves the problem of `HKLRegressor` for decreasing alphas, and starts
-    each search from the nodes of the previous model. Each fold standardizes columns and
-    fits the graph on its own training samples.
+    Each fold solves the problem of `HKLRegressor` for decreasing alphas, and starts the
+    search over the graph from the nodes of the previous model. Each fold standardizes
+    columns and fits the graph on its own training samples.
 
     Parameters
     ----------
@@ -301,7 +300,7 @@ class HKLRegressorCV(HullRegression, HullSearchCV, RegressorMKL):
     n_searched_ : int
         Number of visited nodes.
     n_iter_ : int
-        Number of rounds of the search over the graph, along ``hull_path_``.
+        Number of rounds of all searches over the graph along ``hull_path_``.
     history_ : structured ndarray of shape (n_lines,)
         One record per round: ``output`` (0) and fields of `Progress`; ``n_active`` is
         the number of visited nodes.

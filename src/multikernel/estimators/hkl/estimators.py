@@ -62,9 +62,10 @@ class HKLClassifier(HullClassification, ClassifierMKL):
         \frac{1}{\sum_i s_i} \sum_i s_i\, \ell\Bigl(y_i, \sum_v f_v(x_i) + b\Bigr)
         + \frac{\alpha}{2} \Bigl(\sum_v d_v \|f_{D(v)}\|\Bigr)^2
 
-    with sample weights s and D(v) the descendants of v. A node enters only after all
-    its ancestors, so an interaction enters only after all its parts. The search
-    therefore visits few nodes of a graph that may be too large to enumerate.
+    with sample weights s, node weights d_v of the graph, and D(v), which contains v and
+    its descendants. A node enters the model only after all its ancestors, so an
+    interaction enters only after all its parts. The search therefore visits few nodes
+    of a graph that may be too large to enumerate.
 
     Parameters
     ----------
@@ -186,9 +187,10 @@ class HKLRegressor(HullRegression, RegressorMKL):
         \frac{1}{\sum_i s_i} \sum_i s_i\, \ell\Bigl(y_i, \sum_v f_v(x_i) + b\Bigr)
         + \frac{\alpha}{2} \Bigl(\sum_v d_v \|f_{D(v)}\|\Bigr)^2
 
-    with sample weights s and D(v) the descendants of v. A node enters only after all
-    its ancestors, so an interaction enters only after all its parts. The search
-    therefore visits few nodes of a graph that may be too large to enumerate.
+    with sample weights s, node weights d_v of the graph, and D(v), which contains v and
+    its descendants. A node enters the model only after all its ancestors, so an
+    interaction enters only after all its parts. The search therefore visits few nodes
+    of a graph that may be too large to enumerate.
 
     Parameters
     ----------

@@ -31,28 +31,29 @@ from multikernel.gram.spectra import TailSums, tail_sums
 from multikernel.solvers import TailDC
 
 DEFAULT_THETAS = (0, 1, 2, 4, 8, 16)
-"""Default values of theta: the paper's, and zero for the plain lp-norm model."""
+"""Default values of theta: those of Cortes et al. (2013), and 0, lp-norm MKL."""
 
 
 @dataclass(frozen=True, eq=False)
 class TailCandidates(MarginCandidates):
-    """All pairs of C and theta as candidates; theta varies fastest."""
+    """Candidates of a search: all pairs of C and theta; theta varies fastest."""
 
-    # `ps` contains the values of theta, ascending, and `Cs` has a column for each.
+    # The inherited `ps` contains the values of theta, ascending, and `Cs` has a column
+    # for each of them.
     with_p: bool = True  # not used
-    sums: Any = None  # `TailSums` on training samples; None before they are known
-    with_path: bool = True  # whether the path over C is computed on all samples
+    sums: Any = None  # `TailSums` of the training samples; None until `with_sums`
+    with_path: bool = True  # whether `refit` computes the path over C
 
     def grid(self, max_kernels: int | None = None) -> dict[str, Array]:
-        """Return C and theta of each candidate, as arrays."""
+        """Return the C and the theta of each candidate, as arrays."""
         return {"C": self.Cs.ravel(), "theta": np.tile(self.ps, len(self.Cs))}
 
     def open_grids(self, best_params: Mapping[str, Any]) -> Mapping[str, Array]:
-        """Return the grid of C; a theta at the end of its grid needs no warning."""
+        """Return the grid of C, whose ends a search warns about; not that of theta."""
         return {"C": self.Cs[:, np.searchsorted(self.ps, best_params["theta"])]}
 
     def with_tol(self, tol: float) -> Self:
-        """Return the candidates with another tolerance, and a single start of "dc"."""
+        """Return the candidates with another tolerance; "dc" then uses one start."""
         method, solver = self.method.with_tol(tol), self.method.solver
         if isinstance(solver, TailDC):
             method = replace(method, solver=replace(method.solver, n_starts=1))
@@ -72,7 +73,7 @@ class TailCandidates(MarginCandidates):
         return super(TailCandidates, candidates).solve(training, watch, means)
 
     def _solved(self, candidate: int, fit: GramFit) -> Solved:
-        """Return a candidate's fold model, with gaps of its last convex problems."""
+        """Return a candidate's model on a fold, with gaps of the convex problems."""
         gaps = [solution.duality_gap for solution in with_gaps(fit.solutions)]
         return replace(solved_candidate(candidate, fit), gaps=np.array(gaps))
 
@@ -97,7 +98,7 @@ class TailCandidates(MarginCandidates):
         }
 
     def recipes(self, training: Training, j: int) -> Sequence[Recipe]:
-        """Return losses, penalties and solver for each C and the `j`-th theta."""
+        """Return the losses, penalties and solver for each C and the `j`-th theta."""
         sums, theta = self.sums, int(self.ps[j])
         return [
             replace(self.method, C=C).with_tails(training, sums, theta)
@@ -106,7 +107,7 @@ class TailCandidates(MarginCandidates):
 
 
 def largest_sums(thetas: Array | Indices, training: Training) -> TailSums:
-    """Return the tail sums of all kernels, for every theta up to the largest."""
+    """Return the tail sums of all kernels, for 0, 1, ... up to the largest theta."""
     return tail_sums(training.stack, int(thetas[-1]), training.samples.weights)
 
 
@@ -122,13 +123,12 @@ class TailSearchCV(SearchCV):
         method = tail_method(self, 0)
 
         def candidates(data: Training) -> TailCandidates:
-            """Return the candidates for the training data of all folds."""
             thetas = np.unique(np.asarray(self.thetas, dtype=np.intp))
             weight_sum = method.weight_sum(data.stack.shape[0])
             sums = np.full(thetas.size, weight_sum)
             if self.Cs is None:
-                # Kernels are divided by their tail sums, so C is multiplied by their
-                # geometric mean.
+                # The method divides each kernel by its tail sum. The geometric mean of
+                # the tail sums as a factor of C compensates for this.
                 all_sums = largest_sums(thetas, data)
                 tails = np.array([all_sums.bounded(theta) for theta in thetas.tolist()])
                 tails = np.where(tails > 0.0, tails, 1.0)
@@ -141,12 +141,12 @@ class TailSearchCV(SearchCV):
 
 @dataclass(eq=False, repr=False)
 class LocalRademacherMKLClassifierCV(TailClassification, TailSearchCV, ClassifierMKL):
-    """Classification by local Rademacher MKL, C and theta cross-validated.
+    """Classification by local Rademacher MKL with cross-validated C and theta.
 
     Each fold solves the problem of `LocalRademacherMKLClassifier` for pairs of C and
     theta. For the largest theta, C increases until the scores decrease; for each
-    smaller theta, only C near the best one are tried. ``cv_results_`` contains nan for
-    skipped pairs. Each fold normalizes kernels by its own training samples.
+    smaller theta, only values near the best C are tried. ``cv_results_`` contains nan
+    for skipped pairs. Each fold normalizes kernels by its own training samples.
 
     Parameters
     ----------
@@ -174,8 +174,8 @@ class LocalRademacherMKLClassifierCV(TailClassification, TailSearchCV, Classifie
         is reliable, see the page "Large data". The chosen model is fitted on all rows.
     Cs : sequence of float, default=None
         Candidate values of C, positive, for every theta. None means c t / (M^(1 - 1/p)
-        v) with c = 1/32, 1/8, ..., 128 (four times that for "log_loss") for M kernels
-        of mean variance v, whose tail sums have the geometric mean t.
+        v) with c = 1/32, 1/8, ..., 128 (four times that for "log_loss"), the number M
+        of kernels, their mean variance v and the geometric mean t of their tail sums.
     thetas : sequence of int, default=(0, 1, 2, 4, 8, 16)
         Candidate values of theta, at least 0; 0 gives the model of `LpMKLClassifier`.
     p : float, default=2.0
@@ -185,8 +185,8 @@ class LocalRademacherMKLClassifierCV(TailClassification, TailSearchCV, Classifie
         "conv" bounds the tail sum of each kernel, a convex problem; "dc" the tail sum
         of the weighted sum of kernels, a difference of convex functions.
     n_starts : int, default=3
-        Number of starts of "dc" for the final model: the solution at the previous C,
-        equal weights, then random ones. Folds use the first start only.
+        Number of starts of "dc" for the final model: the solution for the previous C,
+        equal weights, then random weights. Folds use one start only.
     loss : {"hinge", "log_loss", "squared_error"} or Loss, default="hinge"
         Loss. "squared_error" has targets -1 and 1; `predict_proba` needs "log_loss".
     solver : str, default="auto"
@@ -231,8 +231,8 @@ class LocalRademacherMKLClassifierCV(TailClassification, TailSearchCV, Classifie
     thetas_ : ndarray of shape (n_thetas,)
         All values of theta, ascending.
     path_ : RegularizationPath
-        Fits on all samples with ``theta_``, for the candidate C up to the chosen one;
-        its alphas are 1 / C.
+        Fits on all samples with ``theta_``, for the candidate values of C up to the
+        chosen one; the alphas of the path are 1 / C.
     best_params_ : dict
         Chosen parameters. Among equal scores, a model with kernels is preferred, then
         the lower ``mean_test_loss``, then the simplest model.
@@ -316,12 +316,12 @@ class LocalRademacherMKLClassifierCV(TailClassification, TailSearchCV, Classifie
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class LocalRademacherMKLRegressorCV(TailRegression, TailSearchCV, RegressorMKL):
-    """Regression by local Rademacher MKL, C and theta cross-validated.
+    """Regression by local Rademacher MKL with cross-validated C and theta.
 
     Each fold solves the problem of `LocalRademacherMKLRegressor` for pairs of C and
     theta. For the largest theta, C increases until the scores decrease; for each
-    smaller theta, only C near the best one are tried. ``cv_results_`` contains nan for
-    skipped pairs. Each fold normalizes kernels by its own training samples.
+    smaller theta, only values near the best C are tried. ``cv_results_`` contains nan
+    for skipped pairs. Each fold normalizes kernels by its own training samples.
 
     Parameters
     ----------
@@ -349,8 +349,8 @@ class LocalRademacherMKLRegressorCV(TailRegression, TailSearchCV, RegressorMKL):
         is reliable, see the page "Large data". The chosen model is fitted on all rows.
     Cs : sequence of float, default=None
         Candidate values of C, positive, for every theta. None means c t / (M^(1 - 1/p)
-        v) with c = 1/32, 1/8, ..., 128 for M kernels of mean variance v, whose tail
-        sums have the geometric mean t.
+        v) with c = 1/32, 1/8, ..., 128, the number M of kernels, their mean variance v
+        and the geometric mean t of their tail sums.
     thetas : sequence of int, default=(0, 1, 2, 4, 8, 16)
         Candidate values of theta, at least 0; 0 gives the model of `LpMKLRegressor`.
     p : float, default=2.0
@@ -360,8 +360,8 @@ class LocalRademacherMKLRegressorCV(TailRegression, TailSearchCV, RegressorMKL):
         "conv" bounds the tail sum of each kernel, a convex problem; "dc" the tail sum
         of the weighted sum of kernels, a difference of convex functions.
     n_starts : int, default=3
-        Number of starts of "dc" for the final model: the solution at the previous C,
-        equal weights, then random ones. Folds use the first start only.
+        Number of starts of "dc" for the final model: the solution for the previous C,
+        equal weights, then random weights. Folds use one start only.
     loss : str or Loss, default="epsilon_insensitive"
         "squared_error", "epsilon_insensitive", "quantile", "huber", "poisson" (counts),
         "gamma" (positive amounts) or a loss object.
@@ -408,8 +408,8 @@ class LocalRademacherMKLRegressorCV(TailRegression, TailSearchCV, RegressorMKL):
     thetas_ : ndarray of shape (n_thetas,)
         All values of theta, ascending.
     path_ : RegularizationPath
-        Fits on all samples with ``theta_``, for the candidate C up to the chosen one;
-        its alphas are 1 / C.
+        Fits on all samples with ``theta_``, for the candidate values of C up to the
+        chosen one; the alphas of the path are 1 / C.
     best_params_ : dict
         Chosen parameters. Among equal scores, a model with kernels is preferred, then
         the lower ``mean_test_loss``, then the simplest model.

@@ -72,16 +72,16 @@ class LocalRademacherMKLClassifier(TailClassification, ClassifierMKL):
         \frac12 \sum_m \frac{\|f_m\|^2}{\mu_m}
         + C \sum_i s_i\, \ell\Bigl(y_i, \sum_m f_m(x_i) + b\Bigr)
 
-    with sample weights s. Kernels are scaled to trace n. The constraint on the weights
-    bounds the tail sums of spectra: like the local Rademacher complexity, it does not
-    count the leading theta eigenvalues. "conv" requires
+    with sample weights s. Kernels are scaled to trace n, the number of samples. A
+    constraint on the weights bounds tail sums: like the local Rademacher complexity, it
+    omits the leading theta eigenvalues of kernels. "conv" requires
 
     .. math::
         \Bigl\| \Bigl( \mu_m \, \tfrac1n \sum_{j > \theta} \lambda_j(K_m)
         \Bigr)_m \Bigr\|_p \le 1,
 
-    a convex problem: lp-norm learning with kernels divided by their tails. "dc" bounds
-    the tail of the combined kernel, :math:`\frac1n\sum_{j>\theta}\lambda_j(\sum_m\mu_m
+    a convex problem: lp-norm MKL with kernels divided by their tail sums. "dc" bounds
+    the tail sum of the weighted sum, :math:`\frac1n\sum_{j>\theta}\lambda_j(\sum_m\mu_m
     K_m)\le 1` for p = 1 (see `TailDC` for other p), by a sequence of convex problems.
     Its model is the best of `n_starts` stationary points and has no certificate. With
     ``theta=0`` both are `LpMKLClassifier` with ``normalize="trace"``.
@@ -103,7 +103,7 @@ class LocalRademacherMKLClassifier(TailClassification, ClassifierMKL):
         "conv" bounds the tail sum of each kernel, a convex problem; "dc" the tail sum
         of the weighted sum of kernels, a difference of convex functions.
     n_starts : int, default=3
-        Number of starts of "dc": the result of "conv", equal weights, then random ones.
+        Number of starts of "dc": the weights of "conv", equal weights, random weights.
     loss : {"hinge", "log_loss", "squared_error"} or Loss, default="hinge"
         Loss. "squared_error" has targets -1 and 1; `predict_proba` needs "log_loss".
     solver : str, default="auto"
@@ -240,16 +240,16 @@ class LocalRademacherMKLRegressor(TailRegression, RegressorMKL):
         \frac12 \sum_m \frac{\|f_m\|^2}{\mu_m}
         + C \sum_i s_i\, \ell\Bigl(y_i, \sum_m f_m(x_i) + b\Bigr)
 
-    with sample weights s. Kernels are scaled to trace n. The constraint on the weights
-    bounds the tail sums of spectra: like the local Rademacher complexity, it does not
-    count the leading theta eigenvalues. "conv" requires
+    with sample weights s. Kernels are scaled to trace n, the number of samples. A
+    constraint on the weights bounds tail sums: like the local Rademacher complexity, it
+    omits the leading theta eigenvalues of kernels. "conv" requires
 
     .. math::
         \Bigl\| \Bigl( \mu_m \, \tfrac1n \sum_{j > \theta} \lambda_j(K_m)
         \Bigr)_m \Bigr\|_p \le 1,
 
-    a convex problem: lp-norm learning with kernels divided by their tails. "dc" bounds
-    the tail of the combined kernel, :math:`\frac1n\sum_{j>\theta}\lambda_j(\sum_m\mu_m
+    a convex problem: lp-norm MKL with kernels divided by their tail sums. "dc" bounds
+    the tail sum of the weighted sum, :math:`\frac1n\sum_{j>\theta}\lambda_j(\sum_m\mu_m
     K_m)\le 1` for p = 1 (see `TailDC` for other p), by a sequence of convex problems.
     Its model is the best of `n_starts` stationary points and has no certificate. With
     ``theta=0`` both are `LpMKLRegressor` with ``normalize="trace"``.
@@ -271,7 +271,7 @@ class LocalRademacherMKLRegressor(TailRegression, RegressorMKL):
         "conv" bounds the tail sum of each kernel, a convex problem; "dc" the tail sum
         of the weighted sum of kernels, a difference of convex functions.
     n_starts : int, default=3
-        Number of starts of "dc": the result of "conv", equal weights, then random ones.
+        Number of starts of "dc": the weights of "conv", equal weights, random weights.
     loss : str or Loss, default="epsilon_insensitive"
         "squared_error", "epsilon_insensitive", "quantile", "huber", "poisson" (counts),
         "gamma" (positive amounts) or a loss object.

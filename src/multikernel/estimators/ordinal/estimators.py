@@ -22,9 +22,9 @@ from multikernel.problem import Callback
 class SpicyMKLOrdinal(OrdinalMKL):
     r"""Sparse multiple kernel model of ordered classes: grades, stages, ratings.
 
-    A cumulative logit model [1]_: one function and increasing thresholds determine the
-    odds that a class is at most k. The fit minimizes, over functions of the kernels'
-    spaces and increasing thresholds,
+    A cumulative logit model [1]_: for every class k, a function and the threshold of k
+    determine the odds that y is at most k. The fit minimizes, over functions of the
+    kernels' spaces and increasing thresholds theta,
 
     .. math::
         -\frac{1}{\sum_i s_i} \sum_i s_i \log P\Bigl(y_i \Bigm| \sum_m f_m(x_i),
@@ -42,7 +42,7 @@ class SpicyMKLOrdinal(OrdinalMKL):
         columns, or `sequence_dictionary` for text. A dict maps views to columns, see
         `multikernel.kernels.Views`. For "precomputed", pass X from `stack_grams`.
     alpha : float or "auto", default="auto"
-        Strength of the penalty, positive; "auto" is as for `SpicyMKLRegressor`.
+        Strength of the penalty, positive; "auto" as in `SpicyMKLRegressor`.
     order : sequence of shape (n_classes,), default=None
         The classes from the lowest to the highest. None uses the order of an ordered
         pandas categorical; other labels are sorted.
@@ -113,8 +113,9 @@ class SpicyMKLOrdinal(OrdinalMKL):
     classes_ : ndarray of shape (n_classes,)
         The classes, from the lowest to the highest.
     thresholds_ : ndarray of shape (n_classes - 1,)
-        Thresholds between consecutive classes, in place of an intercept. Where
-        `linear_predictor` equals a threshold, y is above it with probability 1/2.
+        Thresholds between consecutive classes, in place of an intercept. If
+        `linear_predictor` equals the threshold of classes k and k + 1, y is at most k
+        with probability 1/2.
     n_features_in_ : int
         Number of columns of X; for precomputed kernels, number of training samples.
     feature_names_in_ : ndarray of shape (n_features,)
@@ -333,7 +334,7 @@ class SpicyMKLOrdinalCV(OrdinalMKL, AlphaSearchCV):
     True
     """
 
-    # Folds are scored by the order of the decision values.
+    # Not a parameter: `score` ranks the decision values of the models of folds.
     scoring: ClassVar[None] = None  # type: ignore[misc] # no parameter here
 
     def _copied(self, loss: CumulativeLogitLoss, strata: Indices, groups: Any) -> Self:
@@ -343,7 +344,6 @@ class SpicyMKLOrdinalCV(OrdinalMKL, AlphaSearchCV):
         return inner
 
     def _why_unscored(self, samples: Samples, test: Indices) -> str | None:
-        """Return why a validation set cannot be scored; None if it can."""
         if np.ptp(samples.targets[0][test]) > 0.0:
             return None
         return "holds one class only"

@@ -1,4 +1,4 @@
-"""Sparse learning by SpicyMKL, with alpha chosen by cross-validation along a path."""
+"""Sparse MKL by SpicyMKL, with alpha chosen by cross-validation along a path."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -41,7 +41,7 @@ from multikernel.estimators.spicy.method import sparse_method
 from multikernel.estimators.tasks import ClassifierMKL, RegressorMKL
 
 ALPHA_MIN_RATIO = 1e-3
-"""Ratio of the last to the first strength of paths: ``benchmarks/defaults`` (paths)."""
+"""Default of ``alpha_min_ratio``; ``benchmarks/defaults`` (paths) compares values."""
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -57,11 +57,10 @@ class AlphaSearchCV(SearchCV):
 
 
 def alpha_search(model: Any) -> Search:
-    """Return the search of an estimator over strengths."""
+    """Return the search of an estimator over strengths of the penalty."""
     method = sparse_method(model, 1.0)
 
     def candidates(data: Training) -> AlphaCandidates:
-        """Return the candidates for the training data of all folds."""
         blocks, is_given = target_blocks(model, data), model.alphas is not None
         if is_given:
             alphas = grid_of(model.alphas)[::-1]
@@ -75,13 +74,13 @@ def alpha_search(model: Any) -> Search:
 
 @dataclass(frozen=True, eq=False)
 class AlphaCandidates(Candidates):
-    """Strengths as candidates; the largest comes first and gives the simplest model."""
+    """Candidates of a search: strengths of the penalty, from the largest on."""
 
     alphas: Array  # descending
-    # Whether the grid could be extended at both ends, as a grid given by the user;
-    # otherwise it starts at the strength at which no kernel enters.
+    # Whether a larger grid could have other models at both ends. False if the grid
+    # starts at the strength at which no kernel enters: larger ones give the same model.
     open_ends: bool
-    # Whether to solve the path to the chosen strength on all samples.
+    # Whether `refit` solves the path down to the chosen strength.
     with_path: bool = True
 
     def grid(self, max_kernels: int | None = None) -> dict[str, Array]:
@@ -89,11 +88,11 @@ class AlphaCandidates(Candidates):
         return {"alpha": self.alphas}
 
     def scaled_to_share(self, share: float) -> Self:
-        """Return candidates with strengths adapted to a share of the samples."""
+        """Return candidates with the strengths that suit a share of the samples."""
         return replace(self, alphas=self.alphas * share**-RATE)
 
     def open_grids(self, best_params: Mapping[str, Any]) -> Mapping[str, Array]:
-        """Return the grid, or nothing if the best alpha is at an end that must stay."""
+        """Return the grid; empty if no grid with a larger end could be better."""
         is_closed = not self.open_ends and best_params["alpha"] == self.alphas[0]
         return {} if is_closed else super().open_grids(best_params)
 
@@ -102,7 +101,7 @@ class AlphaCandidates(Candidates):
         return replace(self, with_path=False)
 
     def solve(self, training: Training, watch: Watch, means: Means) -> Iterator[Solved]:
-        """Yield the models along the path while the mean score improves."""
+        """Yield the models for decreasing strengths while the mean score improves."""
         recipes, chain = self._recipes(training), range(self.alphas.size)
         if self.blocks is not None:
             yield from self._solve_targets(recipes, training, watch, means)
@@ -116,7 +115,7 @@ class AlphaCandidates(Candidates):
     def _solve_targets(
         self, recipes: Sequence[Recipe], training: Training, watch: Watch, means: Means
     ) -> Iterator[Solved]:
-        """Yield the models of the targets whose mean scores may still improve."""
+        """Yield the models of each strength, for targets whose scores may improve."""
         chain, n_targets = range(len(recipes)), len(recipes[0].losses)
         last_steps = np.full(n_targets, len(recipes))
         path = until_stopped(follow_path(recipes, training, watch, last_steps))
@@ -138,7 +137,7 @@ class AlphaCandidates(Candidates):
     def refit(self, training: Training, watch: Watch, best: Any) -> dict[str, Any]:
         """Return the fitted attributes of candidate `best`, and the path to it."""
         recipes = self._recipes(training)
-        # Only the last fit needs the estimator's tolerance; others use the folds'.
+        # Only the last fit needs the estimator's tol; others use the tol of folds.
         loose = self.with_tol(loosen_tol(self.method.tol))._recipes(training)
         if self.blocks is not None:
             return self._refit_targets(recipes, loose, training, watch, best)
@@ -151,7 +150,8 @@ class AlphaCandidates(Candidates):
         alphas = self.alphas[best - len(path) : best + 1]
         solved_steps = [step.solutions for step in path]
         if is_shortened(training):
-            # The path was solved for a short list of kernels: gaps ignore the others.
+            # The path was solved with a short list of all kernels, so the gaps of its
+            # solutions are not gaps over all kernels.
             solved_steps = [
                 [replace(s, duality_gap=np.nan) for s in solutions]
                 for solutions in solved_steps
@@ -184,9 +184,9 @@ class AlphaCandidates(Candidates):
         return attributes
 
     def _recipes(self, training: Training) -> list[Recipe]:
-        """Return losses, penalties and solver for each strength."""
+        """Return the losses, penalties and solver for each strength."""
         samples = training.samples
-        # Compute the scale of the targets once: repeating it for each strength took a
+        # Compute the scale of the targets once: to compute it for each strength took a
         # tenth of the time of a search.
         owner, loss = self.method.source.owner, self.method.loss.unit
         scale = target_scale(owner, samples, loss)
@@ -361,8 +361,8 @@ class SpicyMKLRegressorCV(SparseRegression, AlphaSearchCV, RegressorMKL):
 
     Each fold solves the problem of `SpicyMKLRegressor` for all candidate alphas, with
     warm starts. Each fold normalizes kernels by its own training samples. With
-    ``selection="separate"`` each target gets its own strength, unless ``scoring`` is a
-    callable, which scores all targets together.
+    ``selection="separate"`` each target gets its own alpha, unless ``scoring`` is a
+    callable: it returns one score for all targets, so all targets share an alpha.
 
     Parameters
     ----------
@@ -449,12 +449,12 @@ class SpicyMKLRegressorCV(SparseRegression, AlphaSearchCV, RegressorMKL):
         All candidate values of alpha, descending, in the units of the given ``alphas``.
     target_scores_ : ndarray of shape (n_targets, n_candidates)
         Mean score of each target and candidate, nan for skipped candidates; only if
-        each target has its own strength. ``best_params_``, ``best_index_`` and
-        ``alpha_`` then have one entry for each target; other results are means over
-        targets.
+        each target has its own alpha. ``best_params_``, ``best_index_`` and ``alpha_``
+        then have one entry for each target, and ``cv_results_`` and ``best_score_``
+        contain means over targets.
     path_ : RegularizationPath
         Fits on all samples for the candidate strengths, down to the (smallest) chosen
-        one; below its own strength, a target keeps its model.
+        one. At strengths below its own, the path repeats the final model of a target.
     best_params_ : dict
         Chosen parameters. Among equal scores, a model with kernels is preferred, then
         the lower ``mean_test_loss``, then the simplest model.

@@ -29,9 +29,9 @@ class SparseClassification:
     _: KW_ONLY
     loss: str | Loss = "log_loss"
     l1_ratio: float = 1.0
-    # "shared" had higher accuracy on 12 of 17 data sets, by up to 0.025, and lost 0.026
-    # where classes depend on different columns. Unlike in regression, it changes the
-    # loss.
+    # "shared" had a higher accuracy on 12 of 17 data sets, by up to 0.025, and a lower
+    # one, by 0.026, where classes depend on different columns. It is not the default,
+    # because for classes, unlike for several targets, it also changes the loss.
     selection: str = "separate"
     normalize: Steps = NORMALIZE
     penalty_weights: Any = None
@@ -81,9 +81,9 @@ class SpicyMKLClassifier(SparseClassification, ClassifierMKL):
 
     with sample weights s and ``r = l1_ratio``. Most functions f_m are exactly zero.
     Every fit ends with a duality gap, a bound on the distance of ``objective_`` to the
-    optimum. The augmented Lagrangian of [1]_ solves part of the fits, Newton's method
-    in the kernel weights the others, see `multikernel.solvers.SpicyMKL`. The default
-    kernels include interactions of pairs of columns where fits stay quick.
+    optimum. Some problems are solved by the augmented Lagrangian of [1]_, the others by
+    Newton's method in the kernel weights, see `multikernel.solvers.SpicyMKL`. The
+    default kernels include interactions of pairs of columns if fits remain quick.
 
     Parameters
     ----------
@@ -95,9 +95,9 @@ class SpicyMKLClassifier(SparseClassification, ClassifierMKL):
     alpha : float, "auto", "null" or NullAlpha, default="auto"
         Strength of the penalty, positive. "null" computes the strength at which some
         kernel enters with probability 0.05 if y is noise, see `NullAlpha`. "auto" is
-        0.01, or 0.003 if no default kernel of a wide table is on a single column; with
-        thousands of pairs of columns, it is at least the value of "null". The C of [1]_
-        is n_samples times alpha for the same kernels.
+        0.01, or 0.003 if all default kernels are on all columns, as for wide tables;
+        with default kernels on thousands of pairs of columns, it is at least the value
+        of "null". The C of [1]_ is n_samples times alpha for the same kernels.
     loss : str or Loss, default="log_loss"
         "log_loss", "hinge", "squared_hinge", "squared_error" (targets of -1 and 1) or a
         loss object. `predict_proba` requires "log_loss".
@@ -228,9 +228,9 @@ class SpicyMKLRegressor(SparseRegression, RegressorMKL):
 
     with sample weights s and ``r = l1_ratio``. Most functions f_m are exactly zero.
     Every fit ends with a duality gap, a bound on the distance of ``objective_`` to the
-    optimum. The augmented Lagrangian of [1]_ solves part of the fits, Newton's method
-    in the kernel weights the others, see `multikernel.solvers.SpicyMKL`. The default
-    kernels include interactions of pairs of columns where fits stay quick.
+    optimum. Some problems are solved by the augmented Lagrangian of [1]_, the others by
+    Newton's method in the kernel weights, see `multikernel.solvers.SpicyMKL`. The
+    default kernels include interactions of pairs of columns if fits remain quick.
 
     Parameters
     ----------
@@ -242,9 +242,9 @@ class SpicyMKLRegressor(SparseRegression, RegressorMKL):
     alpha : float, "auto", "null" or NullAlpha, default="auto"
         Strength of the penalty, positive, for targets of standard deviation one. "null"
         computes the strength at which some kernel enters with probability 0.05 if y is
-        noise, see `NullAlpha`. "auto" is 0.02, or the value of "null" if that is larger
-        and the default kernels have thousands of pairs of columns. With the squared
-        error and kernels of mean diagonal one, no kernel enters at 1 or above.
+        noise, see `NullAlpha`. "auto" is 0.02; with default kernels on thousands of
+        pairs of columns, it is at least the value of "null". With the squared error and
+        kernels of mean diagonal one, no kernel enters if alpha is 1 or more.
     loss : str or Loss, default="squared_error"
         "squared_error", "epsilon_insensitive", "quantile", "huber", "poisson" (counts),
         "gamma" (positive amounts) or a loss object.

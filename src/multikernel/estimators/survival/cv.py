@@ -30,10 +30,10 @@ from multikernel.losses import LogLogisticLoss
 
 @dataclass(frozen=True, eq=False)
 class SurvivalSearch(Search):
-    """A search whose validation samples determine the scale of predictions."""
+    """A search for alpha that estimates ``scale_`` on the validation samples."""
 
     def learn(self, data: Any, watch: Watch) -> dict[str, Any]:
-        """Choose alpha; return attributes, ``scale_`` estimated on validation sets."""
+        """Choose alpha; return the fitted attributes, including ``scale_``."""
         attributes = super().learn(data, watch)
         if not self.model.refit:
             return attributes
@@ -64,13 +64,13 @@ def _validation_values(
 
 @dataclass(frozen=True, eq=False)
 class TimesScorer:
-    """A scorer that replaces targets, which are row numbers, by times of a table."""
+    """A scorer that passes times to the user's function in place of row numbers."""
 
     scoring: Callable[..., float]  # the user's function, with arguments (model, X, y)
     table: Any  # structured array of the times
 
     def __call__(self, model: Any, X: Any, y: Array) -> float:
-        """Return the score of a model."""
+        """Return the score of a model, given the row numbers `y` of the times."""
         return self.scoring(model, X, self.table[y.astype(np.intp)])
 
 
@@ -251,7 +251,6 @@ class SpicyMKLSurvivalCV(SurvivalMKL, AlphaSearchCV):
         return inner
 
     def _why_unscored(self, samples: Samples, test: Indices) -> str | None:
-        """Return why a validation set cannot be scored; None if it can."""
         bounds = self.loss.intervals(samples.targets[0][test])
         if self.scoring is not None or has_known_order(*bounds):
             return None

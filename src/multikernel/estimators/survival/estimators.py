@@ -27,9 +27,9 @@ class SpicyMKLSurvival(SurvivalMKL):
     with sample weights s, ``r = l1_ratio`` and the loss of
     `multikernel.losses.LogLogisticLoss`. Observed events, right-censored and
     left-censored times and intervals enter by their likelihoods. While f is fitted,
-    sigma is the maximum likelihood estimate without kernels; afterwards it is estimated
-    again for this f. Every fit ends with a duality gap, a bound on the distance of
-    ``objective_`` to the optimum.
+    sigma is the maximum likelihood estimate of a model without kernels; afterwards
+    sigma is estimated again for the fitted f. Every fit ends with a duality gap, a
+    bound on the distance of ``objective_`` to the optimum.
 
     Parameters
     ----------
@@ -39,8 +39,8 @@ class SpicyMKLSurvival(SurvivalMKL):
         columns, or `sequence_dictionary` for text. A dict maps views to columns, see
         `multikernel.kernels.Views`. For "precomputed", pass X from `stack_grams`.
     alpha : float or "auto", default="auto"
-        Strength of the penalty, positive, for any unit of the times; "auto" is as for
-        `SpicyMKLRegressor`.
+        Strength of the penalty, positive; its effect does not depend on the unit of the
+        times. "auto" as in `SpicyMKLRegressor`.
     l1_ratio : float, default=1.0
         Share r of the block l1 norm in the penalty, in [0, 1]. Below 1, kernels that
         carry the same information enter together.
@@ -164,7 +164,8 @@ class SpicyMKLSurvival(SurvivalMKL):
             0 in any unit: a structured array as in scikit-survival, a frame with the
             columns ``event`` and ``time``, or an array with columns in this order. With
             ``lower`` and ``upper`` as columns or fields, the event happened between
-            these times: equal if it was observed, 0 or infinite for an unknown end.
+            these times: they are equal if the time is exact. An unknown ``lower`` is 0,
+            an unknown ``upper`` is infinite.
         sample_weight : array-like of shape (n_samples,), default=None
             Nonnegative weights; an integer weight acts as copies of the sample.
         offset : None
