@@ -200,7 +200,6 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
         return self
 
     def _check_parameters(self) -> None:
-        """Raise ValueError for the first invalid parameter."""
         owner, values = type(self).__name__, vars(self)
         for name, check in self._all_checks().items():
             if name in values:
@@ -316,17 +315,14 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
         return table
 
     def _get_params_html(self, deep: bool = True, doc_link: str = "") -> Any:
-        """Return the table of parameters, without the parameters of single kernels."""
         return super()._get_params_html(False, doc_link)
 
     @property
     def _repr_html_(self) -> Any:
-        """Return HTML for notebooks, with the summary if the model is fitted."""
         diagram = super()._repr_html_
         return lambda: diagram() + fitted_html(self)
 
     def _repr_mimebundle_(self, **settings: Any) -> dict[str, str]:
-        """Return the representations of the model for notebooks."""
         bundle: dict[str, str] = super()._repr_mimebundle_(**settings)
         if "text/html" in bundle:
             bundle["text/html"] += fitted_html(self)

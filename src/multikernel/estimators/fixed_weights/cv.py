@@ -169,8 +169,7 @@ class FixedWeightsMKLClassifierCV(
     kernel_ : int
         Index of the chosen kernel in ``kernel_names_``; only for "single".
     path_ : RegularizationPath
-        Fits on all samples for the candidate values of C up to the chosen one; its
-        alphas are 1 / C.
+        Fits on all samples for all C up to the chosen one; its alphas are 1 / C.
     best_params_ : dict
         Chosen parameters. Among equal scores, a model with kernels is preferred, then
         the lower ``mean_test_loss``, then the simplest model.
@@ -208,13 +207,11 @@ class FixedWeightsMKLClassifierCV(
     objective_ : float or ndarray of shape (n_classes,)
         Penalty plus C times the sum of the losses.
     duality_gap_ : float or ndarray of shape (n_classes,)
-        Relative duality gap; nan if a rule computed the weights, because such weights
-        need not be optimal.
+        Relative duality gap; nan for weights from a rule, which are not proven optimal.
     n_iter_ : int or ndarray of shape (n_classes,)
         Total number of outer iterations along ``path_``.
     machine_gap_ : float or ndarray of shape (n_outputs,)
-        Relative duality gap of the machine with its weights fixed; only if a rule
-        computed the weights.
+        Relative duality gap with the weights fixed; only if a rule computed them.
     history_ : structured ndarray of shape (n_lines,)
         One record per outer iteration: class (``output``) and fields of `Progress`.
     status_, status_message_ : str
@@ -338,8 +335,7 @@ class FixedWeightsMKLRegressorCV(WeightedRegression, WeightedSearchCV, Regressor
     kernel_ : int
         Index of the chosen kernel in ``kernel_names_``; only for "single".
     path_ : RegularizationPath
-        Fits on all samples for the candidate values of C up to the chosen one; its
-        alphas are 1 / C.
+        Fits on all samples for all C up to the chosen one; its alphas are 1 / C.
     best_params_ : dict
         Chosen parameters. Among equal scores, a model with kernels is preferred, then
         the lower ``mean_test_loss``, then the simplest model.
@@ -377,13 +373,11 @@ class FixedWeightsMKLRegressorCV(WeightedRegression, WeightedSearchCV, Regressor
     objective_ : float
         Penalty plus C times the sum of the losses.
     duality_gap_ : float
-        Relative duality gap; nan if a rule computed the weights, because such weights
-        need not be optimal.
+        Relative duality gap; nan for weights from a rule, which are not proven optimal.
     n_iter_ : int
         Total number of outer iterations along ``path_``.
     machine_gap_ : float or ndarray of shape (n_outputs,)
-        Relative duality gap of the machine with its weights fixed; only if a rule
-        computed the weights.
+        Relative duality gap with the weights fixed; only if a rule computed them.
     history_ : structured ndarray of shape (n_lines,)
         One record per outer iteration: ``output`` (0) and fields of `Progress`.
     status_, status_message_ : str

@@ -118,8 +118,7 @@ class FixedWeightsMKLClassifier(WeightedClassification, ClassifierMKL):
     C_ : float
         Value of C in this fit.
     machine_gap_ : float or ndarray of shape (n_outputs,)
-        Relative duality gap of the machine with its weights fixed; only if a rule
-        computed the weights.
+        Relative duality gap with the weights fixed; only if a rule computed them.
     kernel_weights_ : ndarray of shape (n_kernels,) or (n_classes, n_kernels)
         Weights in use. "uniform" means 1, or 0 for a kernel without effect: zero, or
         constant in a fit with an intercept. More than two classes: one row per class.
@@ -146,8 +145,7 @@ class FixedWeightsMKLClassifier(WeightedClassification, ClassifierMKL):
     objective_ : float or ndarray of shape (n_classes,)
         Penalty plus C times the sum of the losses.
     duality_gap_ : float or ndarray of shape (n_classes,)
-        Relative duality gap; nan if a rule computed the weights, because such weights
-        need not be optimal.
+        Relative duality gap; nan for weights from a rule, which are not proven optimal.
     n_iter_ : int or ndarray of shape (n_classes,)
         Number of outer iterations, at least one.
     history_ : structured ndarray of shape (n_lines,)
@@ -270,8 +268,7 @@ class FixedWeightsMKLRegressor(WeightedRegression, RegressorMKL):
     epsilon_ : float or ndarray of shape (n_outputs,)
         Epsilon in the units of y; only for "epsilon_insensitive" and "huber".
     machine_gap_ : float or ndarray of shape (n_outputs,)
-        Relative duality gap of the machine with its weights fixed; only if a rule
-        computed the weights.
+        Relative duality gap with the weights fixed; only if a rule computed them.
     kernel_weights_ : ndarray of shape (n_kernels,)
         Weights in use. "uniform" means 1, or 0 for a kernel without effect: zero, or
         constant in a fit with an intercept.
@@ -298,8 +295,7 @@ class FixedWeightsMKLRegressor(WeightedRegression, RegressorMKL):
     objective_ : float
         Penalty plus C times the sum of the losses.
     duality_gap_ : float
-        Relative duality gap; nan if a rule computed the weights, because such weights
-        need not be optimal.
+        Relative duality gap; nan for weights from a rule, which are not proven optimal.
     n_iter_ : int
         Number of outer iterations, at least one.
     history_ : structured ndarray of shape (n_lines,)

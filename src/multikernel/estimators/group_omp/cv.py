@@ -99,7 +99,6 @@ class PrefixCandidates(Candidates):
         return attributes | {"alphas_": self.alphas}
 
     def _recipes(self, training: Training) -> list[Recipe]:
-        """Return the losses, penalties and solver for each strength."""
         return [
             replace(self.method, alpha=alpha).recipe(training)
             for alpha in self.alphas.tolist()
@@ -191,8 +190,7 @@ class GroupOMPClassifierCV(GreedyClassification, GreedySearchCV, ClassifierMKL):
     loss : {"squared_error", "log_loss", "hinge"} or Loss, default="squared_error"
         Loss. "squared_error" has targets -1 and 1; `predict_proba` needs "log_loss".
     subsample : float or int, default=1.0
-        Share of the kernels, or their number if an int, that each step draws at random
-        and considers.
+        Share of the kernels, or number if an int, that each step draws and considers.
     normalize : str, Normalizer, list of str and Normalizer, or None, default="variance"
         Normalization of the kernels: to "variance" one in feature space, to a mean
         diagonal of one ("trace"), "cosine", "center" or a list of steps. None omits it.
@@ -348,8 +346,7 @@ class GroupOMPRegressorCV(GreedyRegression, GreedySearchCV, RegressorMKL):
         Error in standard deviations of y: "epsilon_insensitive" ignores smaller errors
         (None means 0.1), "huber" is linear beyond it (None means 0.7).
     subsample : float or int, default=1.0
-        Share of the kernels, or their number if an int, that each step draws at random
-        and considers.
+        Share of the kernels, or number if an int, that each step draws and considers.
     normalize : str, Normalizer, list of str and Normalizer, or None, default="variance"
         Normalization of the kernels: to "variance" one in feature space, to a mean
         diagonal of one ("trace"), "cosine", "center" or a list of steps. None omits it.

@@ -46,7 +46,6 @@ class ReorderedGrams(CrossGrams):
     positions: Indices  # shape (n_active,), positions in `grams`
 
     def _check_fitted(self) -> None:
-        """Raise unless the shapes of the arrays, which come from a file, agree."""
         n_kernels = len(self.grams.widths)
         check_places("ReorderedGrams", "positions", self.positions, n_kernels)
 
@@ -92,7 +91,6 @@ class StagedModel:
     effects: Array | None = None
 
     def _check_fitted(self) -> None:
-        """Raise unless the shapes of the arrays, which come from a file, agree."""
         check_effects(self.design, self.effects, self.intercepts.shape)
         widths = self.grams.widths
         check_shapes(
@@ -230,7 +228,6 @@ class Stages:
     shares: Array
 
     def _check_fitted(self) -> None:
-        """Raise unless the shapes of the arrays, which come from a file, agree."""
         n_models, n_kept, n_outputs = self.model.coefs.shape
         n_selected = n_models - 1
         check_shapes(

@@ -106,7 +106,6 @@ class HullCandidates(Candidates):
                 return
 
     def _tasks(self, data: HullData) -> list[HullTask]:
-        """Return the problems of all outputs for each strength."""
         return [
             replace(self.method, alpha=alpha).recipe(data)
             for alpha in self.alphas.tolist()
@@ -118,7 +117,6 @@ class HullCandidates(Candidates):
         watch: Watch,
         tols: Sequence[float] | None = None,
     ) -> Iterator[tuple[HullSolution, ...]]:
-        """Yield the solutions of all outputs for each strength."""
         paths = [
             self.method.solver.path(steps[0], [p.alpha for p in steps], watch, tols)
             for steps in zip(*(task.problems for task in tasks), strict=True)

@@ -34,7 +34,6 @@ class Scaler:
     scale: Array
 
     def _check_fitted(self) -> None:
-        """Raise unless the shapes of the arrays, which come from a file, agree."""
         mean, scale = (self.mean, ("n_features",)), (self.scale, ("n_features",))
         check_shapes("Scaler", mean=mean, scale=scale)
 
@@ -158,7 +157,6 @@ class HullModel:
     intercept: Array
 
     def _check_fitted(self) -> None:
-        """Raise unless the shapes of the arrays, which come from a file, agree."""
         check_shapes("An HKL model", intercept=(self.intercept, ("n_outputs",)))
         check_places("An HKL model", "active", self.active, len(self.nodes))
         if self.graph.n_features != self.scaler.mean.size:

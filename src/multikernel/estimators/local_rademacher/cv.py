@@ -275,8 +275,7 @@ class LocalRademacherMKLClassifierCV(TailClassification, TailSearchCV, Classifie
     start_objectives_ : ndarray of shape (n_starts,) or (n_classes, n_starts)
         Objective reached from each start, ascending; only for "dc".
     tail_sums_ : ndarray of shape (n_kernels, min(theta, n_samples) + 1)
-        Sums of each kernel's eigenvalues after the first 0, 1, ..., theta, divided by
-        the number of samples.
+        Sums of the eigenvalues / n_samples of each kernel without the first 0 to theta.
     n_iter_ : int or ndarray of shape (n_classes,)
         Total number of outer iterations along ``path_``.
     history_ : structured ndarray of shape (n_lines,)
@@ -451,8 +450,7 @@ class LocalRademacherMKLRegressorCV(TailRegression, TailSearchCV, RegressorMKL):
     start_objectives_ : ndarray of shape (n_starts,)
         Objective reached from each start, ascending; only for "dc".
     tail_sums_ : ndarray of shape (n_kernels, min(theta, n_samples) + 1)
-        Sums of each kernel's eigenvalues after the first 0, 1, ..., theta, divided by
-        the number of samples.
+        Sums of the eigenvalues / n_samples of each kernel without the first 0 to theta.
     n_iter_ : int
         Total number of outer iterations along ``path_``.
     history_ : structured ndarray of shape (n_lines,)

@@ -176,8 +176,7 @@ class LocalRademacherMKLClassifier(TailClassification, ClassifierMKL):
     start_objectives_ : ndarray of shape (n_starts,) or (n_classes, n_starts)
         Objective reached from each start, ascending; only for "dc".
     tail_sums_ : ndarray of shape (n_kernels, min(theta, n_samples) + 1)
-        Sums of each kernel's eigenvalues after the first 0, 1, ..., theta, divided by
-        the number of samples.
+        Sums of the eigenvalues / n_samples of each kernel without the first 0 to theta.
     n_iter_ : int or ndarray of shape (n_classes,)
         Number of outer iterations; for "dc", number of convex problems over all starts.
     history_ : structured ndarray of shape (n_lines,)
@@ -342,8 +341,7 @@ class LocalRademacherMKLRegressor(TailRegression, RegressorMKL):
     start_objectives_ : ndarray of shape (n_starts,)
         Objective reached from each start, ascending; only for "dc".
     tail_sums_ : ndarray of shape (n_kernels, min(theta, n_samples) + 1)
-        Sums of each kernel's eigenvalues after the first 0, 1, ..., theta, divided by
-        the number of samples.
+        Sums of the eigenvalues / n_samples of each kernel without the first 0 to theta.
     n_iter_ : int
         Number of outer iterations; for "dc", number of convex problems over all starts.
     history_ : structured ndarray of shape (n_lines,)

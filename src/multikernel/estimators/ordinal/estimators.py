@@ -338,7 +338,6 @@ class SpicyMKLOrdinalCV(OrdinalMKL, AlphaSearchCV):
     scoring: ClassVar[None] = None  # type: ignore[misc] # no parameter here
 
     def _copied(self, loss: CumulativeLogitLoss, strata: Indices, groups: Any) -> Self:
-        """Return a copy with the given loss, and with folds stratified by class."""
         inner = super()._copied(loss, strata, groups)
         inner.cv = folds_of(self.cv, strata, groups, stratify=True)
         return inner

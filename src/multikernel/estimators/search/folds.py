@@ -70,8 +70,8 @@ class Folds:
         if self.watch.stopped:
             return None
         if self.candidates.blocks is not None:
-            # Cut the fold for all targets. Each block then uses some of the targets, and
-            # all blocks share the kernels.
+            # Cut the fold for all targets. Each block then uses some of the targets,
+            # and all blocks share the kernels.
             by_blocks: Any = data
             fold: Fold = by_blocks.fold(*split, self.n_copies, by_blocks=True)
             return fold

@@ -32,7 +32,7 @@ FEWEST_FOLDS = 2.5
 # This is half of the difference in score, 0.003, that we accept between a search on a
 # sample and a search on all rows.
 LARGEST_LOSS = 1.5e-3
-"""A sample is large enough if the expected loss in score of its choice is at most this."""
+"""A sample is large enough if its choice is expected to lose at most this score."""
 
 
 def sample_sizes(n_rows: int, max_rows: int | str | None) -> list[int]:
@@ -58,8 +58,8 @@ def growing_scores(
         rounds += len(sampled.splits)
         sampled.expect(rounds, scale)
         latest = solve(sampled)
-        # If a callback stopped the search on this sample, its scores are incomplete: use
-        # those on the previous sample.
+        # If a callback stopped the search on this sample, its scores are incomplete:
+        # use those on the previous sample.
         if scores is None or not watch.stopped:
             scores, n_rows = latest, sampled.data.samples.rows.size
         if watch.stopped or is_large_enough(sampled, latest, folds):
@@ -115,8 +115,8 @@ def row_sampler(folds: Folds, min_rows: int) -> Callable[[int], Indices]:
         order = np.lexsort((random.permutation(n_rows), strata))
     else:
         groups = check_groups(samples.groups, len(samples.table.y))[samples.rows]
-        # Draw complete groups, up to the requested number of rows; draw pieces of groups
-        # that are larger than the share `LARGEST_GROUP` of the smallest sample.
+        # Draw complete groups, up to the requested number of rows, and pieces of groups
+        # larger than the share `LARGEST_GROUP` of the smallest sample.
         units = split_groups(groups, int(LARGEST_GROUP * min_rows), random)
         order = random.permutation(units.max() + 1)
 
@@ -197,7 +197,7 @@ def effective_folds(folds: Folds) -> float:
 
 
 def expected_loss(scores: Scores, folds: Folds) -> float:
-    """Return the expected loss in score if another candidate is better than the best."""
+    """Return the expected loss in score because a rival may beat the best candidate."""
     # If another candidate's mean score is lower by d, with the standard error s over
     # folds, its expected advantage is s (phi(d / s) - d / s Phi(-d / s)), with the
     # normal density phi and distribution function Phi. The result is the largest of

@@ -184,7 +184,6 @@ class AlphaCandidates(Candidates):
         return attributes
 
     def _recipes(self, training: Training) -> list[Recipe]:
-        """Return the losses, penalties and solver for each strength."""
         samples = training.samples
         # Compute the scale of the targets once: to compute it for each strength took a
         # tenth of the time of a search.

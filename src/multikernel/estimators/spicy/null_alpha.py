@@ -85,7 +85,6 @@ class NullAlpha:
 
     @property
     def _fewest(self) -> int:
-        """The smallest number of permutations that suffices for the level."""
         return max(1, int(np.ceil(1.0 / self.level)) - 1)
 
     def number_on(self, n_kernels: int) -> int:

@@ -241,7 +241,6 @@ class SpicyMKLSurvivalCV(SurvivalMKL, AlphaSearchCV):
     def _copied(
         self, loss: LogLogisticLoss, strata: tuple[Times, Indices, Any], groups: Any
     ) -> Self:
-        """Return a copy with the given loss, and with folds stratified by events."""
         times, codes, _ = strata
         inner = super()._copied(loss, strata, groups)
         is_observed = times.seen[codes]

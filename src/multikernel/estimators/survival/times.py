@@ -125,7 +125,6 @@ def _is_boolean(column: Array) -> bool:
 
 
 def _read_events(owner: str, column: Array, name: object) -> Mask:
-    """Return a mask of the observed events; raise if the column is invalid."""
     for row, value in enumerate(column.tolist() if column.dtype.kind in "Of" else ()):
         if is_missing(value):
             raise ValueError(
@@ -142,7 +141,6 @@ def _read_events(owner: str, column: Array, name: object) -> Mask:
 
 
 def _read_times(owner: str, column: Array, name: object) -> Array:
-    """Return a column as numbers; raise for missing values."""
     times = np.array(read_quantity(column, f"y[{name!r}]"))
     missing = np.flatnonzero(np.isnan(times))
     if missing.size:
