@@ -74,7 +74,7 @@ def test_files_and_sentences(tmp_path):
     assert NullAlpha().number_on(10**7) == 19
     with pytest.raises(ValueError, match="requires a smooth loss"):
         SpicyMKLClassifier(KERNELS, alpha="null", loss="hinge").fit(X, y > 0.0)
-    with pytest.raises(ValueError, match="no sample or class weights"):
+    with pytest.raises(ValueError, match="no sample_weight or class_weight"):
         SpicyMKLRegressor(KERNELS, alpha="null").fit(X, y, random.uniform(size=60))
     with pytest.raises(
         ValueError,

@@ -243,7 +243,7 @@ def bad(change):
     ("change", "sentence"),
     [
         (lambda y: None, "requires y to be passed"),
-        (lambda y: y[:, 1], r"got shape \(20,\)"),
+        (lambda y: y[:, 1], r"y has shape \(20,\)"),
         (lambda y: y * [0.0, 1.0], "no event was observed"),
         (lambda y: y * [1.0, -1.0], "times must be positive"),
         (lambda y: y * [2.0, 1.0], "must be True or False"),

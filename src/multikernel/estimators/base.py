@@ -54,23 +54,23 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
 
     _doc_link_module, _doc_link_template = REFERENCE
 
-    # Checks of parameters that `CHECKS` lacks, or that replace a check in `CHECKS`. The
-    # checks of base classes apply too.
+    # Checks of the parameters of this class, in addition to `CHECKS` and the `_checks`
+    # of base classes. A check here replaces a check of the same name there.
     _checks: ClassVar[Mapping[str, Check]] = {}
 
     # Parameters that every subclass has.
     kernels: Any
     verbose: int
 
-    # Attributes that every fit publishes in addition.
+    # Attributes that every fit sets.
     kernel_weights_: Array
     active_kernels_: Indices
 
-    # The fitted model, and the data that methods such as `predict` need.
+    # The fitted model, and the facts about the fit that `predict` and others need.
     _state: FittedModel
 
     def __new__(cls, *_: Any, **parameters: Any) -> Self:
-        """Create an estimator; suggest similar names if a parameter is unknown."""
+        """Create an estimator; raise, and suggest names, for an unknown parameter."""
         if parameters:
             refuse_unknown(cls, parameters)
         estimator: Self = super().__new__(cls)
@@ -83,7 +83,8 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
             if name in ADVICE:
                 owner = type(self).__name__
                 raise AttributeError(f"{owner} has no {name}: {ADVICE[name]}")
-            # If a property raised AttributeError, raise its error again.
+            # Python calls this method also after a property raised AttributeError: look
+            # the name up again, which raises that error with its own message.
             return object.__getattribute__(self, name)
 
     @abstractmethod
@@ -106,8 +107,9 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
         X : array-like or data frame of shape (n_samples, n_features)
             Training data, or Gram matrices from `stack_grams`.
         y : array-like of shape (n_samples,) or (n_samples, n_outputs)
-            Targets. Only estimators with a parameter ``selection`` and
-            `GroupOMPRegressor` accept several columns; for classes, labels as 1 or 0.
+            Targets or classes. Only `GroupOMPRegressor` and estimators with a parameter
+            ``selection`` accept several columns; for a classifier, these contain 1 or 0
+            for each label.
         sample_weight : array-like of shape (n_samples,), default=None
             Nonnegative weights; an integer weight acts as copies of the sample.
         offset : array-like of shape (n_samples,) or (n_samples, n_outputs), optional
@@ -115,8 +117,8 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
             loss="poisson", to which the fitted terms are added. Predictions need the
             offsets of their samples.
         callback : callable, default=None
-            Called with a `Progress` once per outer iteration, with the objective of a
-            `Problem`, a sum over samples; the fit stops if the function returns True.
+            Called with a `Progress` once per outer iteration; the fit stops if it
+            returns True. The objective in `Progress` sums losses over the samples.
 
         Returns
         -------
@@ -129,8 +131,8 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
         multikernel.exceptions.StackTooLargeError
             If the Gram matrices would require more than ``max_bytes``.
         multikernel.exceptions.IndefiniteKernelError
-            If a Gram matrix, or the weighted sum of a model, is not positive
-            semidefinite.
+            If a Gram matrix, or the model's weighted sum of Gram matrices, is not
+            positive semidefinite.
 
         Warns
         -----
@@ -158,8 +160,8 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
         Parameters
         ----------
         deep : bool, default=True
-            Whether to include parameters of kernels, named as in `set_params`; the
-            value is a list if kernels have different values.
+            Whether to include the parameters of the kernels, named as in `set_params`.
+            If kernels have different values of a parameter, its value is a list.
 
         Returns
         -------
@@ -178,8 +180,8 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
         ----------
         **params : dict
             Values by name. ``kernels__sigma`` sets `sigma` of all kernels that have it,
-            ``kernels__genes__sigma`` only of those in the view named "genes". Kernels
-            that you passed stay as they are: the estimator gets changed copies.
+            ``kernels__genes__sigma`` only of the kernels in the view named "genes". The
+            kernels that you passed do not change: the estimator gets changed copies.
 
         Returns
         -------
@@ -198,7 +200,6 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
         return self
 
     def _check_parameters(self) -> None:
-        """Raise ValueError for the first invalid parameter."""
         owner, values = type(self).__name__, vars(self)
         for name, check in self._all_checks().items():
             if name in values:
@@ -207,7 +208,7 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
     @classmethod
     @cache
     def _all_checks(cls) -> Mapping[str, Check]:
-        """Return the check of each parameter by name, including base classes."""
+        """Return the checks of the parameters by name, including those of bases."""
         checks = dict(CHECKS)
         for base in reversed(cls.__mro__):
             checks |= vars(base).get("_checks", {})
@@ -222,13 +223,13 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
     def combined_kernel_(self) -> "CombinedKernel":
         """The weighted sum of the model's kernels, a callable ``k(X, Y=None)``.
 
-        It is accepted by ``SVC(kernel=...)``, `sklearn.kernel_ridge.KernelRidge` and
-        Gaussian processes of scikit-learn, on data with the columns of this model. The
-        weights are ``kernel_weights_``, averaged over outputs. Not available for
-        precomputed or centered kernels, and for HKL.
+        ``SVC(kernel=...)``, `sklearn.kernel_ridge.KernelRidge` and Gaussian processes
+        of scikit-learn accept it, for data with the columns of this model. The weights
+        are the means of ``kernel_weights_`` over outputs. Models with precomputed
+        kernels, and HKL, do not have it; with centered kernels, calls raise an error.
         """
-        # Imported here, because only this property needs the package of Gaussian
-        # processes.
+        # Imported here, because only this property needs the Gaussian processes of
+        # scikit-learn, which this module imports.
         from multikernel.estimators.publish.combined import CombinedKernel
 
         state = self._fitted()
@@ -245,7 +246,7 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
 
     @property
     def kernel_views_(self) -> list[str]:
-        """The view of each kernel; only if ``kernels`` was a mapping of views."""
+        """The name of each kernel's view; only if ``kernels`` maps views to columns."""
         return list(self._views())
 
     @property
@@ -263,8 +264,8 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
         views = self._fitted().names.views
         if views is None:
             raise AttributeError(
-                f"This {type(self).__name__} was fitted without views: pass kernels "
-                "as a mapping from names of views to columns."
+                f"This {type(self).__name__} was fitted without views: fit it with "
+                "kernels as a dict from names of views to columns."
             )
         return views
 
@@ -275,7 +276,7 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
         ----------
         by : {"kernel", "view", "column"}, default="kernel"
             Content of a row: an active kernel, a view with the sums over its kernels,
-            or a column in use.
+            or a column of X that the model uses.
         outputs : {"all", "each"}, default=None
             Whether a row summarizes all outputs or one output. None means "all" if
             kernels have one weight for all outputs (a shared selection), otherwise
@@ -286,13 +287,14 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
         table : pandas DataFrame
             By kernel: ``kernel``, ``view`` and ``output`` (if there are several),
             ``weight``, ``block_norm`` and ``variance_share``, as in the fitted
-            attributes; over all outputs, means of weights and shares, and roots of sums
-            of squared norms. By view: ``view``, the number of its active kernels,
-            ``weight`` and ``variance_share``. By column: ``first_order`` and ``total``,
-            the `multikernel.inspection.sobol_indices` for the training values; columns
-            of a view form one row. The largest shares and indices are first, views in
-            their order. Except by column, rows such as "age (unpenalized)" follow, with
-            a ``coefficient``. ``table.attrs`` has the strength, the duality gap, the
+            attributes, the largest share first. A row over all outputs has the means of
+            weights and shares, and the root of the sum of squared norms. By view:
+            ``view``, the number of its active kernels, ``weight`` and
+            ``variance_share``, in the order of the views. By column: ``first_order``
+            and ``total``, the `multikernel.inspection.sobol_indices` for the training
+            values, the largest first; the columns of a view form one row. Summaries by
+            kernel and view end with a row for each unpenalized column, with its
+            ``coefficient``. ``table.attrs`` has the strength, the duality gap, the
             score of a search, and what the default kernels omit.
 
         Raises
@@ -313,17 +315,14 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
         return table
 
     def _get_params_html(self, deep: bool = True, doc_link: str = "") -> Any:
-        """Return the table of parameters, without the parameters of single kernels."""
         return super()._get_params_html(False, doc_link)
 
     @property
     def _repr_html_(self) -> Any:
-        """Return HTML for notebooks, with the summary if the model is fitted."""
         diagram = super()._repr_html_
         return lambda: diagram() + fitted_html(self)
 
     def _repr_mimebundle_(self, **settings: Any) -> dict[str, str]:
-        """Return the representations of the model for notebooks."""
         bundle: dict[str, str] = super()._repr_mimebundle_(**settings)
         if "text/html" in bundle:
             bundle["text/html"] += fitted_html(self)
@@ -350,9 +349,9 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
         Returns
         -------
         terms : ndarray of shape (n_samples, n_outputs, n_active)
-            f_m(x) for the kernels ``active_kernels_``, in their order; without the axis
-            of outputs if there is one. Their sum plus ``intercept_``, and unpenalized
-            columns times ``unpenalized_coef_``, is the decision value or prediction.
+            f_m(x) for each m in ``active_kernels_``; of shape (n_samples, n_active) if
+            the model has one output. The decision value or prediction is their sum plus
+            ``intercept_``, plus unpenalized columns times ``unpenalized_coef_``.
         """
         model, X_checked = self._model_and_data(X)
         terms = model.contributions(X_checked)
@@ -362,7 +361,7 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
         """Return the decision values, shape (n_samples, n_outputs)."""
         state: FittedModel | None = vars(self).get("_state")
         if state is not None and state.known is not None and state.known[0] is X:
-            return state.known[1]  # a search has cached them for X, with offsets
+            return state.known[1]  # a search stored the values for X, offsets included
         model, X_checked = self._model_and_data(X)
         f = model.decision_values(X_checked)
         if offset is None:
@@ -380,7 +379,7 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
         return state.model, check_predict_data(self, X, precomputed=state.precomputed)
 
     def _check_fitted(self) -> None:
-        """Raise unless the attributes loaded from a file have valid shapes."""
+        """Raise ValueError if attributes loaded from a file have invalid shapes."""
         check_fitted(self)
 
     def _fitted(self) -> FittedModel:
@@ -395,7 +394,6 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
         return self._state
 
     def __sklearn_tags__(self) -> Tags:
-        """Set the input tags: precomputed kernels are pairwise, with three axes."""
         tags = super().__sklearn_tags__()
         precomputed = is_precomputed(self.kernels)
         tags.input_tags.pairwise = precomputed

@@ -16,11 +16,11 @@ from multikernel.gram.memory import readable_bytes, readable_seconds
 
 @dataclass(frozen=True)
 class FitCost:
-    """Expected cost of a fit, and how it stores its kernels.
+    """Expected cost of a fit, and the storage that the fit would use for its kernels.
 
-    `storage` and `reason` are the "storage" and "storage_reason" of ``fit_info_``,
-    `n_bytes` is the peak memory without X, `seconds` is right to an order of magnitude,
-    and `advice` is a sentence about a faster storage, or empty.
+    `storage` and `reason` are what ``fit_info_`` contains after the fit as "storage"
+    and "storage_reason". `n_bytes` is the expected peak memory without X, `seconds` the
+    expected time. `advice` is a sentence about a faster storage, or empty.
     """
 
     storage: str
@@ -32,7 +32,6 @@ class FitCost:
     advice: str
 
     def __str__(self) -> str:
-        """Return the cost and the advice as sentences."""
         cost = f"{readable_bytes(self.n_bytes)}, {readable_seconds(self.seconds)}"
         sentence = (
             f"{self.n_kernels} kernels on {self.n_samples} samples, storage "
@@ -55,20 +54,20 @@ def estimate_cost(model: Any, X: Any, y: Any = None, *, offset: Any = None) -> F
     X : array-like or data frame of shape (n_samples, n_features)
         Training data, as in ``fit``.
     y : array-like of shape (n_samples,) or (n_samples, n_outputs), default=None
-        Targets; two classes, or one target, by default.
+        Targets. None assumes two classes for a classifier, one target otherwise.
     offset : array-like of shape (n_samples,) or (n_samples, n_outputs), default=None
         Validated as in ``fit``; does not affect the cost.
 
     Returns
     -------
     cost : FitCost
-        Its seconds are accurate to an order of magnitude. Its bytes, the peak memory
-        without X, are accurate to a factor of two above 50 MB.
+        ``seconds`` is accurate to an order of magnitude, ``n_bytes`` to a factor of two
+        above 50 MB.
 
     Raises
     ------
     TypeError
-        If the model does not learn from Gram matrices.
+        If the model does not learn from Gram matrices, or X is a Dask collection.
     ValueError
         If a parameter or the data are invalid, as in ``fit``.
 
@@ -89,7 +88,8 @@ def estimate_cost(model: Any, X: Any, y: Any = None, *, offset: Any = None) -> F
     """
     source = _checked_source(model)
     if y is None:
-        # Without y, assume a single problem: two classes, or positive targets.
+        # Two classes or one target make a single problem. The targets are positive,
+        # because some losses require this.
         y = np.arange(len(X)) % 2 + (0 if is_classifier(model) else 1.0)
     samples = read_input(model, source, X, y, offset=offset)
     dictionary, X = source.dictionary(samples), samples.X
@@ -116,7 +116,7 @@ def estimate_cost(model: Any, X: Any, y: Any = None, *, offset: Any = None) -> F
 
 
 def _checked_source(model: Any) -> GramSource:
-    """Check the parameters of an estimator; return how it builds its Gram matrices."""
+    """Check an estimator and its parameters; return the source of its Gram matrices."""
     if not isinstance(model, BaseMKL):
         raise TypeError(
             "estimate_cost requires an estimator of multikernel, got a "

@@ -28,7 +28,7 @@ from multikernel.solvers.one_class import OneClass
 
 @dataclass(frozen=True, eq=False)
 class OneClassMethod:
-    """A method that solves one problem without targets: novelty detection."""
+    """A method that solves the problem of novelty detection, which has no targets."""
 
     source: GramSource
     solver: OneClass
@@ -43,7 +43,7 @@ class OneClassMethod:
         weights = np.ones(data.stack.shape[1]) if weights is None else weights
         solution = self.solver.solve(data.stack, weights / weights.sum(), watch)
         warn_unconverged(data, [solution])
-        # `OneClass` defines its loss and penalty itself, so the recipe has none.
+        # The solver `OneClass` defines its loss and penalty, so the recipe has none.
         fit = GramFit(Recipe((), (), self.solver), data, [solution])
         return fitted_attributes(fit) | {"offset_": -float(solution.intercept[0])}
 
@@ -68,31 +68,31 @@ class OneClassMKL(OutlierMixin, BaseMKL):
     ----------
     kernels : Kernel, list, dict, KernelDictionary, "precomputed" or None, default=None
         Candidate kernels, as for other estimators. None selects Gaussian kernels of a
-        few widths on all columns together, which must be standardized, and for up to
-        eight columns also on each column alone. With a linear kernel, samples far out
-        on the side of the mean are inside the boundary.
+        few widths on all columns together, which you should standardize, and for up to
+        eight columns also on each column alone. A linear kernel does not detect samples
+        that are far from zero in the direction of the mean.
     nu : float, default=0.5
-        Upper bound on the share of training samples outside the boundary, in (0, 1]; at
-        least this share is on or outside the boundary.
+        Upper bound on the share of training samples outside the boundary, and lower
+        bound on the share of those on or outside the boundary, in (0, 1].
     p : float, default=2.0
-        Order of the norm of the kernel weights, at least 1; infinite gives the sum of
-        all kernels. With p = 1 few kernels are selected; near 1, kernels that are
-        almost constant are preferred.
+        Order of the norm of the kernel weights, at least 1; with infinity all weights
+        are equal. With p = 1 few kernels are selected. With p near 1, kernels that are
+        almost constant get large weights.
     normalize : str, Normalizer, list of str and Normalizer, or None, default="variance"
-        Normalization of the kernels: unit "variance" in feature space, a mean diagonal
-        of one ("trace"), "cosine" similarity, "center" only, or a list of such steps.
+        Normalization of the kernels: to "variance" one in feature space, to a mean
+        diagonal of one ("trace"), "cosine", "center" or a list of steps. None omits it.
     penalty_weights : dict, sequence of float or None, default=None
-        Weights w_m > 0, one per kernel or by names of kernels and views (others are 1):
-        the penalty contains w_m ‖f_m‖ in place of ‖f_m‖. ``kernel_weights_`` and
+        Weights w_m > 0, one per kernel or by name of kernel or view; weights not given
+        are 1. The penalty contains w_m ‖f_m‖, not ‖f_m‖. ``kernel_weights_`` and
         ``block_norms_`` then refer to normalized kernels divided by w_m².
     tol : float, default=1e-3
         Relative duality gap at which to stop.
     max_iter : int, default=200
         Maximum number of iterations; each fits one machine and passes over all kernels.
     storage : str, LowRank or Device, default="auto"
-        Storage of the Gram matrices: "auto" (fastest by prediction), "dense", "dense32"
-        (single precision), "lazy" (recomputed), "low_rank" or "by_kernel" (factors),
-        "device" (accelerator) or an object, see `multikernel.gram.build_stack`.
+        Storage of the Gram matrices: "auto" (the one expected to be fastest), "dense",
+        "dense32" (single precision), "lazy" (recomputed), "low_rank" or "by_kernel"
+        (factors), "device" (accelerator) or an object: `multikernel.gram.build_stack`.
     max_bytes : int, default=None
         Maximum bytes of the Gram matrices; None allows half of the free memory.
     verbose : int, default=0
@@ -109,10 +109,10 @@ class OneClassMKL(OutlierMixin, BaseMKL):
     variance_shares_ : ndarray of shape (n_kernels,)
         Share of each term in the variance of training decision values; may be negative.
     view_weights_, view_shares_ : dict
-        Sums of kernel weights and of variance shares over each view, if there are any.
-        ``kernel_views_`` has the view of each kernel, ``view_columns_`` their columns.
+        Sums of the kernel weights and variance shares of each view, if there are views.
+        ``kernel_views_``: view of each kernel; ``view_columns_``: columns of each view.
     category_features_, categories_ : ndarray, list of ndarray
-        Positions of text columns compared as categories, and their training values.
+        Indices of the text columns compared as categories, and the values of each.
     active_kernels_ : ndarray of shape (n_active,)
         Indices of the kernels with a nonzero weight, ascending.
     kernel_names_ : list of str
@@ -125,9 +125,9 @@ class OneClassMKL(OutlierMixin, BaseMKL):
     offset_ : float
         The offset b: `decision_function` is `score_samples` minus it.
     support_ : ndarray of shape (n_support,)
-        Indices of the training samples with a nonzero coefficient.
+        Indices of the training samples that have a nonzero value in ``dual_coef_``.
     objective_ : float
-        Value of the minimized objective.
+        Minimum of the objective above.
     duality_gap_ : float
         Relative duality gap of the model; the fit stops when it is at most ``tol``.
     n_iter_ : int
@@ -135,7 +135,7 @@ class OneClassMKL(OutlierMixin, BaseMKL):
     history_ : structured ndarray of shape (n_lines,)
         One record per outer iteration: ``output`` (0) and fields of `Progress`.
     status_, status_message_ : str
-        Why the solver stopped: a `Status` such as "converged", and its sentence.
+        Why the solver stopped: a `Status` such as "converged", and a sentence about it.
     n_kernels_ : int
         Number of candidate kernels.
     fit_info_ : dict
@@ -227,7 +227,8 @@ class OneClassMKL(OutlierMixin, BaseMKL):
         return self
 
     def _method(self) -> OneClassMethod:
-        # The machine uses the full combined kernel, and factors are not refined.
+        # The machine stores the combined Gram matrix, and low-rank factors have their
+        # maximum rank from the start.
         source = gram_source(self, refines=False, novelty=True)
         solver = OneClass(float(self.nu), float(self.p), float(self.tol), self.max_iter)
         return OneClassMethod(source, solver)
@@ -238,7 +239,7 @@ class OneClassMKL(OutlierMixin, BaseMKL):
         Parameters
         ----------
         X : array-like or data frame of shape (n_samples, n_features)
-            Samples, or their rows of Gram matrices from `stack_grams`.
+            Data, or Gram matrices of shape (n_samples, n_fit_samples, n_kernels).
 
         Returns
         -------
@@ -248,7 +249,7 @@ class OneClassMKL(OutlierMixin, BaseMKL):
         return values
 
     def score_samples(self, X: Any) -> Array:
-        """Return the decision values without the offset.
+        """Return the sum of the terms: the decision values plus ``offset_``.
 
         Parameters
         ----------

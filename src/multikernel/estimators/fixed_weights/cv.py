@@ -29,13 +29,13 @@ from multikernel.solvers import FixedWeights
 
 @dataclass(frozen=True, eq=False)
 class KernelCandidates(Candidates):
-    """All pairs of a single kernel and a value of C as candidates."""
+    """Candidates of a search: all pairs of a single kernel and a value of C."""
 
     Cs: Array  # shape (n_Cs, 1), ascending
     n_kernels: int
 
     def single_kernel(self, m: int) -> MarginCandidates:
-        """Return the candidates with kernel `m` alone: one for each C."""
+        """Return the candidates with only kernel `m`, one for each C."""
         method, weights = self.method, np.zeros(self.n_kernels)
         weights[m] = 1.0
         rule = partial(given_weights, weights=weights)
@@ -51,11 +51,12 @@ class KernelCandidates(Candidates):
         return {"kernel": kernel_indices, "C": np.tile(self.Cs[:, 0], self.n_kernels)}
 
     def open_grids(self, best_params: Mapping[str, Any]) -> Mapping[str, Array]:
-        """Return the grid of C; kernels have no order, so none is at an end."""
+        """Return the grid of C; a search warns if the best C is at an end of it."""
+        # Kernels have no order, so no kernel is at an end.
         return {"C": self.Cs[:, 0]}
 
     def solve(self, training: Training, watch: Watch, means: Means) -> Iterator[Solved]:
-        """Yield the models of each kernel, increasing C while scores improve."""
+        """Yield the models of each kernel for increasing C, while scores improve."""
         for m in range(self.n_kernels):
             yield from self.single_kernel(m).solve(training, watch, means)
             if watch.stopped:
@@ -80,7 +81,6 @@ class WeightedSearchCV(SearchCV):
             return margin_search(self, method, [np.inf], with_p=False)
 
         def candidates(data: Training) -> KernelCandidates:
-            """Return the candidates for the training data of all folds."""
             Cs = margin_grid(self.Cs, method, data, np.ones(1))
             return KernelCandidates(method, Cs, data.stack.shape[0])
 
@@ -95,15 +95,15 @@ class FixedWeightsMKLClassifierCV(
 
     Each fold solves the problem of `FixedWeightsMKLClassifier` for all values of C,
     with kernels normalized and weights computed on its own training samples. With
-    ``kernel_weights="single"`` each kernel alone is a candidate for each C.
+    ``kernel_weights="single"`` each pair of one kernel and one C is a candidate.
 
     Parameters
     ----------
     kernels : Kernel, list, dict, KernelDictionary, "precomputed" or None, default=None
         Candidate kernels, also as functions or names of `sklearn.metrics.pairwise`.
-        None selects `median_dictionary` (`sequence_dictionary` for text); standardize
-        numeric columns. A dict maps views to columns, or (columns, kernels): see
-        `multikernel.kernels.Views`. For "precomputed" see `stack_grams`.
+        None means `median_dictionary` of X, for which you should standardize numeric
+        columns, or `sequence_dictionary` for text. A dict maps views to columns, see
+        `multikernel.kernels.Views`. For "precomputed", pass X from `stack_grams`.
     cv : int, splitter, iterable of (train, test) or None, default=None
         Folds of cross-validation, as in scikit-learn; None means five. A single (train,
         test) pair is one validation set. An int or None keeps each group together if
@@ -112,7 +112,7 @@ class FixedWeightsMKLClassifierCV(
         Score to maximize; None means accuracy. A callable is called with the fitted
         model, X and y of validation samples, and sample weights if it accepts them.
     n_jobs : int or None, default=None
-        Number of folds fitted in parallel threads; -1 uses all cores.
+        Number of folds fitted in parallel threads: None means 1, and -1 all cores.
     refit : bool or "one_standard_error", default=True
         Whether to fit the model with the chosen parameters on all samples.
         "one_standard_error" chooses the candidate with the fewest kernels among those
@@ -123,15 +123,15 @@ class FixedWeightsMKLClassifierCV(
         is reliable, see the page "Large data". The chosen model is fitted on all rows.
     Cs : sequence of float, default=None
         Candidate values of C, positive. None means c / (s v) with c = 1/32, 1/8, ...,
-        128 (four times that for "log_loss") for weights of sum s (one for a rule) and
-        kernels of mean variance v.
+        128 (four times that for "log_loss"), the sum s of the weights (s = 1 for a
+        rule) and the mean variance v of the kernels.
     kernel_weights : str, array-like or callable, default="uniform"
         Weights of the normalized kernels: "uniform" (all 1), "alignment" with the
         targets (`multikernel.solvers.alignment_weights`), for classifiers "easy"
         (`multikernel.solvers.easy_weights`), for searches "single" (only the kernel
         with the best score), or an array. A callable gets a
         `multikernel.gram.GramStack`, targets (-1 and 1 for classes) and sample weights,
-        and returns an array. Each of several classes is weighted against the rest.
+        and returns an array. Each of more than two classes has its own.
     weight_params : dict or None, default=None
         Parameters of the rule: ``method`` ("independent", "joint" or "greedy") and
         ``max_kernels`` for "alignment", ``regularization`` for "easy", or keyword
@@ -148,11 +148,11 @@ class FixedWeightsMKLClassifierCV(
     max_iter : int or None, default=None
         Maximum number of outer iterations; None selects the default of the solver.
     class_weight : dict, "balanced" or None, default=None
-        Factor of the sample weights by class; "balanced" gives classes equal totals.
+        Factor of the sample weights by class: "balanced" for equal totals, None for 1.
     storage : str, LowRank or Device, default="auto"
-        Storage of the Gram matrices: "auto" (fastest by prediction), "dense", "dense32"
-        (single precision), "lazy" (recomputed), "low_rank" or "by_kernel" (factors),
-        "device" (accelerator) or an object, see `multikernel.gram.build_stack`.
+        Storage of the Gram matrices: "auto" (the one expected to be fastest), "dense",
+        "dense32" (single precision), "lazy" (recomputed), "low_rank" or "by_kernel"
+        (factors), "device" (accelerator) or an object: `multikernel.gram.build_stack`.
     max_bytes : int, default=None
         Maximum bytes of the Gram matrices; None allows half of the free memory.
     verbose : int, default=0
@@ -169,7 +169,7 @@ class FixedWeightsMKLClassifierCV(
     kernel_ : int
         Index of the chosen kernel in ``kernel_names_``; only for "single".
     path_ : RegularizationPath
-        Fits on all samples for the candidate C up to the chosen one, as alphas 1 / C.
+        Fits on all samples for all C up to the chosen one; its alphas are 1 / C.
     best_params_ : dict
         Chosen parameters. Among equal scores, a model with kernels is preferred, then
         the lower ``mean_test_loss``, then the simplest model.
@@ -182,17 +182,17 @@ class FixedWeightsMKLClassifierCV(
     n_splits_ : int
         Number of folds.
     kernel_weights_ : ndarray of shape (n_kernels,) or (n_classes, n_kernels)
-        Weights in use; "uniform" is 1, or 0 if a kernel has no effect (it is zero, or
-        constant with an intercept). More than two classes have one row per class.
+        Weights in use. "uniform" means 1, or 0 for a kernel without effect: zero, or
+        constant in a fit with an intercept. More than two classes: one row per class.
     block_norms_ : ndarray of shape (n_kernels,) or (n_classes, n_kernels)
         Norm of each function f_m in the space of its normalized kernel.
     variance_shares_ : ndarray of shape (n_kernels,) or (n_classes, n_kernels)
         Share of each term in the variance of training decision values; may be negative.
     view_weights_, view_shares_ : dict
-        Sums of kernel weights and of variance shares over each view, if there are any.
-        ``kernel_views_`` has the view of each kernel, ``view_columns_`` their columns.
+        Sums of the kernel weights and variance shares of each view, if there are views.
+        ``kernel_views_``: view of each kernel; ``view_columns_``: columns of each view.
     category_features_, categories_ : ndarray, list of ndarray
-        Positions of text columns compared as categories, and their training values.
+        Indices of the text columns compared as categories, and the values of each.
     active_kernels_ : ndarray of shape (n_active,)
         Indices of the kernels with a nonzero weight for at least one class, ascending.
     kernel_names_ : list of str
@@ -203,7 +203,7 @@ class FixedWeightsMKLClassifierCV(
     intercept_ : ndarray of shape (1,) or (n_classes,)
         Intercept.
     support_ : ndarray of shape (n_support,)
-        Indices of the training samples with a nonzero coefficient.
+        Indices of the training samples that have a nonzero value in ``dual_coef_``.
     objective_ : float or ndarray of shape (n_classes,)
         Penalty plus C times the sum of the losses.
     duality_gap_ : float or ndarray of shape (n_classes,)
@@ -211,18 +211,18 @@ class FixedWeightsMKLClassifierCV(
     n_iter_ : int or ndarray of shape (n_classes,)
         Total number of outer iterations along ``path_``.
     machine_gap_ : float or ndarray of shape (n_outputs,)
-        Relative duality gap for the fixed weights; only for weights from a rule.
+        Relative duality gap with the weights fixed; only if a rule computed them.
     history_ : structured ndarray of shape (n_lines,)
         One record per outer iteration: class (``output``) and fields of `Progress`.
     status_, status_message_ : str
-        `Status` of the class that ended worst, such as "converged", and its sentence.
+        Worst `Status` of all classes, such as "converged", and a sentence about it.
     n_kernels_ : int
         Number of candidate kernels.
     fit_info_ : dict
         Details: "solver" names the algorithms, "storage" and "storage_reason" refer to
         the Gram matrices, "left_out" says what the default kernels omit, and why;
-        "cv_tol" is the relative duality gap of the folds, "search_rows" the number of
-        scored rows, "predicted_alike" the class if only one class is predicted.
+        "cv_tol" is the relative duality gap at which folds stop, "search_rows" counts
+        the scored rows, "predicted_alike" is the class if all predictions are the same.
     classes_ : ndarray of shape (n_classes,)
         Class labels.
     n_features_in_ : int
@@ -254,15 +254,15 @@ class FixedWeightsMKLRegressorCV(WeightedRegression, WeightedSearchCV, Regressor
 
     Each fold solves the problem of `FixedWeightsMKLRegressor` for all values of C, with
     kernels normalized and weights computed on its own training samples. With
-    ``kernel_weights="single"`` each kernel alone is a candidate for each C.
+    ``kernel_weights="single"`` each pair of one kernel and one C is a candidate.
 
     Parameters
     ----------
     kernels : Kernel, list, dict, KernelDictionary, "precomputed" or None, default=None
         Candidate kernels, also as functions or names of `sklearn.metrics.pairwise`.
-        None selects `median_dictionary` (`sequence_dictionary` for text); standardize
-        numeric columns. A dict maps views to columns, or (columns, kernels): see
-        `multikernel.kernels.Views`. For "precomputed" see `stack_grams`.
+        None means `median_dictionary` of X, for which you should standardize numeric
+        columns, or `sequence_dictionary` for text. A dict maps views to columns, see
+        `multikernel.kernels.Views`. For "precomputed", pass X from `stack_grams`.
     cv : int, splitter, iterable of (train, test) or None, default=None
         Folds of cross-validation, as in scikit-learn; None means five. A single (train,
         test) pair is one validation set. An int or None keeps each group together if
@@ -271,7 +271,7 @@ class FixedWeightsMKLRegressorCV(WeightedRegression, WeightedSearchCV, Regressor
         Score to maximize; None means R^2. A callable is called with the fitted model, X
         and y of validation samples, and sample weights if it accepts them.
     n_jobs : int or None, default=None
-        Number of folds fitted in parallel threads; -1 uses all cores.
+        Number of folds fitted in parallel threads: None means 1, and -1 all cores.
     refit : bool or "one_standard_error", default=True
         Whether to fit the model with the chosen parameters on all samples.
         "one_standard_error" chooses the candidate with the fewest kernels among those
@@ -282,14 +282,15 @@ class FixedWeightsMKLRegressorCV(WeightedRegression, WeightedSearchCV, Regressor
         is reliable, see the page "Large data". The chosen model is fitted on all rows.
     Cs : sequence of float, default=None
         Candidate values of C, positive. None means c / (s v) with c = 1/32, 1/8, ...,
-        128 for weights of sum s (one for a rule) and kernels of mean variance v.
+        128, the sum s of the weights (s = 1 for a rule) and the kernels' mean
+        variance v.
     kernel_weights : str, array-like or callable, default="uniform"
         Weights of the normalized kernels: "uniform" (all 1), "alignment" with the
         targets (`multikernel.solvers.alignment_weights`), for classifiers "easy"
         (`multikernel.solvers.easy_weights`), for searches "single" (only the kernel
         with the best score), or an array. A callable gets a
         `multikernel.gram.GramStack`, targets (-1 and 1 for classes) and sample weights,
-        and returns an array. Each of several classes is weighted against the rest.
+        and returns an array. Each of more than two classes has its own.
     weight_params : dict or None, default=None
         Parameters of the rule: ``method`` ("independent", "joint" or "greedy") and
         ``max_kernels`` for "alignment", ``regularization`` for "easy", or keyword
@@ -310,9 +311,9 @@ class FixedWeightsMKLRegressorCV(WeightedRegression, WeightedSearchCV, Regressor
     max_iter : int or None, default=None
         Maximum number of outer iterations; None selects the default of the solver.
     storage : str, LowRank or Device, default="auto"
-        Storage of the Gram matrices: "auto" (fastest by prediction), "dense", "dense32"
-        (single precision), "lazy" (recomputed), "low_rank" or "by_kernel" (factors),
-        "device" (accelerator) or an object, see `multikernel.gram.build_stack`.
+        Storage of the Gram matrices: "auto" (the one expected to be fastest), "dense",
+        "dense32" (single precision), "lazy" (recomputed), "low_rank" or "by_kernel"
+        (factors), "device" (accelerator) or an object: `multikernel.gram.build_stack`.
     max_bytes : int, default=None
         Maximum bytes of the Gram matrices; None allows half of the free memory.
     verbose : int, default=0
@@ -328,13 +329,13 @@ class FixedWeightsMKLRegressorCV(WeightedRegression, WeightedSearchCV, Regressor
     epsilon_ : float or ndarray of shape (n_outputs,)
         Epsilon in the units of y; only for "epsilon_insensitive" and "huber".
     C_ : float or ndarray of shape (n_outputs,)
-        C in the units of the targets; an array for separate selections.
+        C in the units of the targets; one per target if these are separate.
     Cs_ : ndarray of shape (n_Cs,)
         All values of C, ascending.
     kernel_ : int
         Index of the chosen kernel in ``kernel_names_``; only for "single".
     path_ : RegularizationPath
-        Fits on all samples for the candidate C up to the chosen one, as alphas 1 / C.
+        Fits on all samples for all C up to the chosen one; its alphas are 1 / C.
     best_params_ : dict
         Chosen parameters. Among equal scores, a model with kernels is preferred, then
         the lower ``mean_test_loss``, then the simplest model.
@@ -347,17 +348,17 @@ class FixedWeightsMKLRegressorCV(WeightedRegression, WeightedSearchCV, Regressor
     n_splits_ : int
         Number of folds.
     kernel_weights_ : ndarray of shape (n_kernels,)
-        Weights in use; "uniform" is 1, or 0 if a kernel has no effect (it is zero, or
-        constant with an intercept).
+        Weights in use. "uniform" means 1, or 0 for a kernel without effect: zero, or
+        constant in a fit with an intercept.
     block_norms_ : ndarray of shape (n_kernels,)
         Norm of each function f_m in the space of its normalized kernel.
     variance_shares_ : ndarray of shape (n_kernels,)
         Share of each term in the variance of training decision values; may be negative.
     view_weights_, view_shares_ : dict
-        Sums of kernel weights and of variance shares over each view, if there are any.
-        ``kernel_views_`` has the view of each kernel, ``view_columns_`` their columns.
+        Sums of the kernel weights and variance shares of each view, if there are views.
+        ``kernel_views_``: view of each kernel; ``view_columns_``: columns of each view.
     category_features_, categories_ : ndarray, list of ndarray
-        Positions of text columns compared as categories, and their training values.
+        Indices of the text columns compared as categories, and the values of each.
     active_kernels_ : ndarray of shape (n_active,)
         Indices of the kernels with a nonzero weight, ascending.
     kernel_names_ : list of str
@@ -368,7 +369,7 @@ class FixedWeightsMKLRegressorCV(WeightedRegression, WeightedSearchCV, Regressor
     intercept_ : ndarray of shape (1,)
         Intercept.
     support_ : ndarray of shape (n_support,)
-        Indices of the training samples with a nonzero coefficient.
+        Indices of the training samples that have a nonzero value in ``dual_coef_``.
     objective_ : float
         Penalty plus C times the sum of the losses.
     duality_gap_ : float
@@ -376,18 +377,18 @@ class FixedWeightsMKLRegressorCV(WeightedRegression, WeightedSearchCV, Regressor
     n_iter_ : int
         Total number of outer iterations along ``path_``.
     machine_gap_ : float or ndarray of shape (n_outputs,)
-        Relative duality gap for the fixed weights; only for weights from a rule.
+        Relative duality gap with the weights fixed; only if a rule computed them.
     history_ : structured ndarray of shape (n_lines,)
         One record per outer iteration: ``output`` (0) and fields of `Progress`.
     status_, status_message_ : str
-        Why the solver stopped: a `Status` such as "converged", and its sentence.
+        Why the solver stopped: a `Status` such as "converged", and a sentence about it.
     n_kernels_ : int
         Number of candidate kernels.
     fit_info_ : dict
         Details: "solver" names the algorithms, "storage" and "storage_reason" refer to
         the Gram matrices, "left_out" says what the default kernels omit, and why;
-        "cv_tol" is the relative duality gap of the folds, "search_rows" the number of
-        scored rows, "predicted_alike" the class if only one class is predicted.
+        "cv_tol" is the relative duality gap at which folds stop, "search_rows" counts
+        the scored rows, "predicted_alike" is the class if all predictions are the same.
     n_features_in_ : int
         Number of columns of X; for precomputed kernels, number of training samples.
     feature_names_in_ : ndarray of shape (n_features,)

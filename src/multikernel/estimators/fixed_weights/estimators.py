@@ -1,4 +1,4 @@
-"""A kernel machine on a sum of kernels with fixed weights, a baseline."""
+"""Estimators with fixed kernel weights, the baseline for learned weights."""
 
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass
@@ -72,9 +72,9 @@ class FixedWeightsMKLClassifier(WeightedClassification, ClassifierMKL):
     ----------
     kernels : Kernel, list, dict, KernelDictionary, "precomputed" or None, default=None
         Candidate kernels, also as functions or names of `sklearn.metrics.pairwise`.
-        None selects `median_dictionary` (`sequence_dictionary` for text); standardize
-        numeric columns. A dict maps views to columns, or (columns, kernels): see
-        `multikernel.kernels.Views`. For "precomputed" see `stack_grams`.
+        None means `median_dictionary` of X, for which you should standardize numeric
+        columns, or `sequence_dictionary` for text. A dict maps views to columns, see
+        `multikernel.kernels.Views`. For "precomputed", pass X from `stack_grams`.
     C : float or None, default=None
         Factor of the sum of the losses, positive, as in `sklearn.svm.SVC`. None means 2
         (8 for "log_loss") divided by the variance of the combined kernel.
@@ -84,7 +84,7 @@ class FixedWeightsMKLClassifier(WeightedClassification, ClassifierMKL):
         (`multikernel.solvers.easy_weights`), for searches "single" (only the kernel
         with the best score), or an array. A callable gets a
         `multikernel.gram.GramStack`, targets (-1 and 1 for classes) and sample weights,
-        and returns an array. Each of several classes is weighted against the rest.
+        and returns an array. Each of more than two classes has its own.
     weight_params : dict or None, default=None
         Parameters of the rule: ``method`` ("independent", "joint" or "greedy") and
         ``max_kernels`` for "alignment", ``regularization`` for "easy", or keyword
@@ -101,11 +101,11 @@ class FixedWeightsMKLClassifier(WeightedClassification, ClassifierMKL):
     max_iter : int or None, default=None
         Maximum number of outer iterations; None selects the default of the solver.
     class_weight : dict, "balanced" or None, default=None
-        Factor of the sample weights by class; "balanced" gives classes equal totals.
+        Factor of the sample weights by class: "balanced" for equal totals, None for 1.
     storage : str, LowRank or Device, default="auto"
-        Storage of the Gram matrices: "auto" (fastest by prediction), "dense", "dense32"
-        (single precision), "lazy" (recomputed), "low_rank" or "by_kernel" (factors),
-        "device" (accelerator) or an object, see `multikernel.gram.build_stack`.
+        Storage of the Gram matrices: "auto" (the one expected to be fastest), "dense",
+        "dense32" (single precision), "lazy" (recomputed), "low_rank" or "by_kernel"
+        (factors), "device" (accelerator) or an object: `multikernel.gram.build_stack`.
     max_bytes : int, default=None
         Maximum bytes of the Gram matrices; None allows half of the free memory.
     verbose : int, default=0
@@ -118,19 +118,19 @@ class FixedWeightsMKLClassifier(WeightedClassification, ClassifierMKL):
     C_ : float
         Value of C in this fit.
     machine_gap_ : float or ndarray of shape (n_outputs,)
-        Relative duality gap for the fixed weights; only for weights from a rule.
+        Relative duality gap with the weights fixed; only if a rule computed them.
     kernel_weights_ : ndarray of shape (n_kernels,) or (n_classes, n_kernels)
-        Weights in use; "uniform" is 1, or 0 if a kernel has no effect (it is zero, or
-        constant with an intercept). More than two classes have one row per class.
+        Weights in use. "uniform" means 1, or 0 for a kernel without effect: zero, or
+        constant in a fit with an intercept. More than two classes: one row per class.
     block_norms_ : ndarray of shape (n_kernels,) or (n_classes, n_kernels)
         Norm of each function f_m in the space of its normalized kernel.
     variance_shares_ : ndarray of shape (n_kernels,) or (n_classes, n_kernels)
         Share of each term in the variance of training decision values; may be negative.
     view_weights_, view_shares_ : dict
-        Sums of kernel weights and of variance shares over each view, if there are any.
-        ``kernel_views_`` has the view of each kernel, ``view_columns_`` their columns.
+        Sums of the kernel weights and variance shares of each view, if there are views.
+        ``kernel_views_``: view of each kernel; ``view_columns_``: columns of each view.
     category_features_, categories_ : ndarray, list of ndarray
-        Positions of text columns compared as categories, and their training values.
+        Indices of the text columns compared as categories, and the values of each.
     active_kernels_ : ndarray of shape (n_active,)
         Indices of the kernels with a nonzero weight for at least one class, ascending.
     kernel_names_ : list of str
@@ -141,7 +141,7 @@ class FixedWeightsMKLClassifier(WeightedClassification, ClassifierMKL):
     intercept_ : ndarray of shape (1,) or (n_classes,)
         Intercept.
     support_ : ndarray of shape (n_support,)
-        Indices of the training samples with a nonzero coefficient.
+        Indices of the training samples that have a nonzero value in ``dual_coef_``.
     objective_ : float or ndarray of shape (n_classes,)
         Penalty plus C times the sum of the losses.
     duality_gap_ : float or ndarray of shape (n_classes,)
@@ -151,7 +151,7 @@ class FixedWeightsMKLClassifier(WeightedClassification, ClassifierMKL):
     history_ : structured ndarray of shape (n_lines,)
         One record per outer iteration: class (``output``) and fields of `Progress`.
     status_, status_message_ : str
-        `Status` of the class that ended worst, such as "converged", and its sentence.
+        Worst `Status` of all classes, such as "converged", and a sentence about it.
     n_kernels_ : int
         Number of candidate kernels.
     fit_info_ : dict
@@ -218,9 +218,9 @@ class FixedWeightsMKLRegressor(WeightedRegression, RegressorMKL):
     ----------
     kernels : Kernel, list, dict, KernelDictionary, "precomputed" or None, default=None
         Candidate kernels, also as functions or names of `sklearn.metrics.pairwise`.
-        None selects `median_dictionary` (`sequence_dictionary` for text); standardize
-        numeric columns. A dict maps views to columns, or (columns, kernels): see
-        `multikernel.kernels.Views`. For "precomputed" see `stack_grams`.
+        None means `median_dictionary` of X, for which you should standardize numeric
+        columns, or `sequence_dictionary` for text. A dict maps views to columns, see
+        `multikernel.kernels.Views`. For "precomputed", pass X from `stack_grams`.
     C : float or None, default=None
         Factor of the sum of the losses, positive, for targets of standard deviation
         one. None means 2 divided by the variance of the combined kernel.
@@ -230,7 +230,7 @@ class FixedWeightsMKLRegressor(WeightedRegression, RegressorMKL):
         (`multikernel.solvers.easy_weights`), for searches "single" (only the kernel
         with the best score), or an array. A callable gets a
         `multikernel.gram.GramStack`, targets (-1 and 1 for classes) and sample weights,
-        and returns an array. Each of several classes is weighted against the rest.
+        and returns an array. Each of more than two classes has its own.
     weight_params : dict or None, default=None
         Parameters of the rule: ``method`` ("independent", "joint" or "greedy") and
         ``max_kernels`` for "alignment", ``regularization`` for "easy", or keyword
@@ -251,9 +251,9 @@ class FixedWeightsMKLRegressor(WeightedRegression, RegressorMKL):
     max_iter : int or None, default=None
         Maximum number of outer iterations; None selects the default of the solver.
     storage : str, LowRank or Device, default="auto"
-        Storage of the Gram matrices: "auto" (fastest by prediction), "dense", "dense32"
-        (single precision), "lazy" (recomputed), "low_rank" or "by_kernel" (factors),
-        "device" (accelerator) or an object, see `multikernel.gram.build_stack`.
+        Storage of the Gram matrices: "auto" (the one expected to be fastest), "dense",
+        "dense32" (single precision), "lazy" (recomputed), "low_rank" or "by_kernel"
+        (factors), "device" (accelerator) or an object: `multikernel.gram.build_stack`.
     max_bytes : int, default=None
         Maximum bytes of the Gram matrices; None allows half of the free memory.
     verbose : int, default=0
@@ -264,23 +264,23 @@ class FixedWeightsMKLRegressor(WeightedRegression, RegressorMKL):
     Attributes
     ----------
     C_ : float or ndarray of shape (n_outputs,)
-        C in the units of the targets; an array for separate selections.
+        C in the units of the targets; one per target if these are separate.
     epsilon_ : float or ndarray of shape (n_outputs,)
         Epsilon in the units of y; only for "epsilon_insensitive" and "huber".
     machine_gap_ : float or ndarray of shape (n_outputs,)
-        Relative duality gap for the fixed weights; only for weights from a rule.
+        Relative duality gap with the weights fixed; only if a rule computed them.
     kernel_weights_ : ndarray of shape (n_kernels,)
-        Weights in use; "uniform" is 1, or 0 if a kernel has no effect (it is zero, or
-        constant with an intercept).
+        Weights in use. "uniform" means 1, or 0 for a kernel without effect: zero, or
+        constant in a fit with an intercept.
     block_norms_ : ndarray of shape (n_kernels,)
         Norm of each function f_m in the space of its normalized kernel.
     variance_shares_ : ndarray of shape (n_kernels,)
         Share of each term in the variance of training decision values; may be negative.
     view_weights_, view_shares_ : dict
-        Sums of kernel weights and of variance shares over each view, if there are any.
-        ``kernel_views_`` has the view of each kernel, ``view_columns_`` their columns.
+        Sums of the kernel weights and variance shares of each view, if there are views.
+        ``kernel_views_``: view of each kernel; ``view_columns_``: columns of each view.
     category_features_, categories_ : ndarray, list of ndarray
-        Positions of text columns compared as categories, and their training values.
+        Indices of the text columns compared as categories, and the values of each.
     active_kernels_ : ndarray of shape (n_active,)
         Indices of the kernels with a nonzero weight, ascending.
     kernel_names_ : list of str
@@ -291,7 +291,7 @@ class FixedWeightsMKLRegressor(WeightedRegression, RegressorMKL):
     intercept_ : ndarray of shape (1,)
         Intercept.
     support_ : ndarray of shape (n_support,)
-        Indices of the training samples with a nonzero coefficient.
+        Indices of the training samples that have a nonzero value in ``dual_coef_``.
     objective_ : float
         Penalty plus C times the sum of the losses.
     duality_gap_ : float
@@ -301,7 +301,7 @@ class FixedWeightsMKLRegressor(WeightedRegression, RegressorMKL):
     history_ : structured ndarray of shape (n_lines,)
         One record per outer iteration: ``output`` (0) and fields of `Progress`.
     status_, status_message_ : str
-        Why the solver stopped: a `Status` such as "converged", and its sentence.
+        Why the solver stopped: a `Status` such as "converged", and a sentence about it.
     n_kernels_ : int
         Number of candidate kernels.
     fit_info_ : dict

@@ -74,7 +74,8 @@ class WeightedSumMethod(MarginMethod):
         return self.total
 
     def publish(self, fit: GramFit) -> dict[str, Any]:
-        """Return the attributes; with a weight rule, the gap is ``machine_gap_``."""
+        """Return the attributes; for weights from a rule, ``duality_gap_`` is nan."""
+        # Fixed weights make a convex problem, whose gap says nothing about the weights.
         attributes = super().publish(fit)
         if self.by_rule:
             gap = attributes["duality_gap_"]
@@ -86,7 +87,7 @@ class WeightedSumMethod(MarginMethod):
 def given_weights(
     gram: GramStack, y: Array, sample_weight: Array, *, weights: Array
 ) -> Array:
-    """Return `weights`; a weight rule that ignores the kernels and the samples."""
+    """Return `weights`, in the form of a weight rule; other arguments are ignored."""
     return weights
 
 
@@ -105,18 +106,19 @@ def check_names(owner: str, rule: WeightRule, settings: Mapping[str, Any]) -> No
     except TypeError as error:
         raise ValueError(
             f"{owner}: weight_params {sorted(settings)} do not match the arguments of "
-            f"the rule in kernel_weights ({error}): pass only its own arguments."
+            f"the rule in kernel_weights ({error}): pass only arguments of the rule."
         ) from error
 
 
 def weighted_method(model: Any, C: float | None = 1.0) -> MarginMethod:
-    """Return the method of an estimator with the weights in ``kernel_weights``."""
+    """Return the method of an estimator with fixed weights; a search replaces C."""
     choice, settings = model.kernel_weights, dict(model.weight_params or {})
     rule = RULES.get(choice) if isinstance(choice, str) else choice
     machine, loss = lp_solver("auto", model.tol, model.max_iter), loss_of(model)
     if callable(rule):
         check_names(type(model).__name__, rule, settings)
-        # Factors of kernels are not refined, because the rule is called once.
+        # Low-rank factors have the maximum rank from the start. To refine them during
+        # the fit would change the kernels after the rule has computed their weights.
         source = gram_source(model, refines=False)
         solver = FixedWeights(partial(rule, **settings), machine)
         return WeightedSumMethod(source, loss, C, np.inf, solver, by_rule=True)

@@ -39,14 +39,14 @@ RIDGES = (1.0, 1e-1, 1e-2, 1e-3, 1e-4)
 
 @dataclass(frozen=True, eq=False)
 class PrefixCandidates(Candidates):
-    """All pairs of a number of selected kernels and a strength as candidates."""
+    """Candidates of a search: all pairs of a number of kernels and a strength."""
 
     # Candidates are ordered by increasing numbers of kernels, then by decreasing
     # strengths, so the simplest comes first.
     method: GreedyMethod
     alphas: Array  # strengths, descending
     max_kernels: int  # the largest number of kernels; the smallest is zero
-    open_end: bool  # whether there are more kernels than `max_kernels`
+    open_end: bool  # whether the dictionary has more kernels than `max_kernels`
 
     def grid(self, max_kernels: int | None = None) -> dict[str, Array]:
         """Return each candidate's number of kernels and strength, as arrays."""
@@ -58,7 +58,7 @@ class PrefixCandidates(Candidates):
         }
 
     def open_grids(self, best_params: Mapping[str, Any]) -> Mapping[str, Array]:
-        """Return the strengths, and the numbers of kernels if these could be larger."""
+        """Return the grids for which the caller reports a best value at an end."""
         edges = {"alpha": self.alphas}
         if self.open_end and best_params["max_kernels"] > 0:
             edges["max_kernels"] = np.arange(self.max_kernels + 1.0)
@@ -79,7 +79,8 @@ class PrefixCandidates(Candidates):
                 n = len(recipes)
                 candidates = range(k * n + a, (max_count + 1) * n, n)
                 attributes = partial(prefix_attributes, fit, k)
-                # All kernels of a model share their coefficients: it needs few bytes.
+                # All kernels of a model share its coefficients, so the model is small
+                # and counts as 0 bytes.
                 model = training, _expansion(published, k)
                 yield Solved(candidates, model, k, 0, np.empty(0), attributes)
 
@@ -87,7 +88,7 @@ class PrefixCandidates(Candidates):
         """Return the fitted attributes of candidate `best` on all samples."""
         recipes = self._recipes(training)
         n_selected, a = divmod(best, len(recipes))
-        # The solver selects at least one kernel, but the choice may be no kernel.
+        # The solver must select one kernel or more, but zero kernels may be the best.
         solver = replace(self.method.solver, max_kernels=max(n_selected, 1))
         alone = replace(self, method=replace(self.method, solver=solver))
         problem = joint_problem(recipes[a], training)
@@ -98,7 +99,6 @@ class PrefixCandidates(Candidates):
         return attributes | {"alphas_": self.alphas}
 
     def _recipes(self, training: Training) -> list[Recipe]:
-        """Return losses, penalties and solver for each strength."""
         return [
             replace(self.method, alpha=alpha).recipe(training)
             for alpha in self.alphas.tolist()
@@ -111,7 +111,7 @@ class PrefixCandidates(Candidates):
         watch: Watch,
         kernel_list: Indices | None = None,
     ) -> list[GreedyPath]:
-        """Return a path per strength, selected from `kernel_list` or all kernels."""
+        """Return a path per strength; None for `kernel_list` allows all kernels."""
         strengths = np.array([recipe.penalties[0].alpha for recipe in recipes])
         if kernel_list is None:
             return self.method.solver.paths(problem, strengths, watch)
@@ -139,7 +139,6 @@ class GreedySearchCV(SearchCV):
         method = greedy_method(self)
 
         def candidates(data: Training) -> PrefixCandidates:
-            """Return the candidates for the training data of all folds."""
             alphas = grid_of(RIDGES if self.alphas is None else self.alphas)[::-1]
             n_kernels = data.stack.shape[0]
             limit = n_kernels if self.max_kernels is None else self.max_kernels
@@ -151,19 +150,19 @@ class GreedySearchCV(SearchCV):
 
 @dataclass(eq=False, repr=False)
 class GroupOMPClassifierCV(GreedyClassification, GreedySearchCV, ClassifierMKL):
-    """Classification by MKL-GOMP, sparsity and alpha chosen by cross-validation.
+    """Classification by MKL-GOMP with cross-validated number of kernels and alpha.
 
-    Each fold selects kernels as `GroupOMPClassifier` does, for all alphas. Each
-    prefix of a selection is a candidate, so one path per fold and alpha scores all
-    numbers of kernels. Each fold normalizes kernels by its own training samples.
+    Each fold selects kernels as `GroupOMPClassifier` does, once for each alpha. The
+    first k selected kernels are the model for the number k, so one selection gives
+    the scores of all numbers. Each fold normalizes kernels by its training samples.
 
     Parameters
     ----------
     kernels : Kernel, list, dict, KernelDictionary, "precomputed" or None, default=None
         Candidate kernels, also as functions or names of `sklearn.metrics.pairwise`.
-        None selects `median_dictionary` (`sequence_dictionary` for text); standardize
-        numeric columns. A dict maps views to columns, or (columns, kernels): see
-        `multikernel.kernels.Views`. For "precomputed" see `stack_grams`.
+        None means `median_dictionary` of X, for which you should standardize numeric
+        columns, or `sequence_dictionary` for text. A dict maps views to columns, see
+        `multikernel.kernels.Views`. For "precomputed", pass X from `stack_grams`.
     cv : int, splitter, iterable of (train, test) or None, default=None
         Folds of cross-validation, as in scikit-learn; None means five. A single (train,
         test) pair is one validation set. An int or None keeps each group together if
@@ -172,7 +171,7 @@ class GroupOMPClassifierCV(GreedyClassification, GreedySearchCV, ClassifierMKL):
         Score to maximize; None means accuracy. A callable is called with the fitted
         model, X and y of validation samples, and sample weights if it accepts them.
     n_jobs : int or None, default=None
-        Number of folds fitted in parallel threads; -1 uses all cores.
+        Number of folds fitted in parallel threads: None means 1, and -1 all cores.
     refit : bool or "one_standard_error", default=True
         Whether to fit the model with the chosen parameters on all samples.
         "one_standard_error" chooses the candidate with the fewest kernels among those
@@ -182,7 +181,7 @@ class GroupOMPClassifierCV(GreedyClassification, GreedySearchCV, ClassifierMKL):
         draws 2000 rows if there are more than 4000, and doubles them until the choice
         is reliable, see the page "Large data". The chosen model is fitted on all rows.
     alphas : sequence of float, default=None
-        Candidate values of alpha, for the ridge penalty. None means 1e-4, 1e-3, ..., 1.
+        Candidate strengths of the ridge penalty. None means 1e-4, 1e-3, ..., 1.
     max_kernels : int or None, default=None
         Largest candidate number of kernels. With None, ``tol`` stops the selection.
     tol : float, default=1e-3
@@ -191,22 +190,22 @@ class GroupOMPClassifierCV(GreedyClassification, GreedySearchCV, ClassifierMKL):
     loss : {"squared_error", "log_loss", "hinge"} or Loss, default="squared_error"
         Loss. "squared_error" has targets -1 and 1; `predict_proba` needs "log_loss".
     subsample : float or int, default=1.0
-        Share of the kernels, drawn at random, that a step considers; an int is a count.
+        Share of the kernels, or number if an int, that each step draws and considers.
     normalize : str, Normalizer, list of str and Normalizer, or None, default="variance"
-        Normalization of the kernels: unit "variance" in feature space, a mean diagonal
-        of one ("trace"), "cosine" similarity, "center" only, or a list of such steps.
+        Normalization of the kernels: to "variance" one in feature space, to a mean
+        diagonal of one ("trace"), "cosine", "center" or a list of steps. None omits it.
     penalty_weights : dict, sequence of float or None, default=None
-        Weights w_m > 0, one per kernel or by names of kernels and views (others are 1):
-        the penalty contains w_m ‖f_m‖ in place of ‖f_m‖. ``kernel_weights_`` and
+        Weights w_m > 0, one per kernel or by name of kernel or view; weights not given
+        are 1. The penalty contains w_m ‖f_m‖, not ‖f_m‖. ``kernel_weights_`` and
         ``block_norms_`` then refer to normalized kernels divided by w_m².
     fit_intercept : bool, default=True
         Whether to fit the intercept b; otherwise b = 0.
     class_weight : dict, "balanced" or None, default=None
-        Factor of the sample weights by class; "balanced" gives classes equal totals.
+        Factor of the sample weights by class: "balanced" for equal totals, None for 1.
     storage : str, LowRank or Device, default="auto"
-        Storage of the Gram matrices: "auto" (fastest by prediction), "dense", "dense32"
-        (single precision), "lazy" (recomputed), "low_rank" or "by_kernel" (factors),
-        "device" (accelerator) or an object, see `multikernel.gram.build_stack`.
+        Storage of the Gram matrices: "auto" (the one expected to be fastest), "dense",
+        "dense32" (single precision), "lazy" (recomputed), "low_rank" or "by_kernel"
+        (factors), "device" (accelerator) or an object: `multikernel.gram.build_stack`.
     max_bytes : int, default=None
         Maximum bytes of the Gram matrices; None allows half of the free memory.
     verbose : int, default=0
@@ -219,9 +218,9 @@ class GroupOMPClassifierCV(GreedyClassification, GreedySearchCV, ClassifierMKL):
     alpha_ : float
         Strength of the penalty in this fit.
     max_kernels_ : int
-        Chosen number of kernels, the smallest one with the best mean score.
+        Chosen number of kernels; for ties see ``best_params_``.
     alphas_ : ndarray of shape (n_alphas,)
-        All candidate strengths on the scale of ``alphas``, descending.
+        All candidate values of alpha, descending, in the units of the given ``alphas``.
     selection_order_ : ndarray of shape (n_selected,)
         Indices of kernels in the order of selection; ties select the lowest index.
     improvements_ : ndarray of shape (n_selected,)
@@ -244,21 +243,21 @@ class GroupOMPClassifierCV(GreedyClassification, GreedySearchCV, ClassifierMKL):
     variance_shares_ : ndarray of shape (n_kernels,) or (n_outputs, n_kernels)
         Share of each term in the variance of training decision values; may be negative.
     view_weights_, view_shares_ : dict
-        Sums of kernel weights and of variance shares over each view, if there are any.
-        ``kernel_views_`` has the view of each kernel, ``view_columns_`` their columns.
+        Sums of the kernel weights and variance shares of each view, if there are views.
+        ``kernel_views_``: view of each kernel; ``view_columns_``: columns of each view.
     category_features_, categories_ : ndarray, list of ndarray
-        Positions of text columns compared as categories, and their training values.
+        Indices of the text columns compared as categories, and the values of each.
     active_kernels_ : ndarray of shape (n_selected,)
         Indices of the selected kernels, ascending.
     kernel_names_ : list of str
         Names of all kernels.
     dual_coef_ : ndarray of shape (n_samples,) or (n_classes, n_samples)
-        Minus the gradient a of the summed loss at the last refit. Each selected f_m is
-        K_m a (Gram matrix K_m) divided by alpha times the sum of the sample weights.
+        Vector a, minus the gradient of the sum of losses at the last refit. Each
+        selected f_m is K_m a (Gram matrix K_m) / (alpha * sum of sample weights).
     intercept_ : ndarray of shape (1,) or (n_classes,)
         Intercept.
     support_ : ndarray of shape (n_support,)
-        Indices of the training samples with a nonzero coefficient.
+        Indices of the training samples that have a nonzero value in ``dual_coef_``.
     objective_ : float
         Mean loss, summed over the classes, plus the penalty.
     duality_gap_ : float
@@ -269,14 +268,14 @@ class GroupOMPClassifierCV(GreedyClassification, GreedySearchCV, ClassifierMKL):
         One record per model, from the constant one on, with fields of `Progress`.
     status_, status_message_ : str
         Why the selection stopped: "selected" if it reached ``max_kernels``, "precise"
-        if ``tol`` stopped it, and its sentence.
+        if ``tol`` stopped it; and a sentence about it.
     n_kernels_ : int
         Number of candidate kernels.
     fit_info_ : dict
         Details: "solver" names the algorithms, "storage" and "storage_reason" refer to
         the Gram matrices, "left_out" says what the default kernels omit, and why;
-        "cv_tol" is the relative duality gap of the folds, "search_rows" the number of
-        scored rows, "predicted_alike" the class if only one class is predicted.
+        "cv_tol" is the relative duality gap at which folds stop, "search_rows" counts
+        the scored rows, "predicted_alike" is the class if all predictions are the same.
     classes_ : ndarray of shape (n_classes,)
         Class labels.
     n_features_in_ : int
@@ -303,19 +302,19 @@ class GroupOMPClassifierCV(GreedyClassification, GreedySearchCV, ClassifierMKL):
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class GroupOMPRegressorCV(GreedyRegression, GreedySearchCV, RegressorMKL):
-    """Regression by MKL-GOMP, sparsity and alpha chosen by cross-validation.
+    """Regression by MKL-GOMP with cross-validated number of kernels and alpha.
 
-    Each fold selects kernels as `GroupOMPRegressor` does, for all alphas. Each
-    prefix of a selection is a candidate, so one path per fold and alpha scores all
-    numbers of kernels. Each fold normalizes kernels by its own training samples.
+    Each fold selects kernels as `GroupOMPRegressor` does, once for each alpha. The
+    first k selected kernels are the model for the number k, so one selection gives
+    the scores of all numbers. Each fold normalizes kernels by its training samples.
 
     Parameters
     ----------
     kernels : Kernel, list, dict, KernelDictionary, "precomputed" or None, default=None
         Candidate kernels, also as functions or names of `sklearn.metrics.pairwise`.
-        None selects `median_dictionary` (`sequence_dictionary` for text); standardize
-        numeric columns. A dict maps views to columns, or (columns, kernels): see
-        `multikernel.kernels.Views`. For "precomputed" see `stack_grams`.
+        None means `median_dictionary` of X, for which you should standardize numeric
+        columns, or `sequence_dictionary` for text. A dict maps views to columns, see
+        `multikernel.kernels.Views`. For "precomputed", pass X from `stack_grams`.
     cv : int, splitter, iterable of (train, test) or None, default=None
         Folds of cross-validation, as in scikit-learn; None means five. A single (train,
         test) pair is one validation set. An int or None keeps each group together if
@@ -324,7 +323,7 @@ class GroupOMPRegressorCV(GreedyRegression, GreedySearchCV, RegressorMKL):
         Score to maximize; None means R^2. A callable is called with the fitted model, X
         and y of validation samples, and sample weights if it accepts them.
     n_jobs : int or None, default=None
-        Number of folds fitted in parallel threads; -1 uses all cores.
+        Number of folds fitted in parallel threads: None means 1, and -1 all cores.
     refit : bool or "one_standard_error", default=True
         Whether to fit the model with the chosen parameters on all samples.
         "one_standard_error" chooses the candidate with the fewest kernels among those
@@ -334,7 +333,7 @@ class GroupOMPRegressorCV(GreedyRegression, GreedySearchCV, RegressorMKL):
         draws 2000 rows if there are more than 4000, and doubles them until the choice
         is reliable, see the page "Large data". The chosen model is fitted on all rows.
     alphas : sequence of float, default=None
-        Candidate values of alpha, for the ridge penalty. None means 1e-4, 1e-3, ..., 1.
+        Candidate strengths of the ridge penalty. None means 1e-4, 1e-3, ..., 1.
     max_kernels : int or None, default=None
         Largest candidate number of kernels. With None, ``tol`` stops the selection.
     tol : float, default=1e-3
@@ -347,20 +346,20 @@ class GroupOMPRegressorCV(GreedyRegression, GreedySearchCV, RegressorMKL):
         Error in standard deviations of y: "epsilon_insensitive" ignores smaller errors
         (None means 0.1), "huber" is linear beyond it (None means 0.7).
     subsample : float or int, default=1.0
-        Share of the kernels, drawn at random, that a step considers; an int is a count.
+        Share of the kernels, or number if an int, that each step draws and considers.
     normalize : str, Normalizer, list of str and Normalizer, or None, default="variance"
-        Normalization of the kernels: unit "variance" in feature space, a mean diagonal
-        of one ("trace"), "cosine" similarity, "center" only, or a list of such steps.
+        Normalization of the kernels: to "variance" one in feature space, to a mean
+        diagonal of one ("trace"), "cosine", "center" or a list of steps. None omits it.
     penalty_weights : dict, sequence of float or None, default=None
-        Weights w_m > 0, one per kernel or by names of kernels and views (others are 1):
-        the penalty contains w_m ‖f_m‖ in place of ‖f_m‖. ``kernel_weights_`` and
+        Weights w_m > 0, one per kernel or by name of kernel or view; weights not given
+        are 1. The penalty contains w_m ‖f_m‖, not ‖f_m‖. ``kernel_weights_`` and
         ``block_norms_`` then refer to normalized kernels divided by w_m².
     fit_intercept : bool, default=True
         Whether to fit the intercept b; otherwise b = 0.
     storage : str, LowRank or Device, default="auto"
-        Storage of the Gram matrices: "auto" (fastest by prediction), "dense", "dense32"
-        (single precision), "lazy" (recomputed), "low_rank" or "by_kernel" (factors),
-        "device" (accelerator) or an object, see `multikernel.gram.build_stack`.
+        Storage of the Gram matrices: "auto" (the one expected to be fastest), "dense",
+        "dense32" (single precision), "lazy" (recomputed), "low_rank" or "by_kernel"
+        (factors), "device" (accelerator) or an object: `multikernel.gram.build_stack`.
     max_bytes : int, default=None
         Maximum bytes of the Gram matrices; None allows half of the free memory.
     verbose : int, default=0
@@ -376,11 +375,11 @@ class GroupOMPRegressorCV(GreedyRegression, GreedySearchCV, RegressorMKL):
     epsilon_ : float or ndarray of shape (n_outputs,)
         Epsilon in the units of y; only for "epsilon_insensitive" and "huber".
     alpha_ : float or ndarray of shape (n_outputs,)
-        Strength in the units of the targets; an array for separate selections.
+        Strength of the penalty in the units of y; one per target if these are separate.
     max_kernels_ : int
-        Chosen number of kernels, the smallest one with the best mean score.
+        Chosen number of kernels; for ties see ``best_params_``.
     alphas_ : ndarray of shape (n_alphas,)
-        All candidate strengths on the scale of ``alphas``, descending.
+        All candidate values of alpha, descending, in the units of the given ``alphas``.
     selection_order_ : ndarray of shape (n_selected,)
         Indices of kernels in the order of selection; ties select the lowest index.
     improvements_ : ndarray of shape (n_selected,)
@@ -403,21 +402,21 @@ class GroupOMPRegressorCV(GreedyRegression, GreedySearchCV, RegressorMKL):
     variance_shares_ : ndarray of shape (n_kernels,) or (n_outputs, n_kernels)
         Share of each term in the variance of training decision values; may be negative.
     view_weights_, view_shares_ : dict
-        Sums of kernel weights and of variance shares over each view, if there are any.
-        ``kernel_views_`` has the view of each kernel, ``view_columns_`` their columns.
+        Sums of the kernel weights and variance shares of each view, if there are views.
+        ``kernel_views_``: view of each kernel; ``view_columns_``: columns of each view.
     category_features_, categories_ : ndarray, list of ndarray
-        Positions of text columns compared as categories, and their training values.
+        Indices of the text columns compared as categories, and the values of each.
     active_kernels_ : ndarray of shape (n_selected,)
         Indices of the selected kernels, ascending.
     kernel_names_ : list of str
         Names of all kernels.
     dual_coef_ : ndarray of shape (n_samples,) or (n_outputs, n_samples)
-        Minus the gradient a of the summed loss at the last refit. Each selected f_m is
-        K_m a (Gram matrix K_m) divided by alpha times the sum of the sample weights.
+        Vector a, minus the gradient of the sum of losses at the last refit. Each
+        selected f_m is K_m a (Gram matrix K_m) / (alpha * sum of sample weights).
     intercept_ : ndarray of shape (n_outputs,)
         Intercept.
     support_ : ndarray of shape (n_support,)
-        Indices of the training samples with a nonzero coefficient.
+        Indices of the training samples that have a nonzero value in ``dual_coef_``.
     objective_ : float
         Mean loss, summed over the targets, plus the penalty.
     duality_gap_ : float
@@ -428,14 +427,14 @@ class GroupOMPRegressorCV(GreedyRegression, GreedySearchCV, RegressorMKL):
         One record per model, from the constant one on, with fields of `Progress`.
     status_, status_message_ : str
         Why the selection stopped: "selected" if it reached ``max_kernels``, "precise"
-        if ``tol`` stopped it, and its sentence.
+        if ``tol`` stopped it; and a sentence about it.
     n_kernels_ : int
         Number of candidate kernels.
     fit_info_ : dict
         Details: "solver" names the algorithms, "storage" and "storage_reason" refer to
         the Gram matrices, "left_out" says what the default kernels omit, and why;
-        "cv_tol" is the relative duality gap of the folds, "search_rows" the number of
-        scored rows, "predicted_alike" the class if only one class is predicted.
+        "cv_tol" is the relative duality gap at which folds stop, "search_rows" counts
+        the scored rows, "predicted_alike" is the class if all predictions are the same.
     n_features_in_ : int
         Number of columns of X; for precomputed kernels, number of training samples.
     feature_names_in_ : ndarray of shape (n_features,)

@@ -83,16 +83,16 @@ class GroupOMPClassifier(GreedyClassification, ClassifierMKL):
 
     with sample weights s. Targets are -1 and 1. More than two classes have one target
     column per class and share one selection: the improvement of a kernel is summed over
-    the classes. Each prefix of the selection is a model: `prefix` returns one,
-    `staged_predict` predicts with all of them.
+    the classes. The first k selected kernels are a model for every k: `prefix` returns
+    one of these models, `staged_predict` predicts with all of them.
 
     Parameters
     ----------
     kernels : Kernel, list, dict, KernelDictionary, "precomputed" or None, default=None
         Candidate kernels, also as functions or names of `sklearn.metrics.pairwise`.
-        None selects `median_dictionary` (`sequence_dictionary` for text); standardize
-        numeric columns. A dict maps views to columns, or (columns, kernels): see
-        `multikernel.kernels.Views`. For "precomputed" see `stack_grams`.
+        None means `median_dictionary` of X, for which you should standardize numeric
+        columns, or `sequence_dictionary` for text. A dict maps views to columns, see
+        `multikernel.kernels.Views`. For "precomputed", pass X from `stack_grams`.
     alpha : float, default=0.01
         Strength of the ridge penalty, positive: the lambda of [1]_.
     max_kernels : int or None, default=None
@@ -103,22 +103,22 @@ class GroupOMPClassifier(GreedyClassification, ClassifierMKL):
     loss : {"squared_error", "log_loss", "hinge"} or Loss, default="squared_error"
         Loss. "squared_error" has targets -1 and 1; `predict_proba` needs "log_loss".
     subsample : float or int, default=1.0
-        Share of the kernels, drawn at random, that a step considers; an int is a count.
+        Share of the kernels, or number if an int, that each step draws and considers.
     normalize : str, Normalizer, list of str and Normalizer, or None, default="variance"
-        Normalization of the kernels: unit "variance" in feature space, a mean diagonal
-        of one ("trace"), "cosine" similarity, "center" only, or a list of such steps.
+        Normalization of the kernels: to "variance" one in feature space, to a mean
+        diagonal of one ("trace"), "cosine", "center" or a list of steps. None omits it.
     penalty_weights : dict, sequence of float or None, default=None
-        Weights w_m > 0, one per kernel or by names of kernels and views (others are 1):
-        the penalty contains w_m ‖f_m‖ in place of ‖f_m‖. ``kernel_weights_`` and
+        Weights w_m > 0, one per kernel or by name of kernel or view; weights not given
+        are 1. The penalty contains w_m ‖f_m‖, not ‖f_m‖. ``kernel_weights_`` and
         ``block_norms_`` then refer to normalized kernels divided by w_m².
     fit_intercept : bool, default=True
         Whether to fit the intercept b; otherwise b = 0.
     class_weight : dict, "balanced" or None, default=None
-        Factor of the sample weights by class; "balanced" gives classes equal totals.
+        Factor of the sample weights by class: "balanced" for equal totals, None for 1.
     storage : str, LowRank or Device, default="auto"
-        Storage of the Gram matrices: "auto" (fastest by prediction), "dense", "dense32"
-        (single precision), "lazy" (recomputed), "low_rank" or "by_kernel" (factors),
-        "device" (accelerator) or an object, see `multikernel.gram.build_stack`.
+        Storage of the Gram matrices: "auto" (the one expected to be fastest), "dense",
+        "dense32" (single precision), "lazy" (recomputed), "low_rank" or "by_kernel"
+        (factors), "device" (accelerator) or an object: `multikernel.gram.build_stack`.
     max_bytes : int, default=None
         Maximum bytes of the Gram matrices; None allows half of the free memory.
     verbose : int, default=0
@@ -141,21 +141,21 @@ class GroupOMPClassifier(GreedyClassification, ClassifierMKL):
     variance_shares_ : ndarray of shape (n_kernels,) or (n_outputs, n_kernels)
         Share of each term in the variance of training decision values; may be negative.
     view_weights_, view_shares_ : dict
-        Sums of kernel weights and of variance shares over each view, if there are any.
-        ``kernel_views_`` has the view of each kernel, ``view_columns_`` their columns.
+        Sums of the kernel weights and variance shares of each view, if there are views.
+        ``kernel_views_``: view of each kernel; ``view_columns_``: columns of each view.
     category_features_, categories_ : ndarray, list of ndarray
-        Positions of text columns compared as categories, and their training values.
+        Indices of the text columns compared as categories, and the values of each.
     active_kernels_ : ndarray of shape (n_selected,)
         Indices of the selected kernels, ascending.
     kernel_names_ : list of str
         Names of all kernels.
     dual_coef_ : ndarray of shape (n_samples,) or (n_classes, n_samples)
-        Minus the gradient a of the summed loss at the last refit. Each selected f_m is
-        K_m a (Gram matrix K_m) divided by alpha times the sum of the sample weights.
+        Vector a, minus the gradient of the sum of losses at the last refit. Each
+        selected f_m is K_m a (Gram matrix K_m) / (alpha * sum of sample weights).
     intercept_ : ndarray of shape (1,) or (n_classes,)
         Intercept.
     support_ : ndarray of shape (n_support,)
-        Indices of the training samples with a nonzero coefficient.
+        Indices of the training samples that have a nonzero value in ``dual_coef_``.
     objective_ : float
         Mean loss, summed over the classes, plus the penalty.
     duality_gap_ : float
@@ -166,7 +166,7 @@ class GroupOMPClassifier(GreedyClassification, ClassifierMKL):
         One record per model, from the constant one on, with fields of `Progress`.
     status_, status_message_ : str
         Why the selection stopped: "selected" if it reached ``max_kernels``, "precise"
-        if ``tol`` stopped it, and its sentence.
+        if ``tol`` stopped it; and a sentence about it.
     n_kernels_ : int
         Number of candidate kernels.
     fit_info_ : dict
@@ -222,16 +222,16 @@ class GroupOMPRegressor(GreedyRegression, RegressorMKL):
 
     with sample weights s. Several targets share one selection: losses, penalties and
     improvements are summed over the targets, so scale the targets to comparable units.
-    Each prefix of the selection is a model: `prefix` returns one, `staged_predict`
-    predicts with all of them.
+    The first k selected kernels are a model for every k: `prefix` returns one of these
+    models, `staged_predict` predicts with all of them.
 
     Parameters
     ----------
     kernels : Kernel, list, dict, KernelDictionary, "precomputed" or None, default=None
         Candidate kernels, also as functions or names of `sklearn.metrics.pairwise`.
-        None selects `median_dictionary` (`sequence_dictionary` for text); standardize
-        numeric columns. A dict maps views to columns, or (columns, kernels): see
-        `multikernel.kernels.Views`. For "precomputed" see `stack_grams`.
+        None means `median_dictionary` of X, for which you should standardize numeric
+        columns, or `sequence_dictionary` for text. A dict maps views to columns, see
+        `multikernel.kernels.Views`. For "precomputed", pass X from `stack_grams`.
     alpha : float, default=0.01
         Strength of the ridge penalty, positive, for targets of standard deviation one:
         the lambda of [1]_.
@@ -247,20 +247,20 @@ class GroupOMPRegressor(GreedyRegression, RegressorMKL):
         Error in standard deviations of y: "epsilon_insensitive" ignores smaller errors
         (None means 0.1), "huber" is linear beyond it (None means 0.7).
     subsample : float or int, default=1.0
-        Share of the kernels, drawn at random, that a step considers; an int is a count.
+        Share of the kernels, or number if an int, that each step draws and considers.
     normalize : str, Normalizer, list of str and Normalizer, or None, default="variance"
-        Normalization of the kernels: unit "variance" in feature space, a mean diagonal
-        of one ("trace"), "cosine" similarity, "center" only, or a list of such steps.
+        Normalization of the kernels: to "variance" one in feature space, to a mean
+        diagonal of one ("trace"), "cosine", "center" or a list of steps. None omits it.
     penalty_weights : dict, sequence of float or None, default=None
-        Weights w_m > 0, one per kernel or by names of kernels and views (others are 1):
-        the penalty contains w_m ‖f_m‖ in place of ‖f_m‖. ``kernel_weights_`` and
+        Weights w_m > 0, one per kernel or by name of kernel or view; weights not given
+        are 1. The penalty contains w_m ‖f_m‖, not ‖f_m‖. ``kernel_weights_`` and
         ``block_norms_`` then refer to normalized kernels divided by w_m².
     fit_intercept : bool, default=True
         Whether to fit the intercept b; otherwise b = 0.
     storage : str, LowRank or Device, default="auto"
-        Storage of the Gram matrices: "auto" (fastest by prediction), "dense", "dense32"
-        (single precision), "lazy" (recomputed), "low_rank" or "by_kernel" (factors),
-        "device" (accelerator) or an object, see `multikernel.gram.build_stack`.
+        Storage of the Gram matrices: "auto" (the one expected to be fastest), "dense",
+        "dense32" (single precision), "lazy" (recomputed), "low_rank" or "by_kernel"
+        (factors), "device" (accelerator) or an object: `multikernel.gram.build_stack`.
     max_bytes : int, default=None
         Maximum bytes of the Gram matrices; None allows half of the free memory.
     verbose : int, default=0
@@ -271,7 +271,7 @@ class GroupOMPRegressor(GreedyRegression, RegressorMKL):
     Attributes
     ----------
     alpha_ : float or ndarray of shape (n_outputs,)
-        Strength in the units of the targets; an array for separate selections.
+        Strength of the penalty in the units of y; one per target if these are separate.
     epsilon_ : float or ndarray of shape (n_outputs,)
         Epsilon in the units of y; only for "epsilon_insensitive" and "huber".
     selection_order_ : ndarray of shape (n_selected,)
@@ -285,21 +285,21 @@ class GroupOMPRegressor(GreedyRegression, RegressorMKL):
     variance_shares_ : ndarray of shape (n_kernels,) or (n_outputs, n_kernels)
         Share of each term in the variance of training decision values; may be negative.
     view_weights_, view_shares_ : dict
-        Sums of kernel weights and of variance shares over each view, if there are any.
-        ``kernel_views_`` has the view of each kernel, ``view_columns_`` their columns.
+        Sums of the kernel weights and variance shares of each view, if there are views.
+        ``kernel_views_``: view of each kernel; ``view_columns_``: columns of each view.
     category_features_, categories_ : ndarray, list of ndarray
-        Positions of text columns compared as categories, and their training values.
+        Indices of the text columns compared as categories, and the values of each.
     active_kernels_ : ndarray of shape (n_selected,)
         Indices of the selected kernels, ascending.
     kernel_names_ : list of str
         Names of all kernels.
     dual_coef_ : ndarray of shape (n_samples,) or (n_outputs, n_samples)
-        Minus the gradient a of the summed loss at the last refit. Each selected f_m is
-        K_m a (Gram matrix K_m) divided by alpha times the sum of the sample weights.
+        Vector a, minus the gradient of the sum of losses at the last refit. Each
+        selected f_m is K_m a (Gram matrix K_m) / (alpha * sum of sample weights).
     intercept_ : ndarray of shape (n_outputs,)
         Intercept.
     support_ : ndarray of shape (n_support,)
-        Indices of the training samples with a nonzero coefficient.
+        Indices of the training samples that have a nonzero value in ``dual_coef_``.
     objective_ : float
         Mean loss, summed over the targets, plus the penalty.
     duality_gap_ : float
@@ -310,7 +310,7 @@ class GroupOMPRegressor(GreedyRegression, RegressorMKL):
         One record per model, from the constant one on, with fields of `Progress`.
     status_, status_message_ : str
         Why the selection stopped: "selected" if it reached ``max_kernels``, "precise"
-        if ``tol`` stopped it, and its sentence.
+        if ``tol`` stopped it; and a sentence about it.
     n_kernels_ : int
         Number of candidate kernels.
     fit_info_ : dict
@@ -347,7 +347,8 @@ class GroupOMPRegressor(GreedyRegression, RegressorMKL):
 
     alpha: float = STANDARD_RIDGE
     _: KW_ONLY
-    # With 1e-3, as for classes, it selects noise: R^2 on diabetes is 0.40, not 0.48.
+    # With tol=1e-3, as for classifiers, a regressor selects kernels that fit noise: R^2
+    # on the diabetes data is 0.40, not 0.48.
     tol: float = 1e-2
 
     def _method(self) -> GreedyMethod:

@@ -1,4 +1,4 @@
-"""Selection of kernels one by one; every prefix of the selection is a model."""
+"""Selection of kernels one by one; the first k kernels are a model for every k."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ from multikernel.regularizers import BlockElasticNet
 from multikernel.solvers import GreedyPath, GroupOMP
 
 STANDARD_RIDGE = 0.01
-"""The default ``alpha``, compared in ``benchmarks/defaults`` (strengths)."""
+"""The default ``alpha``; ``benchmarks/defaults`` (strengths) compares other values."""
 
 
 GREEDY_CHECKS: Mapping[str, Check] = {
@@ -60,7 +60,8 @@ class GreedyMethod:
         return self
 
     def recipe(self, data: Training) -> Recipe:
-        """Return the loss, the ridge penalty for summed losses, and the solver."""
+        """Return the loss, the ridge penalty and the solver."""
+        # The problem has a sum of losses, so alpha is multiplied by the sum of weights.
         total = data.samples.total_weight
         owner, loss = self.source.owner, self.loss.unit
         scale = target_scale(owner, data.samples, loss, pooled=True)
@@ -73,7 +74,7 @@ class GreedyMethod:
         )
 
     def learn(self, data: Training, watch: Watch) -> dict[str, Any]:
-        """Select kernels; return the attributes of the model with all of them."""
+        """Select kernels; return the attributes of the model with all selected ones."""
         recipe = self.recipe(data)
         watch.expect(1, recipe.objective_scale)
         path = self.solver.path(joint_problem(recipe, data), watch)
@@ -82,7 +83,7 @@ class GreedyMethod:
 
 
 def greedy_method(model: Any, alpha: float = 1.0) -> GreedyMethod:
-    """Return the method of an estimator."""
+    """Return the method of an estimator; a search replaces alpha."""
     is_count = isinstance(model.subsample, Integral)
     is_random = is_count or model.subsample < 1.0
     rng = check_random_state(model.random_state) if is_random else None
@@ -92,14 +93,14 @@ def greedy_method(model: Any, alpha: float = 1.0) -> GreedyMethod:
         subsample=int(model.subsample) if is_count else float(model.subsample),
         random_state=0 if rng is None else rng.randint(np.iinfo(np.int32).max),
     )
-    # Only machines for nonsmooth losses need merged copies of samples, and only solvers
-    # with a certificate refine factors: Group-OMP is neither.
+    # Copies of samples are merged only for machines of nonsmooth losses, and low-rank
+    # factors are refined only by solvers with a certificate. Group-OMP is neither.
     source = gram_source(model, merges_copies=False, refines=False, takes_columns=True)
     return GreedyMethod(source, loss_of(model), alpha, solver)
 
 
 def joint_problem(recipe: Recipe, training: Training) -> Problem:
-    """Return one problem of all outputs, so that they share a selection."""
+    """Return one problem for all outputs, so that all outputs share a selection."""
     samples = training.samples
     targets = samples.targets
     y = targets[0] if len(targets) == 1 else np.ascontiguousarray(targets.T)
@@ -111,7 +112,7 @@ def joint_problem(recipe: Recipe, training: Training) -> Problem:
 
 
 def warn_interrupted(owner: str, path: GreedyPath) -> None:
-    """Warn if a selection ended early."""
+    """Warn if a selection ended before ``max_kernels`` or ``tol`` stopped it."""
     if path.status not in FINISHED:
         warn_user(
             f"{owner} stopped with {len(path)} kernels. {path.status.value}",
@@ -120,7 +121,7 @@ def warn_interrupted(owner: str, path: GreedyPath) -> None:
 
 
 def prefix_attributes(fit: GreedyFit, k: int) -> dict[str, Any]:
-    """Return the fitted attributes of the model with k kernels."""
+    """Return the fitted attributes of the model with the first k selected kernels."""
     recipe, scale = fit.recipe, float(fit.recipe.objective_scale)
     stages = make_stages(fit.path.prefix(k), fit.training, scale)
     parameters = {f"{name}_": value for name, value in recipe.params.items()}

@@ -1,4 +1,4 @@
-"""Predictions of the models with the first k selected kernels, as methods."""
+"""Methods of estimators that predict with the first k selected kernels, for any k."""
 
 import copy
 from collections.abc import Iterator
@@ -26,7 +26,7 @@ Model = TypeVar("Model", bound=BaseMKL)
 
 
 def _stages_of(model: BaseMKL) -> Stages:
-    """Return the models after each selected kernel of a fitted estimator."""
+    """Return a fitted estimator's models with no kernel, one selected kernel, ..."""
     stages: Stages | None = model._fitted().stages
     assert stages is not None
     return stages
@@ -40,15 +40,15 @@ def _staged_values(model: BaseMKL, X: object) -> Array:
     )
 
 
-# The following functions are methods of the classes that select kernels, with and
-# without a search. They are functions so that these classes need no further base class.
+# `GroupOMPClassifier`, `GroupOMPRegressor` and their searches use these functions as
+# methods, in place of a base class.
 
 
 def prefix(self: Model, n_kernels: int) -> Model:
-    """Return the fitted model with only the first selected kernels.
+    """Return the fitted model with only the first `n_kernels` selected kernels.
 
-    Its predictions and fitted attributes are those of a fit with `n_kernels` kernels;
-    its parameters are those of this estimator.
+    The result has the predictions and fitted attributes of a fit with `n_kernels`
+    kernels, and the parameters of this estimator.
 
     Parameters
     ----------
@@ -63,7 +63,7 @@ def prefix(self: Model, n_kernels: int) -> Model:
     Raises
     ------
     ValueError
-        If `n_kernels` is negative, or fewer kernels were selected.
+        If `n_kernels` is negative, or larger than the number of selected kernels.
     """
     stages = _stages_of(self)
     if not 0 <= n_kernels <= len(stages):
@@ -112,10 +112,10 @@ def staged_class_predictions(self: Any, X: Any) -> Iterator[Array]:
 
 @available_if(has_probabilities)
 def staged_predict_proba(self: Any, X: Any) -> Iterator[Array]:
-    """Return the probabilities of the models with no kernel, one, ...; log loss only.
+    """Return the class probabilities of the models with no kernel, one kernel, ...
 
-    X is as in `staged_decision_function`. Item k of the iterator contains the
-    probabilities that ``prefix(k)`` predicts, shape (n_samples, n_classes).
+    Requires ``loss="log_loss"``. X is as in `staged_decision_function`. Item k of the
+    iterator is the `predict_proba` of ``prefix(k)``, shape (n_samples, n_classes).
     """
     return (np.exp(log_probabilities(f)) for f in _staged_values(self, X))
 
@@ -131,7 +131,7 @@ def staged_target_predictions(self: Any, X: Any) -> Iterator[Array]:
 
 
 def multi_output_tags(self: RegressorMKL) -> Tags:
-    """Add the tag that several targets are supported."""
+    """Return the tags of a regressor that supports several targets."""
     tags = RegressorMKL.__sklearn_tags__(self)
     tags.target_tags.multi_output = True
     return tags

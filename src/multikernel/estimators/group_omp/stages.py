@@ -1,4 +1,4 @@
-"""A fitted greedy path: the model after every selection, and its predictions."""
+"""The models of a greedy path: with no kernel, one selected kernel, two, ..."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -46,7 +46,6 @@ class ReorderedGrams(CrossGrams):
     positions: Indices  # shape (n_active,), positions in `grams`
 
     def _check_fitted(self) -> None:
-        """Raise unless the shapes of the arrays, which come from a file, agree."""
         n_kernels = len(self.grams.widths)
         check_places("ReorderedGrams", "positions", self.positions, n_kernels)
 
@@ -66,33 +65,32 @@ class ReorderedGrams(CrossGrams):
 
     @property
     def shared(self) -> int:
-        """The maximum number of matrices that a function returned by `at` caches."""
+        """The maximum number of matrices that the function from `at` caches."""
         return self.grams.shared
 
     def at(self, X: Rows) -> Callable[[int], Array]:
-        """Return a function from a kernel's position to its matrix at new samples."""
+        """Return a function that returns a kernel's matrix at X, given its position."""
         matrix = self.grams.at(X)
         return lambda position: matrix(int(self.positions[position]))
 
 
 @dataclass(frozen=True, eq=False)
 class StagedModel:
-    """The models of a greedy path; in each model, all kernels share coefficients."""
+    """The models of a greedy path; all kernels of a model share its coefficients."""
 
     grams: CrossGrams  # the kernels in the order of selection
-    # Expansions over samples of the models with no kernel, one kernel, ..., shape
-    # (n_selected + 1, n_kept, n_outputs).
+    # Coefficients over stored samples of the models with no kernel, one kernel, ...,
+    # shape (n_selected + 1, n_kept, n_outputs).
     coefs: Array
     intercepts: Array  # (n_selected + 1, n_outputs)
-    # The coefficients of each kernel, (n_selected + 1, n_columns, n_outputs), if it has
-    # landmarks in place of samples; None if all kernels use `coefs`.
+    # If kernels have landmarks in place of samples, the coefficients of each kernel's
+    # landmarks, (n_selected + 1, n_landmarks, n_outputs); None if all use `coefs`.
     own: tuple[Array, ...] | None = None
     design: Design | None = None  # the unpenalized columns
     # Coefficients of the unpenalized columns, (n_selected + 1, n_free, n_outputs).
     effects: Array | None = None
 
     def _check_fitted(self) -> None:
-        """Raise unless the shapes of the arrays, which come from a file, agree."""
         check_effects(self.design, self.effects, self.intercepts.shape)
         widths = self.grams.widths
         check_shapes(
@@ -103,14 +101,14 @@ class StagedModel:
         n_models, n_kept, n_outputs = self.coefs.shape
         if not n_models - 1 <= len(widths):
             raise ValueError(
-                f"Models of a greedy path: got {len(widths)} kernels, but the last of "
-                f"{n_models} models must have {n_models - 1}."
+                f"Models of a greedy path: got {len(widths)} kernels, but {n_models} "
+                f"models require at least {n_models - 1}."
             )
         if self.own is None:
             if any(width != n_kept for width in widths):
                 raise ValueError(
-                    "Models of a greedy path: coefs must have as many rows as the "
-                    f"kernels have columns, {widths}, got {n_kept}."
+                    f"Models of a greedy path: coefs has {n_kept} rows, but must have "
+                    f"as many as the kernels have columns, which is {widths}."
                 )
             return
         for width, values in zip(widths, self.own, strict=True):
@@ -123,7 +121,7 @@ class StagedModel:
                 )
 
     def last_coefs(self) -> Array:
-        """Return the coefficients of all kernels in the last model, as one array."""
+        """Return the last model's coefficients, (n_selected, n_columns, n_outputs)."""
         n_selected = len(self.coefs) - 1
         if self.own is None or not n_selected:
             return np.broadcast_to(self.coefs[-1], (n_selected, *self.coefs.shape[1:]))
@@ -161,6 +159,9 @@ class StagedModel:
 class PublishedPath:
     """A greedy path with coefficients for the original, not the projected kernels."""
 
+    # If there are unpenalized columns, a fit projects the kernels such that their
+    # functions are orthogonal to these columns.
+
     order: Indices  # the kernels in the order of selection
     coefs: Array  # (n_selected + 1, n_samples, n_outputs)
     intercepts: Array  # (n_selected + 1, n_outputs)
@@ -168,7 +169,7 @@ class PublishedPath:
 
 
 def published_path(path: GreedyPath, training: Training) -> PublishedPath:
-    """Return a path whose models include intercepts and unpenalized columns."""
+    """Return a path with coefficients for original kernels and unpenalized columns."""
     coefs = path.coefs.reshape(*path.coefs.shape[:2], -1)
     fit = training.least_squares
     if fit is None:
@@ -181,8 +182,7 @@ def published_path(path: GreedyPath, training: Training) -> PublishedPath:
 
 
 def kernel_values(path: GreedyPath, coefs: Array, training: Training) -> Array:
-    """Return the sum of the kernels' functions in every model, shaped as `coefs`."""
-    # The shape is (n_selected + 1, n_samples, n_outputs).
+    """Return each model's sum of functions, (n_selected + 1, n_samples, n_outputs)."""
     terms = replace(path, coefs=coefs, intercepts=np.zeros(path.intercepts.shape))
     return terms.decision_values(training.stack)
 
@@ -190,7 +190,7 @@ def kernel_values(path: GreedyPath, coefs: Array, training: Training) -> Array:
 def staged_model(
     path: PublishedPath, training: Training
 ) -> tuple[StagedModel, Indices]:
-    """Return the models of a path, and the training samples that they store."""
+    """Return the models of a path, and the indices of the samples that they store."""
     coefs, linear = path.coefs, (training.design, path.effects)
     used = np.flatnonzero(coefs.any(axis=(0, 2)))
     if landmarks_of(training.stack) is None:
@@ -210,24 +210,24 @@ def staged_model(
 
 @dataclass(frozen=True, eq=False)
 class Stages:
-    """The models after each selected kernel, with data for their fitted attributes."""
+    """The models of a greedy path, with the data of their fitted attributes."""
 
     model: StagedModel
     order: Indices  # the kernels in the order of selection
     improvements: Array  # predicted decreases of the estimator's objective
     history: NDArray[np.void]  # one line per model, see `history_array`
-    rows: Indices  # positions in the input of the samples that `model` stores
-    shape: tuple[int, int]  # (n_kernels, n_rows) of the dictionary and the input
+    rows: Indices  # row numbers of X of the samples that `model` stores
+    shape: tuple[int, int]  # number of kernels in the dictionary, number of rows of X
     # Strength of the ridge penalty on the summed loss. Dual variables are coefficients
     # times this strength.
     strength: float
     status: str  # name of a `Status`; model files cannot contain enumerations
-    # Both have shape (n_selected + 1, n_outputs, n_selected), see `staged_terms`.
+    # Block norms and variance shares of each model, see `staged_terms`; both have shape
+    # (n_selected + 1, n_outputs, n_selected).
     norms: Array
     shares: Array
 
     def _check_fitted(self) -> None:
-        """Raise unless the shapes of the arrays, which come from a file, agree."""
         n_models, n_kept, n_outputs = self.model.coefs.shape
         n_selected = n_models - 1
         check_shapes(
@@ -243,12 +243,11 @@ class Stages:
         check_places("Stages", "rows", self.rows, n_rows)
         if self.history.shape != (n_models,) or self.history.dtype != HISTORY_DTYPE:
             raise ValueError(
-                f"Stages: history must have {n_models} lines of progress, got an array "
-                f"of shape {self.history.shape} and type {self.history.dtype}."
+                f"Stages: history must have {n_models} records of `Progress`, got an "
+                f"array of shape {self.history.shape} and type {self.history.dtype}."
             )
 
     def __len__(self) -> int:
-        """Return the number of selected kernels."""
         return self.order.size
 
     def prefix(self, k: int) -> "Stages":
@@ -272,7 +271,7 @@ class Stages:
         )
 
     def last_model(self) -> AdditiveModel:
-        """Return the model with all kernels, in ascending order of their indices."""
+        """Return the model with all selected kernels, sorted by their indices."""
         ascending = np.argsort(self.order)
         grams = ReorderedGrams(self.model.grams, ascending)
         coefs = self.model.last_coefs()
@@ -298,7 +297,7 @@ class Stages:
             "kernel_weights_": weights,
             "active_kernels_": np.sort(self.order),
             "selection_order_": self.order,
-            # Half of those of Sindhwani and Lozano (2011), as `objective_` is.
+            # These and the objective are half of those in Sindhwani and Lozano (2011).
             "improvements_": self.improvements,
             "dual_coef_": single(dual),
             "support_": self.rows[coefs.any(axis=1)],
@@ -313,7 +312,7 @@ class Stages:
 
 
 def make_stages(path: GreedyPath, training: Training, scale: float) -> Stages:
-    """Return the models of a path; `scale` converts objectives to the estimator's."""
+    """Return the models of a path; objectives times `scale` are the estimator's."""
     samples = training.samples
     training.check_definite(path.order, path.solution().kernel_weights)
     published = published_path(path, training)

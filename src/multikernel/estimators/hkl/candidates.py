@@ -1,4 +1,4 @@
-"""Choice of the alpha of HKL along warm-started paths."""
+"""Search for alpha of HKL; each solve starts from that of the next larger alpha."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -30,11 +30,11 @@ class HullPath:
     """Solutions of HKL for a sequence of strengths on all training samples."""
 
     alphas: Array  # descending
-    # Names of the nodes that are in the hull at any alpha.
+    # Names of the nodes that enter the hull at any of the strengths.
     names: tuple[str, ...]
     degrees: Array  # sum of the degrees of each node's factors
     norms: Array  # of the nodes' functions, (n_outputs, n_alphas, n_entered)
-    objectives: Array  # (n_outputs, n_alphas), in the scale of the estimator
+    objectives: Array  # (n_outputs, n_alphas), as `objective_` of the estimator
     duality_gaps: Array  # relative, over all nodes
     reduced_gaps: Array  # relative, over the visited nodes
 
@@ -76,7 +76,7 @@ def make_hull_path(
 
 @dataclass(frozen=True, eq=False)
 class HullCandidates(Candidates):
-    """The strengths that a search for HKL compares, the simplest models first."""
+    """The strengths that a search for HKL compares, from the simplest model on."""
 
     method: HullMethod
     alphas: Array  # descending
@@ -86,11 +86,11 @@ class HullCandidates(Candidates):
         return {"alpha": self.alphas}
 
     def scaled_to_share(self, share: float) -> Self:
-        """Return candidates with strengths adapted to a share of the samples."""
+        """Return candidates with the strengths that suit a share of the samples."""
         return replace(self, alphas=self.alphas * share**-RATE)
 
     def solve(self, data: HullData, watch: Watch, means: Means) -> Iterator[Solved]:
-        """Yield the models along the path until scores fall or the fit is stopped."""
+        """Yield the models for decreasing strengths, until the mean score falls."""
         tasks, certify = self._tasks(data), self.method.solver.certify
         for index, solutions in enumerate(self._steps(tasks, watch)):
             if was_stopped(solutions):
@@ -106,7 +106,6 @@ class HullCandidates(Candidates):
                 return
 
     def _tasks(self, data: HullData) -> list[HullTask]:
-        """Return the problems of all outputs for each strength."""
         return [
             replace(self.method, alpha=alpha).recipe(data)
             for alpha in self.alphas.tolist()
@@ -118,7 +117,6 @@ class HullCandidates(Candidates):
         watch: Watch,
         tols: Sequence[float] | None = None,
     ) -> Iterator[tuple[HullSolution, ...]]:
-        """Yield the solutions of all outputs for each strength."""
         paths = [
             self.method.solver.path(steps[0], [p.alpha for p in steps], watch, tols)
             for steps in zip(*(task.problems for task in tasks), strict=True)
@@ -134,10 +132,11 @@ class HullCandidates(Candidates):
         tasks, alphas = tasks[: best + 1], self.alphas[: best + 1]
         task, path = tasks[-1], list[tuple[HullSolution, ...]]()
         if not watch.stopped:
-            # Only the last fit needs the estimator's tol; others use the folds'.
+            # Only the last fit needs the estimator's tol; others use the tol of folds.
             path = list(self._steps(tasks, watch, [*[loosen_tol(tol)] * best, tol]))
         if len(path) <= best:
-            # If a callback stopped the path earlier, make one round at this strength.
+            # A callback stopped the search, but a fitted model is still required: make
+            # one round at the chosen strength.
             alphas = alphas[-1:]
             path = list(self._steps([task], watch))
         final = path[-1]

@@ -27,12 +27,11 @@ class HullSearchCV(SearchCV):
         method = hull_method(self)
 
         def candidates(data: HullData) -> HullCandidates:
-            """Return the candidates for the training data of all folds."""
             if self.alphas is not None:
                 return HullCandidates(method, grid_of(self.alphas)[::-1])
-            # At a strength of one, functions are almost zero. No strength makes the
-            # model of a squared penalty constant, and the largest strength chosen on 20
-            # data sets was 3e-3.
+            # The penalty is squared, so no strength makes the functions exactly zero.
+            # With alpha=1 they are almost zero, and no search on 20 data sets chose
+            # more than 3e-3.
             alphas = np.geomspace(1.0, self.alpha_min_ratio, self.n_alphas)
             return HullCandidates(method, alphas)
 
@@ -41,11 +40,11 @@ class HullSearchCV(SearchCV):
 
 @dataclass(eq=False, repr=False)
 class HKLClassifierCV(HullClassification, HullSearchCV, ClassifierMKL):
-    """Classification on a graph of kernels, alpha chosen by cross-validation.
+    """Classification on a graph of kernels with alpha chosen by cross-validation.
 
     Each fold solves the problem of `HKLClassifier` for decreasing alphas, and starts
-    each search from the nodes of the previous model. Each fold standardizes columns and
-    fits the graph on its own training samples.
+    the search over the graph from the nodes of the previous model. Each fold
+    standardizes columns and fits the graph on its own training samples.
 
     Parameters
     ----------
@@ -59,7 +58,7 @@ class HKLClassifierCV(HullClassification, HullSearchCV, ClassifierMKL):
         Score to maximize; None means accuracy. A callable is called with the fitted
         model, X and y of validation samples, and sample weights if it accepts them.
     n_jobs : int or None, default=None
-        Number of folds fitted in parallel threads; -1 uses all cores.
+        Number of folds fitted in parallel threads: None means 1, and -1 all cores.
     refit : bool or "one_standard_error", default=True
         Whether to fit the model with the chosen parameters on all samples.
         "one_standard_error" chooses the candidate with the fewest kernels among those
@@ -79,7 +78,7 @@ class HKLClassifierCV(HullClassification, HullSearchCV, ClassifierMKL):
         loss object. `predict_proba` requires "log_loss".
     standardize : bool, default=True
         Whether to scale columns to mean zero and standard deviation one; a column with
-        a value beyond four is scaled again, to a maximum of four.
+        an absolute value above four is then divided so that its largest one is four.
     fit_intercept : bool, default=True
         Whether to fit the intercept b; otherwise b = 0.
     tol : float, default=1e-3
@@ -91,9 +90,9 @@ class HKLClassifierCV(HullClassification, HullSearchCV, ClassifierMKL):
         Whether to visit nodes until the gap over the whole graph is at most ``tol``. If
         False, the search ends when the remaining nodes do not differ from noise.
     max_iter : int, default=1000
-        Maximum number of rounds of the search.
+        Maximum number of rounds of the search over the graph.
     class_weight : dict, "balanced" or None, default=None
-        Factor of the sample weights by class; "balanced" gives classes equal totals.
+        Factor of the sample weights by class: "balanced" for equal totals, None for 1.
     verbose : int, default=0
         If positive, print one line per round to standard error.
 
@@ -102,7 +101,7 @@ class HKLClassifierCV(HullClassification, HullSearchCV, ClassifierMKL):
     alpha_ : float
         Strength of the penalty in this fit.
     alphas_ : ndarray of shape (n_alphas,)
-        All candidate strengths on the scale of ``alphas``, descending.
+        All candidate values of alpha, descending, in the units of the given ``alphas``.
     hull_path_ : HullPath
         Fits on all samples for the candidate strengths, down to the chosen one.
     hull_ : list of nodes
@@ -110,7 +109,8 @@ class HKLClassifierCV(HullClassification, HullSearchCV, ClassifierMKL):
     selected_nodes_ : dict of str to float
         Norm of each nonzero function by the name of its node, largest first.
     node_norms_ : ndarray of shape (n_hull,)
-        Norm of the function of each node in ``hull_``.
+        Norm of the function of each node in ``hull_``; over several classes, the root
+        of the sum of squared norms.
     node_degrees_ : list of tuple of int
         Degrees of the factors of each node in ``hull_``: (2, 1) for x1^2 * x3. For a
         `DictionaryGraph`, the number of ancestors of each node.
@@ -149,16 +149,16 @@ class HKLClassifierCV(HullClassification, HullSearchCV, ClassifierMKL):
     n_searched_ : int or ndarray of shape (n_classes,)
         Number of visited nodes.
     n_iter_ : int or ndarray of shape (n_classes,)
-        Number of rounds of the search over the graph, along ``hull_path_``.
+        Number of rounds of all searches over the graph along ``hull_path_``.
     history_ : structured ndarray of shape (n_lines,)
         One record per round: class (``output``) and fields of `Progress`; ``n_active``
         is the number of visited nodes.
     status_, status_message_ : str
-        `Status` of the class that ended worst, like "noise_limited", and its sentence.
+        Worst `Status` of all classes, such as "noise_limited", and a sentence about it.
     fit_info_ : dict
         Details of the fit: "solver" names the algorithm, "cv_tol" is the relative
-        duality gap of the folds, "search_rows" the number of scored rows,
-        "predicted_alike" the class if only one class is predicted.
+        duality gap at which folds stop, "search_rows" counts the scored rows,
+        "predicted_alike" is the class if all predictions are the same.
     classes_ : ndarray of shape (n_classes,)
         Class labels.
     n_features_in_ : int
@@ -185,11 +185,11 @@ class HKLClassifierCV(HullClassification, HullSearchCV, ClassifierMKL):
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class HKLRegressorCV(HullRegression, HullSearchCV, RegressorMKL):
-    """Regression on a graph of kernels, alpha chosen by cross-validation.
+    """Regression on a graph of kernels with alpha chosen by cross-validation.
 
-    Each fold solves the problem of `HKLRegressor` for decreasing alphas, and starts
-    each search from the nodes of the previous model. Each fold standardizes columns and
-    fits the graph on its own training samples.
+    Each fold solves the problem of `HKLRegressor` for decreasing alphas, and starts the
+    search over the graph from the nodes of the previous model. Each fold standardizes
+    columns and fits the graph on its own training samples.
 
     Parameters
     ----------
@@ -203,7 +203,7 @@ class HKLRegressorCV(HullRegression, HullSearchCV, RegressorMKL):
         Score to maximize; None means R^2. A callable is called with the fitted model, X
         and y of validation samples, and sample weights if it accepts them.
     n_jobs : int or None, default=None
-        Number of folds fitted in parallel threads; -1 uses all cores.
+        Number of folds fitted in parallel threads: None means 1, and -1 all cores.
     refit : bool or "one_standard_error", default=True
         Whether to fit the model with the chosen parameters on all samples.
         "one_standard_error" chooses the candidate with the fewest kernels among those
@@ -226,7 +226,7 @@ class HKLRegressorCV(HullRegression, HullSearchCV, RegressorMKL):
         (None means 0.1), "huber" is linear beyond it (None means 0.7).
     standardize : bool, default=True
         Whether to scale columns to mean zero and standard deviation one; a column with
-        a value beyond four is scaled again, to a maximum of four.
+        an absolute value above four is then divided so that its largest one is four.
     fit_intercept : bool, default=True
         Whether to fit the intercept b; otherwise b = 0.
     tol : float, default=1e-3
@@ -238,7 +238,7 @@ class HKLRegressorCV(HullRegression, HullSearchCV, RegressorMKL):
         Whether to visit nodes until the gap over the whole graph is at most ``tol``. If
         False, the search ends when the remaining nodes do not differ from noise.
     max_iter : int, default=1000
-        Maximum number of rounds of the search.
+        Maximum number of rounds of the search over the graph.
     verbose : int, default=0
         If positive, print one line per round to standard error.
     intervals : bool, default=False
@@ -250,9 +250,9 @@ class HKLRegressorCV(HullRegression, HullSearchCV, RegressorMKL):
     epsilon_ : float or ndarray of shape (n_outputs,)
         Epsilon in the units of y; only for "epsilon_insensitive" and "huber".
     alpha_ : float or ndarray of shape (n_outputs,)
-        Strength in the units of the targets; an array for separate selections.
+        Strength of the penalty in the units of y; one per target if these are separate.
     alphas_ : ndarray of shape (n_alphas,)
-        All candidate strengths on the scale of ``alphas``, descending.
+        All candidate values of alpha, descending, in the units of the given ``alphas``.
     hull_path_ : HullPath
         Fits on all samples for the candidate strengths, down to the chosen one.
     hull_ : list of nodes
@@ -260,7 +260,8 @@ class HKLRegressorCV(HullRegression, HullSearchCV, RegressorMKL):
     selected_nodes_ : dict of str to float
         Norm of each nonzero function by the name of its node, largest first.
     node_norms_ : ndarray of shape (n_hull,)
-        Norm of the function of each node in ``hull_``.
+        Norm of the function of each node in ``hull_``; over several classes, the root
+        of the sum of squared norms.
     node_degrees_ : list of tuple of int
         Degrees of the factors of each node in ``hull_``: (2, 1) for x1^2 * x3. For a
         `DictionaryGraph`, the number of ancestors of each node.
@@ -299,16 +300,16 @@ class HKLRegressorCV(HullRegression, HullSearchCV, RegressorMKL):
     n_searched_ : int
         Number of visited nodes.
     n_iter_ : int
-        Number of rounds of the search over the graph, along ``hull_path_``.
+        Number of rounds of all searches over the graph along ``hull_path_``.
     history_ : structured ndarray of shape (n_lines,)
         One record per round: ``output`` (0) and fields of `Progress`; ``n_active`` is
         the number of visited nodes.
     status_, status_message_ : str
-        Why the search stopped: a `Status` such as "noise_limited", and its sentence.
+        Why the search stopped: a `Status` such as "noise_limited", and a sentence.
     fit_info_ : dict
         Details of the fit: "solver" names the algorithm, "cv_tol" is the relative
-        duality gap of the folds, "search_rows" the number of scored rows,
-        "predicted_alike" the class if only one class is predicted.
+        duality gap at which folds stop, "search_rows" counts the scored rows,
+        "predicted_alike" is the class if all predictions are the same.
     n_features_in_ : int
         Number of columns.
     feature_names_in_ : ndarray of shape (n_features,)

@@ -1,4 +1,4 @@
-"""Data of HKL, a graph of kernels on the training samples, and its models."""
+"""Training data of HKL, which include a graph of kernels, and the fitted models."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -18,8 +18,8 @@ from multikernel.kernels.graph.base import FittedGraph, GraphSamples
 from multikernel.linalg.tables import row_chunks
 from multikernel.solvers.hkl import HullSolution
 
-# The weight of a node grows by 4 per degree, as may powers of columns up to 4. Limits
-# are compared in ``benchmarks/defaults`` (columns).
+# The weight of a node is multiplied by 4 per degree. The powers of a column with values
+# of at most 4 grow at most as fast. ``benchmarks/defaults`` (columns) compares limits.
 MAX_DEVIATIONS = 4.0
 """Largest absolute value in a standardized column of the training data."""
 
@@ -28,30 +28,29 @@ CLIP_ADVICE = " PolynomialGrid(extrapolation='constant') clips to the training r
 
 @dataclass(frozen=True, eq=False)
 class Scaler:
-    """A standardization of columns: subtract `mean`, and divide by `scale`."""
+    """A function that subtracts `mean` from columns, and divides them by `scale`."""
 
     mean: Array
     scale: Array
 
     def _check_fitted(self) -> None:
-        """Raise unless the shapes of the arrays, which come from a file, agree."""
         mean, scale = (self.mean, ("n_features",)), (self.scale, ("n_features",))
         check_shapes("Scaler", mean=mean, scale=scale)
 
     def __call__(self, X: Rows) -> Array:
-        """Return the scaled columns."""
+        """Return the scaled columns of X."""
         return np.asarray((X - self.mean) / self.scale)
 
 
 def make_scaler(X: Array, weights: Array | None, *, standardize: bool) -> Scaler:
-    """Return the standardization of the columns; the identity if not `standardize`."""
+    """Return the scaler of X; it does not change columns if not `standardize`."""
     if not standardize:
         return Scaler(np.zeros(X.shape[1]), np.ones(X.shape[1]))
     max_abs = np.abs(X).max(axis=0)
     unit = np.where(max_abs > 0.0, max_abs, 1.0)
     mean = np.average(X / unit, axis=0, weights=weights)
     scale = np.sqrt(np.average((X / unit - mean) ** 2, axis=0, weights=weights))
-    # A constant column is only centered, because its deviation is rounding.
+    # A constant column is only centered: its deviation consists of rounding errors.
     scale = np.where(scale > 1e-12 * np.maximum(np.abs(mean), 1e-300), scale, 1.0)
     # A column with outliers is scaled down, so that no value exceeds MAX_DEVIATIONS.
     scale = np.maximum(scale, np.abs(X / unit - mean).max(axis=0) / MAX_DEVIATIONS)
@@ -60,19 +59,19 @@ def make_scaler(X: Array, weights: Array | None, *, standardize: bool) -> Scaler
 
 @dataclass(frozen=True)
 class HullNames(KernelNames):
-    """The names of the nodes of a hull, the active part of a graph of kernels."""
+    """The names of the nodes in ``hull_``."""
 
     names: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if len(self.names) != self.n_kernels:
             raise ValueError(
-                f"Names of a hull: got {len(self.names)} names for {self.n_kernels} "
-                "nodes."
+                f"HullNames: got {len(self.names)} names for {self.n_kernels} nodes, "
+                "but each node must have one name."
             )
 
     def __call__(self, indices: Sequence[int] | None = None) -> list[str]:
-        """Return the names of the nodes `indices`, by default of all nodes."""
+        """Return the names of the nodes at positions `indices`; None means all."""
         nodes = range(len(self.names)) if indices is None else indices
         return [self.names[k] for k in nodes]
 
@@ -86,26 +85,26 @@ class HullData(Data):
     source: "HullSource"
     scaler: Scaler
     graph: GraphSamples  # on the scaled samples
-    # Empty, because there are no Gram matrices.
+    # Facts about the storage of Gram matrices; always empty, because HKL stores none.
     fit_info: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def n_bytes(self) -> float:
-        """The bytes that a search over the graph needs: two matrices over samples."""
+        """The bytes that a fit needs: two matrices of shape (n_samples, n_samples)."""
         return 16.0 * len(self.samples.rows) ** 2
 
     @property
     def columns(self) -> tuple[str, ...] | None:
-        """The names of the columns, if they have names."""
+        """The names of the columns of X; None if they have no names."""
         return self.samples.table.columns.names
 
     def part(self, indices: Indices, n_copies: int = 1) -> tuple["HullData", Indices]:
-        """Return data and indices of some samples, after equal samples are merged."""
+        """Return the data of some samples without copies, and their indices."""
         indices, samples = merge_equal(self.samples, indices)
         return self.source.fit_graph(samples, self.X[indices]), indices
 
     def sample(self, rows: Indices) -> "HullData":
-        """Return the data of the samples `rows`, with the graph fitted to them."""
+        """Return the data of some samples, with scaler and graph fitted to them."""
         X = self.X[rows]
         return self.source.fit_graph(replace(self.samples.subset(rows), X=X), X)
 
@@ -114,7 +113,7 @@ class HullData(Data):
         return self.part(np.arange(self.samples.rows.size))[0]
 
     def fold(self, train: Indices, test: Indices, n_copies: int) -> Fold:
-        """Return a fold that trains on `train` and evaluates the graph at `test`."""
+        """Return a fold with the training samples `train` and validation set `test`."""
         training, _ = self.part(train)
         values = partial(hull_values, self.X[test])
         return Fold(training, self.samples.subset(test), values)
@@ -129,14 +128,14 @@ class HullSource(Source):
     def prepare(
         self, samples: Samples, report: Callable[[float], None] | None = None
     ) -> HullData:
-        """Return the graph of kernels on the samples, with its scaler."""
+        """Return the training data, with scaler and graph fitted to the samples."""
         return self.fit_graph(samples, samples.X)
 
     def fit_graph(self, samples: Samples, X: Array) -> HullData:
-        """Return the training data, with column scales and graph fitted to X."""
+        """Return the training data, with scaler and graph fitted to X."""
         scaler = make_scaler(X, samples.weights, standardize=self.standardize)
         scaled = scaler(X)
-        with np.errstate(over="ignore"):  # features that overflow are rejected
+        with np.errstate(over="ignore"):  # infinite features raise an error
             graph = self.kernels.bind(scaled).sample(scaled)
         return HullData(samples, X, self, scaler, graph)
 
@@ -148,28 +147,27 @@ class HullModel:
     graph: FittedGraph
     scaler: Scaler
     nodes: tuple[Any, ...]  # the hull
-    # Coefficients of the centered features of each node, (n_columns, n_outputs).
+    # Coefficients of each node's centered features, (n_columns, n_outputs).
     coefs: tuple[Array, ...]
-    means: tuple[Array, ...]  # subtracted from the features of a node, (n_columns,)
-    # Data besides the graph that define the features of a node, None for most nodes.
-    # Outputs that share a node have the same data, of the same samples.
+    means: tuple[Array, ...]  # means of each node's features, (n_columns,)
+    # What the features of each node require besides the graph; None for most nodes.
+    # Outputs share it, because they share the samples.
     bases: tuple[Any, ...]
     active: Indices  # the nodes with nonzero functions
     intercept: Array
 
     def _check_fitted(self) -> None:
-        """Raise unless the shapes of the arrays, which come from a file, agree."""
         check_shapes("An HKL model", intercept=(self.intercept, ("n_outputs",)))
         check_places("An HKL model", "active", self.active, len(self.nodes))
         if self.graph.n_features != self.scaler.mean.size:
             raise ValueError(
-                "An HKL model: the graph must have one input per column of the scaler, "
-                f"got {self.graph.n_features} for {self.scaler.mean.size} columns."
+                "An HKL model: graph and scaler must have the same number of columns, "
+                f"got {self.graph.n_features} and {self.scaler.mean.size}."
             )
         if len(self.bases) != len(self.nodes):
             raise ValueError(
-                f"An HKL model: there must be one basis per node, got "
-                f"{len(self.bases)} for {len(self.nodes)} nodes."
+                f"An HKL model: bases must have one entry per node, got "
+                f"{len(self.bases)} entries for {len(self.nodes)} nodes."
             )
         for _, coefs, mean in zip(self.nodes, self.coefs, self.means, strict=True):
             check_shapes(
@@ -189,7 +187,7 @@ class HullModel:
         return self.active.size
 
     def check_columns(self, n_kernels: int, n_features: int, *, packed: bool) -> None:
-        """Raise unless nodes can compute their features from `n_features` columns."""
+        """Raise unless the active nodes' features exist for `n_features` columns."""
         check_shapes("An HKL model", mean=(self.scaler.mean, (n_features,)))
         sample = self.graph.sample(np.zeros((1, n_features)))
         for k in self.active:
@@ -254,8 +252,8 @@ def hull_model(data: HullData, solutions: Sequence[HullSolution]) -> HullModel:
 def hull_values(X: Array, models: Sequence[HullModel]) -> Array:
     """Return the models' decision values, shape (n_models, n_test, n_outputs)."""
     samples = models[0].graph.sample(models[0].scaler(X))
-    # The models of a fold share their training samples, so the features of new samples
-    # are computed once.
+    # All models have the same training samples, and thus the same features of a node:
+    # compute them once.
     values_of_node: dict[Any, Array] = {}
     f = np.stack([np.tile(m.intercept, (X.shape[0], 1)) for m in models])
     for values, model in zip(f, models, strict=True):

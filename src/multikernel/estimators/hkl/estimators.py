@@ -62,9 +62,10 @@ class HKLClassifier(HullClassification, ClassifierMKL):
         \frac{1}{\sum_i s_i} \sum_i s_i\, \ell\Bigl(y_i, \sum_v f_v(x_i) + b\Bigr)
         + \frac{\alpha}{2} \Bigl(\sum_v d_v \|f_{D(v)}\|\Bigr)^2
 
-    with sample weights s and D(v) the descendants of v. A node enters only after all
-    its ancestors, so an interaction enters only after all its parts. The search
-    therefore visits few nodes of a graph that may be too large to enumerate.
+    with sample weights s, node weights d_v of the graph, and D(v), which contains v and
+    its descendants. A node enters the model only after all its ancestors, so an
+    interaction enters only after all its parts. The search therefore visits few nodes
+    of a graph that may be too large to enumerate.
 
     Parameters
     ----------
@@ -77,7 +78,7 @@ class HKLClassifier(HullClassification, ClassifierMKL):
         loss object. `predict_proba` requires "log_loss".
     standardize : bool, default=True
         Whether to scale columns to mean zero and standard deviation one; a column with
-        a value beyond four is scaled again, to a maximum of four.
+        an absolute value above four is then divided so that its largest one is four.
     fit_intercept : bool, default=True
         Whether to fit the intercept b; otherwise b = 0.
     tol : float, default=1e-3
@@ -89,9 +90,9 @@ class HKLClassifier(HullClassification, ClassifierMKL):
         Whether to visit nodes until the gap over the whole graph is at most ``tol``. If
         False, the search ends when the remaining nodes do not differ from noise.
     max_iter : int, default=1000
-        Maximum number of rounds of the search.
+        Maximum number of rounds of the search over the graph.
     class_weight : dict, "balanced" or None, default=None
-        Factor of the sample weights by class; "balanced" gives classes equal totals.
+        Factor of the sample weights by class: "balanced" for equal totals, None for 1.
     verbose : int, default=0
         If positive, print one line per round to standard error.
 
@@ -104,7 +105,8 @@ class HKLClassifier(HullClassification, ClassifierMKL):
     selected_nodes_ : dict of str to float
         Norm of each nonzero function by the name of its node, largest first.
     node_norms_ : ndarray of shape (n_hull,)
-        Norm of the function of each node in ``hull_``.
+        Norm of the function of each node in ``hull_``; over several classes, the root
+        of the sum of squared norms.
     node_degrees_ : list of tuple of int
         Degrees of the factors of each node in ``hull_``: (2, 1) for x1^2 * x3. For a
         `DictionaryGraph`, the number of ancestors of each node.
@@ -137,7 +139,7 @@ class HKLClassifier(HullClassification, ClassifierMKL):
         One record per round: class (``output``) and fields of `Progress`; ``n_active``
         is the number of visited nodes.
     status_, status_message_ : str
-        `Status` of the class that ended worst, like "noise_limited", and its sentence.
+        Worst `Status` of all classes, such as "noise_limited", and a sentence about it.
     fit_info_ : dict
         Details of the fit; "solver" names the algorithm.
     classes_ : ndarray of shape (n_classes,)
@@ -185,9 +187,10 @@ class HKLRegressor(HullRegression, RegressorMKL):
         \frac{1}{\sum_i s_i} \sum_i s_i\, \ell\Bigl(y_i, \sum_v f_v(x_i) + b\Bigr)
         + \frac{\alpha}{2} \Bigl(\sum_v d_v \|f_{D(v)}\|\Bigr)^2
 
-    with sample weights s and D(v) the descendants of v. A node enters only after all
-    its ancestors, so an interaction enters only after all its parts. The search
-    therefore visits few nodes of a graph that may be too large to enumerate.
+    with sample weights s, node weights d_v of the graph, and D(v), which contains v and
+    its descendants. A node enters the model only after all its ancestors, so an
+    interaction enters only after all its parts. The search therefore visits few nodes
+    of a graph that may be too large to enumerate.
 
     Parameters
     ----------
@@ -204,7 +207,7 @@ class HKLRegressor(HullRegression, RegressorMKL):
         (None means 0.1), "huber" is linear beyond it (None means 0.7).
     standardize : bool, default=True
         Whether to scale columns to mean zero and standard deviation one; a column with
-        a value beyond four is scaled again, to a maximum of four.
+        an absolute value above four is then divided so that its largest one is four.
     fit_intercept : bool, default=True
         Whether to fit the intercept b; otherwise b = 0.
     tol : float, default=1e-3
@@ -216,14 +219,14 @@ class HKLRegressor(HullRegression, RegressorMKL):
         Whether to visit nodes until the gap over the whole graph is at most ``tol``. If
         False, the search ends when the remaining nodes do not differ from noise.
     max_iter : int, default=1000
-        Maximum number of rounds of the search.
+        Maximum number of rounds of the search over the graph.
     verbose : int, default=0
         If positive, print one line per round to standard error.
 
     Attributes
     ----------
     alpha_ : float or ndarray of shape (n_outputs,)
-        Strength in the units of the targets; an array for separate selections.
+        Strength of the penalty in the units of y; one per target if these are separate.
     epsilon_ : float or ndarray of shape (n_outputs,)
         Epsilon in the units of y; only for "epsilon_insensitive" and "huber".
     hull_ : list of nodes
@@ -231,7 +234,8 @@ class HKLRegressor(HullRegression, RegressorMKL):
     selected_nodes_ : dict of str to float
         Norm of each nonzero function by the name of its node, largest first.
     node_norms_ : ndarray of shape (n_hull,)
-        Norm of the function of each node in ``hull_``.
+        Norm of the function of each node in ``hull_``; over several classes, the root
+        of the sum of squared norms.
     node_degrees_ : list of tuple of int
         Degrees of the factors of each node in ``hull_``: (2, 1) for x1^2 * x3. For a
         `DictionaryGraph`, the number of ancestors of each node.
@@ -264,7 +268,7 @@ class HKLRegressor(HullRegression, RegressorMKL):
         One record per round: ``output`` (0) and fields of `Progress`; ``n_active`` is
         the number of visited nodes.
     status_, status_message_ : str
-        Why the search stopped: a `Status` such as "noise_limited", and its sentence.
+        Why the search stopped: a `Status` such as "noise_limited", and a sentence.
     fit_info_ : dict
         Details of the fit; "solver" names the algorithm.
     n_features_in_ : int

@@ -1,4 +1,4 @@
-"""HKL: a structured norm over a graph of kernels, and a search from its roots."""
+"""HKL: a structured norm over a graph of kernels, and a search from the graph roots."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -43,10 +43,10 @@ from multikernel.solvers.hkl import HullProblem, HullSearch, HullSolution
 GRAPH = InstanceOf(
     (KernelGraph, NoneType), "None or a KernelGraph, for example PolynomialGrid(4)"
 )
-"""The check of a ``kernels`` parameter."""
+"""The check of the parameter ``kernels``."""
 
 STANDARD_ALPHA = 1e-3
-"""The default ``alpha``, compared in ``benchmarks/defaults`` (strengths)."""
+"""The default ``alpha``; ``benchmarks/defaults`` (strengths) compares other values."""
 
 
 HULL_CHECKS: Mapping[str, Check] = {
@@ -61,8 +61,8 @@ class HullTask:
     """The problems of HKL on samples, one per output."""
 
     problems: list[HullProblem]
-    objective_scale: float  # `Progress.objective` times this is the estimator's
-    # Parameters in units of the targets, as the fitted attributes show them.
+    objective_scale: float  # `Progress.objective` times this is ``objective_``
+    # Parameters such as alpha in the units of the targets, for fitted attributes.
     params: Mapping[str, float | Array]
 
 
@@ -100,8 +100,8 @@ class HullMethod:
         alphas = scale.scaled("alpha", self.alpha, scale.degree - 2)
         params["alpha"] = scale.as_attribute(alphas)
         nodes, problems = KnownNodes(data.graph.graph), []
-        # The objective is a mean, so weights may have any scale. Solvers of piecewise
-        # linear losses need a scale near one.
+        # The objective is a weighted mean, so the scale of the weights has no effect.
+        # Weights of mean one suit the solvers of piecewise linear losses.
         weights, n_samples = samples.weights, samples.targets.shape[1]
         if weights is not None:
             weights = weights / (samples.total_weight / n_samples)
@@ -131,7 +131,7 @@ def hull_attributes(
     duals = mean_weight * np.array([s.dual for s in solutions])
     graph, coefs = model.graph, model.coefs
     names = tuple(graph.name(node, data.columns) for node in model.nodes)
-    # Over several outputs, norms are the root of the sum of squares.
+    # A norm over several outputs is the root of the sum of their squared norms.
     norms = np.array([float(np.linalg.norm(coef)) for coef in coefs])
     strongest = np.argsort(-norms, kind="stable")
     output_norms = [np.linalg.norm(coefs[k], axis=0) for k in model.active]
@@ -163,7 +163,7 @@ def hull_attributes(
 
 
 def hull_method(model: Any, alpha: float = 1.0) -> HullMethod:
-    """Return the method of an estimator."""
+    """Return the method of an estimator; a search replaces alpha."""
     graph = PolynomialGrid(4) if model.kernels is None else model.kernels
     search = HullSearch(
         tol=model.tol,
@@ -185,7 +185,8 @@ def hull_weights(model: HullModel) -> Array:
     graph, row_of = model.graph, {node: k for k, node in enumerate(model.nodes)}
     n_nodes, n_outputs = len(model.nodes), model.intercept.size
     is_ancestor = np.eye(n_nodes, dtype=bool)
-    # The union of the hulls of several outputs need not list parents first.
+    # Ancestors of a node are complete once its parents have theirs, so sort parents
+    # first. The union of the hulls of several outputs is not in this order.
     order = sorted(row_of, key=lambda node: sum(graph.degrees(node)))
     for node in order:
         for parent in graph.parents(node):
@@ -216,10 +217,9 @@ def warn_uncertified(
     search: HullSearch,
     solutions: Sequence[HullSolution],
 ) -> None:
-    """Warn if a search over the graph ended with a gap above its tolerance."""
-    # With certify=False, a search with the status NOISE_LIMITED has reached its goal:
-    # its gap over the visited nodes is below the tolerance. Its gap over the whole
-    # graph may be larger.
+    """Warn if the gap that a search had to reduce is still above its tolerance."""
+    # With certify=False, this is the gap over the visited nodes, which is below the
+    # tolerance at the status NOISE_LIMITED; the gap over the graph may be larger.
     status = worst_status(solutions)
     certified = status is Status.CONVERGED
     if certified or (status is Status.NOISE_LIMITED and not search.certify):

@@ -31,28 +31,29 @@ from multikernel.gram.spectra import TailSums, tail_sums
 from multikernel.solvers import TailDC
 
 DEFAULT_THETAS = (0, 1, 2, 4, 8, 16)
-"""Default values of theta: the paper's, and zero for the plain lp-norm model."""
+"""Default values of theta: those of Cortes et al. (2013), and 0, lp-norm MKL."""
 
 
 @dataclass(frozen=True, eq=False)
 class TailCandidates(MarginCandidates):
-    """All pairs of C and theta as candidates; theta varies fastest."""
+    """Candidates of a search: all pairs of C and theta; theta varies fastest."""
 
-    # `ps` contains the values of theta, ascending, and `Cs` has a column for each.
+    # The inherited `ps` contains the values of theta, ascending, and `Cs` has a column
+    # for each of them.
     with_p: bool = True  # not used
-    sums: Any = None  # `TailSums` on training samples; None before they are known
-    with_path: bool = True  # whether the path over C is computed on all samples
+    sums: Any = None  # `TailSums` of the training samples; None until `with_sums`
+    with_path: bool = True  # whether `refit` computes the path over C
 
     def grid(self, max_kernels: int | None = None) -> dict[str, Array]:
-        """Return C and theta of each candidate, as arrays."""
+        """Return the C and the theta of each candidate, as arrays."""
         return {"C": self.Cs.ravel(), "theta": np.tile(self.ps, len(self.Cs))}
 
     def open_grids(self, best_params: Mapping[str, Any]) -> Mapping[str, Array]:
-        """Return the grid of C; a theta at the end of its grid needs no warning."""
+        """Return the grid of C, whose ends a search warns about; not that of theta."""
         return {"C": self.Cs[:, np.searchsorted(self.ps, best_params["theta"])]}
 
     def with_tol(self, tol: float) -> Self:
-        """Return the candidates with another tolerance, and a single start of "dc"."""
+        """Return the candidates with another tolerance; "dc" then uses one start."""
         method, solver = self.method.with_tol(tol), self.method.solver
         if isinstance(solver, TailDC):
             method = replace(method, solver=replace(method.solver, n_starts=1))
@@ -72,7 +73,7 @@ class TailCandidates(MarginCandidates):
         return super(TailCandidates, candidates).solve(training, watch, means)
 
     def _solved(self, candidate: int, fit: GramFit) -> Solved:
-        """Return a candidate's fold model, with gaps of its last convex problems."""
+        """Return a candidate's model on a fold, with gaps of the convex problems."""
         gaps = [solution.duality_gap for solution in with_gaps(fit.solutions)]
         return replace(solved_candidate(candidate, fit), gaps=np.array(gaps))
 
@@ -97,7 +98,7 @@ class TailCandidates(MarginCandidates):
         }
 
     def recipes(self, training: Training, j: int) -> Sequence[Recipe]:
-        """Return losses, penalties and solver for each C and the `j`-th theta."""
+        """Return the losses, penalties and solver for each C and the `j`-th theta."""
         sums, theta = self.sums, int(self.ps[j])
         return [
             replace(self.method, C=C).with_tails(training, sums, theta)
@@ -106,7 +107,7 @@ class TailCandidates(MarginCandidates):
 
 
 def largest_sums(thetas: Array | Indices, training: Training) -> TailSums:
-    """Return the tail sums of all kernels, for every theta up to the largest."""
+    """Return the tail sums of all kernels, for 0, 1, ... up to the largest theta."""
     return tail_sums(training.stack, int(thetas[-1]), training.samples.weights)
 
 
@@ -122,13 +123,12 @@ class TailSearchCV(SearchCV):
         method = tail_method(self, 0)
 
         def candidates(data: Training) -> TailCandidates:
-            """Return the candidates for the training data of all folds."""
             thetas = np.unique(np.asarray(self.thetas, dtype=np.intp))
             weight_sum = method.weight_sum(data.stack.shape[0])
             sums = np.full(thetas.size, weight_sum)
             if self.Cs is None:
-                # Kernels are divided by their tail sums, so C is multiplied by their
-                # geometric mean.
+                # The method divides each kernel by its tail sum. The geometric mean of
+                # the tail sums as a factor of C compensates for this.
                 all_sums = largest_sums(thetas, data)
                 tails = np.array([all_sums.bounded(theta) for theta in thetas.tolist()])
                 tails = np.where(tails > 0.0, tails, 1.0)
@@ -141,20 +141,20 @@ class TailSearchCV(SearchCV):
 
 @dataclass(eq=False, repr=False)
 class LocalRademacherMKLClassifierCV(TailClassification, TailSearchCV, ClassifierMKL):
-    """Classification by local Rademacher MKL, C and theta cross-validated.
+    """Classification by local Rademacher MKL with cross-validated C and theta.
 
     Each fold solves the problem of `LocalRademacherMKLClassifier` for pairs of C and
     theta. For the largest theta, C increases until the scores decrease; for each
-    smaller theta, only C near the best one are tried. ``cv_results_`` contains nan for
-    skipped pairs. Each fold normalizes kernels by its own training samples.
+    smaller theta, only values near the best C are tried. ``cv_results_`` contains nan
+    for skipped pairs. Each fold normalizes kernels by its own training samples.
 
     Parameters
     ----------
     kernels : Kernel, list, dict, KernelDictionary, "precomputed" or None, default=None
         Candidate kernels, also as functions or names of `sklearn.metrics.pairwise`.
-        None selects `median_dictionary` (`sequence_dictionary` for text); standardize
-        numeric columns. A dict maps views to columns, or (columns, kernels): see
-        `multikernel.kernels.Views`. For "precomputed" see `stack_grams`.
+        None means `median_dictionary` of X, for which you should standardize numeric
+        columns, or `sequence_dictionary` for text. A dict maps views to columns, see
+        `multikernel.kernels.Views`. For "precomputed", pass X from `stack_grams`.
     cv : int, splitter, iterable of (train, test) or None, default=None
         Folds of cross-validation, as in scikit-learn; None means five. A single (train,
         test) pair is one validation set. An int or None keeps each group together if
@@ -163,7 +163,7 @@ class LocalRademacherMKLClassifierCV(TailClassification, TailSearchCV, Classifie
         Score to maximize; None means accuracy. A callable is called with the fitted
         model, X and y of validation samples, and sample weights if it accepts them.
     n_jobs : int or None, default=None
-        Number of folds fitted in parallel threads; -1 uses all cores.
+        Number of folds fitted in parallel threads: None means 1, and -1 all cores.
     refit : bool or "one_standard_error", default=True
         Whether to fit the model with the chosen parameters on all samples.
         "one_standard_error" chooses the candidate with the fewest kernels among those
@@ -174,19 +174,19 @@ class LocalRademacherMKLClassifierCV(TailClassification, TailSearchCV, Classifie
         is reliable, see the page "Large data". The chosen model is fitted on all rows.
     Cs : sequence of float, default=None
         Candidate values of C, positive, for every theta. None means c t / (M^(1 - 1/p)
-        v) with c = 1/32, 1/8, ..., 128 (four times that for "log_loss") for M kernels
-        of mean variance v, whose tail sums have the geometric mean t.
+        v) with c = 1/32, 1/8, ..., 128 (four times that for "log_loss"), the number M
+        of kernels, their mean variance v and the geometric mean t of their tail sums.
     thetas : sequence of int, default=(0, 1, 2, 4, 8, 16)
         Candidate values of theta, at least 0; 0 gives the model of `LpMKLClassifier`.
     p : float, default=2.0
-        Order of the norm that constrains the kernel weights, at least 1; it may be
-        infinite, except for "dc". With p = 1 most weights are zero.
+        Order of the norm that constrains the kernel weights, at least 1; infinite only
+        with ``method="conv"``. With p = 1 most weights are zero.
     method : {"conv", "dc"}, default="conv"
         "conv" bounds the tail sum of each kernel, a convex problem; "dc" the tail sum
         of the weighted sum of kernels, a difference of convex functions.
     n_starts : int, default=3
-        Number of starts of "dc" for the final model: the solution at the previous C,
-        equal weights, then random ones. Folds use the first start only.
+        Number of starts of "dc" for the final model: the solution for the previous C,
+        equal weights, then random weights. Folds use one start only.
     loss : {"hinge", "log_loss", "squared_error"} or Loss, default="hinge"
         Loss. "squared_error" has targets -1 and 1; `predict_proba` needs "log_loss".
     solver : str, default="auto"
@@ -208,11 +208,11 @@ class LocalRademacherMKLClassifierCV(TailClassification, TailSearchCV, Classifie
     max_iter : int or None, default=None
         Maximum number of outer iterations; None selects the default of the solver.
     class_weight : dict, "balanced" or None, default=None
-        Factor of the sample weights by class; "balanced" gives classes equal totals.
+        Factor of the sample weights by class: "balanced" for equal totals, None for 1.
     storage : str, LowRank or Device, default="auto"
-        Storage of the Gram matrices: "auto" (fastest by prediction), "dense", "dense32"
-        (single precision), "lazy" (recomputed), "low_rank" or "by_kernel" (factors),
-        "device" (accelerator) or an object, see `multikernel.gram.build_stack`.
+        Storage of the Gram matrices: "auto" (the one expected to be fastest), "dense",
+        "dense32" (single precision), "lazy" (recomputed), "low_rank" or "by_kernel"
+        (factors), "device" (accelerator) or an object: `multikernel.gram.build_stack`.
     max_bytes : int, default=None
         Maximum bytes of the Gram matrices; None allows half of the free memory.
     verbose : int, default=0
@@ -231,8 +231,8 @@ class LocalRademacherMKLClassifierCV(TailClassification, TailSearchCV, Classifie
     thetas_ : ndarray of shape (n_thetas,)
         All values of theta, ascending.
     path_ : RegularizationPath
-        Fits on all samples with ``theta_``, for the candidate C up to the chosen one;
-        its alphas are 1 / C.
+        Fits on all samples with ``theta_``, for the candidate values of C up to the
+        chosen one; the alphas of the path are 1 / C.
     best_params_ : dict
         Chosen parameters. Among equal scores, a model with kernels is preferred, then
         the lower ``mean_test_loss``, then the simplest model.
@@ -252,10 +252,10 @@ class LocalRademacherMKLClassifierCV(TailClassification, TailSearchCV, Classifie
     variance_shares_ : ndarray of shape (n_kernels,) or (n_classes, n_kernels)
         Share of each term in the variance of training decision values; may be negative.
     view_weights_, view_shares_ : dict
-        Sums of kernel weights and of variance shares over each view, if there are any.
-        ``kernel_views_`` has the view of each kernel, ``view_columns_`` their columns.
+        Sums of the kernel weights and variance shares of each view, if there are views.
+        ``kernel_views_``: view of each kernel; ``view_columns_``: columns of each view.
     category_features_, categories_ : ndarray, list of ndarray
-        Positions of text columns compared as categories, and their training values.
+        Indices of the text columns compared as categories, and the values of each.
     active_kernels_ : ndarray of shape (n_active,)
         Indices of the kernels with a nonzero weight for at least one class, ascending.
     kernel_names_ : list of str
@@ -265,7 +265,7 @@ class LocalRademacherMKLClassifierCV(TailClassification, TailSearchCV, Classifie
     intercept_ : ndarray of shape (1,) or (n_classes,)
         Intercept.
     support_ : ndarray of shape (n_support,)
-        Indices of the training samples with a nonzero coefficient.
+        Indices of the training samples that have a nonzero value in ``dual_coef_``.
     objective_ : float or ndarray of shape (n_classes,)
         Penalty plus C times the sum of the losses.
     duality_gap_ : float or ndarray of shape (n_classes,)
@@ -275,20 +275,20 @@ class LocalRademacherMKLClassifierCV(TailClassification, TailSearchCV, Classifie
     start_objectives_ : ndarray of shape (n_starts,) or (n_classes, n_starts)
         Objective reached from each start, ascending; only for "dc".
     tail_sums_ : ndarray of shape (n_kernels, min(theta, n_samples) + 1)
-        Sum of each kernel's eigenvalues after the first 0, 1, ..., theta, divided by n.
+        Sums of the eigenvalues / n_samples of each kernel without the first 0 to theta.
     n_iter_ : int or ndarray of shape (n_classes,)
         Total number of outer iterations along ``path_``.
     history_ : structured ndarray of shape (n_lines,)
         One record per outer iteration: class (``output``) and fields of `Progress`.
     status_, status_message_ : str
-        `Status` of the class that ended worst, such as "converged", and its sentence.
+        Worst `Status` of all classes, such as "converged", and a sentence about it.
     n_kernels_ : int
         Number of candidate kernels.
     fit_info_ : dict
         Details: "solver" names the algorithms, "storage" and "storage_reason" refer to
         the Gram matrices, "left_out" says what the default kernels omit, and why;
-        "cv_tol" is the relative duality gap of the folds, "search_rows" the number of
-        scored rows, "predicted_alike" the class if only one class is predicted.
+        "cv_tol" is the relative duality gap at which folds stop, "search_rows" counts
+        the scored rows, "predicted_alike" is the class if all predictions are the same.
     classes_ : ndarray of shape (n_classes,)
         Class labels.
     n_features_in_ : int
@@ -315,20 +315,20 @@ class LocalRademacherMKLClassifierCV(TailClassification, TailSearchCV, Classifie
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class LocalRademacherMKLRegressorCV(TailRegression, TailSearchCV, RegressorMKL):
-    """Regression by local Rademacher MKL, C and theta cross-validated.
+    """Regression by local Rademacher MKL with cross-validated C and theta.
 
     Each fold solves the problem of `LocalRademacherMKLRegressor` for pairs of C and
     theta. For the largest theta, C increases until the scores decrease; for each
-    smaller theta, only C near the best one are tried. ``cv_results_`` contains nan for
-    skipped pairs. Each fold normalizes kernels by its own training samples.
+    smaller theta, only values near the best C are tried. ``cv_results_`` contains nan
+    for skipped pairs. Each fold normalizes kernels by its own training samples.
 
     Parameters
     ----------
     kernels : Kernel, list, dict, KernelDictionary, "precomputed" or None, default=None
         Candidate kernels, also as functions or names of `sklearn.metrics.pairwise`.
-        None selects `median_dictionary` (`sequence_dictionary` for text); standardize
-        numeric columns. A dict maps views to columns, or (columns, kernels): see
-        `multikernel.kernels.Views`. For "precomputed" see `stack_grams`.
+        None means `median_dictionary` of X, for which you should standardize numeric
+        columns, or `sequence_dictionary` for text. A dict maps views to columns, see
+        `multikernel.kernels.Views`. For "precomputed", pass X from `stack_grams`.
     cv : int, splitter, iterable of (train, test) or None, default=None
         Folds of cross-validation, as in scikit-learn; None means five. A single (train,
         test) pair is one validation set. An int or None keeps each group together if
@@ -337,7 +337,7 @@ class LocalRademacherMKLRegressorCV(TailRegression, TailSearchCV, RegressorMKL):
         Score to maximize; None means R^2. A callable is called with the fitted model, X
         and y of validation samples, and sample weights if it accepts them.
     n_jobs : int or None, default=None
-        Number of folds fitted in parallel threads; -1 uses all cores.
+        Number of folds fitted in parallel threads: None means 1, and -1 all cores.
     refit : bool or "one_standard_error", default=True
         Whether to fit the model with the chosen parameters on all samples.
         "one_standard_error" chooses the candidate with the fewest kernels among those
@@ -348,19 +348,19 @@ class LocalRademacherMKLRegressorCV(TailRegression, TailSearchCV, RegressorMKL):
         is reliable, see the page "Large data". The chosen model is fitted on all rows.
     Cs : sequence of float, default=None
         Candidate values of C, positive, for every theta. None means c t / (M^(1 - 1/p)
-        v) with c = 1/32, 1/8, ..., 128 for M kernels of mean variance v, whose tail
-        sums have the geometric mean t.
+        v) with c = 1/32, 1/8, ..., 128, the number M of kernels, their mean variance v
+        and the geometric mean t of their tail sums.
     thetas : sequence of int, default=(0, 1, 2, 4, 8, 16)
         Candidate values of theta, at least 0; 0 gives the model of `LpMKLRegressor`.
     p : float, default=2.0
-        Order of the norm that constrains the kernel weights, at least 1; it may be
-        infinite, except for "dc". With p = 1 most weights are zero.
+        Order of the norm that constrains the kernel weights, at least 1; infinite only
+        with ``method="conv"``. With p = 1 most weights are zero.
     method : {"conv", "dc"}, default="conv"
         "conv" bounds the tail sum of each kernel, a convex problem; "dc" the tail sum
         of the weighted sum of kernels, a difference of convex functions.
     n_starts : int, default=3
-        Number of starts of "dc" for the final model: the solution at the previous C,
-        equal weights, then random ones. Folds use the first start only.
+        Number of starts of "dc" for the final model: the solution for the previous C,
+        equal weights, then random weights. Folds use one start only.
     loss : str or Loss, default="epsilon_insensitive"
         "squared_error", "epsilon_insensitive", "quantile", "huber", "poisson" (counts),
         "gamma" (positive amounts) or a loss object.
@@ -381,9 +381,9 @@ class LocalRademacherMKLRegressorCV(TailRegression, TailSearchCV, RegressorMKL):
     max_iter : int or None, default=None
         Maximum number of outer iterations; None selects the default of the solver.
     storage : str, LowRank or Device, default="auto"
-        Storage of the Gram matrices: "auto" (fastest by prediction), "dense", "dense32"
-        (single precision), "lazy" (recomputed), "low_rank" or "by_kernel" (factors),
-        "device" (accelerator) or an object, see `multikernel.gram.build_stack`.
+        Storage of the Gram matrices: "auto" (the one expected to be fastest), "dense",
+        "dense32" (single precision), "lazy" (recomputed), "low_rank" or "by_kernel"
+        (factors), "device" (accelerator) or an object: `multikernel.gram.build_stack`.
     max_bytes : int, default=None
         Maximum bytes of the Gram matrices; None allows half of the free memory.
     verbose : int, default=0
@@ -399,7 +399,7 @@ class LocalRademacherMKLRegressorCV(TailRegression, TailSearchCV, RegressorMKL):
     epsilon_ : float or ndarray of shape (n_outputs,)
         Epsilon in the units of y; only for "epsilon_insensitive" and "huber".
     C_ : float or ndarray of shape (n_outputs,)
-        C in the units of the targets; an array for separate selections.
+        C in the units of the targets; one per target if these are separate.
     theta_ : int
         Chosen theta.
     Cs_ : ndarray of shape (n_Cs,)
@@ -407,8 +407,8 @@ class LocalRademacherMKLRegressorCV(TailRegression, TailSearchCV, RegressorMKL):
     thetas_ : ndarray of shape (n_thetas,)
         All values of theta, ascending.
     path_ : RegularizationPath
-        Fits on all samples with ``theta_``, for the candidate C up to the chosen one;
-        its alphas are 1 / C.
+        Fits on all samples with ``theta_``, for the candidate values of C up to the
+        chosen one; the alphas of the path are 1 / C.
     best_params_ : dict
         Chosen parameters. Among equal scores, a model with kernels is preferred, then
         the lower ``mean_test_loss``, then the simplest model.
@@ -427,10 +427,10 @@ class LocalRademacherMKLRegressorCV(TailRegression, TailSearchCV, RegressorMKL):
     variance_shares_ : ndarray of shape (n_kernels,)
         Share of each term in the variance of training decision values; may be negative.
     view_weights_, view_shares_ : dict
-        Sums of kernel weights and of variance shares over each view, if there are any.
-        ``kernel_views_`` has the view of each kernel, ``view_columns_`` their columns.
+        Sums of the kernel weights and variance shares of each view, if there are views.
+        ``kernel_views_``: view of each kernel; ``view_columns_``: columns of each view.
     category_features_, categories_ : ndarray, list of ndarray
-        Positions of text columns compared as categories, and their training values.
+        Indices of the text columns compared as categories, and the values of each.
     active_kernels_ : ndarray of shape (n_active,)
         Indices of the kernels with a nonzero weight, ascending.
     kernel_names_ : list of str
@@ -440,7 +440,7 @@ class LocalRademacherMKLRegressorCV(TailRegression, TailSearchCV, RegressorMKL):
     intercept_ : ndarray of shape (1,)
         Intercept.
     support_ : ndarray of shape (n_support,)
-        Indices of the training samples with a nonzero coefficient.
+        Indices of the training samples that have a nonzero value in ``dual_coef_``.
     objective_ : float
         Penalty plus C times the sum of the losses.
     duality_gap_ : float
@@ -450,20 +450,20 @@ class LocalRademacherMKLRegressorCV(TailRegression, TailSearchCV, RegressorMKL):
     start_objectives_ : ndarray of shape (n_starts,)
         Objective reached from each start, ascending; only for "dc".
     tail_sums_ : ndarray of shape (n_kernels, min(theta, n_samples) + 1)
-        Sum of each kernel's eigenvalues after the first 0, 1, ..., theta, divided by n.
+        Sums of the eigenvalues / n_samples of each kernel without the first 0 to theta.
     n_iter_ : int
         Total number of outer iterations along ``path_``.
     history_ : structured ndarray of shape (n_lines,)
         One record per outer iteration: ``output`` (0) and fields of `Progress`.
     status_, status_message_ : str
-        Why the solver stopped: a `Status` such as "converged", and its sentence.
+        Why the solver stopped: a `Status` such as "converged", and a sentence about it.
     n_kernels_ : int
         Number of candidate kernels.
     fit_info_ : dict
         Details: "solver" names the algorithms, "storage" and "storage_reason" refer to
         the Gram matrices, "left_out" says what the default kernels omit, and why;
-        "cv_tol" is the relative duality gap of the folds, "search_rows" the number of
-        scored rows, "predicted_alike" the class if only one class is predicted.
+        "cv_tol" is the relative duality gap at which folds stop, "search_rows" counts
+        the scored rows, "predicted_alike" is the class if all predictions are the same.
     n_features_in_ : int
         Number of columns of X; for precomputed kernels, number of training samples.
     feature_names_in_ : ndarray of shape (n_features,)

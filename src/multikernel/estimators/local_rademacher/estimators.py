@@ -72,16 +72,16 @@ class LocalRademacherMKLClassifier(TailClassification, ClassifierMKL):
         \frac12 \sum_m \frac{\|f_m\|^2}{\mu_m}
         + C \sum_i s_i\, \ell\Bigl(y_i, \sum_m f_m(x_i) + b\Bigr)
 
-    with sample weights s. Kernels are scaled to trace n. The constraint on the weights
-    bounds the tail sums of spectra: like the local Rademacher complexity, it does not
-    count the leading theta eigenvalues. "conv" requires
+    with sample weights s. Kernels are scaled to trace n, the number of samples. A
+    constraint on the weights bounds tail sums: like the local Rademacher complexity, it
+    omits the leading theta eigenvalues of kernels. "conv" requires
 
     .. math::
         \Bigl\| \Bigl( \mu_m \, \tfrac1n \sum_{j > \theta} \lambda_j(K_m)
         \Bigr)_m \Bigr\|_p \le 1,
 
-    a convex problem: lp-norm learning with kernels divided by their tails. "dc" bounds
-    the tail of the combined kernel, :math:`\frac1n\sum_{j>\theta}\lambda_j(\sum_m\mu_m
+    a convex problem: lp-norm MKL with kernels divided by their tail sums. "dc" bounds
+    the tail sum of the weighted sum, :math:`\frac1n\sum_{j>\theta}\lambda_j(\sum_m\mu_m
     K_m)\le 1` for p = 1 (see `TailDC` for other p), by a sequence of convex problems.
     Its model is the best of `n_starts` stationary points and has no certificate. With
     ``theta=0`` both are `LpMKLClassifier` with ``normalize="trace"``.
@@ -90,20 +90,20 @@ class LocalRademacherMKLClassifier(TailClassification, ClassifierMKL):
     ----------
     kernels : Kernel, list, dict, KernelDictionary, "precomputed" or None, default=None
         Candidate kernels, also as functions or names of `sklearn.metrics.pairwise`.
-        None selects `median_dictionary` (`sequence_dictionary` for text); standardize
-        numeric columns. A dict maps views to columns, or (columns, kernels): see
-        `multikernel.kernels.Views`. For "precomputed" see `stack_grams`.
+        None means `median_dictionary` of X, for which you should standardize numeric
+        columns, or `sequence_dictionary` for text. A dict maps views to columns, see
+        `multikernel.kernels.Views`. For "precomputed", pass X from `stack_grams`.
     C : float or None, default=None
         Factor of the sum of the losses, positive, as in `sklearn.svm.SVC`. None means 2
         (8 for "log_loss") divided by the variance of the combined kernel.
     p : float, default=2.0
-        Order of the norm that constrains the kernel weights, at least 1; it may be
-        infinite, except for "dc". With p = 1 most weights are zero.
+        Order of the norm that constrains the kernel weights, at least 1; infinite only
+        with ``method="conv"``. With p = 1 most weights are zero.
     method : {"conv", "dc"}, default="conv"
         "conv" bounds the tail sum of each kernel, a convex problem; "dc" the tail sum
         of the weighted sum of kernels, a difference of convex functions.
     n_starts : int, default=3
-        Number of starts of "dc": the result of "conv", equal weights, then random ones.
+        Number of starts of "dc": the weights of "conv", equal weights, random weights.
     loss : {"hinge", "log_loss", "squared_error"} or Loss, default="hinge"
         Loss. "squared_error" has targets -1 and 1; `predict_proba` needs "log_loss".
     solver : str, default="auto"
@@ -125,11 +125,11 @@ class LocalRademacherMKLClassifier(TailClassification, ClassifierMKL):
     max_iter : int or None, default=None
         Maximum number of outer iterations; None selects the default of the solver.
     class_weight : dict, "balanced" or None, default=None
-        Factor of the sample weights by class; "balanced" gives classes equal totals.
+        Factor of the sample weights by class: "balanced" for equal totals, None for 1.
     storage : str, LowRank or Device, default="auto"
-        Storage of the Gram matrices: "auto" (fastest by prediction), "dense", "dense32"
-        (single precision), "lazy" (recomputed), "low_rank" or "by_kernel" (factors),
-        "device" (accelerator) or an object, see `multikernel.gram.build_stack`.
+        Storage of the Gram matrices: "auto" (the one expected to be fastest), "dense",
+        "dense32" (single precision), "lazy" (recomputed), "low_rank" or "by_kernel"
+        (factors), "device" (accelerator) or an object: `multikernel.gram.build_stack`.
     max_bytes : int, default=None
         Maximum bytes of the Gram matrices; None allows half of the free memory.
     verbose : int, default=0
@@ -137,8 +137,9 @@ class LocalRademacherMKLClassifier(TailClassification, ClassifierMKL):
     random_state : int, RandomState or None, default=None
         Seed of random starts of "dc" and of symmetry tests of precomputed matrices.
     theta : int, default=1
-        Number of leading eigenvalues that the constraint omits, at least zero. A kernel
-        of rank theta or less has no tail; the fit warns and uses 1e-6 of its trace.
+        Number of leading eigenvalues that the constraint omits, at least zero. If a
+        kernel has rank theta or less, its tail sum is zero; the fit then warns and uses
+        1e-6 of its trace in place of the tail sum.
 
     Attributes
     ----------
@@ -152,10 +153,10 @@ class LocalRademacherMKLClassifier(TailClassification, ClassifierMKL):
     variance_shares_ : ndarray of shape (n_kernels,) or (n_classes, n_kernels)
         Share of each term in the variance of training decision values; may be negative.
     view_weights_, view_shares_ : dict
-        Sums of kernel weights and of variance shares over each view, if there are any.
-        ``kernel_views_`` has the view of each kernel, ``view_columns_`` their columns.
+        Sums of the kernel weights and variance shares of each view, if there are views.
+        ``kernel_views_``: view of each kernel; ``view_columns_``: columns of each view.
     category_features_, categories_ : ndarray, list of ndarray
-        Positions of text columns compared as categories, and their training values.
+        Indices of the text columns compared as categories, and the values of each.
     active_kernels_ : ndarray of shape (n_active,)
         Indices of the kernels with a nonzero weight for at least one class, ascending.
     kernel_names_ : list of str
@@ -165,7 +166,7 @@ class LocalRademacherMKLClassifier(TailClassification, ClassifierMKL):
     intercept_ : ndarray of shape (1,) or (n_classes,)
         Intercept.
     support_ : ndarray of shape (n_support,)
-        Indices of the training samples with a nonzero coefficient.
+        Indices of the training samples that have a nonzero value in ``dual_coef_``.
     objective_ : float or ndarray of shape (n_classes,)
         Penalty plus C times the sum of the losses.
     duality_gap_ : float or ndarray of shape (n_classes,)
@@ -175,13 +176,13 @@ class LocalRademacherMKLClassifier(TailClassification, ClassifierMKL):
     start_objectives_ : ndarray of shape (n_starts,) or (n_classes, n_starts)
         Objective reached from each start, ascending; only for "dc".
     tail_sums_ : ndarray of shape (n_kernels, min(theta, n_samples) + 1)
-        Sum of each kernel's eigenvalues after the first 0, 1, ..., theta, divided by n.
+        Sums of the eigenvalues / n_samples of each kernel without the first 0 to theta.
     n_iter_ : int or ndarray of shape (n_classes,)
         Number of outer iterations; for "dc", number of convex problems over all starts.
     history_ : structured ndarray of shape (n_lines,)
         One record per outer iteration: class (``output``) and fields of `Progress`.
     status_, status_message_ : str
-        `Status` of the class that ended worst, such as "converged", and its sentence.
+        Worst `Status` of all classes, such as "converged", and a sentence about it.
     n_kernels_ : int
         Number of candidate kernels.
     fit_info_ : dict
@@ -238,16 +239,16 @@ class LocalRademacherMKLRegressor(TailRegression, RegressorMKL):
         \frac12 \sum_m \frac{\|f_m\|^2}{\mu_m}
         + C \sum_i s_i\, \ell\Bigl(y_i, \sum_m f_m(x_i) + b\Bigr)
 
-    with sample weights s. Kernels are scaled to trace n. The constraint on the weights
-    bounds the tail sums of spectra: like the local Rademacher complexity, it does not
-    count the leading theta eigenvalues. "conv" requires
+    with sample weights s. Kernels are scaled to trace n, the number of samples. A
+    constraint on the weights bounds tail sums: like the local Rademacher complexity, it
+    omits the leading theta eigenvalues of kernels. "conv" requires
 
     .. math::
         \Bigl\| \Bigl( \mu_m \, \tfrac1n \sum_{j > \theta} \lambda_j(K_m)
         \Bigr)_m \Bigr\|_p \le 1,
 
-    a convex problem: lp-norm learning with kernels divided by their tails. "dc" bounds
-    the tail of the combined kernel, :math:`\frac1n\sum_{j>\theta}\lambda_j(\sum_m\mu_m
+    a convex problem: lp-norm MKL with kernels divided by their tail sums. "dc" bounds
+    the tail sum of the weighted sum, :math:`\frac1n\sum_{j>\theta}\lambda_j(\sum_m\mu_m
     K_m)\le 1` for p = 1 (see `TailDC` for other p), by a sequence of convex problems.
     Its model is the best of `n_starts` stationary points and has no certificate. With
     ``theta=0`` both are `LpMKLRegressor` with ``normalize="trace"``.
@@ -256,20 +257,20 @@ class LocalRademacherMKLRegressor(TailRegression, RegressorMKL):
     ----------
     kernels : Kernel, list, dict, KernelDictionary, "precomputed" or None, default=None
         Candidate kernels, also as functions or names of `sklearn.metrics.pairwise`.
-        None selects `median_dictionary` (`sequence_dictionary` for text); standardize
-        numeric columns. A dict maps views to columns, or (columns, kernels): see
-        `multikernel.kernels.Views`. For "precomputed" see `stack_grams`.
+        None means `median_dictionary` of X, for which you should standardize numeric
+        columns, or `sequence_dictionary` for text. A dict maps views to columns, see
+        `multikernel.kernels.Views`. For "precomputed", pass X from `stack_grams`.
     C : float or None, default=None
         Factor of the sum of the losses, positive, for targets of standard deviation
         one. None means 2 divided by the variance of the combined kernel.
     p : float, default=2.0
-        Order of the norm that constrains the kernel weights, at least 1; it may be
-        infinite, except for "dc". With p = 1 most weights are zero.
+        Order of the norm that constrains the kernel weights, at least 1; infinite only
+        with ``method="conv"``. With p = 1 most weights are zero.
     method : {"conv", "dc"}, default="conv"
         "conv" bounds the tail sum of each kernel, a convex problem; "dc" the tail sum
         of the weighted sum of kernels, a difference of convex functions.
     n_starts : int, default=3
-        Number of starts of "dc": the result of "conv", equal weights, then random ones.
+        Number of starts of "dc": the weights of "conv", equal weights, random weights.
     loss : str or Loss, default="epsilon_insensitive"
         "squared_error", "epsilon_insensitive", "quantile", "huber", "poisson" (counts),
         "gamma" (positive amounts) or a loss object.
@@ -290,9 +291,9 @@ class LocalRademacherMKLRegressor(TailRegression, RegressorMKL):
     max_iter : int or None, default=None
         Maximum number of outer iterations; None selects the default of the solver.
     storage : str, LowRank or Device, default="auto"
-        Storage of the Gram matrices: "auto" (fastest by prediction), "dense", "dense32"
-        (single precision), "lazy" (recomputed), "low_rank" or "by_kernel" (factors),
-        "device" (accelerator) or an object, see `multikernel.gram.build_stack`.
+        Storage of the Gram matrices: "auto" (the one expected to be fastest), "dense",
+        "dense32" (single precision), "lazy" (recomputed), "low_rank" or "by_kernel"
+        (factors), "device" (accelerator) or an object: `multikernel.gram.build_stack`.
     max_bytes : int, default=None
         Maximum bytes of the Gram matrices; None allows half of the free memory.
     verbose : int, default=0
@@ -300,13 +301,14 @@ class LocalRademacherMKLRegressor(TailRegression, RegressorMKL):
     random_state : int, RandomState or None, default=None
         Seed of random starts of "dc" and of symmetry tests of precomputed matrices.
     theta : int, default=1
-        Number of leading eigenvalues that the constraint omits, at least zero. A kernel
-        of rank theta or less has no tail; the fit warns and uses 1e-6 of its trace.
+        Number of leading eigenvalues that the constraint omits, at least zero. If a
+        kernel has rank theta or less, its tail sum is zero; the fit then warns and uses
+        1e-6 of its trace in place of the tail sum.
 
     Attributes
     ----------
     C_ : float or ndarray of shape (n_outputs,)
-        C in the units of the targets; an array for separate selections.
+        C in the units of the targets; one per target if these are separate.
     epsilon_ : float or ndarray of shape (n_outputs,)
         Epsilon in the units of y; only for "epsilon_insensitive" and "huber".
     kernel_weights_ : ndarray of shape (n_kernels,)
@@ -316,10 +318,10 @@ class LocalRademacherMKLRegressor(TailRegression, RegressorMKL):
     variance_shares_ : ndarray of shape (n_kernels,)
         Share of each term in the variance of training decision values; may be negative.
     view_weights_, view_shares_ : dict
-        Sums of kernel weights and of variance shares over each view, if there are any.
-        ``kernel_views_`` has the view of each kernel, ``view_columns_`` their columns.
+        Sums of the kernel weights and variance shares of each view, if there are views.
+        ``kernel_views_``: view of each kernel; ``view_columns_``: columns of each view.
     category_features_, categories_ : ndarray, list of ndarray
-        Positions of text columns compared as categories, and their training values.
+        Indices of the text columns compared as categories, and the values of each.
     active_kernels_ : ndarray of shape (n_active,)
         Indices of the kernels with a nonzero weight, ascending.
     kernel_names_ : list of str
@@ -329,7 +331,7 @@ class LocalRademacherMKLRegressor(TailRegression, RegressorMKL):
     intercept_ : ndarray of shape (1,)
         Intercept.
     support_ : ndarray of shape (n_support,)
-        Indices of the training samples with a nonzero coefficient.
+        Indices of the training samples that have a nonzero value in ``dual_coef_``.
     objective_ : float
         Penalty plus C times the sum of the losses.
     duality_gap_ : float
@@ -339,13 +341,13 @@ class LocalRademacherMKLRegressor(TailRegression, RegressorMKL):
     start_objectives_ : ndarray of shape (n_starts,)
         Objective reached from each start, ascending; only for "dc".
     tail_sums_ : ndarray of shape (n_kernels, min(theta, n_samples) + 1)
-        Sum of each kernel's eigenvalues after the first 0, 1, ..., theta, divided by n.
+        Sums of the eigenvalues / n_samples of each kernel without the first 0 to theta.
     n_iter_ : int
         Number of outer iterations; for "dc", number of convex problems over all starts.
     history_ : structured ndarray of shape (n_lines,)
         One record per outer iteration: ``output`` (0) and fields of `Progress`.
     status_, status_message_ : str
-        Why the solver stopped: a `Status` such as "converged", and its sentence.
+        Why the solver stopped: a `Status` such as "converged", and a sentence about it.
     n_kernels_ : int
         Number of candidate kernels.
     fit_info_ : dict

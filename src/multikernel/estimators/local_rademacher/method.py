@@ -1,4 +1,4 @@
-"""Local Rademacher complexity: lp-norm weights, bounded by tails of the spectra."""
+"""Local Rademacher MKL: a bound on tail sums of spectra constrains the weights."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -43,9 +43,9 @@ class TailRecipe(Recipe):
 
 @dataclass(frozen=True, eq=False)
 class TailMethod(MarginMethod):
-    """A method whose kernel weights are bounded by tails of the spectra."""
+    """A method that constrains kernel weights by tail sums of the kernels' spectra."""
 
-    # The inherited `solver` is a `TailConv` or `TailDC` without tails.
+    # The inherited `solver` is a `TailConv` or `TailDC`; its tail sums are set later.
     theta: int  # number of leading eigenvalues that the tail sums omit
 
     def recipe(self, data: Training) -> TailRecipe:
@@ -55,7 +55,7 @@ class TailMethod(MarginMethod):
         return self.with_tails(data, sums, self.theta)
 
     def with_tails(self, data: Training, sums: TailSums, theta: int) -> TailRecipe:
-        """Return losses, penalties and solver for `theta`, at most that of `sums`."""
+        """Return losses, penalties and solver for a `theta` that `sums` includes."""
         solver = self.solver
         assert isinstance(solver, TailConv | TailDC)
         with_sums = replace(solver, theta=theta, tails=sums.bounded(theta))
@@ -69,33 +69,33 @@ class TailMethod(MarginMethod):
         watch: Watch,
         starts: Sequence[Solution] = (),
     ) -> GramFit:
-        """Return the certified solutions of all outputs; warm `starts` are not used."""
+        """Return the solutions of all outputs; `starts` is ignored."""
         watch.expect(len(recipe.penalties), recipe.objective_scale)
         return finish_tail_fit(solve_outputs(recipe, data, watch))
 
     def publish(self, fit: GramFit) -> dict[str, Any]:
-        """Return the fitted attributes, with the tail sums and attributes of "dc"."""
+        """Return the fitted attributes, including tail sums and those of "dc" only."""
         assert isinstance(fit.recipe, TailRecipe)
         sums = {"tail_sums_": fit.recipe.sums.tails}
         return super().publish(fit) | dc_attributes(fit) | sums
 
 
 def tail_method(model: Any, theta: int, C: float | None = 1.0) -> TailMethod:
-    """Return the method of an estimator; candidates of a search set theta and C."""
+    """Return the method of an estimator; a search replaces theta and C."""
     inner = lp_method(model, [model.p], C)
     if model.method == "dc" and np.isinf(model.p):
         raise ValueError(
             f"{type(model).__name__}: method='dc' requires a finite p, got p=inf: use "
             "a finite p or method='conv'."
         )
-    # The last step scales kernels to trace n, so that their weights are comparable.
+    # Always scale kernels to trace n in the end, so that their weights are comparable.
     steps = (*check_steps(model.normalize), "trace")
     source = replace(
         inner.source, options=replace(inner.source.options, normalize=steps)
     )
     solver: Solver = TailConv(inner.solver, int(theta))
     if model.method == "dc":
-        # Without random_state, seed 0 gives all fits the same random starts.
+        # If random_state is None, use seed 0, so that repeated fits give equal results.
         random_state = 0 if model.random_state is None else model.random_state
         solver = TailDC(
             inner.solver,
@@ -108,7 +108,7 @@ def tail_method(model: Any, theta: int, C: float | None = 1.0) -> TailMethod:
 
 
 def finish_tail_fit(fit: GramFit, *, stopped: bool = False) -> GramFit:
-    """Return published solutions; warn or raise if a convex problem is inaccurate."""
+    """Return a fit with all attributes; warn if a convex problem is inaccurate."""
     published = finish_fit(fit, stopped=True)
     if not stopped:
         warn_unconverged(fit.training, with_gaps(published.solutions))
@@ -116,7 +116,7 @@ def finish_tail_fit(fit: GramFit, *, stopped: bool = False) -> GramFit:
 
 
 def dc_attributes(fit: GramFit) -> dict[str, Any]:
-    """Return the attributes that only solver "dc" has: a gap and start objectives."""
+    """Return the attributes that only fits with "dc" have; empty for "conv"."""
     dc_solutions = [s for s in fit.solutions if isinstance(s, DCSolution)]
     if not dc_solutions:
         return {}
@@ -129,8 +129,8 @@ def dc_attributes(fit: GramFit) -> dict[str, Any]:
 
 
 def with_gaps(solutions: Sequence[Solution]) -> list[Solution]:
-    """Return solutions with the gap of the last convex problem instead of nan."""
-    # `TailDC` solves a problem that is not convex, so its solutions have no gap.
+    """Return solutions; in those of "dc", the gap is of the last convex problem."""
+    # The problem of "dc" is not convex, so its solutions have a gap of nan.
     return [
         replace(solution, duality_gap=solution.subproblem_gap)
         if isinstance(solution, DCSolution)

@@ -31,8 +31,8 @@ from multikernel.estimators.search.search import Search, SearchCV, loosen_tol
 from multikernel.estimators.tasks import ClassifierMKL, RegressorMKL
 from multikernel.problem import Solution
 
-# An end of this grid beat its neighbor in 16 of 222 searches, in 49 with the grid of
-# Kloft et al. (2009): ``benchmarks/defaults`` (grids).
+# In 16 of 222 searches the best C was at an end of this grid, in 49 with the grid of
+# Kloft et al. (2009), see ``benchmarks/defaults`` (grids).
 C_MULTIPLES = (1 / 32, 1 / 8, 1 / 2, 2.0, 8.0, 32.0, 128.0)
 """Default values of C in multiples of `margin_unit`."""
 
@@ -42,7 +42,8 @@ DEFAULT_PS = (1.0, 4 / 3, 2.0, 4.0, float("inf"))
 def margin_grid(
     Cs: Any, method: MarginMethod, training: Training, weight_sums: Array
 ) -> Array:
-    """Return the candidate values of C, an ascending column per sum of weights."""
+    """Return the candidate values of C, shape (n_Cs, n_sums), in ascending columns."""
+    # Each entry of `weight_sums` is the sum of the kernel weights for one column.
     if Cs is not None:
         return np.tile(grid_of(Cs)[:, None], weight_sums.size)
     loss = MarginMethod.recipe(method, training).losses[0]
@@ -52,7 +53,7 @@ def margin_grid(
 
 @dataclass(frozen=True, eq=False)
 class MarginCandidates(Candidates):
-    """All pairs of C and p as candidates; p varies fastest."""
+    """Candidates of a search: all pairs of C and p; p varies fastest."""
 
     Cs: Array  # shape (n_Cs, n_ps), ascending in every column
     ps: Array | Indices  # ascending
@@ -60,36 +61,37 @@ class MarginCandidates(Candidates):
     start: int = 0  # position of the first pair among all candidates
 
     def grid(self, max_kernels: int | None = None) -> dict[str, Array]:
-        """Return C, and p if it is a parameter, of each candidate, as arrays."""
+        """Return the C of each candidate, and its p if this is a parameter."""
         columns = {"C": self.Cs.ravel()}
         if self.with_p:
             columns["p"] = np.tile(self.ps, len(self.Cs))
         return columns
 
     def open_grids(self, best_params: Mapping[str, Any]) -> Mapping[str, Array]:
-        """Return the grid of C for the chosen p; a p at the end needs no warning."""
+        """Return the grid of C for the chosen p, whose ends a search warns about."""
         column = np.searchsorted(self.ps, best_params["p"]) if self.with_p else 0
         return {"C": self.Cs[:, column]}
 
     def solve(self, training: Training, watch: Watch, means: Means) -> Iterator[Solved]:
-        """Yield the models of pairs, each with a warm start from a neighbor."""
+        """Yield the models of pairs (C, p), each with a warm start from a neighbor."""
         n_ps = self.ps.size
         best: int | None = None
         start: Sequence[Solution | None] = ()
-        # All C are tried with the largest p, where every kernel has a weight, until
-        # scores fall. The best C changes little from one p to the next: from the best C
-        # of the last p, one smaller and one larger are tried, and larger ones while
-        # scores rise. With the same C for all p, a smaller p has a smaller combined
+        # With the largest p, where every kernel has a weight, C increases until scores
+        # fall. The best C changes little from one p to the next, so each other p tries
+        # the best C of the previous p and its neighbors, and larger values of C while
+        # scores rise. If Cs is the same for all p, a smaller p has a smaller combined
         # kernel, so its best C is larger.
         for j in range(n_ps)[::-1]:
             recipes = self.recipes(training, j)
             # Positions of the pairs with this p, with C ascending.
             chain = range(self.start + j, self.start + n_ps * len(recipes), n_ps)
             first_C, latest_best = max(0, (best or 0) - 1), best
-            # For every p, the first C starts from the model of the next larger p, and
-            # each other C from the previous C. On 155 samples and 70 kernels this takes
-            # 2 steps per solve. Starts from the same C and the next larger p take 5:
-            # beyond some C the data are separated, and the optimum changes only with p.
+            # For every p, the first C starts from a model with the next larger p, and
+            # each other C from the model with the previous C. On 155 samples and 70
+            # kernels this takes 2 steps per solve. A start from the same C and the next
+            # larger p takes 5: beyond some C the data are separated, and the optimum
+            # changes only with p.
             fits = follow_outputs(recipes[first_C:], training, watch, start)
             previous: Sequence[Solution | None] = ()
             for i, fit in enumerate(until_stopped(fits), first_C):
@@ -98,7 +100,7 @@ class MarginCandidates(Candidates):
                 mean_scores = means()
                 latest_best = _best_in_chain(mean_scores, chain)
                 if i in (first_C, latest_best):
-                    # The next p starts from the model at the previous C, if any.
+                    # The next p starts one C earlier, from the model at that C.
                     start = previous or fit.solutions
                 previous = fit.solutions
                 is_past = best is not None and i > max(best, latest_best or 0)
@@ -113,10 +115,10 @@ class MarginCandidates(Candidates):
         return solved_candidate(candidate, fit)
 
     def refit(self, training: Training, watch: Watch, best: int) -> dict[str, Any]:
-        """Return the fitted attributes of candidate `best`, and its path over C."""
+        """Return the fitted attributes of candidate `best`, with its path over C."""
         i, j = divmod(best, self.ps.size)
         recipes = self.recipes(training, j)
-        # Only the last fit needs the estimator's tolerance; others use the folds'.
+        # Only the last fit needs the estimator's tol; others use the tol of folds.
         candidates = self.with_tol(loosen_tol(self.method.tol))
         path_recipes = candidates.recipes(training, j)[: i + 1]
         path = solve_path(path_recipes, recipes[i], training, watch)
@@ -133,13 +135,14 @@ class MarginCandidates(Candidates):
         return attributes
 
     def recipes(self, training: Training, j: int) -> Sequence[Recipe]:
-        """Return losses, penalties and solver for each C and the `j`-th p."""
+        """Return the losses, penalties and solver for each C and the `j`-th p."""
         method = replace(self.method, p=float(self.ps[j]))
         return [replace(method, C=C).recipe(training) for C in self.Cs[:, j].tolist()]
 
 
 def _best_in_chain(means: Array | None, chain: Sequence[int]) -> int | None:
-    """Return the position in a chain of the best mean score; None if all are nan."""
+    """Return the position in `chain` of the best mean score; None if all are nan."""
+    # `means` are the mean scores of all candidates, `chain` the indices of some.
     if means is None or not np.isfinite(means[np.asarray(chain)]).any():
         return None
     return int(np.nanargmax(means[np.asarray(chain)]))
@@ -153,7 +156,6 @@ def margin_search(
     exponents = np.unique(np.asarray(ps, dtype=np.float64))
 
     def candidates(data: Training) -> MarginCandidates:
-        """Return the candidates for the training data of all folds."""
         n_kernels = data.stack.shape[0]
         methods = [replace(method, p=p) for p in exponents.tolist()]
         sums = np.array([m.weight_sum(n_kernels) for m in methods])
@@ -167,8 +169,8 @@ def margin_path(
     Cs: Array, recipes: Sequence[Recipe], paths: Sequence[Sequence[Solution]]
 ) -> RegularizationPath:
     """Return the solutions for ascending C as a path over the strengths 1 / C."""
-    # A path has one solution per C, up to the C at which its solves stopped. Objectives
-    # are in the scale of C times the losses.
+    # There is one path per output. It has a solution for each C, up to the C at which a
+    # callback stopped it.
     n_Cs = len(paths[0])
     scales = np.transpose([recipe.objective_scale for recipe in recipes[:n_Cs]])
     return path_arrays(1.0 / Cs[:n_Cs], paths, scales)
@@ -187,21 +189,21 @@ class MarginSearchCV(SearchCV):
 
 @dataclass(eq=False, repr=False)
 class LpMKLClassifierCV(LpClassification, MarginSearchCV, ClassifierMKL):
-    """Classification by lp-norm MKL, C and p chosen by cross-validation.
+    """Classification by lp-norm MKL with C and p chosen by cross-validation.
 
     Each fold solves the problem of `LpMKLClassifier` for pairs of C and p. For the
-    largest p, C increases until the scores decrease. Each smaller p starts with the
-    best C of the next larger p and its two neighbors, and continues to larger C while
-    the scores rise. ``cv_results_`` contains nan for skipped pairs. Each fold
+    largest p, C increases until the scores decrease. Each smaller p tries the best C of
+    the next larger p, the two neighbors of this C, and larger values of C while the
+    scores rise. ``cv_results_`` contains nan for skipped pairs. Each fold
     normalizes kernels by its own training samples.
 
     Parameters
     ----------
     kernels : Kernel, list, dict, KernelDictionary, "precomputed" or None, default=None
         Candidate kernels, also as functions or names of `sklearn.metrics.pairwise`.
-        None selects `median_dictionary` (`sequence_dictionary` for text); standardize
-        numeric columns. A dict maps views to columns, or (columns, kernels): see
-        `multikernel.kernels.Views`. For "precomputed" see `stack_grams`.
+        None means `median_dictionary` of X, for which you should standardize numeric
+        columns, or `sequence_dictionary` for text. A dict maps views to columns, see
+        `multikernel.kernels.Views`. For "precomputed", pass X from `stack_grams`.
     cv : int, splitter, iterable of (train, test) or None, default=None
         Folds of cross-validation, as in scikit-learn; None means five. A single (train,
         test) pair is one validation set. An int or None keeps each group together if
@@ -210,7 +212,7 @@ class LpMKLClassifierCV(LpClassification, MarginSearchCV, ClassifierMKL):
         Score to maximize; None means accuracy. A callable is called with the fitted
         model, X and y of validation samples, and sample weights if it accepts them.
     n_jobs : int or None, default=None
-        Number of folds fitted in parallel threads; -1 uses all cores.
+        Number of folds fitted in parallel threads: None means 1, and -1 all cores.
     refit : bool or "one_standard_error", default=True
         Whether to fit the model with the chosen parameters on all samples.
         "one_standard_error" chooses the candidate with the fewest kernels among those
@@ -235,11 +237,11 @@ class LpMKLClassifierCV(LpClassification, MarginSearchCV, ClassifierMKL):
         "log_loss" is then the multinomial loss, "hinge" the Crammer-Singer loss.
         "shared" is often more accurate if classes depend on the same columns.
     normalize : str, Normalizer, list of str and Normalizer, or None, default="variance"
-        Normalization of the kernels: unit "variance" in feature space, a mean diagonal
-        of one ("trace"), "cosine" similarity, "center" only, or a list of such steps.
+        Normalization of the kernels: to "variance" one in feature space, to a mean
+        diagonal of one ("trace"), "cosine", "center" or a list of steps. None omits it.
     penalty_weights : dict, sequence of float or None, default=None
-        Weights w_m > 0, one per kernel or by names of kernels and views (others are 1):
-        the penalty contains w_m ‖f_m‖ in place of ‖f_m‖. ``kernel_weights_`` and
+        Weights w_m > 0, one per kernel or by name of kernel or view; weights not given
+        are 1. The penalty contains w_m ‖f_m‖, not ‖f_m‖. ``kernel_weights_`` and
         ``block_norms_`` then refer to normalized kernels divided by w_m².
     fit_intercept : bool, default=True
         Whether to fit the intercept b; otherwise b = 0.
@@ -248,11 +250,11 @@ class LpMKLClassifierCV(LpClassification, MarginSearchCV, ClassifierMKL):
     max_iter : int or None, default=None
         Maximum number of outer iterations; None selects the default of the solver.
     class_weight : dict, "balanced" or None, default=None
-        Factor of the sample weights by class; "balanced" gives classes equal totals.
+        Factor of the sample weights by class: "balanced" for equal totals, None for 1.
     storage : str, LowRank or Device, default="auto"
-        Storage of the Gram matrices: "auto" (fastest by prediction), "dense", "dense32"
-        (single precision), "lazy" (recomputed), "low_rank" or "by_kernel" (factors),
-        "device" (accelerator) or an object, see `multikernel.gram.build_stack`.
+        Storage of the Gram matrices: "auto" (the one expected to be fastest), "dense",
+        "dense32" (single precision), "lazy" (recomputed), "low_rank" or "by_kernel"
+        (factors), "device" (accelerator) or an object: `multikernel.gram.build_stack`.
     max_bytes : int, default=None
         Maximum bytes of the Gram matrices; None allows half of the free memory.
     verbose : int, default=0
@@ -271,8 +273,9 @@ class LpMKLClassifierCV(LpClassification, MarginSearchCV, ClassifierMKL):
     ps_ : ndarray of shape (n_ps,)
         All values of p, ascending.
     path_ : RegularizationPath
-        Fits on all samples with ``p_``, for the candidate C up to the chosen one; its
-        alphas are 1 / C. All fits but the last are solved to ``fit_info_["cv_tol"]``.
+        Fits on all samples with ``p_``, for the candidate values of C up to the chosen
+        one; the alphas of the path are 1 / C. All fits but the last are solved to the
+        relative duality gap ``fit_info_["cv_tol"]``.
     best_params_ : dict
         Chosen parameters. Among equal scores, a model with kernels is preferred, then
         the lower ``mean_test_loss``, then the simplest model.
@@ -292,10 +295,10 @@ class LpMKLClassifierCV(LpClassification, MarginSearchCV, ClassifierMKL):
     variance_shares_ : ndarray of shape (n_kernels,) or (n_classes, n_kernels)
         Share of each term in the variance of training decision values; may be negative.
     view_weights_, view_shares_ : dict
-        Sums of kernel weights and of variance shares over each view, if there are any.
-        ``kernel_views_`` has the view of each kernel, ``view_columns_`` their columns.
+        Sums of the kernel weights and variance shares of each view, if there are views.
+        ``kernel_views_``: view of each kernel; ``view_columns_``: columns of each view.
     category_features_, categories_ : ndarray, list of ndarray
-        Positions of text columns compared as categories, and their training values.
+        Indices of the text columns compared as categories, and the values of each.
     active_kernels_ : ndarray of shape (n_active,)
         Indices of the kernels with a nonzero weight for at least one class, ascending.
     kernel_names_ : list of str
@@ -306,7 +309,7 @@ class LpMKLClassifierCV(LpClassification, MarginSearchCV, ClassifierMKL):
     intercept_ : ndarray of shape (1,) or (n_classes,)
         Intercept.
     support_ : ndarray of shape (n_support,)
-        Indices of the training samples with a nonzero coefficient.
+        Indices of the training samples that have a nonzero value in ``dual_coef_``.
     objective_ : float or ndarray of shape (n_classes,)
         Penalty plus C times the sum of the losses.
     duality_gap_ : float or ndarray of shape (n_classes,)
@@ -316,14 +319,14 @@ class LpMKLClassifierCV(LpClassification, MarginSearchCV, ClassifierMKL):
     history_ : structured ndarray of shape (n_lines,)
         One record per outer iteration: class (``output``) and fields of `Progress`.
     status_, status_message_ : str
-        `Status` of the class that ended worst, such as "converged", and its sentence.
+        Worst `Status` of all classes, such as "converged", and a sentence about it.
     n_kernels_ : int
         Number of candidate kernels.
     fit_info_ : dict
         Details: "solver" names the algorithms, "storage" and "storage_reason" refer to
         the Gram matrices, "left_out" says what the default kernels omit, and why;
-        "cv_tol" is the relative duality gap of the folds, "search_rows" the number of
-        scored rows, "predicted_alike" the class if only one class is predicted.
+        "cv_tol" is the relative duality gap at which folds stop, "search_rows" counts
+        the scored rows, "predicted_alike" is the class if all predictions are the same.
     classes_ : ndarray of shape (n_classes,)
         Class labels.
     n_features_in_ : int
@@ -349,21 +352,21 @@ class LpMKLClassifierCV(LpClassification, MarginSearchCV, ClassifierMKL):
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class LpMKLRegressorCV(LpRegression, MarginSearchCV, RegressorMKL):
-    """Regression by lp-norm MKL, C and p chosen by cross-validation.
+    """Regression by lp-norm MKL with C and p chosen by cross-validation.
 
     Each fold solves the problem of `LpMKLRegressor` for pairs of C and p. For the
-    largest p, C increases until the scores decrease. Each smaller p starts with the
-    best C of the next larger p and its two neighbors, and continues to larger C while
-    the scores rise. ``cv_results_`` contains nan for skipped pairs. Each fold
+    largest p, C increases until the scores decrease. Each smaller p tries the best C of
+    the next larger p, the two neighbors of this C, and larger values of C while the
+    scores rise. ``cv_results_`` contains nan for skipped pairs. Each fold
     normalizes kernels by its own training samples.
 
     Parameters
     ----------
     kernels : Kernel, list, dict, KernelDictionary, "precomputed" or None, default=None
         Candidate kernels, also as functions or names of `sklearn.metrics.pairwise`.
-        None selects `median_dictionary` (`sequence_dictionary` for text); standardize
-        numeric columns. A dict maps views to columns, or (columns, kernels): see
-        `multikernel.kernels.Views`. For "precomputed" see `stack_grams`.
+        None means `median_dictionary` of X, for which you should standardize numeric
+        columns, or `sequence_dictionary` for text. A dict maps views to columns, see
+        `multikernel.kernels.Views`. For "precomputed", pass X from `stack_grams`.
     cv : int, splitter, iterable of (train, test) or None, default=None
         Folds of cross-validation, as in scikit-learn; None means five. A single (train,
         test) pair is one validation set. An int or None keeps each group together if
@@ -372,7 +375,7 @@ class LpMKLRegressorCV(LpRegression, MarginSearchCV, RegressorMKL):
         Score to maximize; None means R^2. A callable is called with the fitted model, X
         and y of validation samples, and sample weights if it accepts them.
     n_jobs : int or None, default=None
-        Number of folds fitted in parallel threads; -1 uses all cores.
+        Number of folds fitted in parallel threads: None means 1, and -1 all cores.
     refit : bool or "one_standard_error", default=True
         Whether to fit the model with the chosen parameters on all samples.
         "one_standard_error" chooses the candidate with the fewest kernels among those
@@ -402,11 +405,11 @@ class LpMKLRegressorCV(LpRegression, MarginSearchCV, RegressorMKL):
         (the penalty contains the joint norm of a kernel's functions); "separate" fits
         each target with its own kernels and weights.
     normalize : str, Normalizer, list of str and Normalizer, or None, default="variance"
-        Normalization of the kernels: unit "variance" in feature space, a mean diagonal
-        of one ("trace"), "cosine" similarity, "center" only, or a list of such steps.
+        Normalization of the kernels: to "variance" one in feature space, to a mean
+        diagonal of one ("trace"), "cosine", "center" or a list of steps. None omits it.
     penalty_weights : dict, sequence of float or None, default=None
-        Weights w_m > 0, one per kernel or by names of kernels and views (others are 1):
-        the penalty contains w_m ‖f_m‖ in place of ‖f_m‖. ``kernel_weights_`` and
+        Weights w_m > 0, one per kernel or by name of kernel or view; weights not given
+        are 1. The penalty contains w_m ‖f_m‖, not ‖f_m‖. ``kernel_weights_`` and
         ``block_norms_`` then refer to normalized kernels divided by w_m².
     fit_intercept : bool, default=True
         Whether to fit the intercept b; otherwise b = 0.
@@ -415,9 +418,9 @@ class LpMKLRegressorCV(LpRegression, MarginSearchCV, RegressorMKL):
     max_iter : int or None, default=None
         Maximum number of outer iterations; None selects the default of the solver.
     storage : str, LowRank or Device, default="auto"
-        Storage of the Gram matrices: "auto" (fastest by prediction), "dense", "dense32"
-        (single precision), "lazy" (recomputed), "low_rank" or "by_kernel" (factors),
-        "device" (accelerator) or an object, see `multikernel.gram.build_stack`.
+        Storage of the Gram matrices: "auto" (the one expected to be fastest), "dense",
+        "dense32" (single precision), "lazy" (recomputed), "low_rank" or "by_kernel"
+        (factors), "device" (accelerator) or an object: `multikernel.gram.build_stack`.
     max_bytes : int, default=None
         Maximum bytes of the Gram matrices; None allows half of the free memory.
     verbose : int, default=0
@@ -433,7 +436,7 @@ class LpMKLRegressorCV(LpRegression, MarginSearchCV, RegressorMKL):
     epsilon_ : float or ndarray of shape (n_outputs,)
         Epsilon in the units of y; only for "epsilon_insensitive" and "huber".
     C_ : float or ndarray of shape (n_outputs,)
-        C in the units of the targets; an array for separate selections.
+        C in the units of the targets; one per target if these are separate.
     p_ : float
         Chosen p.
     Cs_ : ndarray of shape (n_Cs,)
@@ -441,8 +444,9 @@ class LpMKLRegressorCV(LpRegression, MarginSearchCV, RegressorMKL):
     ps_ : ndarray of shape (n_ps,)
         All values of p, ascending.
     path_ : RegularizationPath
-        Fits on all samples with ``p_``, for the candidate C up to the chosen one; its
-        alphas are 1 / C. All fits but the last are solved to ``fit_info_["cv_tol"]``.
+        Fits on all samples with ``p_``, for the candidate values of C up to the chosen
+        one; the alphas of the path are 1 / C. All fits but the last are solved to the
+        relative duality gap ``fit_info_["cv_tol"]``.
     best_params_ : dict
         Chosen parameters. Among equal scores, a model with kernels is preferred, then
         the lower ``mean_test_loss``, then the simplest model.
@@ -462,10 +466,10 @@ class LpMKLRegressorCV(LpRegression, MarginSearchCV, RegressorMKL):
     variance_shares_ : ndarray of shape (n_kernels,)
         Share of each term in the variance of training decision values; may be negative.
     view_weights_, view_shares_ : dict
-        Sums of kernel weights and of variance shares over each view, if there are any.
-        ``kernel_views_`` has the view of each kernel, ``view_columns_`` their columns.
+        Sums of the kernel weights and variance shares of each view, if there are views.
+        ``kernel_views_``: view of each kernel; ``view_columns_``: columns of each view.
     category_features_, categories_ : ndarray, list of ndarray
-        Positions of text columns compared as categories, and their training values.
+        Indices of the text columns compared as categories, and the values of each.
     active_kernels_ : ndarray of shape (n_active,)
         Indices of the kernels with a nonzero weight, ascending.
     kernel_names_ : list of str
@@ -476,7 +480,7 @@ class LpMKLRegressorCV(LpRegression, MarginSearchCV, RegressorMKL):
     intercept_ : ndarray of shape (n_targets,)
         Intercept of each target.
     support_ : ndarray of shape (n_support,)
-        Indices of the training samples with a nonzero coefficient.
+        Indices of the training samples that have a nonzero value in ``dual_coef_``.
     objective_ : float or ndarray of shape (n_targets,)
         Penalty plus C times the sum of the losses.
     duality_gap_ : float or ndarray of shape (n_targets,)
@@ -486,14 +490,14 @@ class LpMKLRegressorCV(LpRegression, MarginSearchCV, RegressorMKL):
     history_ : structured ndarray of shape (n_lines,)
         One record per outer iteration: target (``output``) and fields of `Progress`.
     status_, status_message_ : str
-        Why the solver stopped: a `Status` such as "converged", and its sentence.
+        Why the solver stopped: a `Status` such as "converged", and a sentence about it.
     n_kernels_ : int
         Number of candidate kernels.
     fit_info_ : dict
         Details: "solver" names the algorithms, "storage" and "storage_reason" refer to
         the Gram matrices, "left_out" says what the default kernels omit, and why;
-        "cv_tol" is the relative duality gap of the folds, "search_rows" the number of
-        scored rows, "predicted_alike" the class if only one class is predicted.
+        "cv_tol" is the relative duality gap at which folds stop, "search_rows" counts
+        the scored rows, "predicted_alike" is the class if all predictions are the same.
     n_features_in_ : int
         Number of columns of X; for precomputed kernels, number of training samples.
     feature_names_in_ : ndarray of shape (n_features,)

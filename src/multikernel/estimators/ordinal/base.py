@@ -1,4 +1,4 @@
-"""Base class of the estimators of ordered classes: one function, and its thresholds."""
+"""Base class of the estimators of ordered classes, with their predictions."""
 
 import json
 import re
@@ -46,11 +46,11 @@ def order_choice(value: Any) -> str | None:
 
 @dataclass(eq=False, repr=False)
 class OrdinalMKL(ClassifierMixin, LearnsByCopy):
-    """Base class of models of ordered classes: one function, divided by thresholds."""
+    """Base class of models of ordered classes: a function and increasing thresholds."""
 
     _checks: ClassVar[Mapping[str, Check]] = {**SPARSE_CHECKS, "order": order_choice}
 
-    # The thresholds are the intercepts.
+    # Not a parameter, because the thresholds are the intercepts.
     fit_intercept: ClassVar[bool] = True
 
     kernels: Any = None
@@ -66,7 +66,7 @@ class OrdinalMKL(ClassifierMixin, LearnsByCopy):
     random_state: Any = None
 
     def _task(self, y: object, sample_weight: object) -> Task:
-        """Return the loss, class numbers (also to stratify folds), attribute setter."""
+        """Return the loss, class numbers as targets and as strata, attribute setter."""
         targets = read_targets(self, y)
         refuse_fractions(
             type(self).__name__, targets, "use y.astype(str), which keeps their order"
@@ -105,16 +105,18 @@ class OrdinalMKL(ClassifierMixin, LearnsByCopy):
         return np.asarray(self.classes_[likeliest])
 
     def predict_median(self, X: Any) -> Array:
-        """Return the median classes, which minimize the expected error in ranks.
+        """Return the median classes, which minimize the expected difference in rank.
 
         X is as in `predict`. The result has shape (n_samples,): for each sample the
-        lowest class k with P(y <= k | x) of at least one half.
+        lowest class k for which P(y <= k | x) is at least one half.
         """
         f = np.asarray(self.linear_predictor(X))
         return np.asarray(self.classes_[np.searchsorted(self.thresholds_, f)])
 
     def predict_proba(self, X: Any) -> Array:
         r"""Return the probabilities of the classes, in the order of ``classes_``.
+
+        They are differences of these cumulative probabilities with thresholds theta:
 
         .. math:: P(y \le k \mid x) = \frac{1}{1 + \exp(f(x) - \theta_k)}
 
@@ -129,7 +131,7 @@ class OrdinalMKL(ClassifierMixin, LearnsByCopy):
         """
         f = np.asarray(self.linear_predictor(X))
         margins = self.thresholds_ - f[:, None]
-        # Above all thresholds, cumulative probabilities are nearly one and lose digits.
+        # Differences of values P(y <= k) near one lose digits; use P(y > k) there.
         below, above = expit(margins), expit(-margins)
         below = np.pad(below, ((0, 0), (1, 1)), constant_values=((0, 0), (0, 1)))
         above = np.pad(above, ((0, 0), (1, 1)), constant_values=((0, 0), (1, 0)))
@@ -155,19 +157,18 @@ class OrdinalMKL(ClassifierMixin, LearnsByCopy):
         if self.loss is None:
             y, weights = scored_targets(self, X, y, sample_weight)
             return float(super().score(X, y, weights))
-        # Models of folds have no thresholds: score the order of the decision values.
+        # Models of folds have no thresholds, so score the order of the decision values.
         f, grades = np.asarray(self.linear_predictor(X)), np.asarray(y, np.float64)
         return concordance(grades, grades, -f, check_weights(sample_weight, f.size))
 
     def __sklearn_tags__(self) -> Tags:
-        """Remove the classifier tag from the copy that learns."""
         tags = super().__sklearn_tags__()
         if self.loss is not None:
             tags.estimator_type, tags.classifier_tags = None, None
         return tags
 
     def _check_fitted(self) -> None:
-        """Raise unless a loaded fit has one threshold between neighboring classes."""
+        """Raise unless a model from a file has one threshold fewer than classes."""
         super()._check_fitted()
         if not isinstance(vars(self).get("_state"), FittedModel) or self.loss:
             return
@@ -177,8 +178,8 @@ class OrdinalMKL(ClassifierMixin, LearnsByCopy):
         shape = (np.size(vars(self).get("classes_", ())) - 1,)
         if thresholds.shape != shape or not np.all(np.diff(thresholds) > 0.0):
             raise ValueError(
-                f"{type(self).__name__}: thresholds_ must be increasing numbers, one "
-                f"fewer than classes_, got {shape[0] + 1} classes and {thresholds}."
+                f"{type(self).__name__}: thresholds_ must be {shape[0]} increasing "
+                f"numbers, one fewer than classes_, got {thresholds}."
             )
 
 
@@ -228,7 +229,7 @@ def _natural_key(label: str) -> list[tuple[float, str]]:
 
 
 def class_numbers(classes: Array, targets: Array) -> Indices:
-    """Return the class numbers of samples; arbitrary if not among `classes`."""
+    """Return the index in `classes` of each target; arbitrary if it is not there."""
     sorter = np.argsort(classes)
     positions = np.searchsorted(classes, targets, sorter=sorter)
     return np.asarray(sorter[np.minimum(positions, classes.size - 1)], dtype=np.intp)

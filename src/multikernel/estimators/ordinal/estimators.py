@@ -22,9 +22,9 @@ from multikernel.problem import Callback
 class SpicyMKLOrdinal(OrdinalMKL):
     r"""Sparse multiple kernel model of ordered classes: grades, stages, ratings.
 
-    A cumulative logit model [1]_: one function and increasing thresholds determine the
-    odds that a class is at most k. The fit minimizes, over functions of the kernels'
-    spaces and increasing thresholds,
+    A cumulative logit model [1]_: for every class k, a function and the threshold of k
+    determine the odds that y is at most k. The fit minimizes, over functions of the
+    kernels' spaces and increasing thresholds theta,
 
     .. math::
         -\frac{1}{\sum_i s_i} \sum_i s_i \log P\Bigl(y_i \Bigm| \sum_m f_m(x_i),
@@ -38,11 +38,11 @@ class SpicyMKLOrdinal(OrdinalMKL):
     ----------
     kernels : Kernel, list, dict, KernelDictionary, "precomputed" or None, default=None
         Candidate kernels, also as functions or names of `sklearn.metrics.pairwise`.
-        None selects `median_dictionary` (`sequence_dictionary` for text); standardize
-        numeric columns. A dict maps views to columns, or (columns, kernels): see
-        `multikernel.kernels.Views`. For "precomputed" see `stack_grams`.
+        None means `median_dictionary` of X, for which you should standardize numeric
+        columns, or `sequence_dictionary` for text. A dict maps views to columns, see
+        `multikernel.kernels.Views`. For "precomputed", pass X from `stack_grams`.
     alpha : float or "auto", default="auto"
-        Strength of the penalty, positive; "auto" is as for `SpicyMKLRegressor`.
+        Strength of the penalty, positive; "auto" as in `SpicyMKLRegressor`.
     order : sequence of shape (n_classes,), default=None
         The classes from the lowest to the highest. None uses the order of an ordered
         pandas categorical; other labels are sorted.
@@ -50,16 +50,16 @@ class SpicyMKLOrdinal(OrdinalMKL):
         Share r of the block l1 norm in the penalty, in [0, 1]. Below 1, kernels that
         carry the same information enter together.
     normalize : str, Normalizer, list of str and Normalizer, or None, default="variance"
-        Normalization of the kernels: unit "variance" in feature space, a mean diagonal
-        of one ("trace"), "cosine" similarity, "center" only, or a list of such steps.
+        Normalization of the kernels: to "variance" one in feature space, to a mean
+        diagonal of one ("trace"), "cosine", "center" or a list of steps. None omits it.
     tol : float, default=1e-3
         Relative duality gap at which to stop.
     max_iter : int, default=100
         Maximum number of outer iterations; each passes over all kernels.
     storage : str, LowRank or Device, default="auto"
-        Storage of the Gram matrices: "auto" (fastest by prediction), "dense", "dense32"
-        (single precision), "lazy" (recomputed), "low_rank" or "by_kernel" (factors),
-        "device" (accelerator) or an object, see `multikernel.gram.build_stack`.
+        Storage of the Gram matrices: "auto" (the one expected to be fastest), "dense",
+        "dense32" (single precision), "lazy" (recomputed), "low_rank" or "by_kernel"
+        (factors), "device" (accelerator) or an object: `multikernel.gram.build_stack`.
     max_bytes : int, default=None
         Maximum bytes of the Gram matrices; None allows half of the free memory.
     verbose : int, default=0
@@ -80,10 +80,10 @@ class SpicyMKLOrdinal(OrdinalMKL):
     variance_shares_ : ndarray of shape (n_kernels,)
         Share of each term in the variance of training decision values; may be negative.
     view_weights_, view_shares_ : dict
-        Sums of kernel weights and of variance shares over each view, if there are any.
-        ``kernel_views_`` has the view of each kernel, ``view_columns_`` their columns.
+        Sums of the kernel weights and variance shares of each view, if there are views.
+        ``kernel_views_``: view of each kernel; ``view_columns_``: columns of each view.
     category_features_, categories_ : ndarray, list of ndarray
-        Positions of text columns compared as categories, and their training values.
+        Indices of the text columns compared as categories, and the values of each.
     active_kernels_ : ndarray of shape (n_active,)
         Indices of the kernels with a nonzero weight, ascending.
     kernel_names_ : list of str
@@ -93,7 +93,7 @@ class SpicyMKLOrdinal(OrdinalMKL):
     intercept_ : ndarray of shape (1,)
         Intercept.
     support_ : ndarray of shape (n_support,)
-        Indices of the training samples with a nonzero coefficient.
+        Indices of the training samples that have a nonzero value in ``dual_coef_``.
     objective_ : float
         Mean loss plus alpha times the penalty.
     duality_gap_ : float
@@ -103,17 +103,19 @@ class SpicyMKLOrdinal(OrdinalMKL):
     history_ : structured ndarray of shape (n_lines,)
         One record per outer iteration: ``output`` (0) and fields of `Progress`.
     status_, status_message_ : str
-        Why the solver stopped: a `Status` such as "converged", and its sentence.
+        Why the solver stopped: a `Status` such as "converged", and a sentence about it.
     n_kernels_ : int
-        Number of kernels. If it exceeds a million, other attributes list only some.
+        Number of kernels. Above a million, ``kernel_names_`` and ``kernel_weights_``
+        contain only the kernels that the solver needed.
     fit_info_ : dict
         Details: "solver" names the algorithms, "storage" and "storage_reason" refer to
         the Gram matrices, "left_out" says what the default kernels omit, and why.
     classes_ : ndarray of shape (n_classes,)
         The classes, from the lowest to the highest.
     thresholds_ : ndarray of shape (n_classes - 1,)
-        Thresholds between consecutive classes, in place of an intercept. Where
-        `linear_predictor` equals a threshold, y is above it with probability 1/2.
+        Thresholds between consecutive classes, in place of an intercept. If
+        `linear_predictor` equals the threshold of classes k and k + 1, y is at most k
+        with probability 1/2.
     n_features_in_ : int
         Number of columns of X; for precomputed kernels, number of training samples.
     feature_names_in_ : ndarray of shape (n_features,)
@@ -201,14 +203,14 @@ class SpicyMKLOrdinalCV(OrdinalMKL, AlphaSearchCV):
     ----------
     kernels : Kernel, list, dict, KernelDictionary, "precomputed" or None, default=None
         Candidate kernels, also as functions or names of `sklearn.metrics.pairwise`.
-        None selects `median_dictionary` (`sequence_dictionary` for text); standardize
-        numeric columns. A dict maps views to columns, or (columns, kernels): see
-        `multikernel.kernels.Views`. For "precomputed" see `stack_grams`.
+        None means `median_dictionary` of X, for which you should standardize numeric
+        columns, or `sequence_dictionary` for text. A dict maps views to columns, see
+        `multikernel.kernels.Views`. For "precomputed", pass X from `stack_grams`.
     cv : int, splitter, iterable of (train, test) or None, default=None
         The folds; None means five. An int or None creates folds that are stratified by
         class and keep each group together if ``fit`` receives ``groups``.
     n_jobs : int or None, default=None
-        Number of folds fitted in parallel threads; -1 uses all cores.
+        Number of folds fitted in parallel threads: None means 1, and -1 all cores.
     refit : bool or "one_standard_error", default=True
         Whether to fit the model with the chosen parameters on all samples.
         "one_standard_error" chooses the candidate with the fewest kernels among those
@@ -230,16 +232,16 @@ class SpicyMKLOrdinalCV(OrdinalMKL, AlphaSearchCV):
         Share r of the block l1 norm in the penalty, in [0, 1]. Below 1, kernels that
         carry the same information enter together.
     normalize : str, Normalizer, list of str and Normalizer, or None, default="variance"
-        Normalization of the kernels: unit "variance" in feature space, a mean diagonal
-        of one ("trace"), "cosine" similarity, "center" only, or a list of such steps.
+        Normalization of the kernels: to "variance" one in feature space, to a mean
+        diagonal of one ("trace"), "cosine", "center" or a list of steps. None omits it.
     tol : float, default=1e-3
         Relative duality gap at which to stop.
     max_iter : int, default=100
         Maximum number of outer iterations; each passes over all kernels.
     storage : str, LowRank or Device, default="auto"
-        Storage of the Gram matrices: "auto" (fastest by prediction), "dense", "dense32"
-        (single precision), "lazy" (recomputed), "low_rank" or "by_kernel" (factors),
-        "device" (accelerator) or an object, see `multikernel.gram.build_stack`.
+        Storage of the Gram matrices: "auto" (the one expected to be fastest), "dense",
+        "dense32" (single precision), "lazy" (recomputed), "low_rank" or "by_kernel"
+        (factors), "device" (accelerator) or an object: `multikernel.gram.build_stack`.
     max_bytes : int, default=None
         Maximum bytes of the Gram matrices; None allows half of the free memory.
     verbose : int, default=0
@@ -267,7 +269,7 @@ class SpicyMKLOrdinalCV(OrdinalMKL, AlphaSearchCV):
     alpha_ : float
         Strength of the penalty in this fit.
     alphas_ : ndarray of shape (n_alphas,)
-        All candidate strengths on the scale of ``alphas``, descending.
+        All candidate values of alpha, descending, in the units of the given ``alphas``.
     path_ : RegularizationPath
         Fits on all samples for the candidate strengths, down to the chosen one.
     block_norms_ : ndarray of shape (n_kernels,)
@@ -275,10 +277,10 @@ class SpicyMKLOrdinalCV(OrdinalMKL, AlphaSearchCV):
     variance_shares_ : ndarray of shape (n_kernels,)
         Share of each term in the variance of training decision values; may be negative.
     view_weights_, view_shares_ : dict
-        Sums of kernel weights and of variance shares over each view, if there are any.
-        ``kernel_views_`` has the view of each kernel, ``view_columns_`` their columns.
+        Sums of the kernel weights and variance shares of each view, if there are views.
+        ``kernel_views_``: view of each kernel; ``view_columns_``: columns of each view.
     category_features_, categories_ : ndarray, list of ndarray
-        Positions of text columns compared as categories, and their training values.
+        Indices of the text columns compared as categories, and the values of each.
     active_kernels_ : ndarray of shape (n_active,)
         Indices of the kernels with a nonzero weight, ascending.
     kernel_names_ : list of str
@@ -288,7 +290,7 @@ class SpicyMKLOrdinalCV(OrdinalMKL, AlphaSearchCV):
     intercept_ : ndarray of shape (1,)
         Intercept.
     support_ : ndarray of shape (n_support,)
-        Indices of the training samples with a nonzero coefficient.
+        Indices of the training samples that have a nonzero value in ``dual_coef_``.
     objective_ : float
         Mean loss plus alpha times the penalty.
     duality_gap_ : float
@@ -298,14 +300,15 @@ class SpicyMKLOrdinalCV(OrdinalMKL, AlphaSearchCV):
     history_ : structured ndarray of shape (n_lines,)
         One record per outer iteration: ``output`` (0) and fields of `Progress`.
     status_, status_message_ : str
-        Why the solver stopped: a `Status` such as "converged", and its sentence.
+        Why the solver stopped: a `Status` such as "converged", and a sentence about it.
     n_kernels_ : int
-        Number of kernels. If it exceeds a million, other attributes list only some.
+        Number of kernels. Above a million, ``kernel_names_`` and ``kernel_weights_``
+        contain only the kernels that the solver needed.
     fit_info_ : dict
         Details: "solver" names the algorithms, "storage" and "storage_reason" refer to
         the Gram matrices, "left_out" says what the default kernels omit, and why;
-        "cv_tol" is the relative duality gap of the folds, "search_rows" the number of
-        scored rows, "predicted_alike" the class if only one class is predicted.
+        "cv_tol" is the relative duality gap at which folds stop, "search_rows" counts
+        the scored rows, "predicted_alike" is the class if all predictions are the same.
     classes_ : ndarray of shape (n_classes,)
         The classes, from the lowest to the highest.
     thresholds_ : ndarray of shape (n_classes - 1,)
@@ -331,17 +334,15 @@ class SpicyMKLOrdinalCV(OrdinalMKL, AlphaSearchCV):
     True
     """
 
-    # Folds are scored by the order of the decision values.
+    # Not a parameter: `score` ranks the decision values of the models of folds.
     scoring: ClassVar[None] = None  # type: ignore[misc] # no parameter here
 
     def _copied(self, loss: CumulativeLogitLoss, strata: Indices, groups: Any) -> Self:
-        """Return a copy with the given loss, and with folds stratified by class."""
         inner = super()._copied(loss, strata, groups)
         inner.cv = folds_of(self.cv, strata, groups, stratify=True)
         return inner
 
     def _why_unscored(self, samples: Samples, test: Indices) -> str | None:
-        """Return why a validation set cannot be scored; None if it can."""
         if np.ptp(samples.targets[0][test]) > 0.0:
             return None
         return "holds one class only"

@@ -16,8 +16,8 @@ from multikernel.exceptions import SearchWarning, warn_user
 
 def best_candidate(results: Mapping[str, Any]) -> int:
     """Return the index of the candidate with the best mean score in `cv_results`."""
-    # Ties prefer candidates with active kernels, then the better mean loss, then the
-    # first candidate, which is the simplest.
+    # Of equal scores, choose a candidate with active kernels, then one with the lowest
+    # mean loss, then the first, which is the simplest.
     mean = round_digits(results["mean_test_score"])
     ties = np.flatnonzero(mean == np.nanmax(mean))
     filled = ties[results["mean_n_active"][ties] > 0.0]
@@ -27,7 +27,7 @@ def best_candidate(results: Mapping[str, Any]) -> int:
 
 
 def simplest_candidate(results: Mapping[str, Any], best: int) -> int:
-    """Return the simplest candidate within a standard error of the best mean score."""
+    """Return the index of the simplest candidate within a standard error of `best`."""
     scores = [results[name][best] for name in results if SPLIT_SCORE.fullmatch(name)]
     n_folds = int(np.count_nonzero(np.isfinite(scores)))
     if n_folds < 2:
@@ -36,19 +36,19 @@ def simplest_candidate(results: Mapping[str, Any], best: int) -> int:
     error = results["std_test_score"][best] / np.sqrt(n_folds - 1)
     min_score = round_digits(results["mean_test_score"][[best]] - error)
     close = np.flatnonzero(round_digits(results["mean_test_score"]) >= min_score)
-    # The simplest candidate has the fewest kernels on average; ties prefer the first.
+    # The simplest candidate has the fewest kernels on average; of several, the first.
     return int(close[np.argmin(round_digits(results["mean_n_active"][close]))])
 
 
 def as_text(params: Mapping[str, Any]) -> str:
-    """Return parameters as shown in messages."""
+    """Return parameters as text for messages, such as "C=0.5, p=2"."""
     return ", ".join(f"{name}={value:.3g}" for name, value in params.items())
 
 
 def grid_end(
     results: Mapping[str, Any], best: int, name: str, grid: Array
 ) -> str | None:
-    """Return "smallest" or "largest" if an end of the grid is chosen, else None."""
+    """Return which value of a grid `best` has: "smallest", "largest", or else None."""
     value = results["params"][best][name]
     if grid.size < 3 or value not in (grid[0], grid[-1]):
         return None
@@ -59,15 +59,15 @@ def grid_end(
         if other_name != name:
             is_neighbor &= results[f"param_{other_name}"] == other_value
     mean = round_digits(results["mean_test_score"])
-    # An end that is not better than its neighbor does not count. A skipped neighbor has
-    # no score to compare.
+    # A wider grid can help only if the end is better than its neighbor. A neighbor that
+    # was skipped has no score to compare.
     if not (mean[best] > mean[is_neighbor]).all():
         return None
     return "smallest" if value == grid.min() else "largest"
 
 
 def grid_advice(parameters: Mapping[str, Any], name: str, end: str) -> str:
-    """Return advice on the argument that extends a parameter's grid at its `end`."""
+    """Return which argument extends the grid of a parameter at its `end`."""
     grid = f"{name}s"
     if grid not in parameters:
         return f"a larger {name}"
@@ -77,11 +77,11 @@ def grid_advice(parameters: Mapping[str, Any], name: str, end: str) -> str:
 
 
 def constant_prediction(scores: Scores, best: int, samples: Samples) -> str:
-    """Return the only prediction for validation samples as text; "" if they differ."""
+    """Return the prediction that all validation samples get, as text; "" if none."""
     masks = [fold[best] for fold in scores.predicted if best in fold]
     predicted = np.any(masks, axis=0)
     if samples.several and predicted.size:
-        # These labels are predicted for all samples or for none.
+        # For these labels, all samples have the same prediction: present or absent.
         constant = np.flatnonzero(predicted.reshape(2, -1).sum(axis=0) == 1)
         names = [samples.output_names[k] for k in constant]
         return f"the same for label {listed(names)}" if names else ""
@@ -93,9 +93,9 @@ def constant_prediction(scores: Scores, best: int, samples: Samples) -> str:
 def class_advice(
     parameters: Mapping[str, Any], samples: Samples, scores: Scores
 ) -> str:
-    """Return advice against a model that predicts one class for all samples."""
+    """Return advice for a search whose model predicts one class for all samples."""
     advice = []
-    # Scores of rankings require a fold that contains every class.
+    # Scores such as "roc_auc" require a validation set with samples of all classes.
     can_rank = not scores.lacks_class.all()
     if can_rank and parameters.get("scoring", "") in (None, "accuracy"):
         is_multiclass = not samples.several and len(samples.output_names) > 1
@@ -107,13 +107,13 @@ def class_advice(
 
 
 def warn_unscored(owner: str, scores: Scores) -> None:
-    """Warn about folds without scores of any candidate, because they lack a class."""
+    """Warn about folds without scores because their validation set lacks a class."""
     unscored = scores.lacks_class & np.isnan(scores.scores).all(axis=(1, 2))
     folds = np.flatnonzero(unscored).tolist()
     if folds:
         warn_user(
-            f"{owner}: the validation set of fold {listed(folds)} lacks a class, but "
-            "scoring requires all classes: mean scores are over the other folds. Use "
+            f"{owner}: the validation set of fold {listed(folds)} of cv lacks a class, "
+            "but scoring requires all classes, so mean scores ignore this fold: use "
             "fewer or stratified folds.",
             SearchWarning,
         )
@@ -156,34 +156,36 @@ def warn_choice(
             )
 
 
-# On default grids this is a factor of nine in alpha, of sixteen in C.
+# On default grids this share is a factor of nine in alpha, and of sixteen in C.
 PATIENCE = 0.3
-"""Share of a chain of candidates without a better score after which the chain ends."""
+"""A search ends a chain of candidates if the best score is this share of it ago."""
 
 
-# Twice this patience took 1.2 times as long on 100 targets, with the same strengths.
+# With twice this value, a search for 100 targets chose the same strengths, and took 1.2
+# times as long.
 TARGET_PATIENCE = 0.15
-"""`PATIENCE` for each of many targets."""
+"""The value in place of `PATIENCE` if each target chooses its own strength."""
 
 
-# From 800 to 12 800 rows, the power was 0.54 to 0.67 on four tables; in theory it is
+# On four tables of 800 to 12 800 rows, the exponent was 0.54 to 0.67; in theory it is
 # 1/2 for the smoothest kernels and up to 1 for rough kernels.
 RATE = 0.6
-"""The best ``alpha`` falls with this power of the number of rows."""
+"""The best ``alpha`` is proportional to the number of rows to the power of -`RATE`."""
 
 
 def has_peaked(
     means: Array | None, chain: Sequence[int], patience: float = PATIENCE
 ) -> bool:
-    """Return whether the mean score of a chain has stopped improving."""
+    """Return whether the mean scores of a chain of candidates no longer improve."""
     chain_means = np.empty(0) if means is None else means[np.asarray(chain)]
     chain_means = chain_means[np.isfinite(chain_means)]
     if chain_means.size < 3:
         return False
     best = int(np.argmax(chain_means))
-    # The best score must be at least a share `patience` of the chain ago, and better
-    # than the first. Models at the start of a chain are constant, so all their scores
-    # are equal. The condition also holds if scores stop changing, as on separated data.
+    # The best score must be at least a share `patience` of the chain ago. It must be
+    # better than the first, because models at the start of a chain may all be constant
+    # and have equal scores. Scores that stop changing, as on separated data, also end
+    # the chain.
     is_stale = chain_means.size - 1 - best >= max(2, round(patience * len(chain)))
     return bool(is_stale and chain_means[best] > chain_means[0])
 

@@ -1,4 +1,4 @@
-"""The folds of a search: their samples, the classes they lack, and their models."""
+"""The folds of a search: their data, training sets that lack classes, fold models."""
 
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -23,24 +23,24 @@ from multikernel.linalg.threads import run_blocks
 from multikernel.losses.base import predicted_means
 
 NEVER = -1e3
-"""Decision value of classes that the training set lacks; they are never predicted."""
+"""Decision value of classes that the training set lacks, so they are not predicted."""
 
-# Paths that are solved on all folds at the same time end once the mean score falls.
+# A path can end when its mean score falls, if all folds are solved at the same time.
 ALL_FOLDS_BYTES = 2**31
-"""Maximum memory of all folds' kernels for solving all folds at the same time."""
+"""Maximum bytes of the kernels of all folds for solving them at the same time."""
 
-# On 1500 rows of 14 columns a fold took 28 MB, and its kernels 7 MB.
+# On 1500 rows of 14 columns a fold with low-rank factors took 28 MB, its kernels 7 MB.
 SOLVE_FACTOR = 4.0
-"""Memory of a fold with factors between two solves, relative to its kernels."""
+"""Memory that a fold takes between two solves, as a multiple of that of its kernels."""
 
 
 def for_each(
     n_parts: int, n_threads: int, watch: Watch, solve: Callable[[int], None]
 ) -> None:
-    """Call `solve` with the index of every fold or resample, on several threads."""
+    """Call `solve` with each index of a fold or resample, in `n_threads` threads."""
     if n_threads > 1:
-        # The threads share the cores, so BLAS uses one thread each. An interrupt stops
-        # all.
+        # These threads use all cores, so BLAS uses one thread in each of them. An
+        # interrupt by the user stops all threads.
         run_blocks(solve, range(n_parts), n_threads, watch.stop)
     else:
         for k in range(n_parts):
@@ -54,13 +54,14 @@ class Folds:
     model: Any
     data: Data  # the data from which folds are cut
     splits: Sequence[Split]
-    candidates: Candidates  # solved to the tolerance of folds
+    candidates: Candidates  # with the tolerance of folds
     watch: Watch
     n_threads: int  # number of folds that are solved at a time
 
     @property
     def blocks(self) -> Sequence[Indices]:
-        """Blocks of targets that are solved together; [0] if all share one choice."""
+        """Indices of the targets in each block that is solved together."""
+        # If all targets share one choice, there is one block, with the index 0.
         return self.candidates.blocks or [np.zeros(1, dtype=np.intp)]
 
     def cut(self, fold_index: int) -> Fold | None:
@@ -69,8 +70,8 @@ class Folds:
         if self.watch.stopped:
             return None
         if self.candidates.blocks is not None:
-            # Blocks of targets share the kernels of a fold, and each uses some of its
-            # targets.
+            # Cut the fold for all targets. Each block then uses some of the targets,
+            # and all blocks share the kernels.
             by_blocks: Any = data
             fold: Fold = by_blocks.fold(*split, self.n_copies, by_blocks=True)
             return fold
@@ -80,9 +81,9 @@ class Folds:
     @property
     def fit_in_memory(self) -> bool:
         """Whether the kernels and solves of all folds fit into memory together."""
-        # HKL has no max_bytes.
+        # HKL has no parameter max_bytes.
         room, limit = float(ALL_FOLDS_BYTES), getattr(self.model, "max_bytes", None)
-        # The matrices before and after normalization count toward ``max_bytes``.
+        # The matrices of all samples count twice: before and after their normalization.
         if limit is not None:
             room = min(room, (limit - 2.0 * self.data.n_bytes) / SOLVE_FACTOR)
         return len(self.splits) * self.data.n_bytes <= room
@@ -93,7 +94,7 @@ class Folds:
         return len(self.splits) if self.fit_in_memory else self.n_threads
 
     def expect(self, rounds: int, scale: float | Array) -> None:
-        """Set the expected number of solves: `rounds` per candidate, on each fold."""
+        """Tell the watch the expected number of solves, `rounds` for each candidate."""
         samples = self.data.samples
         n_outputs = 1 if samples.shared else len(samples.targets)
         if self.candidates.blocks is not None:
@@ -104,7 +105,7 @@ class Folds:
         self.watch.expect(n_solves, scale, n_outputs, owner, n_bytes)
 
     def for_each(self, solve: Callable[[int], None]) -> None:
-        """Call `solve` with the index of every fold; errors name the fold."""
+        """Call `solve` with the index of every fold; error messages name the fold."""
 
         def named(fold_index: int) -> None:
             try:
@@ -126,7 +127,8 @@ class Folds:
 
 @contextmanager
 def quiet_metrics(samples: Samples, splits: Sequence[Split]) -> Iterator[None]:
-    """Suppress metric warnings on folds that lack classes; a search warns itself."""
+    """Suppress metric warnings if a validation set is small or lacks a class."""
+    # The search warns of such folds itself.
     tests = [test for _, test in splits]
     with warnings.catch_warnings():
         if any(t.size < 2 or learnt_classes(samples, t) is not None for t in tests):
@@ -135,13 +137,13 @@ def quiet_metrics(samples: Samples, splits: Sequence[Split]) -> Iterator[None]:
 
 
 def cut_fold(data: Data, split: Split, n_copies: int, link: str) -> Fold:
-    """Return a fold whose models have only the classes in its training set."""
+    """Return a fold, whose models have only the classes in its training set."""
     samples, (train, test) = data.samples, split
     classes = learnt_classes(samples, train)
     if classes is None:
         return data.fold(train, test, n_copies)
     fold = data.relabel(_restrict_classes(samples, classes)).fold(train, test, n_copies)
-    # `link` describes the decision values of all classes, see `find_link`.
+    # `link` is the kind of decision values, see `find_link`.
     absent = np.full(len(samples.targets), NEVER)
     if link == "labels":
         # A label that all training samples have is always predicted.
@@ -151,9 +153,9 @@ def cut_fold(data: Data, split: Split, n_copies: int, link: str) -> Fold:
 
 
 def _restrict_classes(samples: Samples, class_indices: Indices) -> Samples:
-    """Return samples restricted to some of their classes or labels."""
-    # Samples of other classes get the code of the first class; no model is fitted on
-    # them.
+    """Return the samples as if the targets had only the given classes or labels."""
+    # Samples of other classes get the code of the first class, which has no effect:
+    # the training set of the fold does not contain them.
     assert samples.classes is not None
     classes = samples.classes[class_indices]
     if samples.several:
@@ -180,7 +182,7 @@ def _all_class_values(
     """Return decision values of all classes, (n_models, n_test, n_outputs)."""
     f = values(models)
     if link != "labels" and class_indices.size == 2:
-        # Two classes have one decision value, for the second class.
+        # Models of two classes have one decision value, that of the second class.
         f = np.concatenate([0.0 * f if link == "joint" else -f, f], axis=2)
     full = np.empty((*f.shape[:2], absent.size))
     full[:] = absent
@@ -189,7 +191,8 @@ def _all_class_values(
 
 
 def check_exchangeable(owner: str, samples: Samples, splits: Sequence[Split]) -> None:
-    """Raise if residuals of folds do not represent residuals of new samples."""
+    """Raise if residuals of folds cannot give prediction intervals for new samples."""
+    # These require that samples are exchangeable, and one residual for each sample.
     weights = samples.sample_weight
     if weights is not None and np.ptp(weights) > 0.0:
         raise ValueError(
@@ -205,31 +208,31 @@ def check_exchangeable(owner: str, samples: Samples, splits: Sequence[Split]) ->
         raise ValueError(
             f"{owner}: intervals=True requires folds that validate every sample once, "
             f"but sample {samples.rows[row]} is validated by {counts[row]} "
-            f"of the {len(splits)} folds of cv: use folds without repetition that "
-            "cover all samples, such as KFold."
+            f"of the {len(splits)} folds of cv: pass a cv that validates each sample "
+            "once, such as KFold."
         )
 
 
 FoldFit = Callable[[Any], FoldModels | None]
-"""Returns the models of all folds with the parameters that a search has chosen."""
+"""A function of the search's choice that returns the fold models for this choice."""
 
 
 def make_fold_fit(folds: Folds, fit: Callable[..., dict[str, Any]]) -> FoldFit | None:
-    """Return a function that fits the models of the folds; None if not required."""
+    """Return a function that fits the fold models, or None if intervals=False."""
     model = folds.model
     if not (model.refit and getattr(model, "intervals", False)):
         return None
     check_exchangeable(type(model).__name__, folds.data.samples, folds.splits)
-    # `fit` maps the training data of a fold, the watch and a choice to fitted
-    # attributes.
+    # `fit` returns the fitted attributes, given the training data of a fold, the watch
+    # and the choice.
     return partial(_models_of_folds, folds, fit)
 
 
 def _models_of_folds(
     folds: Folds, fit: Callable[..., dict[str, Any]], best: object
 ) -> FoldModels | None:
-    """Return the models of all folds with the best parameters; None if stopped."""
-    # Solve the folds again: storing the models of all candidates, with their samples,
+    """Return the models of all folds for the choice `best`; None if stopped."""
+    # Fit the folds again: to store the models of all candidates, with their samples,
     # would take more memory than the kernels.
     samples = folds.data.samples
     fold_of = np.empty(samples.rows.size, dtype=np.intp)

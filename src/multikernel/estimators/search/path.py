@@ -1,4 +1,4 @@
-"""Regularization paths as arrays, and the path of an estimator without a search."""
+"""Regularization paths as arrays, and a function that computes one for a model."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -23,10 +23,12 @@ from multikernel.problem import Callback, Problem, Solution
 class RegularizationPath:
     """Solutions for a sequence of descending strengths, on all training samples.
 
-    `kernels` are active at any strength, ascending. `norms` and `kernel_weights` have
-    shape (n_outputs, n_alphas, n_entered), `objectives` and `duality_gaps` (n_outputs,
-    n_alphas). A shared selection, or two classes, are one output. Gaps are nan if a
-    search over all interactions solved for some kernels only.
+    `kernels` contains the ascending indices of the kernels that are active at any of
+    the strengths `alphas`. `norms` and `kernel_weights` of these kernels have shape
+    (n_outputs, n_alphas, n_entered), `objectives` and relative `duality_gaps` have
+    shape (n_outputs, n_alphas). Outputs with a shared selection count as one output,
+    and so do two classes. Gaps are nan if only a short list of all kernels was solved
+    for, as in searches over all interactions.
     """
 
     alphas: Array
@@ -53,7 +55,7 @@ def strength_grid(
     problems: Sequence[Problem], n_alphas: int, alpha_min_ratio: float
 ) -> Array:
     """Return decreasing strengths, from the smallest at which no kernel is active."""
-    # The strengths are multiples of those that the problems have now.
+    # They are relative to the strengths that the given problems have.
     units = [problem.regularizer.alpha for problem in problems]
     largest = float(np.max(largest_alphas(problems) / units))
     if not np.isfinite(largest):
@@ -79,7 +81,7 @@ class PathPoint(NamedTuple):
 
     @classmethod
     def from_solution(cls, solution: Solution) -> Self:
-        """Return the point of a solution, which does not store coefficients."""
+        """Return the point of a solution, which omits the coefficients."""
         return cls(*(getattr(solution, name) for name in cls._fields))
 
     @classmethod
@@ -102,8 +104,8 @@ def path_arrays(
         kernels,
         np.array([[s.norms[kernels] for s in path] for path in paths]),
         np.array([[s.kernel_weights[kernels] for s in path] for path in paths]),
-        # `scale`, (n_outputs, n_alphas) or a number, converts to the scale of the
-        # estimator.
+        # `scale`, a number or of shape (n_outputs, n_alphas), converts objectives of
+        # solvers to objectives of the estimator.
         scale * np.array([[s.objective for s in path] for path in paths]),
         np.array([[s.duality_gap for s in path] for path in paths]),
     )
@@ -117,7 +119,7 @@ class NamedPath:
     kernel_names: list[str]
 
     def norms(self) -> Array:
-        """Return all kernels' norms over all outputs, shape (n_alphas, n_kernels)."""
+        """Return the norm of each kernel over all outputs, (n_alphas, n_kernels)."""
         entered = np.sqrt((self.path.norms**2).sum(axis=0))
         full = np.zeros((len(self.path.alphas), len(self.kernel_names)))
         full[:, self.path.kernels] = entered
@@ -135,15 +137,16 @@ def regularization_path(
     alpha_min_ratio: float = 1e-2,
     callback: Callback | None = None,
 ) -> NamedPath:
-    """Solve an estimator's problem for decreasing strengths, from ``alpha_max``.
+    """Return an estimator's solutions for decreasing strengths of the penalty.
 
-    The Gram matrices are computed once, and every solve starts from the previous
-    solution.
+    The first strength is the smallest at which no kernel is active. The Gram matrices
+    are computed once, and every solve starts from the previous solution.
 
     Parameters
     ----------
     estimator : estimator
-        A model with a parameter ``alpha``, whose value is ignored. It is not changed.
+        A model with a parameter ``alpha``, whose value is ignored. The model is not
+        changed.
     X : array-like or data frame of shape (n_samples, n_features)
         Training data, as in ``fit``.
     y : array-like of shape (n_samples,) or (n_samples, n_outputs)
@@ -215,13 +218,13 @@ def _path_method(estimator: BaseMKL) -> GramMethod:
     owner = type(estimator).__name__
     if not isinstance(estimator, BaseMKL):
         raise TypeError(
-            "regularization_path requires a multiple kernel model of this library, "
-            f"got {owner}."
+            f"regularization_path requires a multiple kernel model, got {owner}: pass "
+            "an estimator of multikernel, such as SpicyMKLRegressor."
         )
     estimator._check_parameters()
     if isinstance(estimator, LearnsByCopy):
         raise ValueError(
-            f"regularization_path does not accept {owner}: fit "
+            f"regularization_path does not support {owner}: fit "
             f"{owner.removesuffix('CV')}CV and use its path_."
         )
     method = estimator._method()

@@ -1,7 +1,8 @@
 """Samples of the rows of a long table, on which a search scores its candidates.
 
-A sample doubles until the folds can distinguish the best candidates. It thins the
-training and validation sets of all rows, so it preserves groups and the order of time.
+A sample doubles until the folds can distinguish the best candidates. Folds of a sample
+are the folds of all rows without the other rows, so the sets of a fold still separate
+groups, and the past from the future.
 """
 
 import sys
@@ -21,21 +22,22 @@ from multikernel.estimators.search.splits import Split, find_obstacle, learnt_cl
 FIRST_ROWS = 2000
 """Number of rows of the first sample; tables of up to twice as many are used whole."""
 
-# Otherwise one group could fill the sample, or exceed it.
+# A larger group could fill the sample, or exceed it.
 LARGEST_GROUP = 0.2
-"""Share of the smallest sample above which a group is drawn in pieces."""
+"""Size of a group, as a share of the smallest sample, above which it is divided."""
 
 FEWEST_FOLDS = 2.5
-"""Minimum number of folds for a standard error, corrected for shared samples."""
+"""Minimum of `effective_folds` for a standard error over folds."""
 
-# We accept that searches on samples and on all rows differ in score by 0.003; this is
-# half of it.
+# This is half of the difference in score, 0.003, that we accept between a search on a
+# sample and a search on all rows.
 LARGEST_LOSS = 1.5e-3
 """A sample is large enough if its choice is expected to lose at most this score."""
 
 
 def sample_sizes(n_rows: int, max_rows: int | str | None) -> list[int]:
-    """Return the numbers of rows that a search tries, by its ``max_search_rows``."""
+    """Return the numbers of rows on which a search scores, one after another."""
+    # `max_rows` is the parameter ``max_search_rows`` of the search.
     if max_rows is None:
         return [n_rows]
     max_size = n_rows if isinstance(max_rows, str) else min(max_rows, n_rows)
@@ -48,14 +50,16 @@ def sample_sizes(n_rows: int, max_rows: int | str | None) -> list[int]:
 def growing_scores(
     folds: Folds, solve: Callable[[Folds], Scores], rounds: int, scale: float | Array
 ) -> tuple[Scores, int]:
-    """Return the scores on the first sufficient sample, and its number of rows."""
+    """Return the scores on the first sample that suffices, and its number of rows."""
+    # `rounds` is the number of solves per candidate after the choice.
     scores, n_rows, watch = None, 0, folds.watch
     for sampled in growing_folds(folds):
-        # Add the solves per candidate for the scores to those after the scores.
+        # Scores require a solve of each candidate on each fold.
         rounds += len(sampled.splits)
         sampled.expect(rounds, scale)
         latest = solve(sampled)
-        # If a callback stopped the search, use the scores on the previous sample.
+        # If a callback stopped the search on this sample, its scores are incomplete:
+        # use those on the previous sample.
         if scores is None or not watch.stopped:
             scores, n_rows = latest, sampled.data.samples.rows.size
         if watch.stopped or is_large_enough(sampled, latest, folds):
@@ -85,13 +89,15 @@ def growing_folds(folds: Folds) -> Iterator[Folds]:
         elif size == sizes[-1]:
             raise ValueError(
                 f"{type(model).__name__}: max_search_rows={size} is too small, because "
-                "a training or validation set of a fold is empty, or lacks a class "
-                "that it has in all rows: use more rows, or 'auto'."
+                "a training or validation set of a fold of cv is empty on the sampled "
+                "rows, or lacks a class that it has on all rows: pass a larger number, "
+                "or None for all rows."
             )
 
 
 def row_sampler(folds: Folds, min_rows: int) -> Callable[[int], Indices]:
-    """Return a function from a number of rows to the drawn samples, ascending."""
+    """Return a function that draws a number of rows, and returns ascending indices."""
+    # `min_rows` is the size of the smallest sample.
     samples = folds.data.samples
     n_rows = samples.rows.size
     fold_of = np.zeros(n_rows, dtype=np.intp)
@@ -101,16 +107,16 @@ def row_sampler(folds: Folds, min_rows: int) -> Callable[[int], Indices]:
     if samples.classes is not None:
         classes = np.unique(samples.labels, axis=0, return_inverse=True)[1].reshape(-1)
     strata = classes * len(folds.splits) + fold_of
-    # HKL has no random_state.
+    # HKL has no parameter random_state.
     seed = getattr(folds.model, "random_state", None)
     random = check_random_state(0 if seed is None else seed)
     if samples.groups is None:
-        # Without groups, draws are stratified by classes and folds.
+        # Without groups, draw the same share of each class in each validation set.
         order = np.lexsort((random.permutation(n_rows), strata))
     else:
         groups = check_groups(samples.groups, len(samples.table.y))[samples.rows]
-        # Complete groups are drawn, up to the requested number of samples; large groups
-        # are drawn in pieces of at most a share of the smallest sample.
+        # Draw complete groups, up to the requested number of rows, and pieces of groups
+        # larger than the share `LARGEST_GROUP` of the smallest sample.
         units = split_groups(groups, int(LARGEST_GROUP * min_rows), random)
         order = random.permutation(units.max() + 1)
 
@@ -121,14 +127,15 @@ def row_sampler(folds: Folds, min_rows: int) -> Callable[[int], Indices]:
         else:
             is_drawn[order[np.cumsum(np.bincount(units)[order]) <= size]] = True
             is_drawn = is_drawn[units]
-        # Every fold retains all of its classes.
+        # Every set of a fold should contain the classes that it has on all rows.
         return np.flatnonzero(with_rare_classes(is_drawn, folds.splits, classes))
 
     return draw
 
 
 def split_groups(groups: Array, size: int, random: np.random.RandomState) -> Indices:
-    """Return an index of each sample's group, or of its piece if the group is large."""
+    """Return the index of each sample's group, or of its piece of a large group."""
+    # Groups of more than `size` samples are divided into pieces at random.
     group = np.unique(groups, return_inverse=True)[1]
     order = np.lexsort((random.permutation(group.size), group))
     starts = np.cumsum(np.bincount(group)) - np.bincount(group)
@@ -142,7 +149,7 @@ def split_groups(groups: Array, size: int, random: np.random.RandomState) -> Ind
 def with_rare_classes(
     is_drawn: Mask, splits: Sequence[Split], classes: Indices
 ) -> Mask:
-    """Exchange drawn samples so that no set of a fold loses a class, if possible."""
+    """Return `is_drawn` with exchanges, so that no set of a fold loses a class."""
     changed = is_drawn.copy()
     for rows in (np.asarray(rows) for split in splits for rows in split):
         present, first_rows = np.unique(classes[rows], return_index=True)
@@ -152,7 +159,8 @@ def with_rare_classes(
     if not (n_new and is_drawn.any()):
         return is_drawn
     frequent_class = np.argmax(np.bincount(classes[is_drawn]))
-    # Added samples replace samples of the most frequent class, if it has enough.
+    # The added samples replace drawn samples of the most frequent class. If this would
+    # replace more than half of them, nothing is exchanged.
     candidates = np.flatnonzero(is_drawn & (classes == frequent_class))
     if 2 * n_new > candidates.size:
         return is_drawn
@@ -161,7 +169,7 @@ def with_rare_classes(
 
 
 def folds_on_rows(folds: Folds, rows: Indices) -> Folds | None:
-    """Return the folds on some of the samples; None if a fold becomes unusable."""
+    """Return the folds restricted to `rows`; None if a fold cannot be used on them."""
     samples, n_rows = folds.data.samples, folds.data.samples.rows.size
     data, new_rows = folds.data.sample(rows), np.full(n_rows, -1)
     new_rows[rows] = np.arange(rows.size)
@@ -183,18 +191,18 @@ def folds_on_rows(folds: Folds, rows: Indices) -> Folds | None:
 
 
 def effective_folds(folds: Folds) -> float:
-    """Return the number of folds, corrected for samples that folds share."""
+    """Return how many disjoint validation sets of mean size the folds amount to."""
     tests = [test for _, test in folds.splits]
     return float(np.unique(np.concatenate(tests)).size / np.mean([*map(len, tests)]))
 
 
 def expected_loss(scores: Scores, folds: Folds) -> float:
     """Return the expected loss in score because a rival may beat the best candidate."""
-    # If a rival's mean score is behind by d with the standard error s over folds, the
-    # loss is s (phi(d / s) - d / s Phi(-d / s)), with the normal density phi and
-    # distribution function Phi. The result is the largest loss, averaged over targets
-    # that choose separately. Shared samples reduce the number of folds; two folds have
-    # no standard error.
+    # If another candidate's mean score is lower by d, with the standard error s over
+    # folds, its expected advantage is s (phi(d / s) - d / s Phi(-d / s)), with the
+    # normal density phi and distribution function Phi. The result is the largest of
+    # these values, averaged over targets that choose separately. It is infinite if
+    # there are too few folds for a standard error.
     n_folds, losses = effective_folds(folds), []
     for target in range(scores.scores.shape[2]):
         values = scores.scores[:, :, target]
@@ -207,8 +215,7 @@ def expected_loss(scores: Scores, folds: Folds) -> float:
         error = deficits.std(axis=0, ddof=1) / np.sqrt(n_folds)
         z = np.minimum(deficits.mean(axis=0) / np.maximum(error, 1e-100), 40.0)
         loss = error * (np.exp(-(z**2) / 2.0) / np.sqrt(2.0 * np.pi) - z * ndtr(-z))
-        # For scores above one, and for negative errors, the loss is relative to the
-        # best score.
+        # Divide the loss by the best score if this is above one, or a negative error.
         is_share = folds.model.scoring in (None, "r2") or means.max() >= 0.0
         losses.append(loss.max() / max(abs(means.max()), 1.0 if is_share else 0.0))
     return float(np.mean(losses))

@@ -29,16 +29,16 @@ Scorer = Callable[..., float]
 class Scores:
     """Results of the folds of a search for all candidates, filled during the solves."""
 
-    # The first four arrays have shape (n_folds, n_candidates, n_choices), with one
-    # choice, or one for each target.
+    # The first four arrays have shape (n_folds, n_candidates, n_choices); n_choices is
+    # the number of targets if each chooses its own candidate, otherwise one.
     scores: Array  # on the validation samples
     losses: Array  # mean validation losses, which break ties
     n_active: Array  # number of kernels of the models
-    # Which models were solved: all, unless paths end early or a callback stops the
-    # search.
+    # Whether a model was solved; paths that end early, and callbacks, skip some.
     done: Mask
-    # The classes that scored candidates predict for any validation sample. With several
-    # labels, each label has two entries: present and absent. Empty for a regression.
+    # For each fold, a dict from scored candidates to masks of the classes that they
+    # predict for any validation sample. With several labels, a mask has two entries per
+    # label: present and absent. Masks are empty for a regression.
     predicted: list[dict[int, Mask]]
     lacks_class: Mask  # whether the validation set of a fold lacks a class
     refusals: list[str]  # error messages of the scorer for folds that it cannot score
@@ -54,7 +54,8 @@ class Scores:
         return cls(scores, losses, n_active, done, predicted, lacks_class, refusals, [])
 
     def means(self, choices: Indices) -> Array | None:
-        """Return mean scores of some choices over all folds; None before any solve."""
+        """Return mean scores over all folds, shape (n_candidates, n_choices)."""
+        # The result is None if no candidate is solved on all folds yet.
         values, every_done = self.scores[:, :, choices], self.done[:, :, choices]
         done = every_done.all(axis=0)
         if not done.any():
@@ -65,7 +66,7 @@ class Scores:
 
 
 def scaled_losses(search: Any, samples: Samples) -> list[Loss]:
-    """Return the losses of all outputs, in the scale of the targets of `samples`."""
+    """Return the losses of a search's outputs, adapted to the targets' deviations."""
     loss = loss_of(search)
     scale = target_scale(type(search).__name__, samples, loss.unit)
     return loss.at_scale(scale)[0]
@@ -83,11 +84,12 @@ class FoldScorer:
         self.scorer: Scorer = check_scoring(search, scoring=scoring)
         if scoring is None and is_classifier(search):
             self.scorer = _accuracy
-        # A scorer by name uses predictions only; a function gets the model with all its
-        # attributes.
+        # A scorer given by name uses only predictions; a function of the user may read
+        # any fitted attribute of the model.
         self.needs_model = callable(scoring)
         self.link = find_link(search.loss, fold.validation)
-        # Losses depend on all classes, or on the scale of the training targets.
+        # For classes, losses must include classes that the training set lacks;
+        # otherwise they depend on the deviations of the training targets.
         classes = fold.validation.classes is not None
         samples = fold.validation if classes else fold.training.samples
         self.losses = scaled_losses(search, samples)
@@ -122,9 +124,9 @@ class FoldScorer:
         except ValueError as error:
             if "multi_class" in str(error) and self._is_multiclass():
                 raise ValueError(
-                    "scoring supports two classes, but there are "
-                    f"{len(self.fold.validation.output_names)}: use 'roc_auc_ovr', or "
-                    "another score for several classes."
+                    f"scoring={self.search.scoring!r} supports two classes only, but y "
+                    f"has {len(self.fold.validation.output_names)}: use 'roc_auc_ovr', "
+                    "or another score for several classes."
                 ) from error
             if not self.lacks_class and self.needs_model:
                 raise
@@ -139,11 +141,12 @@ class FoldScorer:
             return float(score)
         except (TypeError, ValueError) as error:
             raise ValueError(
-                f"scoring must return one number, got {reprlib.repr(score)}."
+                "the function in scoring must return one number, got "
+                f"{reprlib.repr(score)}."
             ) from error
 
     def _why_no_probabilities(self) -> str:
-        """Return why a model has no class probabilities; "" if it has them."""
+        """Return why the scorer found no class probabilities; "" if there are some."""
         if self.fold.validation.classes is None:
             return (
                 f"scoring={self.search.scoring!r} requires classes, but the targets "
@@ -167,8 +170,8 @@ class FoldScorer:
             if joint is not None:
                 values = joint.value((targets > 0.0).astype(np.float64), f)
             elif self._is_multiclass() and is_likelihood(self.search.loss):
-                # The loss is minus the mean log-probability of the true classes.
-                # One-vs-rest probabilities are scaled to sum to one.
+                # Use the negative mean log-probability of the true classes, with
+                # one-vs-rest probabilities that are scaled to sum to one.
                 logs = log_probabilities(f, self.link)
                 values = -logs[np.arange(len(f)), samples.labels]
             else:
@@ -195,7 +198,7 @@ class FoldScorer:
 
     def _model(self, attributes: dict[str, Any], f: Array) -> BaseMKL:
         """Return a fitted estimator whose decision values are `f`."""
-        # Restore all classes, if the training set lacks some.
+        # The training set may lack classes; the scorer requires a model of all classes.
         data = self.fold.training.relabel(self.fold.validation)
         published = all_attributes(self.search, data, attributes, cached=(self.X, f))
         if data.precomputed:
@@ -209,15 +212,14 @@ def _accuracy(
     model: Any, X: object, y: Array, sample_weight: Array | None = None
 ) -> float:
     """Return a classifier's accuracy, as ``score`` does, without checks of X and y."""
-    # The checks take as long as a Newton step on 155 samples and 70 kernels.
+    # On 155 samples and 70 kernels, these checks take as long as a Newton step.
     right = model.predict(X) == y
     right = right.all(axis=1) if right.ndim == 2 else right
     return float(np.average(right, weights=sample_weight))
 
 
 def accepts(function: Callable[..., Any], n_arguments: int, *names: str) -> bool:
-    """Return whether a function accepts a call with these arguments."""
-    # The call passes `n_arguments` by position and `names` by keyword.
+    """Return whether a function accepts `n_arguments` arguments, and some by name."""
     try:
         signature = inspect.signature(function)
     except ValueError:  # some compiled functions have no signature
@@ -252,14 +254,14 @@ def cv_results(columns: Mapping[str, Array], table: Scores) -> dict[str, Any]:
     size = len(next(iter(columns.values())))
     scores, losses = table.scores[:, :size], table.losses[:, :size]
     done, n_active = table.done[:, :size], table.n_active[:, :size]
-    # If a callback stopped the search, candidates are compared on the finished folds.
-    # If none is finished, all available scores are used. Means ignore folds without any
-    # score.
+    # If a callback stopped the search, compare candidates on the finished folds, or on
+    # all available scores if there is none. Means ignore folds without any score.
     used = scored_folds(scores, done)
     mean, std, mean_active = _moments(scores[used], n_active[used], done[used])
     if not done.any():
         raise RuntimeError(
-            "A callback stopped the search before any candidate was scored."
+            "The callback stopped the search before any candidate was scored: return "
+            "True later."
         )
     if not np.isfinite(mean).any():
         raise ValueError(_no_scores_message(" and ".join(columns), table))
@@ -280,7 +282,6 @@ def cv_results(columns: Mapping[str, Array], table: Scores) -> dict[str, Any]:
 
 
 def _no_scores_message(names: str, table: Scores) -> str:
-    """Return the error message for a search without scores."""
     refusal = next(filter(None, table.refusals), "")
     detail = f" The scorer says: {refusal}" if refusal else ""
     if table.lacks_class.all():
@@ -297,8 +298,8 @@ def _no_scores_message(names: str, table: Scores) -> str:
 
 
 def scored_folds(scores: Array, done: Mask) -> Mask:
-    """Return a mask of the folds with scores; all folds if there are no scores."""
-    # A fold that lacks a class may have no score.
+    """Return a mask of the folds to average over: those that have any score."""
+    # A fold that lacks a class may have no score. If no fold has one, return all folds.
     has_score = (done & ~np.isnan(scores)).any(axis=1) | ~done.any(axis=1)
     return np.asarray(np.where(has_score.any(axis=0), has_score, True))
 
@@ -310,7 +311,8 @@ def round_digits(values: Array) -> Array:
 
 def _moments(scores: Array, n_active: Array, done: Mask) -> tuple[Array, Array, Array]:
     """Return mean and deviation of the scores, and the mean number of kernels."""
-    # Candidates without a solve on any fold were skipped.
+    # Candidates that are not solved on any fold were skipped, and do not make a fold
+    # incomplete.
     complete = done[:, done.any(axis=0)].all(axis=1)
     if complete.any():
         scores, n_active, done = scores[complete], n_active[complete], done[complete]

@@ -49,13 +49,13 @@ from multikernel.exceptions import ConvergenceWarning, warn_user
 from multikernel.linalg.tables import CHUNK_BYTES
 from multikernel.problem import Callback
 
-# A search of seven classes took 1.3 times as long at a gap of 0.01, and chose the same
-# strengths.
+# With folds solved to a gap of 0.01, a search on seven classes took 1.3 times as long,
+# and chose the same strengths.
 TOLERANCE_FACTOR, MAX_TOLERANCE = 30.0, 3e-2
-"""Factor of ``tol``, and largest tolerance, for the fits of folds."""
+"""The tolerance of folds is ``tol`` times this factor, up to this maximum."""
 
 FoldRun = Generator[None, Array | None, None]
-"""Scores a batch of candidates on a fold per step; receives means over all folds."""
+"""Scores a batch of candidates on a fold per step; receives mean scores over folds."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,12 +65,11 @@ class SearchOutcome:
     candidates: Candidates
     data: Data
     scores: Scores
-    n_rows: int  # number of samples for the scores
-    # Function from the chosen candidate, or the choice for every target, to the
-    # attributes of its model on all samples; None if there is no such model.
+    n_rows: int  # number of samples on which the candidates are scored
+    # Given the index of the chosen candidate, or an array with that of each target,
+    # returns the attributes of the model on all samples; None if refit=False.
     refit: Callable[..., dict[str, Any]] | None
-    # Function from the choice to the models of the folds; None if they are not
-    # required.
+    # Given the same, returns the models of the folds; None if they are not required.
     fold_fit: FoldFit | None = None
 
 
@@ -79,7 +78,7 @@ class Search:
     """A method that chooses the parameters of another method by cross-validation."""
 
     model: Any  # the estimator, a `SearchCV`; scorers get copies of it
-    method: Method  # with a strength of one if the search chooses it
+    method: Method  # candidates replace the parameters that the search chooses
     # Returns the candidates, given all samples.
     candidates: Callable[[Any], Candidates]
 
@@ -102,7 +101,7 @@ class Search:
         return self.publish(self.score(data, watch))
 
     def score(self, data: Data, watch: Watch) -> SearchOutcome:
-        """Return the scores of all folds, with a function that fits on all samples."""
+        """Return the scores of all candidates on all folds, before any is chosen."""
         all_samples, model = data.on_all_samples(), self.model
         grid = self.candidates(all_samples)
         scale = grid.method.recipe(all_samples).objective_scale
@@ -114,7 +113,8 @@ class Search:
         rounds = bool(model.refit) + len(splits) * bool(fold_fit)
         scores, n_rows = growing_scores(folds, _score_all, rounds, scale)
         if n_rows < data.samples.rows.size:
-            # On 100 000 rows of 14 columns, the path needed more than 7 GB.
+            # The path over all rows may not fit into memory: on 100 000 rows of 14
+            # columns it needed more than 7 GB.
             grid = grid.without_path()
         refit = partial(grid.refit, all_samples, watch) if model.refit else None
         return SearchOutcome(grid, data, scores, n_rows, refit, fold_fit)
@@ -144,7 +144,7 @@ class Search:
     def _publish_targets(
         self, fit: SearchOutcome, results: dict[str, Any]
     ) -> dict[str, Any]:
-        """Return the attributes if each target has its own choice."""
+        """Choose a candidate for each target, and return the fitted attributes."""
         means, candidates = target_means(fit.scores), fit.candidates
         best = best_of_targets(means, fit.scores)
         if self.model.refit == SIMPLEST:
@@ -182,7 +182,7 @@ class Search:
         gaps = [np.empty(0), *scores.gaps]
         if fit.refit is not None:
             attributes |= {f"{name}_": value for name, value in params.items()}
-            # The refit replaces strengths by their values in units of the targets.
+            # The refit replaces these strengths by strengths in the units of y.
             attributes |= fit.refit(best)
             if fit.fold_fit is not None:
                 attributes["_folds"] = fit.fold_fit(best)
@@ -278,8 +278,9 @@ def _score_fold(
         batch: list[Solved] = []
         for solved in models:
             batch.append(solved)
-            # One pass over the kernels serves all models of a batch. A batch ends once
-            # its coefficients take CHUNK_BYTES.
+            # One pass over the kernels evaluates all models of a batch. A batch ends if
+            # its coefficients take more than CHUNK_BYTES, or if the scores are needed
+            # to decide whether to continue the chain.
             if solved.chain or sum(model.n_bytes for model in batch) > CHUNK_BYTES:
                 break
         if not batch:
@@ -292,7 +293,7 @@ def _score_fold(
 def _count_progress(
     models: Iterator[Solved], watch: Watch, n_unsolved: Callable[[Sequence[int]], int]
 ) -> Iterator[Solved]:
-    """Yield models, and report their candidates, and skipped ones, as done."""
+    """Yield models, and count their candidates, and skipped ones, as done."""
     chain: Sequence[int] = ()
     for solved in models:
         if solved.chain != chain:
@@ -328,7 +329,7 @@ def _score_batch(
 
 
 def loosen_tol(tol: float) -> float:
-    """Return the looser tolerance for folds and for the path to the chosen model."""
+    """Return the tolerance for folds and for the path to the final model."""
     return max(tol, min(TOLERANCE_FACTOR * tol, MAX_TOLERANCE))
 
 
@@ -336,7 +337,7 @@ def loosen_tol(tol: float) -> float:
 class SearchCV(BaseMKL):
     """Base class of estimators that choose parameters by cross-validation."""
 
-    # Subclasses list this class before other bases.
+    # Subclasses must list this class before other bases, so that its `fit` is used.
 
     _checks: ClassVar[Mapping[str, Check]] = {"scoring": scoring_choice}
 
@@ -379,9 +380,10 @@ class SearchCV(BaseMKL):
             offsets of their samples. Not supported for times to an event or ordered
             classes.
         callback : callable, default=None
-            Called with a `Progress` once per outer iteration, its objective in the
-            summed scale of `Problem`. If it returns True, the search stops and chooses
-            among the scored candidates; the final fit then stops after one iteration.
+            Called with a `Progress` once per outer iteration. If it returns True, the
+            search stops and chooses among the scored candidates; the final fit then
+            stops after one iteration. The objective in `Progress` sums losses over the
+            samples.
 
         Returns
         -------
@@ -399,14 +401,13 @@ class SearchCV(BaseMKL):
         Warns
         -----
         ConvergenceWarning
-            If solves stopped above the tolerance; the message contains their number.
+            If some solves stopped above the tolerance; the message says how many.
         multikernel.exceptions.SearchWarning
             If the choice lies at an end of its grid, or has no active kernel.
         """
         return self._learn(X, y, sample_weight, offset, callback, groups)
 
     def _why_unscored(self, samples: Samples, test: Indices) -> str | None:
-        """Return why a validation set cannot be scored; None if it can."""
         if samples.classes is not None or self.scoring not in (None, "r2"):
             return None
         if test.size > 1 or hasattr(loss_of(self).unit, "deviance"):

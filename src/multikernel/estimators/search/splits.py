@@ -26,8 +26,8 @@ def make_splits(
     owner: str, model: Any, samples: Samples, *, quiet: bool = False
 ) -> list[Split]:
     """Return the folds of a search as positions among the samples of nonzero weight."""
-    # An empty training or validation set raises. Folds whose training set cannot be
-    # fitted are skipped. A search without any usable fold, or any score, raises.
+    # Skip folds whose training set cannot be fitted. Raise if a training or validation
+    # set is empty, if all folds are skipped, or if no fold can be scored.
     splits: list[Split] = []
     lacking: list[int] = []
     unsolvable: dict[int, str] = {}
@@ -44,7 +44,7 @@ def make_splits(
             unscored[k] = reason
         if np.isin(test, train).any():
             shared.append(k)
-        # Sort the samples, as a fit on this training set alone does.
+        # Sort the samples, so that the fold's model equals a fit on this set alone.
         splits.append((np.sort(train), test))
     if not splits and not unsolvable:
         _refuse_empty(model.cv)
@@ -54,8 +54,6 @@ def make_splits(
         raise ValueError(
             f"{owner}: no fold of cv can be used. The {facts[0]}: {REMEDY}."
         )
-    # A warning names skipped folds, training sets that lack a class, and folds without
-    # a score.
     if not quiet:
         _warn_folds(owner, lacking, unsolvable, unscored)
         _warn_overlap(owner, shared)
@@ -70,7 +68,7 @@ def _sample_splits(cv: object, samples: Samples) -> Iterable[list[Indices]]:
     fold_of_row[samples.rows] = np.arange(samples.rows.size)
     stratify, n_rows = samples.classes is not None, len(y)
     with warnings.catch_warnings():
-        # The fit has already warned of targets that may be numbers.
+        # The fit itself has already warned of classes that may be numbers.
         warnings.filterwarnings("ignore", "The number of unique classes is greater")
         folds = folds_of(cv, y, samples.groups, stratify=stratify)
     for k, split in enumerate(folds):
@@ -100,7 +98,6 @@ def find_obstacle(model: Any, samples: Samples, train: Indices) -> str | None:
 
 
 def _refuse_empty(cv: object) -> None:
-    """Raise because ``cv`` yields no fold."""
     advice = "at least one is required"
     if hasattr(cv, "__next__"):
         advice = "an iterator works for one fit only, so pass a list of folds"
@@ -167,7 +164,7 @@ def folds_of(cv: Any, labels: Any, groups: Any, *, stratify: bool) -> list[Any]:
         groups = check_groups(groups, len(labels))
     if isinstance(cv, Iterable) and not hasattr(cv, "split"):
         return list(cv)
-    # A number means stratified folds if `stratify`. No fold splits a group.
+    # If cv is a number or None, folds are stratified if `stratify`, and split no group.
     splitter = _splitter(cv, labels, groups, stratify)
     request = get_routing_for_object(splitter)
     is_routed = groups is None and "split" in vars(request)
@@ -183,7 +180,7 @@ def folds_of(cv: Any, labels: Any, groups: Any, *, stratify: bool) -> list[Any]:
 
 
 def _splitter(cv: Any, labels: Any, groups: Array | None, stratify: bool) -> Any:
-    """Return ``cv`` if it is a splitter, otherwise the splitter for its number."""
+    """Return ``cv`` if it is a splitter, otherwise a splitter into so many folds."""
     from sklearn.model_selection import GroupKFold, StratifiedGroupKFold, check_cv
 
     if groups is None or not (cv is None or isinstance(cv, Integral)):
@@ -199,7 +196,6 @@ def _splitter(cv: Any, labels: Any, groups: Array | None, stratify: bool) -> Any
 
 
 def _check_split(split: Any, k: int) -> None:
-    """Raise unless a split is a pair of training and validation samples."""
     is_sequence = isinstance(split, Sequence) or (
         isinstance(split, np.ndarray) and split.ndim
     )
@@ -237,7 +233,7 @@ def learnt_classes(samples: Samples, train: Indices) -> Indices | None:
         return None
     if samples.several:
         counts = samples.labels[train].sum(axis=0)
-        # Labels that are constant in the training set cannot be learned.
+        # A label that all or no training samples have cannot be learned.
         is_learnt = (counts > 0) & (counts < train.size)
     else:
         counts = np.bincount(samples.labels[train], minlength=samples.classes.size)

@@ -14,18 +14,17 @@ from multikernel.estimators.search.choice import best_candidate, simplest_candid
 from multikernel.estimators.search.scores import FoldScorer, Scores, scaled_losses
 from multikernel.estimators.search.targets import fold_of_targets
 
-# ERRORS: how much worse than its best a target's score may be at the choice of similar
-# targets. ALIKE: how much the explained shares of two targets may differ if the targets
-# count as similar. Mean R2 on new samples of three kinds of data (alike, noisy,
-# tumours): 0.4160, 0.1854, 0.1713; each target by itself: 0.4054, 0.1809, 0.1660.
+# On three kinds of data (alike, noisy, tumours), mean R^2 on new samples is 0.4160,
+# 0.1854 and 0.1713 with these values; if each target chooses alone it is 0.4054, 0.1809
+# and 0.1660.
 ERRORS, ALIKE = 3.0, 3.0
-"""Numbers of standard errors over folds by which scores of targets may differ."""
+"""Limits in standard errors over folds, see `best_of_targets`, `_similar_medians`."""
 
 
 class TargetScorer:
     """Scores the targets of a fold separately, or at once if the metric supports it."""
 
-    # Methods are as in `FoldScorer`. The ``scoring`` of the search is a name or None.
+    # It has the methods of `FoldScorer`. ``scoring`` of the search is a name or None.
     lacks_class, refusal = False, ""
 
     def __init__(self, search: Any, fold: Fold) -> None:
@@ -100,7 +99,7 @@ def score_targets(name: str, y: Array, f: Array, weights: Array | None) -> Array
 
 def mean_over_choices(scores: Scores) -> Scores:
     """Return the scores averaged over targets, with losses summed over targets."""
-    # Targets without any solve, after a callback stopped the search, are ignored.
+    # Ignore targets without any solve, which exist if a callback stopped the search.
     is_solved = scores.done.any(axis=(0, 1))
     if not is_solved.any():
         is_solved = np.ones_like(is_solved)
@@ -133,8 +132,8 @@ def target_means(scores: Scores) -> dict[str, Array]:
         with np.errstate(invalid="ignore"):
             totals = np.where(is_counted, values, 0.0).sum(axis=0)
             means = totals / is_counted.sum(axis=0)
-        # A target without any solve, after a callback stopped the search, gets the mean
-        # of the other targets.
+        # If a callback stopped the search before any solve for a target, this target
+        # gets the mean of the other targets.
         if not is_solved.all():
             means[:, ~is_solved] = means[:, is_solved].mean(axis=1, keepdims=True)
         by_name[name] = means
@@ -143,11 +142,10 @@ def target_means(scores: Scores) -> dict[str, Array]:
 
 def best_of_targets(means: Mapping[str, Array], scores: Scores) -> Indices:
     """Return the index of the candidate chosen for every target."""
-    # Targets with similar noise are alike. The choice is the candidate nearest to the
-    # median of the best candidates of all alike targets. It must lie between this
-    # median and the target's own best, and its scores must be worse than the best by at
-    # most ERRORS standard errors. The scores of one target on a few folds hardly
-    # distinguish neighboring candidates, so other targets add information.
+    # The scores of one target on a few folds hardly distinguish neighboring candidates,
+    # so use the best candidates of similar targets, see `_similar_medians`, as well.
+    # From their median to the target's own best, choose the first candidate whose score
+    # is at most ERRORS standard errors below the best score of the target.
     best = _best_candidates(means)
     choices, medians = best.copy(), _similar_medians(best, scores.losses)
     for t in np.flatnonzero(best != medians).tolist():
@@ -166,7 +164,7 @@ def best_of_targets(means: Mapping[str, Array], scores: Scores) -> Indices:
 
 
 def simplest_of_targets(means: Mapping[str, Array], scores: Scores) -> Indices:
-    """Return the choice of `simplest_candidate` for every target, as indices."""
+    """Return the index of the `simplest_candidate` of every target."""
     best = _best_candidates(means)
     deviations = np.nanstd(scores.scores, axis=0)
     for t in range(best.size):
@@ -179,11 +177,11 @@ def simplest_of_targets(means: Mapping[str, Array], scores: Scores) -> Indices:
 
 
 def _similar_medians(best: Indices, losses: Array) -> Indices:
-    """Return the median choice of the targets that are similar to each target."""
+    """Return for each target the median of `best` over similar targets."""
     # A target that kernels explain well requires another strength than a target that is
-    # mostly noise. Each target's loss at the median choice is divided by its loss at
-    # the first strength. Targets are alike if these shares differ by at most ALIKE
-    # standard errors, which are the same for all targets.
+    # mostly noise. Targets are similar if kernels reduce their losses similarly: divide
+    # each target's loss at the median of `best` by its loss at the first strength.
+    # These shares may differ by at most ALIKE standard errors, equal for all targets.
     median, n_folds = int(np.median(best)), len(losses)
     # If the median choice was skipped for a target, use its best candidate.
     has_median = np.isfinite(losses[:, median]).all(axis=0)
@@ -207,7 +205,6 @@ def _similar_medians(best: Indices, losses: Array) -> Indices:
 
 
 def _best_candidates(means: Mapping[str, Array]) -> Indices:
-    """Return the best candidate of every target, by `best_candidate`."""
     scores = means["mean_test_score"]
     unscored = np.flatnonzero(~np.isfinite(scores).any(axis=0))
     if unscored.size:

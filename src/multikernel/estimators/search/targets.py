@@ -1,4 +1,4 @@
-"""Targets with separate selections, each with the strength of its best mean score."""
+"""Searches in which each target chooses its own strength of the penalty."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -18,7 +18,7 @@ from multikernel.exceptions import SearchWarning, warn_user
 from multikernel.problem import Solution
 
 BLOCK_BYTES = 2.0**25
-"""Memory for solves of a block of targets on one fold, in addition to the kernels."""
+"""Bytes for the solves of a block of targets on a fold, without the kernels."""
 
 
 def target_blocks(model: Any, data: Training) -> list[Indices] | None:
@@ -31,10 +31,11 @@ def target_blocks(model: Any, data: Training) -> list[Indices] | None:
     n_kernels, n_samples, _ = data.stack.shape
     targets = np.arange(len(samples.targets))
     shares = np.full(n_samples, 1.0 / n_samples)
-    # If matrices may be refined along the path, all targets form one block.
+    # Refined low-rank factors are passed on to the next strength. If factors may be
+    # refined, all targets form one block, so that they have the same factors.
     if not data.stack.in_memory or data.stack.residual_traces(shares).any():
         return [targets]
-    # A target requires about 36 vectors over the samples, and one per kernel.
+    # A target requires about 36 + n_kernels vectors over the samples.
     size = max(1, int(BLOCK_BYTES // (8.0 * n_samples * (36 + n_kernels))))
     return np.array_split(targets, -(-targets.size // size))
 
@@ -96,7 +97,7 @@ def chosen_recipe(recipes: Sequence[Recipe], best: Indices) -> Recipe:
 
 
 def recipe_of_targets(recipe: Recipe, targets: Indices) -> Recipe:
-    """Return the losses and penalties of some targets; `params` stay those of all."""
+    """Return the recipe for some targets; `params` remains that of all targets."""
     return replace(
         recipe,
         losses=[recipe.losses[t] for t in targets.tolist()],
@@ -113,8 +114,8 @@ def refit_targets(
     blocks: Sequence[Indices],
 ) -> tuple[GramFit, list[list[PathPoint]]]:
     """Return the models of all targets, and the path of each to its model."""
-    # `recipes` are those down to the smallest chosen strength, and `best` contains the
-    # index of each target's choice. `final_recipe` has another tolerance.
+    # `recipes` are for all strengths down to the smallest chosen one, `best` contains
+    # the index of each target's choice, and `final_recipe` has the model's tolerance.
     solutions: list[Solution] = []
     paths: list[list[PathPoint]] = []
     for block in blocks:
@@ -126,7 +127,7 @@ def refit_targets(
         starts, block_paths, data = _paths_to_choices(steps, data, watch, choices)
         block_recipe = recipe_of_targets(final_recipe, block)
         fit = next(follow_outputs([block_recipe], data, watch, starts))
-        # If matrices may be refined, all targets are in one block.
+        # Continue with refined factors; these exist only if there is one block.
         training = fit.training if block.size == best.size else training
         solutions += fit.solutions
         paths += block_paths
@@ -135,9 +136,9 @@ def refit_targets(
         watch.note = f"{best.size} of {best.size} targets have a model"
     unsolved = PathPoint.unsolved(training.stack.shape[0])
     for path, choice, solution in zip(paths, best.tolist(), solutions, strict=True):
-        # A path has a point per strength: first the solved ones, then empty ones up to
-        # the choice, and from there on the final model, whose first point counts all
-        # iterations.
+        # A path has a point per strength: first the solved ones, then, if a callback
+        # stopped the path, empty ones up to the choice, and from there on the final
+        # model. The first of its points counts all iterations.
         last_point = PathPoint.from_solution(solution)
         n_iter = last_point.n_iter + sum(point.n_iter for point in path[choice:])
         path[choice:] = [unsolved] * (choice - len(path))
@@ -149,7 +150,7 @@ def refit_targets(
 def _paths_to_choices(
     recipes: Sequence[Recipe], training: Training, watch: Watch, choices: Indices
 ) -> tuple[list[Solution | None], list[list[PathPoint]], Training]:
-    """Return each target's solution at its choice and path up to it, and the data."""
+    """Return each target's solution at its choice, its path to it, and the data."""
     starts: list[Solution | None] = [None] * choices.size
     paths: list[list[PathPoint]] = [[] for _ in starts]
     while not watch.stopped:

@@ -1,4 +1,4 @@
-"""Sparse learning by SpicyMKL, with alpha chosen by cross-validation along a path."""
+"""Sparse MKL by SpicyMKL, with alpha chosen by cross-validation along a path."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -41,7 +41,7 @@ from multikernel.estimators.spicy.method import sparse_method
 from multikernel.estimators.tasks import ClassifierMKL, RegressorMKL
 
 ALPHA_MIN_RATIO = 1e-3
-"""Ratio of the last to the first strength of paths: ``benchmarks/defaults`` (paths)."""
+"""Default of ``alpha_min_ratio``; ``benchmarks/defaults`` (paths) compares values."""
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -57,11 +57,10 @@ class AlphaSearchCV(SearchCV):
 
 
 def alpha_search(model: Any) -> Search:
-    """Return the search of an estimator over strengths."""
+    """Return the search of an estimator over strengths of the penalty."""
     method = sparse_method(model, 1.0)
 
     def candidates(data: Training) -> AlphaCandidates:
-        """Return the candidates for the training data of all folds."""
         blocks, is_given = target_blocks(model, data), model.alphas is not None
         if is_given:
             alphas = grid_of(model.alphas)[::-1]
@@ -75,13 +74,13 @@ def alpha_search(model: Any) -> Search:
 
 @dataclass(frozen=True, eq=False)
 class AlphaCandidates(Candidates):
-    """Strengths as candidates; the largest comes first and gives the simplest model."""
+    """Candidates of a search: strengths of the penalty, from the largest on."""
 
     alphas: Array  # descending
-    # Whether the grid could be extended at both ends, as a grid given by the user;
-    # otherwise it starts at the strength at which no kernel enters.
+    # Whether a larger grid could have other models at both ends. False if the grid
+    # starts at the strength at which no kernel enters: larger ones give the same model.
     open_ends: bool
-    # Whether to solve the path to the chosen strength on all samples.
+    # Whether `refit` solves the path down to the chosen strength.
     with_path: bool = True
 
     def grid(self, max_kernels: int | None = None) -> dict[str, Array]:
@@ -89,11 +88,11 @@ class AlphaCandidates(Candidates):
         return {"alpha": self.alphas}
 
     def scaled_to_share(self, share: float) -> Self:
-        """Return candidates with strengths adapted to a share of the samples."""
+        """Return candidates with the strengths that suit a share of the samples."""
         return replace(self, alphas=self.alphas * share**-RATE)
 
     def open_grids(self, best_params: Mapping[str, Any]) -> Mapping[str, Array]:
-        """Return the grid, or nothing if the best alpha is at an end that must stay."""
+        """Return the grid; empty if no grid with a larger end could be better."""
         is_closed = not self.open_ends and best_params["alpha"] == self.alphas[0]
         return {} if is_closed else super().open_grids(best_params)
 
@@ -102,7 +101,7 @@ class AlphaCandidates(Candidates):
         return replace(self, with_path=False)
 
     def solve(self, training: Training, watch: Watch, means: Means) -> Iterator[Solved]:
-        """Yield the models along the path while the mean score improves."""
+        """Yield the models for decreasing strengths while the mean score improves."""
         recipes, chain = self._recipes(training), range(self.alphas.size)
         if self.blocks is not None:
             yield from self._solve_targets(recipes, training, watch, means)
@@ -116,7 +115,7 @@ class AlphaCandidates(Candidates):
     def _solve_targets(
         self, recipes: Sequence[Recipe], training: Training, watch: Watch, means: Means
     ) -> Iterator[Solved]:
-        """Yield the models of the targets whose mean scores may still improve."""
+        """Yield the models of each strength, for targets whose scores may improve."""
         chain, n_targets = range(len(recipes)), len(recipes[0].losses)
         last_steps = np.full(n_targets, len(recipes))
         path = until_stopped(follow_path(recipes, training, watch, last_steps))
@@ -138,7 +137,7 @@ class AlphaCandidates(Candidates):
     def refit(self, training: Training, watch: Watch, best: Any) -> dict[str, Any]:
         """Return the fitted attributes of candidate `best`, and the path to it."""
         recipes = self._recipes(training)
-        # Only the last fit needs the estimator's tolerance; others use the folds'.
+        # Only the last fit needs the estimator's tol; others use the tol of folds.
         loose = self.with_tol(loosen_tol(self.method.tol))._recipes(training)
         if self.blocks is not None:
             return self._refit_targets(recipes, loose, training, watch, best)
@@ -151,7 +150,8 @@ class AlphaCandidates(Candidates):
         alphas = self.alphas[best - len(path) : best + 1]
         solved_steps = [step.solutions for step in path]
         if is_shortened(training):
-            # The path was solved for a short list of kernels: gaps ignore the others.
+            # The path was solved with a short list of all kernels, so the gaps of its
+            # solutions are not gaps over all kernels.
             solved_steps = [
                 [replace(s, duality_gap=np.nan) for s in solutions]
                 for solutions in solved_steps
@@ -184,9 +184,8 @@ class AlphaCandidates(Candidates):
         return attributes
 
     def _recipes(self, training: Training) -> list[Recipe]:
-        """Return losses, penalties and solver for each strength."""
         samples = training.samples
-        # Compute the scale of the targets once: repeating it for each strength took a
+        # Compute the scale of the targets once: to compute it for each strength took a
         # tenth of the time of a search.
         owner, loss = self.method.source.owner, self.method.loss.unit
         scale = target_scale(owner, samples, loss)
@@ -207,9 +206,9 @@ class SpicyMKLClassifierCV(SparseClassification, AlphaSearchCV, ClassifierMKL):
     ----------
     kernels : Kernel, list, dict, KernelDictionary, "precomputed" or None, default=None
         Candidate kernels, also as functions or names of `sklearn.metrics.pairwise`.
-        None selects `median_dictionary` (`sequence_dictionary` for text); standardize
-        numeric columns. A dict maps views to columns, or (columns, kernels): see
-        `multikernel.kernels.Views`. For "precomputed" see `stack_grams`.
+        None means `median_dictionary` of X, for which you should standardize numeric
+        columns, or `sequence_dictionary` for text. A dict maps views to columns, see
+        `multikernel.kernels.Views`. For "precomputed", pass X from `stack_grams`.
     cv : int, splitter, iterable of (train, test) or None, default=None
         Folds of cross-validation, as in scikit-learn; None means five. A single (train,
         test) pair is one validation set. An int or None keeps each group together if
@@ -218,7 +217,7 @@ class SpicyMKLClassifierCV(SparseClassification, AlphaSearchCV, ClassifierMKL):
         Score to maximize; None means accuracy. A callable is called with the fitted
         model, X and y of validation samples, and sample weights if it accepts them.
     n_jobs : int or None, default=None
-        Number of folds fitted in parallel threads; -1 uses all cores.
+        Number of folds fitted in parallel threads: None means 1, and -1 all cores.
     refit : bool or "one_standard_error", default=True
         Whether to fit the model with the chosen parameters on all samples.
         "one_standard_error" chooses the candidate with the fewest kernels among those
@@ -246,11 +245,11 @@ class SpicyMKLClassifierCV(SparseClassification, AlphaSearchCV, ClassifierMKL):
         "log_loss" is then the multinomial loss, "hinge" the Crammer-Singer loss.
         "shared" is often more accurate if classes depend on the same columns.
     normalize : str, Normalizer, list of str and Normalizer, or None, default="variance"
-        Normalization of the kernels: unit "variance" in feature space, a mean diagonal
-        of one ("trace"), "cosine" similarity, "center" only, or a list of such steps.
+        Normalization of the kernels: to "variance" one in feature space, to a mean
+        diagonal of one ("trace"), "cosine", "center" or a list of steps. None omits it.
     penalty_weights : dict, sequence of float or None, default=None
-        Weights w_m > 0, one per kernel or by names of kernels and views (others are 1):
-        the penalty contains w_m ‖f_m‖ in place of ‖f_m‖. ``kernel_weights_`` and
+        Weights w_m > 0, one per kernel or by name of kernel or view; weights not given
+        are 1. The penalty contains w_m ‖f_m‖, not ‖f_m‖. ``kernel_weights_`` and
         ``block_norms_`` then refer to normalized kernels divided by w_m².
     fit_intercept : bool, default=True
         Whether to fit the intercept b; otherwise b = 0.
@@ -259,11 +258,11 @@ class SpicyMKLClassifierCV(SparseClassification, AlphaSearchCV, ClassifierMKL):
     max_iter : int, default=100
         Maximum number of outer iterations; each passes over all kernels.
     class_weight : dict, "balanced" or None, default=None
-        Factor of the sample weights by class; "balanced" gives classes equal totals.
+        Factor of the sample weights by class: "balanced" for equal totals, None for 1.
     storage : str, LowRank or Device, default="auto"
-        Storage of the Gram matrices: "auto" (fastest by prediction), "dense", "dense32"
-        (single precision), "lazy" (recomputed), "low_rank" or "by_kernel" (factors),
-        "device" (accelerator) or an object, see `multikernel.gram.build_stack`.
+        Storage of the Gram matrices: "auto" (the one expected to be fastest), "dense",
+        "dense32" (single precision), "lazy" (recomputed), "low_rank" or "by_kernel"
+        (factors), "device" (accelerator) or an object: `multikernel.gram.build_stack`.
     max_bytes : int, default=None
         Maximum bytes of the Gram matrices; None allows half of the free memory.
     verbose : int, default=0
@@ -278,7 +277,7 @@ class SpicyMKLClassifierCV(SparseClassification, AlphaSearchCV, ClassifierMKL):
     alpha_ : float
         Strength of the penalty in this fit.
     alphas_ : ndarray of shape (n_alphas,)
-        All candidate strengths on the scale of ``alphas``, descending.
+        All candidate values of alpha, descending, in the units of the given ``alphas``.
     path_ : RegularizationPath
         Fits on all samples for the candidate strengths, down to the chosen one.
     best_params_ : dict
@@ -300,10 +299,10 @@ class SpicyMKLClassifierCV(SparseClassification, AlphaSearchCV, ClassifierMKL):
     variance_shares_ : ndarray of shape (n_kernels,) or (n_classes, n_kernels)
         Share of each term in the variance of training decision values; may be negative.
     view_weights_, view_shares_ : dict
-        Sums of kernel weights and of variance shares over each view, if there are any.
-        ``kernel_views_`` has the view of each kernel, ``view_columns_`` their columns.
+        Sums of the kernel weights and variance shares of each view, if there are views.
+        ``kernel_views_``: view of each kernel; ``view_columns_``: columns of each view.
     category_features_, categories_ : ndarray, list of ndarray
-        Positions of text columns compared as categories, and their training values.
+        Indices of the text columns compared as categories, and the values of each.
     active_kernels_ : ndarray of shape (n_active,)
         Indices of the kernels with a nonzero weight for at least one class, ascending.
     kernel_names_ : list of str
@@ -313,7 +312,7 @@ class SpicyMKLClassifierCV(SparseClassification, AlphaSearchCV, ClassifierMKL):
     intercept_ : ndarray of shape (1,) or (n_classes,)
         Intercept.
     support_ : ndarray of shape (n_support,)
-        Indices of the training samples with a nonzero coefficient.
+        Indices of the training samples that have a nonzero value in ``dual_coef_``.
     objective_ : float or ndarray of shape (n_classes,)
         Mean loss plus alpha times the penalty.
     duality_gap_ : float or ndarray of shape (n_classes,)
@@ -323,14 +322,15 @@ class SpicyMKLClassifierCV(SparseClassification, AlphaSearchCV, ClassifierMKL):
     history_ : structured ndarray of shape (n_lines,)
         One record per outer iteration: class (``output``) and fields of `Progress`.
     status_, status_message_ : str
-        `Status` of the class that ended worst, such as "converged", and its sentence.
+        Worst `Status` of all classes, such as "converged", and a sentence about it.
     n_kernels_ : int
-        Number of kernels. If it exceeds a million, other attributes list only some.
+        Number of kernels. Above a million, ``kernel_names_`` and ``kernel_weights_``
+        contain only the kernels that the solver needed.
     fit_info_ : dict
         Details: "solver" names the algorithms, "storage" and "storage_reason" refer to
         the Gram matrices, "left_out" says what the default kernels omit, and why;
-        "cv_tol" is the relative duality gap of the folds, "search_rows" the number of
-        scored rows, "predicted_alike" the class if only one class is predicted.
+        "cv_tol" is the relative duality gap at which folds stop, "search_rows" counts
+        the scored rows, "predicted_alike" is the class if all predictions are the same.
     classes_ : ndarray of shape (n_classes,)
         Class labels.
     n_features_in_ : int
@@ -360,16 +360,16 @@ class SpicyMKLRegressorCV(SparseRegression, AlphaSearchCV, RegressorMKL):
 
     Each fold solves the problem of `SpicyMKLRegressor` for all candidate alphas, with
     warm starts. Each fold normalizes kernels by its own training samples. With
-    ``selection="separate"`` each target gets its own strength, unless ``scoring`` is a
-    callable, which scores all targets together.
+    ``selection="separate"`` each target gets its own alpha, unless ``scoring`` is a
+    callable: it returns one score for all targets, so all targets share an alpha.
 
     Parameters
     ----------
     kernels : Kernel, list, dict, KernelDictionary, "precomputed" or None, default=None
         Candidate kernels, also as functions or names of `sklearn.metrics.pairwise`.
-        None selects `median_dictionary` (`sequence_dictionary` for text); standardize
-        numeric columns. A dict maps views to columns, or (columns, kernels): see
-        `multikernel.kernels.Views`. For "precomputed" see `stack_grams`.
+        None means `median_dictionary` of X, for which you should standardize numeric
+        columns, or `sequence_dictionary` for text. A dict maps views to columns, see
+        `multikernel.kernels.Views`. For "precomputed", pass X from `stack_grams`.
     cv : int, splitter, iterable of (train, test) or None, default=None
         Folds of cross-validation, as in scikit-learn; None means five. A single (train,
         test) pair is one validation set. An int or None keeps each group together if
@@ -378,7 +378,7 @@ class SpicyMKLRegressorCV(SparseRegression, AlphaSearchCV, RegressorMKL):
         Score to maximize; None means R^2. A callable is called with the fitted model, X
         and y of validation samples, and sample weights if it accepts them.
     n_jobs : int or None, default=None
-        Number of folds fitted in parallel threads; -1 uses all cores.
+        Number of folds fitted in parallel threads: None means 1, and -1 all cores.
     refit : bool or "one_standard_error", default=True
         Whether to fit the model with the chosen parameters on all samples.
         "one_standard_error" chooses the candidate with the fewest kernels among those
@@ -410,11 +410,11 @@ class SpicyMKLRegressorCV(SparseRegression, AlphaSearchCV, RegressorMKL):
         (the penalty contains the joint norm of a kernel's functions); "separate" fits
         each target with its own kernels and weights.
     normalize : str, Normalizer, list of str and Normalizer, or None, default="variance"
-        Normalization of the kernels: unit "variance" in feature space, a mean diagonal
-        of one ("trace"), "cosine" similarity, "center" only, or a list of such steps.
+        Normalization of the kernels: to "variance" one in feature space, to a mean
+        diagonal of one ("trace"), "cosine", "center" or a list of steps. None omits it.
     penalty_weights : dict, sequence of float or None, default=None
-        Weights w_m > 0, one per kernel or by names of kernels and views (others are 1):
-        the penalty contains w_m ‖f_m‖ in place of ‖f_m‖. ``kernel_weights_`` and
+        Weights w_m > 0, one per kernel or by name of kernel or view; weights not given
+        are 1. The penalty contains w_m ‖f_m‖, not ‖f_m‖. ``kernel_weights_`` and
         ``block_norms_`` then refer to normalized kernels divided by w_m².
     fit_intercept : bool, default=True
         Whether to fit the intercept b; otherwise b = 0.
@@ -423,9 +423,9 @@ class SpicyMKLRegressorCV(SparseRegression, AlphaSearchCV, RegressorMKL):
     max_iter : int, default=100
         Maximum number of outer iterations; each passes over all kernels.
     storage : str, LowRank or Device, default="auto"
-        Storage of the Gram matrices: "auto" (fastest by prediction), "dense", "dense32"
-        (single precision), "lazy" (recomputed), "low_rank" or "by_kernel" (factors),
-        "device" (accelerator) or an object, see `multikernel.gram.build_stack`.
+        Storage of the Gram matrices: "auto" (the one expected to be fastest), "dense",
+        "dense32" (single precision), "lazy" (recomputed), "low_rank" or "by_kernel"
+        (factors), "device" (accelerator) or an object: `multikernel.gram.build_stack`.
     max_bytes : int, default=None
         Maximum bytes of the Gram matrices; None allows half of the free memory.
     verbose : int, default=0
@@ -443,17 +443,17 @@ class SpicyMKLRegressorCV(SparseRegression, AlphaSearchCV, RegressorMKL):
     l1_ratio_ : float or ndarray of shape (n_outputs,)
         Value of ``l1_ratio`` in the units of the targets; only if it is below 1.
     alpha_ : float or ndarray of shape (n_outputs,)
-        Strength in the units of the targets; an array for separate selections.
+        Strength of the penalty in the units of y; one per target if these are separate.
     alphas_ : ndarray of shape (n_alphas,)
-        All candidate strengths on the scale of ``alphas``, descending.
+        All candidate values of alpha, descending, in the units of the given ``alphas``.
     target_scores_ : ndarray of shape (n_targets, n_candidates)
         Mean score of each target and candidate, nan for skipped candidates; only if
-        each target has its own strength. ``best_params_``, ``best_index_`` and
-        ``alpha_`` then have one entry for each target; other results are means over
-        targets.
+        each target has its own alpha. ``best_params_``, ``best_index_`` and ``alpha_``
+        then have one entry for each target, and ``cv_results_`` and ``best_score_``
+        contain means over targets.
     path_ : RegularizationPath
         Fits on all samples for the candidate strengths, down to the (smallest) chosen
-        one; below its own strength, a target keeps its model.
+        one. At strengths below its own, the path repeats the final model of a target.
     best_params_ : dict
         Chosen parameters. Among equal scores, a model with kernels is preferred, then
         the lower ``mean_test_loss``, then the simplest model.
@@ -473,10 +473,10 @@ class SpicyMKLRegressorCV(SparseRegression, AlphaSearchCV, RegressorMKL):
     variance_shares_ : ndarray of shape (n_kernels,)
         Share of each term in the variance of training decision values; may be negative.
     view_weights_, view_shares_ : dict
-        Sums of kernel weights and of variance shares over each view, if there are any.
-        ``kernel_views_`` has the view of each kernel, ``view_columns_`` their columns.
+        Sums of the kernel weights and variance shares of each view, if there are views.
+        ``kernel_views_``: view of each kernel; ``view_columns_``: columns of each view.
     category_features_, categories_ : ndarray, list of ndarray
-        Positions of text columns compared as categories, and their training values.
+        Indices of the text columns compared as categories, and the values of each.
     active_kernels_ : ndarray of shape (n_active,)
         Indices of the kernels with a nonzero weight, ascending.
     kernel_names_ : list of str
@@ -486,7 +486,7 @@ class SpicyMKLRegressorCV(SparseRegression, AlphaSearchCV, RegressorMKL):
     intercept_ : ndarray of shape (n_targets,)
         Intercept of each target.
     support_ : ndarray of shape (n_support,)
-        Indices of the training samples with a nonzero coefficient.
+        Indices of the training samples that have a nonzero value in ``dual_coef_``.
     objective_ : float or ndarray of shape (n_targets,)
         Mean loss plus alpha times the penalty.
     duality_gap_ : float or ndarray of shape (n_targets,)
@@ -496,14 +496,15 @@ class SpicyMKLRegressorCV(SparseRegression, AlphaSearchCV, RegressorMKL):
     history_ : structured ndarray of shape (n_lines,)
         One record per outer iteration: target (``output``) and fields of `Progress`.
     status_, status_message_ : str
-        Why the solver stopped: a `Status` such as "converged", and its sentence.
+        Why the solver stopped: a `Status` such as "converged", and a sentence about it.
     n_kernels_ : int
-        Number of kernels. If it exceeds a million, other attributes list only some.
+        Number of kernels. Above a million, ``kernel_names_`` and ``kernel_weights_``
+        contain only the kernels that the solver needed.
     fit_info_ : dict
         Details: "solver" names the algorithms, "storage" and "storage_reason" refer to
         the Gram matrices, "left_out" says what the default kernels omit, and why;
-        "cv_tol" is the relative duality gap of the folds, "search_rows" the number of
-        scored rows, "predicted_alike" the class if only one class is predicted.
+        "cv_tol" is the relative duality gap at which folds stop, "search_rows" counts
+        the scored rows, "predicted_alike" is the class if all predictions are the same.
     n_features_in_ : int
         Number of columns of X; for precomputed kernels, number of training samples.
     feature_names_in_ : ndarray of shape (n_features,)

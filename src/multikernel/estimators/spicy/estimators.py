@@ -29,9 +29,9 @@ class SparseClassification:
     _: KW_ONLY
     loss: str | Loss = "log_loss"
     l1_ratio: float = 1.0
-    # "shared" had higher accuracy on 12 of 17 data sets, by up to 0.025, and lost 0.026
-    # where classes depend on different columns. Unlike in regression, it changes the
-    # loss.
+    # "shared" had a higher accuracy on 12 of 17 data sets, by up to 0.025, and a lower
+    # one, by 0.026, where classes depend on different columns. It is not the default,
+    # because for classes, unlike for several targets, it also changes the loss.
     selection: str = "separate"
     normalize: Steps = NORMALIZE
     penalty_weights: Any = None
@@ -81,23 +81,23 @@ class SpicyMKLClassifier(SparseClassification, ClassifierMKL):
 
     with sample weights s and ``r = l1_ratio``. Most functions f_m are exactly zero.
     Every fit ends with a duality gap, a bound on the distance of ``objective_`` to the
-    optimum. The augmented Lagrangian of [1]_ solves part of the fits, Newton's method
-    in the kernel weights the others, see `multikernel.solvers.SpicyMKL`. The default
-    kernels include interactions of pairs of columns where fits stay quick.
+    optimum. Some problems are solved by the augmented Lagrangian of [1]_, the others by
+    Newton's method in the kernel weights, see `multikernel.solvers.SpicyMKL`. The
+    default kernels include interactions of pairs of columns if fits remain quick.
 
     Parameters
     ----------
     kernels : Kernel, list, dict, KernelDictionary, "precomputed" or None, default=None
         Candidate kernels, also as functions or names of `sklearn.metrics.pairwise`.
-        None selects `median_dictionary` (`sequence_dictionary` for text); standardize
-        numeric columns. A dict maps views to columns, or (columns, kernels): see
-        `multikernel.kernels.Views`. For "precomputed" see `stack_grams`.
+        None means `median_dictionary` of X, for which you should standardize numeric
+        columns, or `sequence_dictionary` for text. A dict maps views to columns, see
+        `multikernel.kernels.Views`. For "precomputed", pass X from `stack_grams`.
     alpha : float, "auto", "null" or NullAlpha, default="auto"
         Strength of the penalty, positive. "null" computes the strength at which some
         kernel enters with probability 0.05 if y is noise, see `NullAlpha`. "auto" is
-        0.01, or 0.003 if no default kernel of a wide table is on a single column; with
-        thousands of pairs of columns, it is at least the value of "null". The C of [1]_
-        is n_samples times alpha for the same kernels.
+        0.01, or 0.003 if all default kernels are on all columns, as for wide tables;
+        with default kernels on thousands of pairs of columns, it is at least the value
+        of "null". The C of [1]_ is n_samples times alpha for the same kernels.
     loss : str or Loss, default="log_loss"
         "log_loss", "hinge", "squared_hinge", "squared_error" (targets of -1 and 1) or a
         loss object. `predict_proba` requires "log_loss".
@@ -110,11 +110,11 @@ class SpicyMKLClassifier(SparseClassification, ClassifierMKL):
         "log_loss" is then the multinomial loss, "hinge" the Crammer-Singer loss.
         "shared" is often more accurate if classes depend on the same columns.
     normalize : str, Normalizer, list of str and Normalizer, or None, default="variance"
-        Normalization of the kernels: unit "variance" in feature space, a mean diagonal
-        of one ("trace"), "cosine" similarity, "center" only, or a list of such steps.
+        Normalization of the kernels: to "variance" one in feature space, to a mean
+        diagonal of one ("trace"), "cosine", "center" or a list of steps. None omits it.
     penalty_weights : dict, sequence of float or None, default=None
-        Weights w_m > 0, one per kernel or by names of kernels and views (others are 1):
-        the penalty contains w_m ‖f_m‖ in place of ‖f_m‖. ``kernel_weights_`` and
+        Weights w_m > 0, one per kernel or by name of kernel or view; weights not given
+        are 1. The penalty contains w_m ‖f_m‖, not ‖f_m‖. ``kernel_weights_`` and
         ``block_norms_`` then refer to normalized kernels divided by w_m².
     fit_intercept : bool, default=True
         Whether to fit the intercept b; otherwise b = 0.
@@ -123,11 +123,11 @@ class SpicyMKLClassifier(SparseClassification, ClassifierMKL):
     max_iter : int, default=100
         Maximum number of outer iterations; each passes over all kernels.
     class_weight : dict, "balanced" or None, default=None
-        Factor of the sample weights by class; "balanced" gives classes equal totals.
+        Factor of the sample weights by class: "balanced" for equal totals, None for 1.
     storage : str, LowRank or Device, default="auto"
-        Storage of the Gram matrices: "auto" (fastest by prediction), "dense", "dense32"
-        (single precision), "lazy" (recomputed), "low_rank" or "by_kernel" (factors),
-        "device" (accelerator) or an object, see `multikernel.gram.build_stack`.
+        Storage of the Gram matrices: "auto" (the one expected to be fastest), "dense",
+        "dense32" (single precision), "lazy" (recomputed), "low_rank" or "by_kernel"
+        (factors), "device" (accelerator) or an object: `multikernel.gram.build_stack`.
     max_bytes : int, default=None
         Maximum bytes of the Gram matrices; None allows half of the free memory.
     verbose : int, default=0
@@ -149,10 +149,10 @@ class SpicyMKLClassifier(SparseClassification, ClassifierMKL):
     variance_shares_ : ndarray of shape (n_kernels,) or (n_classes, n_kernels)
         Share of each term in the variance of training decision values; may be negative.
     view_weights_, view_shares_ : dict
-        Sums of kernel weights and of variance shares over each view, if there are any.
-        ``kernel_views_`` has the view of each kernel, ``view_columns_`` their columns.
+        Sums of the kernel weights and variance shares of each view, if there are views.
+        ``kernel_views_``: view of each kernel; ``view_columns_``: columns of each view.
     category_features_, categories_ : ndarray, list of ndarray
-        Positions of text columns compared as categories, and their training values.
+        Indices of the text columns compared as categories, and the values of each.
     active_kernels_ : ndarray of shape (n_active,)
         Indices of the kernels with a nonzero weight for at least one class, ascending.
     kernel_names_ : list of str
@@ -162,7 +162,7 @@ class SpicyMKLClassifier(SparseClassification, ClassifierMKL):
     intercept_ : ndarray of shape (1,) or (n_classes,)
         Intercept.
     support_ : ndarray of shape (n_support,)
-        Indices of the training samples with a nonzero coefficient.
+        Indices of the training samples that have a nonzero value in ``dual_coef_``.
     objective_ : float or ndarray of shape (n_classes,)
         Mean loss plus alpha times the penalty.
     duality_gap_ : float or ndarray of shape (n_classes,)
@@ -172,9 +172,10 @@ class SpicyMKLClassifier(SparseClassification, ClassifierMKL):
     history_ : structured ndarray of shape (n_lines,)
         One record per outer iteration: class (``output``) and fields of `Progress`.
     status_, status_message_ : str
-        `Status` of the class that ended worst, such as "converged", and its sentence.
+        Worst `Status` of all classes, such as "converged", and a sentence about it.
     n_kernels_ : int
-        Number of kernels. If it exceeds a million, other attributes list only some.
+        Number of kernels. Above a million, ``kernel_names_`` and ``kernel_weights_``
+        contain only the kernels that the solver needed.
     fit_info_ : dict
         Details: "solver" names the algorithms, "storage" and "storage_reason" refer to
         the Gram matrices, "left_out" says what the default kernels omit, and why.
@@ -227,23 +228,23 @@ class SpicyMKLRegressor(SparseRegression, RegressorMKL):
 
     with sample weights s and ``r = l1_ratio``. Most functions f_m are exactly zero.
     Every fit ends with a duality gap, a bound on the distance of ``objective_`` to the
-    optimum. The augmented Lagrangian of [1]_ solves part of the fits, Newton's method
-    in the kernel weights the others, see `multikernel.solvers.SpicyMKL`. The default
-    kernels include interactions of pairs of columns where fits stay quick.
+    optimum. Some problems are solved by the augmented Lagrangian of [1]_, the others by
+    Newton's method in the kernel weights, see `multikernel.solvers.SpicyMKL`. The
+    default kernels include interactions of pairs of columns if fits remain quick.
 
     Parameters
     ----------
     kernels : Kernel, list, dict, KernelDictionary, "precomputed" or None, default=None
         Candidate kernels, also as functions or names of `sklearn.metrics.pairwise`.
-        None selects `median_dictionary` (`sequence_dictionary` for text); standardize
-        numeric columns. A dict maps views to columns, or (columns, kernels): see
-        `multikernel.kernels.Views`. For "precomputed" see `stack_grams`.
+        None means `median_dictionary` of X, for which you should standardize numeric
+        columns, or `sequence_dictionary` for text. A dict maps views to columns, see
+        `multikernel.kernels.Views`. For "precomputed", pass X from `stack_grams`.
     alpha : float, "auto", "null" or NullAlpha, default="auto"
         Strength of the penalty, positive, for targets of standard deviation one. "null"
         computes the strength at which some kernel enters with probability 0.05 if y is
-        noise, see `NullAlpha`. "auto" is 0.02, or the value of "null" if that is larger
-        and the default kernels have thousands of pairs of columns. With the squared
-        error and kernels of mean diagonal one, no kernel enters at 1 or above.
+        noise, see `NullAlpha`. "auto" is 0.02; with default kernels on thousands of
+        pairs of columns, it is at least the value of "null". With the squared error and
+        kernels of mean diagonal one, no kernel enters if alpha is 1 or more.
     loss : str or Loss, default="squared_error"
         "squared_error", "epsilon_insensitive", "quantile", "huber", "poisson" (counts),
         "gamma" (positive amounts) or a loss object.
@@ -260,11 +261,11 @@ class SpicyMKLRegressor(SparseRegression, RegressorMKL):
         (the penalty contains the joint norm of a kernel's functions); "separate" fits
         each target with its own kernels and weights.
     normalize : str, Normalizer, list of str and Normalizer, or None, default="variance"
-        Normalization of the kernels: unit "variance" in feature space, a mean diagonal
-        of one ("trace"), "cosine" similarity, "center" only, or a list of such steps.
+        Normalization of the kernels: to "variance" one in feature space, to a mean
+        diagonal of one ("trace"), "cosine", "center" or a list of steps. None omits it.
     penalty_weights : dict, sequence of float or None, default=None
-        Weights w_m > 0, one per kernel or by names of kernels and views (others are 1):
-        the penalty contains w_m ‖f_m‖ in place of ‖f_m‖. ``kernel_weights_`` and
+        Weights w_m > 0, one per kernel or by name of kernel or view; weights not given
+        are 1. The penalty contains w_m ‖f_m‖, not ‖f_m‖. ``kernel_weights_`` and
         ``block_norms_`` then refer to normalized kernels divided by w_m².
     fit_intercept : bool, default=True
         Whether to fit the intercept b; otherwise b = 0.
@@ -273,9 +274,9 @@ class SpicyMKLRegressor(SparseRegression, RegressorMKL):
     max_iter : int, default=100
         Maximum number of outer iterations; each passes over all kernels.
     storage : str, LowRank or Device, default="auto"
-        Storage of the Gram matrices: "auto" (fastest by prediction), "dense", "dense32"
-        (single precision), "lazy" (recomputed), "low_rank" or "by_kernel" (factors),
-        "device" (accelerator) or an object, see `multikernel.gram.build_stack`.
+        Storage of the Gram matrices: "auto" (the one expected to be fastest), "dense",
+        "dense32" (single precision), "lazy" (recomputed), "low_rank" or "by_kernel"
+        (factors), "device" (accelerator) or an object: `multikernel.gram.build_stack`.
     max_bytes : int, default=None
         Maximum bytes of the Gram matrices; None allows half of the free memory.
     verbose : int, default=0
@@ -286,7 +287,7 @@ class SpicyMKLRegressor(SparseRegression, RegressorMKL):
     Attributes
     ----------
     alpha_ : float or ndarray of shape (n_outputs,)
-        Strength in the units of the targets; an array for separate selections.
+        Strength of the penalty in the units of y; one per target if these are separate.
     epsilon_ : float or ndarray of shape (n_outputs,)
         Epsilon in the units of y; only for "epsilon_insensitive" and "huber".
     l1_ratio_ : float or ndarray of shape (n_outputs,)
@@ -299,10 +300,10 @@ class SpicyMKLRegressor(SparseRegression, RegressorMKL):
     variance_shares_ : ndarray of shape (n_kernels,)
         Share of each term in the variance of training decision values; may be negative.
     view_weights_, view_shares_ : dict
-        Sums of kernel weights and of variance shares over each view, if there are any.
-        ``kernel_views_`` has the view of each kernel, ``view_columns_`` their columns.
+        Sums of the kernel weights and variance shares of each view, if there are views.
+        ``kernel_views_``: view of each kernel; ``view_columns_``: columns of each view.
     category_features_, categories_ : ndarray, list of ndarray
-        Positions of text columns compared as categories, and their training values.
+        Indices of the text columns compared as categories, and the values of each.
     active_kernels_ : ndarray of shape (n_active,)
         Indices of the kernels with a nonzero weight, ascending.
     kernel_names_ : list of str
@@ -312,7 +313,7 @@ class SpicyMKLRegressor(SparseRegression, RegressorMKL):
     intercept_ : ndarray of shape (n_targets,)
         Intercept of each target.
     support_ : ndarray of shape (n_support,)
-        Indices of the training samples with a nonzero coefficient.
+        Indices of the training samples that have a nonzero value in ``dual_coef_``.
     objective_ : float or ndarray of shape (n_targets,)
         Mean loss plus alpha times the penalty.
     duality_gap_ : float or ndarray of shape (n_targets,)
@@ -322,9 +323,10 @@ class SpicyMKLRegressor(SparseRegression, RegressorMKL):
     history_ : structured ndarray of shape (n_lines,)
         One record per outer iteration: target (``output``) and fields of `Progress`.
     status_, status_message_ : str
-        Why the solver stopped: a `Status` such as "converged", and its sentence.
+        Why the solver stopped: a `Status` such as "converged", and a sentence about it.
     n_kernels_ : int
-        Number of kernels. If it exceeds a million, other attributes list only some.
+        Number of kernels. Above a million, ``kernel_names_`` and ``kernel_weights_``
+        contain only the kernels that the solver needed.
     fit_info_ : dict
         Details: "solver" names the algorithms, "storage" and "storage_reason" refer to
         the Gram matrices, "left_out" says what the default kernels omit, and why.

@@ -1,4 +1,4 @@
-"""A strength without a search, at which kernels rarely enter if targets are noise."""
+"""A rule for alpha: kernels rarely enter the model if targets are noise."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -21,34 +21,34 @@ from multikernel.kernels.terms import MANY
 from multikernel.losses.base import Loss, is_shift_equivariant, is_smooth
 
 PERMUTATIONS = 199
-"""Default number of permutations, up to `MANY` kernels."""
+"""Default number of permutations for at most a million kernels."""
 
 FEW_PERMUTATIONS = 19
-"""Number of permutations at level 0.05 for the default alpha of many interactions."""
+"""Number of permutations for the default alpha if there are many interactions."""
 
 
 @dataclass(frozen=True)
 class NullAlpha:
-    """The strength at which, if y is noise, a kernel enters with a small probability.
+    """The strength at which kernels enter with a small probability if y is noise.
 
-    An ``alpha`` of `SpicyMKLClassifier` and `SpicyMKLRegressor`: the quantile universal
-    threshold of [1]_, from permuted residuals of the model without kernels. Signal in
-    the targets increases this strength.
+    Pass it as ``alpha`` of `SpicyMKLClassifier` or `SpicyMKLRegressor`. The strength is
+    the quantile universal threshold of [1]_, computed from permuted residuals of the
+    model without kernels. It is larger than necessary if y is not only noise.
 
     Parameters
     ----------
     level : float, default=0.05
-        Probability, above 0, that any kernel is active if targets depend on none.
+        Probability that at least one kernel is active if y is noise, in (0, 1].
     n_permutations : int, default=None
-        Number of permutations, at least ``1 / level - 1``. None means 199, or more if
-        the level requires it; above one million kernels, the minimum for the level.
+        Number of permutations, at least ``1 / level - 1``. None means 199, or this
+        minimum if it is larger; above one million kernels, the minimum.
     random_state : int, RandomState or None, default=0
-        Seed of the permutations.
+        Seed of the permutations; None draws different permutations in every fit.
 
     Raises
     ------
     ValueError
-        If a parameter is invalid, or there are too few permutations for the level.
+        If a parameter is invalid, or `n_permutations` is too small for the level.
 
     References
     ----------
@@ -85,7 +85,6 @@ class NullAlpha:
 
     @property
     def _fewest(self) -> int:
-        """The smallest number of permutations that suffices for the level."""
         return max(1, int(np.ceil(1.0 / self.level)) - 1)
 
     def number_on(self, n_kernels: int) -> int:
@@ -95,12 +94,13 @@ class NullAlpha:
         return self._fewest if n_kernels > MANY else max(PERMUTATIONS, self._fewest)
 
     def on(self, data: Training, loss: Loss) -> float:
-        """Return the strength for targets with a standard deviation of one."""
+        """Return the alpha for the data, with targets of standard deviation one."""
         samples = data.samples
         if not supports_permutation(data, loss) or not is_smooth(loss):
             raise ValueError(
-                f"{data.source.owner}: alpha='null' requires a smooth loss, an "
-                "intercept, and no sample or class weights: choose alpha by a search."
+                f"{data.source.owner}: alpha='null' requires a smooth loss, "
+                "fit_intercept=True, and no sample_weight or class_weight: pass a "
+                "number as alpha, or choose alpha by a search."
             )
         rows = _sample_of_row(samples)
         targets = samples.targets.T[rows]
@@ -114,12 +114,12 @@ class NullAlpha:
         orders = permutations(np.zeros(len(targets)), n_permutations, rng)
         draws = model.permuted(list(orders))
         if rows.size > samples.labels.shape[0]:
-            # A sample that represents several rows has the sum of their residuals.
+            # Equal rows are merged into one sample, whose residual is their sum.
             sums = np.zeros((samples.labels.shape[0], *draws.shape[1:]))
             np.add.at(sums, rows, draws)
             draws = sums
-        # Outputs that share a selection have one norm; otherwise a kernel may enter in
-        # any output.
+        # If outputs share a selection, a kernel enters by its norm over all outputs;
+        # otherwise it may enter in any output.
         groups = [draws] if samples.shared else np.split(draws, draws.shape[2], axis=2)
         forms = [largest_forms_of_draws(data.stack, group) for group in groups]
         norms = np.sqrt(np.max(forms, axis=0))
@@ -128,7 +128,8 @@ class NullAlpha:
 
 
 def supports_permutation(data: Training, loss: Loss) -> bool:
-    """Return whether the data and loss allow simulating noise by permutations."""
+    """Return whether permuted residuals can simulate noise for the data and loss."""
+    # Permutations require a smooth loss, an intercept, and equal weights of all rows.
     samples = data.samples
     weights, copies = samples.weights, samples.copies
     if weights is not None and copies is not None and samples.class_weight is None:

@@ -51,7 +51,7 @@ class SurvivalMKL(LearnsByCopy):
     )
 
     def _task(self, y: object, sample_weight: object) -> Task:
-        """Return a `Task`, whose table holds the distinct survival times."""
+        """Return the `Task` of the fit, with a loss for the distinct times in y."""
         times = read_times(type(self).__name__, y)
         weights = check_weights(sample_weight, len(times.lower))
         table, codes, loss = regression_on_rows(times, weights)
@@ -74,22 +74,23 @@ class SurvivalMKL(LearnsByCopy):
         Returns
         -------
         risk : ndarray of shape (n_samples,)
-            Minus the logarithm of the median time, divided by ``scale_``. A difference
-            of two risks is the log odds ratio of the event, the same at every time.
+            The negative logarithm of the median time, divided by ``scale_``. The
+            difference between the risks of two samples is the logarithm of the odds
+            ratio of an event before time t, which is the same for every t.
         """
         return np.asarray(-self.linear_predictor(X) / self._scale())
 
     def predict_median(self, X: Any) -> Array:
-        """Return the median times to the event, in the unit of the training data.
+        """Return the median times to the event in the training unit, (n_samples,).
 
-        X is as in `predict`; the times have shape (n_samples,).
+        X is as in `predict`.
         """
         f = self.linear_predictor(X)
-        # Every predicted time must be positive and finite.
+        # Without the limits, exp(f) could be zero or infinite.
         return np.exp(np.clip(f, -700.0, 700.0))
 
     def predict_survival_function(self, X: Any, times: Any) -> Array:
-        r"""Return the probabilities that the event is later than the given times.
+        r"""Return the probabilities that the event happens after the given times.
 
         .. math:: S(t \mid x) = \frac{1}{1 + \exp((\log t - f(x)) / \sigma)}
 
@@ -103,7 +104,7 @@ class SurvivalMKL(LearnsByCopy):
         Returns
         -------
         probabilities : ndarray of shape (n_samples, n_times)
-            Extrapolated beyond the last observed time.
+            Times after the last time in the training data are extrapolations.
 
         Raises
         ------
@@ -131,13 +132,13 @@ class SurvivalMKL(LearnsByCopy):
         y : structured array, or data frame or array of two columns
             Times to the event, as in `fit`.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the samples; a pair has the product of its weights.
+            Weights of the samples; the weight of a pair of samples is their product.
 
         Returns
         -------
         index : float
-            Share of the pairs with known order whose order is predicted correctly: 0.5
-            for random predictions, 1 at best.
+            Share of the pairs of samples with known order of events whose order the
+            risks predict correctly: 0.5 for random predictions, 1 at best.
         """
         f = np.asarray(self.linear_predictor(X))
         if self.loss is None:
@@ -161,11 +162,11 @@ class SurvivalMKL(LearnsByCopy):
         return index
 
     def _scale(self) -> float:
-        """Return sigma of the predictions; for models of folds, that of the loss."""
+        """Return ``scale_``; for the model of a fold, return the scale of its loss."""
         return float(self.scale_ if self.loss is None else self.loss.scale)
 
     def _check_fitted(self) -> None:
-        """Raise unless a loaded fit has valid shapes, and a scale."""
+        """Raise unless a model from a file has valid shapes and a valid ``scale_``."""
         super()._check_fitted()
         fitted = isinstance(vars(self).get("_state"), FittedModel)
         scale = vars(self).get("scale_", 1.0)
@@ -179,7 +180,8 @@ class SurvivalMKL(LearnsByCopy):
 def regression_on_rows(
     times: Times, weights: Array | None = None
 ) -> tuple[Times, Indices, LogLogisticLoss]:
-    """Return the distinct times, the row of each sample, and the loss on these rows."""
+    """Return the distinct times, the index of each sample's time, and the loss."""
+    # Targets of this loss are indices of the distinct times.
     table, codes = times.distinct()
     counts = np.ones(len(codes)) if weights is None else weights
     loss = LogLogisticLoss(*table.logs, scale=1.0)

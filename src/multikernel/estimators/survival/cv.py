@@ -30,10 +30,10 @@ from multikernel.losses import LogLogisticLoss
 
 @dataclass(frozen=True, eq=False)
 class SurvivalSearch(Search):
-    """A search whose validation samples determine the scale of predictions."""
+    """A search for alpha that estimates ``scale_`` on the validation samples."""
 
     def learn(self, data: Any, watch: Watch) -> dict[str, Any]:
-        """Choose alpha; return attributes, ``scale_`` estimated on validation sets."""
+        """Choose alpha; return the fitted attributes, including ``scale_``."""
         attributes = super().learn(data, watch)
         if not self.model.refit:
             return attributes
@@ -64,13 +64,13 @@ def _validation_values(
 
 @dataclass(frozen=True, eq=False)
 class TimesScorer:
-    """A scorer that replaces targets, which are row numbers, by times of a table."""
+    """A scorer that passes times to the user's function in place of row numbers."""
 
     scoring: Callable[..., float]  # the user's function, with arguments (model, X, y)
     table: Any  # structured array of the times
 
     def __call__(self, model: Any, X: Any, y: Array) -> float:
-        """Return the score of a model."""
+        """Return the score of a model, given the row numbers `y` of the times."""
         return self.scoring(model, X, self.table[y.astype(np.intp)])
 
 
@@ -92,9 +92,9 @@ class SpicyMKLSurvivalCV(SurvivalMKL, AlphaSearchCV):
     ----------
     kernels : Kernel, list, dict, KernelDictionary, "precomputed" or None, default=None
         Candidate kernels, also as functions or names of `sklearn.metrics.pairwise`.
-        None selects `median_dictionary` (`sequence_dictionary` for text); standardize
-        numeric columns. A dict maps views to columns, or (columns, kernels): see
-        `multikernel.kernels.Views`. For "precomputed" see `stack_grams`.
+        None means `median_dictionary` of X, for which you should standardize numeric
+        columns, or `sequence_dictionary` for text. A dict maps views to columns, see
+        `multikernel.kernels.Views`. For "precomputed", pass X from `stack_grams`.
     cv : int, splitter, iterable of (train, test) or None, default=None
         The folds; None means five. An int or None creates folds that are stratified by
         the event indicator and keep each group together if ``fit`` receives ``groups``;
@@ -104,7 +104,7 @@ class SpicyMKLSurvivalCV(SurvivalMKL, AlphaSearchCV):
         with the model, the validation samples and their times: a structured array with
         the fields ``event`` and ``time``, or ``lower`` and ``upper`` for intervals.
     n_jobs : int or None, default=None
-        Number of folds fitted in parallel threads; -1 uses all cores.
+        Number of folds fitted in parallel threads: None means 1, and -1 all cores.
     refit : bool or "one_standard_error", default=True
         Whether to fit the model with the chosen parameters on all samples.
         "one_standard_error" chooses the candidate with the fewest kernels among those
@@ -124,8 +124,8 @@ class SpicyMKLSurvivalCV(SurvivalMKL, AlphaSearchCV):
         Share r of the block l1 norm in the penalty, in [0, 1]. Below 1, kernels that
         carry the same information enter together.
     normalize : str, Normalizer, list of str and Normalizer, or None, default="variance"
-        Normalization of the kernels: unit "variance" in feature space, a mean diagonal
-        of one ("trace"), "cosine" similarity, "center" only, or a list of such steps.
+        Normalization of the kernels: to "variance" one in feature space, to a mean
+        diagonal of one ("trace"), "cosine", "center" or a list of steps. None omits it.
     fit_intercept : bool, default=True
         Whether to fit the intercept b; otherwise b = 0.
     tol : float, default=1e-3
@@ -133,9 +133,9 @@ class SpicyMKLSurvivalCV(SurvivalMKL, AlphaSearchCV):
     max_iter : int, default=100
         Maximum number of outer iterations; each passes over all kernels.
     storage : str, LowRank or Device, default="auto"
-        Storage of the Gram matrices: "auto" (fastest by prediction), "dense", "dense32"
-        (single precision), "lazy" (recomputed), "low_rank" or "by_kernel" (factors),
-        "device" (accelerator) or an object, see `multikernel.gram.build_stack`.
+        Storage of the Gram matrices: "auto" (the one expected to be fastest), "dense",
+        "dense32" (single precision), "lazy" (recomputed), "low_rank" or "by_kernel"
+        (factors), "device" (accelerator) or an object: `multikernel.gram.build_stack`.
     max_bytes : int, default=None
         Maximum bytes of the Gram matrices; None allows half of the free memory.
     verbose : int, default=0
@@ -168,7 +168,7 @@ class SpicyMKLSurvivalCV(SurvivalMKL, AlphaSearchCV):
     alpha_ : float
         Strength of the penalty in this fit.
     alphas_ : ndarray of shape (n_alphas,)
-        All candidate strengths on the scale of ``alphas``, descending.
+        All candidate values of alpha, descending, in the units of the given ``alphas``.
     path_ : RegularizationPath
         Fits on all samples for the candidate strengths, down to the chosen one.
     block_norms_ : ndarray of shape (n_kernels,)
@@ -176,10 +176,10 @@ class SpicyMKLSurvivalCV(SurvivalMKL, AlphaSearchCV):
     variance_shares_ : ndarray of shape (n_kernels,)
         Share of each term in the variance of training decision values; may be negative.
     view_weights_, view_shares_ : dict
-        Sums of kernel weights and of variance shares over each view, if there are any.
-        ``kernel_views_`` has the view of each kernel, ``view_columns_`` their columns.
+        Sums of the kernel weights and variance shares of each view, if there are views.
+        ``kernel_views_``: view of each kernel; ``view_columns_``: columns of each view.
     category_features_, categories_ : ndarray, list of ndarray
-        Positions of text columns compared as categories, and their training values.
+        Indices of the text columns compared as categories, and the values of each.
     active_kernels_ : ndarray of shape (n_active,)
         Indices of the kernels with a nonzero weight, ascending.
     kernel_names_ : list of str
@@ -189,7 +189,7 @@ class SpicyMKLSurvivalCV(SurvivalMKL, AlphaSearchCV):
     intercept_ : ndarray of shape (1,)
         Intercept.
     support_ : ndarray of shape (n_support,)
-        Indices of the training samples with a nonzero coefficient.
+        Indices of the training samples that have a nonzero value in ``dual_coef_``.
     objective_ : float
         Mean loss plus alpha times the penalty.
     duality_gap_ : float
@@ -199,14 +199,15 @@ class SpicyMKLSurvivalCV(SurvivalMKL, AlphaSearchCV):
     history_ : structured ndarray of shape (n_lines,)
         One record per outer iteration: ``output`` (0) and fields of `Progress`.
     status_, status_message_ : str
-        Why the solver stopped: a `Status` such as "converged", and its sentence.
+        Why the solver stopped: a `Status` such as "converged", and a sentence about it.
     n_kernels_ : int
-        Number of kernels. If it exceeds a million, other attributes list only some.
+        Number of kernels. Above a million, ``kernel_names_`` and ``kernel_weights_``
+        contain only the kernels that the solver needed.
     fit_info_ : dict
         Details: "solver" names the algorithms, "storage" and "storage_reason" refer to
         the Gram matrices, "left_out" says what the default kernels omit, and why;
-        "cv_tol" is the relative duality gap of the folds, "search_rows" the number of
-        scored rows, "predicted_alike" the class if only one class is predicted.
+        "cv_tol" is the relative duality gap at which folds stop, "search_rows" counts
+        the scored rows, "predicted_alike" is the class if all predictions are the same.
     n_features_in_ : int
         Number of columns of X; for precomputed kernels, number of training samples.
     feature_names_in_ : ndarray of shape (n_features,)
@@ -240,7 +241,6 @@ class SpicyMKLSurvivalCV(SurvivalMKL, AlphaSearchCV):
     def _copied(
         self, loss: LogLogisticLoss, strata: tuple[Times, Indices, Any], groups: Any
     ) -> Self:
-        """Return a copy with the given loss, and with folds stratified by events."""
         times, codes, _ = strata
         inner = super()._copied(loss, strata, groups)
         is_observed = times.seen[codes]
@@ -250,7 +250,6 @@ class SpicyMKLSurvivalCV(SurvivalMKL, AlphaSearchCV):
         return inner
 
     def _why_unscored(self, samples: Samples, test: Indices) -> str | None:
-        """Return why a validation set cannot be scored; None if it can."""
         bounds = self.loss.intervals(samples.targets[0][test])
         if self.scoring is not None or has_known_order(*bounds):
             return None

@@ -27,26 +27,26 @@ class SpicyMKLSurvival(SurvivalMKL):
     with sample weights s, ``r = l1_ratio`` and the loss of
     `multikernel.losses.LogLogisticLoss`. Observed events, right-censored and
     left-censored times and intervals enter by their likelihoods. While f is fitted,
-    sigma is the maximum likelihood estimate without kernels; afterwards it is estimated
-    again for this f. Every fit ends with a duality gap, a bound on the distance of
-    ``objective_`` to the optimum.
+    sigma is the maximum likelihood estimate of a model without kernels; afterwards
+    sigma is estimated again for the fitted f. Every fit ends with a duality gap, a
+    bound on the distance of ``objective_`` to the optimum.
 
     Parameters
     ----------
     kernels : Kernel, list, dict, KernelDictionary, "precomputed" or None, default=None
         Candidate kernels, also as functions or names of `sklearn.metrics.pairwise`.
-        None selects `median_dictionary` (`sequence_dictionary` for text); standardize
-        numeric columns. A dict maps views to columns, or (columns, kernels): see
-        `multikernel.kernels.Views`. For "precomputed" see `stack_grams`.
+        None means `median_dictionary` of X, for which you should standardize numeric
+        columns, or `sequence_dictionary` for text. A dict maps views to columns, see
+        `multikernel.kernels.Views`. For "precomputed", pass X from `stack_grams`.
     alpha : float or "auto", default="auto"
-        Strength of the penalty, positive, for any unit of the times; "auto" is as for
-        `SpicyMKLRegressor`.
+        Strength of the penalty, positive; its effect does not depend on the unit of the
+        times. "auto" as in `SpicyMKLRegressor`.
     l1_ratio : float, default=1.0
         Share r of the block l1 norm in the penalty, in [0, 1]. Below 1, kernels that
         carry the same information enter together.
     normalize : str, Normalizer, list of str and Normalizer, or None, default="variance"
-        Normalization of the kernels: unit "variance" in feature space, a mean diagonal
-        of one ("trace"), "cosine" similarity, "center" only, or a list of such steps.
+        Normalization of the kernels: to "variance" one in feature space, to a mean
+        diagonal of one ("trace"), "cosine", "center" or a list of steps. None omits it.
     fit_intercept : bool, default=True
         Whether to fit the intercept b; otherwise b = 0.
     tol : float, default=1e-3
@@ -54,9 +54,9 @@ class SpicyMKLSurvival(SurvivalMKL):
     max_iter : int, default=100
         Maximum number of outer iterations; each passes over all kernels.
     storage : str, LowRank or Device, default="auto"
-        Storage of the Gram matrices: "auto" (fastest by prediction), "dense", "dense32"
-        (single precision), "lazy" (recomputed), "low_rank" or "by_kernel" (factors),
-        "device" (accelerator) or an object, see `multikernel.gram.build_stack`.
+        Storage of the Gram matrices: "auto" (the one expected to be fastest), "dense",
+        "dense32" (single precision), "lazy" (recomputed), "low_rank" or "by_kernel"
+        (factors), "device" (accelerator) or an object: `multikernel.gram.build_stack`.
     max_bytes : int, default=None
         Maximum bytes of the Gram matrices; None allows half of the free memory.
     verbose : int, default=0
@@ -82,10 +82,10 @@ class SpicyMKLSurvival(SurvivalMKL):
     variance_shares_ : ndarray of shape (n_kernels,)
         Share of each term in the variance of training decision values; may be negative.
     view_weights_, view_shares_ : dict
-        Sums of kernel weights and of variance shares over each view, if there are any.
-        ``kernel_views_`` has the view of each kernel, ``view_columns_`` their columns.
+        Sums of the kernel weights and variance shares of each view, if there are views.
+        ``kernel_views_``: view of each kernel; ``view_columns_``: columns of each view.
     category_features_, categories_ : ndarray, list of ndarray
-        Positions of text columns compared as categories, and their training values.
+        Indices of the text columns compared as categories, and the values of each.
     active_kernels_ : ndarray of shape (n_active,)
         Indices of the kernels with a nonzero weight, ascending.
     kernel_names_ : list of str
@@ -95,7 +95,7 @@ class SpicyMKLSurvival(SurvivalMKL):
     intercept_ : ndarray of shape (1,)
         Intercept.
     support_ : ndarray of shape (n_support,)
-        Indices of the training samples with a nonzero coefficient.
+        Indices of the training samples that have a nonzero value in ``dual_coef_``.
     objective_ : float
         Mean loss plus alpha times the penalty.
     duality_gap_ : float
@@ -105,9 +105,10 @@ class SpicyMKLSurvival(SurvivalMKL):
     history_ : structured ndarray of shape (n_lines,)
         One record per outer iteration: ``output`` (0) and fields of `Progress`.
     status_, status_message_ : str
-        Why the solver stopped: a `Status` such as "converged", and its sentence.
+        Why the solver stopped: a `Status` such as "converged", and a sentence about it.
     n_kernels_ : int
-        Number of kernels. If it exceeds a million, other attributes list only some.
+        Number of kernels. Above a million, ``kernel_names_`` and ``kernel_weights_``
+        contain only the kernels that the solver needed.
     fit_info_ : dict
         Details: "solver" names the algorithms, "storage" and "storage_reason" refer to
         the Gram matrices, "left_out" says what the default kernels omit, and why.
@@ -163,7 +164,8 @@ class SpicyMKLSurvival(SurvivalMKL):
             0 in any unit: a structured array as in scikit-survival, a frame with the
             columns ``event`` and ``time``, or an array with columns in this order. With
             ``lower`` and ``upper`` as columns or fields, the event happened between
-            these times: equal if it was observed, 0 or infinite for an unknown end.
+            these times: they are equal if the time is exact. An unknown ``lower`` is 0,
+            an unknown ``upper`` is infinite.
         sample_weight : array-like of shape (n_samples,), default=None
             Nonnegative weights; an integer weight acts as copies of the sample.
         offset : None

@@ -7,17 +7,17 @@ from scipy.special import expit
 from multikernel._typing import Array
 
 NARROWEST, WIDEST = 1e-3, 1e3
-"""Bounds of the scale, at which the event order is almost fixed or uninformative."""
+"""Bounds of the scale: f almost determines the order of events, or has no effect."""
 
 
 def null_scale(lower: Array, upper: Array, weights: Array) -> float:
-    """Return the maximum likelihood scale of times with one common median."""
-    # `lower` and `upper` are the logarithms of the bounds of intervals.
+    """Return the maximum likelihood scale of log times that have a common median."""
+    # The log time of a sample lies between `lower` and `upper`.
     times = np.concatenate([lower[weights > 0.0], upper[weights > 0.0]])
     times = times[np.isfinite(times)]
     median = float(np.median(times))
     spread = max(float(np.std(times)), 2.0 * NARROWEST)
-    # Minus the log-likelihood is convex in (median / scale, 1 / scale).
+    # The negative log-likelihood is convex in (median / scale, 1 / scale).
     a, b = (lower - median) / spread, (upper - median) / spread
     min_rate, max_rate = spread / WIDEST, spread / NARROWEST
 
@@ -35,9 +35,8 @@ def null_scale(lower: Array, upper: Array, weights: Array) -> float:
 def most_likely_scale(
     lower: Array, upper: Array, f: Array, weights: Array | None = None
 ) -> float:
-    """Return the maximum likelihood scale of times with known medians."""
-    # `lower` and `upper` are the logarithms of the bounds of intervals, and `f`
-    # contains the logarithms of the medians.
+    """Return the maximum likelihood scale of log times with the medians `f`."""
+    # The log time of a sample lies between `lower` and `upper`.
     weights = np.ones(f.size) if weights is None else weights
     a, b = lower - f, upper - f
 
@@ -52,7 +51,8 @@ def most_likely_scale(
 def _misfit(
     shift: float, rate: float, a: Array, b: Array, weights: Array
 ) -> tuple[float, Array]:
-    """Return minus the log-likelihood of log times in [a, b], and its gradient."""
+    """Return the negative log-likelihood of log times in [a, b], and its gradient."""
+    # The gradient is with respect to `shift` = median / scale and `rate` = 1 / scale.
     early, late = rate * a - shift, shift - rate * b
     value = np.logaddexp(0.0, early) + np.logaddexp(0.0, late)
     below, above = expit(early), expit(late)
@@ -74,14 +74,14 @@ def has_known_order(lower: Array, upper: Array) -> bool:
     earliest = float(upper.min())
     if earliest < lower.max():
         return True
-    # A time that is censored when another event is observed is the later one.
+    # If one sample is censored at the time of another's event, its event is later.
     return bool(np.any((lower == earliest) & (lower < upper)))
 
 
 def concordance(
     lower: Array, upper: Array, risk: Array, weights: Array | None = None
 ) -> float:
-    """Return Harrell's concordance index of risks and of intervals of event times."""
+    """Return Harrell's concordance index of risks, for event times in intervals."""
     # The index is the share of pairs that the risks order correctly, a higher risk for
     # the earlier event, among pairs of samples whose order in time is known. It is 0.5
     # for a random order. Equal risks count half. The weight of a pair is the product of
@@ -93,7 +93,7 @@ def concordance(
     n_comparable = n_agreed = 0.0
     for begin in range(0, events.size, rows):
         block = events[begin : begin + rows, None]
-        # A time that is censored when another event is observed is the later one.
+        # If one sample is censored at the time of another's event, its event is later.
         later = (upper[block] < lower) | ((upper[block] == lower) & (lower < upper))
         pairs = later * weights
         n_comparable += float(weights[block[:, 0]] @ pairs.sum(axis=1))

@@ -1,4 +1,4 @@
-"""Times to an event in the user's format: observed, or within an interval."""
+"""Reads times to an event, observed or within an interval, in the user's format."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -22,31 +22,31 @@ FORMS = (
 class Times:
     """Intervals that contain the times of events."""
 
-    # Both are equal for an observed event; upper is infinite for right-censored times,
-    # lower is zero for left-censored times.
+    # Both bounds are equal for an exact time; `upper` is infinite for a right-censored
+    # time, and `lower` is zero for a left-censored time.
     lower: Array
     upper: Array
 
     @property
     def seen(self) -> Mask:
-        """A mask of observed events, at a time or within a bounded interval."""
+        """A mask of the samples whose event has a finite upper bound."""
         return np.isfinite(self.upper)
 
     @property
     def logs(self) -> tuple[Array, Array]:
-        """The logarithms of the bounds."""
+        """The logarithms of the lower and of the upper bounds."""
         with np.errstate(divide="ignore"):
             return np.log(self.lower), np.log(self.upper)
 
     def distinct(self) -> tuple["Times", Indices]:
-        """Return the distinct intervals, and the position of each sample's interval."""
-        # Copies of a sample then have the same target.
+        """Return the distinct intervals, and the index of each sample's interval."""
+        # Fits use these indices as targets, so copies of a sample have equal targets.
         bounds = np.stack([self.lower, self.upper], axis=1)
         rows, positions = np.unique(bounds, axis=0, return_inverse=True)
         return Times(rows[:, 0], rows[:, 1]), positions.reshape(-1)
 
     def structured(self) -> Any:
-        """Return the times in the format that scorers of survival expect."""
+        """Return a structured array of ``event`` and ``time``, or of both bounds."""
         is_exact = (self.lower == self.upper) | ~self.seen
         if is_exact.all():
             table = np.empty(len(self.lower), dtype=[("event", bool), ("time", float)])
@@ -59,8 +59,8 @@ class Times:
 
 def read_times(owner: str, y: object) -> Times:
     """Return the validated times of events; raise if they are invalid."""
-    # The columns of y are event indicators with event or censoring times, or lower and
-    # upper bounds.
+    # The two columns of y are event indicators and event or censoring times, or lower
+    # and upper bounds.
     columns = _two_columns(owner, y)
     names = {name.lower(): name for name in columns if isinstance(name, str)}
     if {"lower", "upper"} <= names.keys():
@@ -78,8 +78,8 @@ def read_times(owner: str, y: object) -> Times:
     if invalid.size:
         raise ValueError(
             f"{owner}: times must be positive and finite, but y has "
-            f"{values[invalid[0]]:g} at row {invalid[0]}. For a time of zero use half "
-            "a unit."
+            f"{values[invalid[0]]:g} at row {invalid[0]}: remove this row, or correct "
+            "it. For a time of zero, use half of the smallest unit, such as 0.5 days."
         )
     return Times(values, np.where(is_observed, values, np.inf))
 
@@ -87,7 +87,7 @@ def read_times(owner: str, y: object) -> Times:
 def _two_columns(owner: str, y: Any) -> dict[Any, Any]:
     """Return the two columns of y by name, or by number if they have no names."""
     if y is None:
-        raise ValueError(f"{owner} requires y to be passed, got None: use {FORMS}.")
+        raise ValueError(f"{owner} requires y to be passed, got None: pass {FORMS}.")
     if getattr(getattr(y, "dtype", None), "names", None):
         columns = {name: open_data(y[name], f"y[{name!r}]") for name in y.dtype.names}
     elif (names := names_of(y)) is not None:
@@ -95,25 +95,28 @@ def _two_columns(owner: str, y: Any) -> dict[Any, Any]:
     else:
         table = as_table(y, "y")
         if table.ndim != 2:
-            raise ValueError(f"{owner}: y must be {FORMS}; got shape {table.shape}.")
+            raise ValueError(
+                f"{owner}: y has shape {table.shape}, but must be {FORMS}."
+            )
         columns = dict(enumerate(table.T))
     if len(columns) != 2:
         raise ValueError(
             f"{owner}: y has {len(columns)} columns ({listed(list(columns))}), but "
             f"must be {FORMS}. Strata and entry times are not supported: fit one "
-            "model per stratum, or pass the stratum as a column of X."
+            "model per stratum, or pass the stratum as a column of X, and remove "
+            "entry times."
         )
     shapes = [column.shape for column in columns.values()]
     if any(len(shape) != 1 for shape in shapes):
         raise ValueError(
-            f"{owner}: y must be {FORMS}, of one value per sample; got shapes "
-            f"{shapes[0]} and {shapes[1]}."
+            f"{owner}: y must be {FORMS}, with one value per sample. Its fields have "
+            f"shapes {shapes[0]} and {shapes[1]}: pass one-dimensional fields."
         )
     return columns
 
 
 def _is_boolean(column: Array) -> bool:
-    """Return whether all values of a column are Booleans, 0, 1, or missing."""
+    """Return whether all values of a column are True, False, 0, 1, or missing."""
     if column.dtype.kind == "O":
         types = (bool, np.bool_, int, float, np.number)
         present = [value for value in column.tolist() if not is_missing(value)]
@@ -122,43 +125,42 @@ def _is_boolean(column: Array) -> bool:
 
 
 def _read_events(owner: str, column: Array, name: object) -> Mask:
-    """Return a mask of the observed events; raise if the column is invalid."""
     for row, value in enumerate(column.tolist() if column.dtype.kind in "Of" else ()):
         if is_missing(value):
             raise ValueError(
                 f"{owner}: the event indicator y[{name!r}] is missing ({value!r}) at "
-                f"row {row}: remove this sample, or correct it."
+                f"row {row}: remove this row, or write 1 or 0."
             )
     if not _is_boolean(column):
         bad = next(v for v in column.tolist() if not _is_boolean(np.array([v])))
         raise ValueError(
             f"{owner}: the event indicator y[{name!r}] must be True or False, or 1 or "
-            f"0, got {bad!r}. y must be {FORMS}."
+            f"0, got {bad!r}: correct this value. In general, y must be {FORMS}."
         )
     return column.astype(bool)
 
 
 def _read_times(owner: str, column: Array, name: object) -> Array:
-    """Return a column as numbers; raise for missing values."""
     times = np.array(read_quantity(column, f"y[{name!r}]"))
     missing = np.flatnonzero(np.isnan(times))
     if missing.size:
         raise ValueError(
-            f"{owner}: y[{name!r}] is missing (nan) at row {missing[0]}. Remove rows "
-            "without a time; write 0 or inf for an unknown end of an interval."
+            f"{owner}: y[{name!r}] is missing (nan) at row {missing[0]}: remove rows "
+            "without a time, and write 0 for an unknown lower bound of an interval, "
+            "inf for an unknown upper bound."
         )
     return times
 
 
 def _intervals(owner: str, lower: Array, upper: Array) -> Times:
-    """Return intervals; raise for an invalid one."""
+    """Return the times within intervals; raise if an interval is invalid."""
     is_valid = (lower >= 0.0) & (lower <= upper) & (upper > 0.0) & np.isfinite(lower)
     invalid = np.flatnonzero(~(is_valid & ((lower > 0.0) | np.isfinite(upper))))
     if invalid.size:
         row = invalid[0]
         raise ValueError(
-            f"{owner}: intervals in y require 0 <= lower <= upper, a finite lower end, "
-            "a positive upper end, and not [0, inf], but row "
+            f"{owner}: intervals in y require 0 <= lower <= upper with finite lower "
+            "and positive upper, and must not be [0, inf], but row "
             f"{row} is [{lower[row]:g}, {upper[row]:g}]: correct or remove the row."
         )
     return Times(lower, upper)
