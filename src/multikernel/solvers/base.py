@@ -196,7 +196,7 @@ def continued(before: Solution | None, after: Solution) -> Solution:
 
 
 def reason_against_penalty(problem: Problem, name: str) -> str | None:
-    """Return an error message unless the penalty is a `SquaredBlockNorm`, else None."""
+    """Return an error message, or None if the penalty is a `SquaredBlockNorm`."""
     if isinstance(problem.regularizer, SquaredBlockNorm):
         return None
     penalty_name = type(problem.regularizer).__name__

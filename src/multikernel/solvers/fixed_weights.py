@@ -110,7 +110,7 @@ def _extend(solution: Solution, kernels: Indices, n_kernels: int) -> Solution:
 def _refinement(
     solution: Solution, kernels: Indices, scales: Array
 ) -> Refinement | None:
-    """Return a solution's refinement, mapped to all kernels; None if it has none."""
+    """Map a solution's `refinement` from `kernels` to all kernels; keep None."""
     refinement = solution.refinement
     return None if refinement is None else refinement.for_full_stack(kernels, scales)
 
@@ -127,7 +127,7 @@ def scaled_problem(problem: Problem, scales: Array) -> Problem:
 
 
 def to_scaled(solution: Solution, scales: Array, p: float) -> Solution:
-    """Convert a solution for K_m to scales[m] K_m, with kernel weights of p-norm 1."""
+    """Convert a solution for K_m to one for scales[m] K_m, with weights of p-norm 1."""
     inverse = inverse_sizes(scales)
     # Kernels of scale zero cannot represent a function, so their functions are removed.
     is_positive = scales[solution.active] > 0.0

@@ -52,9 +52,9 @@ class FreeColumns(BySquares):
         loss = problem.loss
         if is_coupled(loss) or problem.y.ndim > 1:
             return (
-                "Columns without a penalty need one output for each problem with "
-                f"{type(loss).__name__}, got {problem.y[0].size}: use "
-                "selection='separate'."
+                f"{type(loss).__name__} supports columns without a penalty for one "
+                f"output only, got {problem.y[0].size} outputs: use "
+                "selection='separate', or remove these columns."
             )
         if not is_smooth(loss):
             inner = getattr(loss, "loss", loss)
@@ -150,11 +150,11 @@ class _Columns:
         return np.concatenate([b, effects[:, 0]])
 
     def after_short_step(self, f: Array, parameters: Array) -> Array:
-        """Return the parameters unchanged."""
+        """Return the parameters, which are interpolated between two models already."""
         return parameters
 
     def proofs(self, point: Point, inner: Array | None) -> Iterator[DualCertificate]:
-        """Yield certificates at feasible points near minus the slopes, and `inner`."""
+        """Yield certificates at dual points near minus the slopes, and near `inner`."""
         problem = self.problem
         f = point.terms.f + self.linear(point.parameters)
         slopes = -problem.loss.gradient(problem.y, f)

@@ -133,7 +133,8 @@ class _Thresholds:
         return np.zeros(1)
 
     def _bends(self, f: Array, parameters: Array) -> tuple[Array, Array, Array, Array]:
-        """Return loss slopes in f, and curvatures at lower, upper, both thresholds."""
+        """Return the slopes of the loss in f, and three terms of its curvature."""
+        # The terms belong to a sample's lower threshold, its upper one, and to both.
         # If a sample is far from its class, its loss is nearly linear. A parabola with
         # the tiny curvature of this loss is so wide that rounding hides the other
         # samples, so curvatures have a floor.
@@ -170,14 +171,15 @@ class _Thresholds:
         # along constants is only rounding.
         ratios = np.where(ratios > 1e-12, np.minimum(ratios, 1.0), 0.0)
         span = (B / units) @ solve_triangular(R, axes)
-        # P is I - span diag(c) span^T W with 2 c - (1 - ratio) c^2 = 1.
+        # P of the module's formula P^T W P is I - span diag(c) span^T W if each entry
+        # of c solves 2 c - (1 - ratio) c^2 = 1.
         projection = Projection(span / (1.0 + np.sqrt(ratios)), weights[:, None] * span)
         inverse = np.divide(1.0, ratios, out=np.zeros_like(ratios), where=ratios > 0.0)
         targets = f - slopes / weights - span @ (inverse * (span.T @ slopes))
         return Squares(projection, targets, weights, slopes)
 
     def proofs(self, point: Point, inner: Array | None) -> Iterator[DualCertificate]:
-        """Yield dual points: zero, minus the slopes at `point`, one near `inner`."""
+        """Yield certificates at zero, at minus the slopes at `point`, near `inner`."""
         # The dual value at zero is a lower bound because no loss is negative. The other
         # points give no bound if sample weights of very different scales prevent
         # optimal thresholds.
@@ -209,7 +211,7 @@ class _Thresholds:
         total = float(loss.value(y, f).sum()) + float(rho @ f)
 
         def negative_bound(scale: float) -> float:
-            """Return minus a lower bound on the dual value of a multiple of rho."""
+            """Return minus a lower bound on the dual value of scale * rho."""
             return penalty.conjugate(scale * sizes, norms) - scale * total
 
         scale, lowest = best_scale(negative_bound, penalty.feasible_scale(sizes))

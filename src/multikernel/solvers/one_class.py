@@ -81,7 +81,6 @@ class _OneClassSearch:
     last: Array = field(init=False)
 
     def __post_init__(self) -> None:
-        """Start without a plane, at the zero model."""
         # No dual variable exceeds one, the sum of all, however small nu is.
         with np.errstate(over="ignore"):
             self.caps = np.minimum(self.shares / self.settings.nu, 1.0)
@@ -181,8 +180,8 @@ class _OneClassSearch:
 
     def _next_weights(self, error: float) -> Array:
         """Return the next weights; offer a dual point if that lowers the gap enough."""
-        # The combination of dual points with the multipliers of the master has a dual
-        # value of at least the lower bound of the master.
+        # The master is the problem of the highest plane. The dual points of its planes,
+        # combined by its multipliers, have a dual value of at least its lower bound.
         size = max(abs(self.best.objective), self.floor)
         max_error = max(self.gap, self.settings.tol, SMALLEST_GAP) * size
         master = self.planes.next_master(error, max_error)

@@ -82,7 +82,7 @@ class Point:
 
 
 class FreeParameters(Protocol):
-    """Protocol of unpenalized parameters; f are decision values of kernels alone."""
+    """Protocol of unpenalized parameters; `f` are the decision values without them."""
 
     @property
     def problem(self) -> Problem:
@@ -105,6 +105,7 @@ class FreeParameters(Protocol):
 
     def squares(self, f: Array, parameters: Array, line_weight: float) -> Squares:
         """Return the least-squares model of the loss at decision values f."""
+        # `line_weight` multiplies the weights of samples where the loss is linear.
 
     def after_full_step(self, squares: Squares, f: Array, parameters: Array) -> Array:
         """Return the parameters after a full step to decision values f."""

@@ -26,9 +26,10 @@ class HessianMKL(WeightSolver):
     """Sparse multiple kernel learning by Newton steps on the weights, for comparison.
 
     Minimizes the optimal value J of a machine over the simplex of kernel weights (p =
-    1). J has a Hessian at the solution of the machine (Chapelle and Rakotomamonjy, NIPS
-    workshop on kernel learning, 2008). A quadratic program over the simplex, solved by
-    SMO, gives a Newton step, halved until J decreases enough. Each J certifies a gap.
+    1). The solution of the machine gives the Hessian of J in the weights (Chapelle and
+    Rakotomamonjy, NIPS workshop on kernel learning, 2008). A quadratic program over the
+    simplex, solved by SMO, gives a Newton step, halved until J decreases enough. Each
+    evaluation of J certifies the relative duality gap.
     """
 
     max_iter: int = 100

@@ -103,14 +103,13 @@ class _Tangents:
     step_size: float = 0.0
 
     first: ClassVar[float] = 8.0
-    """First step size times the curvature of a squared loss along the slope: twice the
-    safe step size of the logistic loss if no direction has a larger curvature."""
+    """The first step size is this over the curvature of a squared loss along the slope.
+    Half this step is safe for the logistic loss if no direction is more curved."""
 
     rounding: ClassVar[float] = 1e-14
     """Share of the loss by which rounding may raise it above its parabola."""
 
     def __post_init__(self) -> None:
-        """Start with all functions equal to zero."""
         self.problem = self.incumbent.problem
         n_kernels = self.problem.gram.shape[0]
         self.last = self.base = np.zeros((2, n_kernels, self.problem.y.size))

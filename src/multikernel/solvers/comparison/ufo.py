@@ -132,7 +132,6 @@ class _SlopeSum:
     held: Array | None = None
 
     def __post_init__(self) -> None:
-        """Start with a sum of zero."""
         self.problem = self.incumbent.problem
         self.y = self.problem.y.reshape(len(self.problem.y), -1)
         n_kernels, n = self.problem.gram.shape[:2]

@@ -160,7 +160,6 @@ class _Growth:
         n_paths: int,
         callback: Callback | None,
     ) -> None:
-        """Start with the constant model."""
         self.problem, self.geometry = problem, selector.whitening
         watched, self.recorder = metered(problem, callback)
         # Passes of refits on factors are not counted: they read the new factor only.
@@ -178,11 +177,11 @@ class _Growth:
         intercept = constant.intercept - problem.offset
         level = float(intercept[0]) if problem.y.ndim == 1 else intercept
         f = np.zeros_like(problem.y) + level
-        # Slopes of a piecewise linear loss have no unit, and alpha has the inverse unit
-        # of the targets. The ridge of the selection therefore belongs to a quadratic
-        # loss that curves within the range of the targets. If rounding would exceed
-        # this ridge, the smallest safe ridge is used; if alpha itself is below the safe
-        # ridge, the selector refuses alpha.
+        # The ridge of the selection is alpha, except for piecewise linear losses. For
+        # these, alpha has the inverse unit of the targets, which the ridge must not
+        # depend on, so alpha is multiplied by half the range of the targets. If
+        # rounding errors exceed this product, the smallest safe ridge is used; if alpha
+        # itself is below the safe ridge, the selector raises an error.
         alpha = self.shift = problem.regularizer.alpha
         if is_polyhedral(problem.loss):
             least = min(alpha, selector.least_shift)
@@ -257,7 +256,7 @@ def _query(growing: list[_Growth], candidates: list[Mask]) -> Query:
 
 
 def _is_ridge(regularizer: BlockRegularizer, n_kernels: int) -> bool:
-    """Return whether a penalty equals alpha / 2 sum_m ||f_m||^2 at two probes."""
+    """Return whether a penalty is alpha / 2 sum_m ||f_m||^2, tested at two points."""
     norms = np.linspace(1.0, 2.0, n_kernels)
     probes = (norms, 3.0 * norms)
     expected = [0.5 * regularizer.alpha * float(t @ t) for t in probes]

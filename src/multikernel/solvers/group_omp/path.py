@@ -20,8 +20,8 @@ class GreedyPath:
     `improvements` the I_j of `GroupOMP` at that time; for the squared loss the
     objective decreases by at least as much. Row k of `objectives`, (n_selected + 1,),
     `intercepts`, (n_selected + 1, n_outputs), and `coefs`, (n_selected + 1, n_samples[,
-    n_outputs]), belongs to the model with k kernels: f_m = K_m coefs[k] for each, and
-    alpha coefs[k] is the dual point.
+    n_outputs]), belongs to the model with k kernels: f_m = K_m coefs[k] for each of the
+    k kernels, and alpha coefs[k] is the dual point.
     """
 
     problem: Problem
@@ -34,7 +34,6 @@ class GreedyPath:
     history: tuple[Progress, ...] = ()
 
     def __len__(self) -> int:
-        """Return the number of selected kernels."""
         return self.order.size
 
     def prefix(self, n_kernels: int) -> "GreedyPath":

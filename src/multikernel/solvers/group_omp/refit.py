@@ -206,7 +206,7 @@ class FactorRefit:
             self.cholesky[:size, :size], self.forward, lower=True, trans="T"
         )
         residual = self.target - inner.T @ self.factors[:size]
-        # ||f||^2 = t^T t, as f = V t and t = V^T a.
+        # The squared norm of the function V t is t^T t, with t = `inner`.
         objective = 0.5 * float(np.sum(residual**2)) + 0.5 * alpha * float(
             np.sum(inner**2)
         )

@@ -1,9 +1,9 @@
 """Selection of the kernel that improves the fit of a residual most.
 
 The improvement I_m = sum_k r_k^T K_m (K_m + c I)^-1 r_k / 2 is a sum over outputs k,
-for whitened residuals and kernels (`whitening`). For kernels of low rank in any
-storage, such as Gaussian kernels of one column, it is computed from their factors. For
-other kernels, bounds are refined until the best kernel is certain.
+for whitened residuals and kernels (`whitening`), with the ridge c > 0. For kernels of
+low rank in any storage, such as Gaussian kernels of one column, it is computed from
+their factors. For other kernels, bounds are refined until the best kernel is certain.
 """
 
 from dataclasses import dataclass, field
@@ -70,7 +70,7 @@ class Winners:
 
 
 def choose(query: Query, values: Array, ties: Array | float, passes: float) -> Winners:
-    """Return the candidate with the largest value in each group; the first of ties."""
+    """Return the candidate with the largest value in each group, the first if tied."""
     # `values`, (n_groups, n_kernels), are twice the improvements. They are tied if
     # their relative difference is at most `ties`.
     values = np.where(query.candidates, values, -np.inf)
@@ -269,7 +269,6 @@ class _Race:
     lock: Lock = field(default_factory=Lock)
 
     def __post_init__(self) -> None:
-        """Start with trivial bounds."""
         self.lower = np.zeros(self.query.candidates.shape)
         self.upper = np.where(self.query.candidates, np.inf, -np.inf)
         self.leader = np.zeros(self.query.shifts.size)

@@ -9,11 +9,11 @@ Omega}(|v_m|), in the norm of K_m (soft threshold for the block 1-norm). Then
 2. minimize over rho with sum zero, by Newton's method (eqs. 7 to 9),
    phi(rho) = sum_i l*(y_i, -rho_i)
    + sum_m ((|v_m| t_m - t_m^2 / 2) / gamma - Omega(t_m)), eq. 7 for any separable prox;
-3. update alpha_m to ST(v_m) (eq. 5), and b, the multiplier of the sum of rho, which
-   every Newton step eliminates (the limit gamma_b -> infinity of eq. 6);
+3. update alpha_m to ST(v_m) (eq. 5). The intercept b, the multiplier of the constraint
+   on the sum of rho, is part of each Newton step (limit gamma_b -> infinity of eq. 6);
 4. repeat 2 and 3 until the duality gap is small enough.
 
-`sides` has the first sum of phi in Newton's system, `kernels` the second.
+Module `sides` represents the first sum of phi, module `kernels` the second.
 """
 
 from collections.abc import Callable
@@ -63,8 +63,8 @@ class AugmentedLagrangian:
     _spaces: KernelSpaces = field(init=False)
     _alpha_images: Array = field(init=False)
     _rho_images: Array = field(init=False)
-    # v, its images and its norms; the norms of ST(v), their ratios to the norms of v,
-    # and decision values without the intercept.
+    # All v_m, their images K_m v_m and their norms; the norms of ST(v_m), their ratios
+    # to the norms of v_m, and the decision values without the intercept.
     _v: Array = field(init=False)
     _v_images: Array = field(init=False)
     _sizes: Array = field(init=False)
@@ -108,7 +108,7 @@ class AugmentedLagrangian:
             self._threshold()
 
     def _minimize(self, target: float) -> Measure | None:
-        """Minimize over rho by Newton's method; return its measure, None on failure."""
+        """Minimize over rho by Newton's method; return a `Measure`, None on failure."""
         for _ in range(30):  # A good run takes up to ten steps.
             try:
                 self._newton_step()
@@ -239,7 +239,7 @@ def find_length(slope: Callable[[float], float], longest: float) -> float:
     # The slope is the derivative of a convex function along a descent direction.
     start, end = slope(0.0), slope(longest)
     if start >= 0.0 or end <= 0.1 * abs(start):
-        return longest  # the gain is only rounding, or the longest step is no overshoot
+        return longest  # a gain is only rounding, or the longest step is not too long
     low, high = 0.0, longest
     for _ in range(30):
         length = 0.5 * (low + high)

@@ -1,6 +1,7 @@
 """Losses that couple all classes, in Newton's method: dual points lie on simplices.
 
-A point is p_i = w_i e_{y_i} - rho_i >= 0 with sum w_i. Newton's step d minimizes
+With the weight w_i of sample i and the unit vector e of its class y_i, the point p_i =
+w_i e - rho_i is nonnegative and has the sum w_i. Newton's step d minimizes
 
     d^T H d / 2 + sum_ic d_ic^2 / (2 s_ic) + g^T d
 
@@ -9,7 +10,7 @@ requires. H is the Hessian of the kernels' term, g the gradient of the objective
 softness s, the inverse curvature of the conjugate, is p for the softmax. For Crammer
 and Singer's hinge, multipliers keep points off the boundary (`Walls`). H dominates for
 large softness, so conjugate gradients are preconditioned by the same problem with H
-restricted to the softest entries (`SimplexSystem`). Others only need products with H.
+restricted to the softest entries (`SimplexSystem`); others enter products with H only.
 """
 
 from dataclasses import dataclass
@@ -29,7 +30,7 @@ from multikernel.solvers.spicy.sides import Side, Walls, reach
 class SimplexSide(Side):
     """Dual point on simplices, with steps in their interior; targets y are one-hot."""
 
-    p: Array  # masses * y - rho
+    p: Array  # masses * y - rho, with the weights w_i as a column `masses`
     rho: Array
 
     def __init__(self, loss: CoupledLoss, y: Array, rho: Array) -> None:
@@ -56,7 +57,7 @@ class SimplexSide(Side):
         return self.kept(self.p - length * self.step)
 
     def kept(self, p: Array) -> Array:
-        """Return p with entries made positive and rows scaled to sum to the masses."""
+        """Return p with entries made positive and rows scaled to the sums `masses`."""
         p = np.maximum(p, 1e-15 * self.masses)
         return np.asarray(p * (self.masses / p.sum(axis=1, keepdims=True)))
 
@@ -179,7 +180,8 @@ class _Nearby:
     low_rank: Array  # u_k, (rank, n_samples, n_classes), which couple classes
 
     def solve(self, side: Array, sums: Array | None = None) -> tuple[Array, Array]:
-        """Return the solution for a right-hand side, and the class multipliers."""
+        """Return the solution for a right-hand side, and one multiplier per class."""
+        # The columns of the solution sum to `sums`, by default to zero.
         z, shifts = (each[0] for each in self.system.solve(side[None], sums))
         if not len(self.low_rank):
             return z, shifts
@@ -189,7 +191,7 @@ class _Nearby:
 
     @cached_property
     def _woodbury_terms(self) -> tuple[Array, Array, Array]:
-        """Solutions and multipliers for `low_rank`, and Woodbury's inverse matrix."""
+        """Solutions and multipliers for all u_k, and the inverse in Woodbury's rule."""
         solved, shifts = self.system.solve(self.low_rank)
         inner = np.tensordot(self.low_rank, solved, axes=([1, 2], [1, 2]))
         inverse = np.linalg.inv(inner + np.eye(len(inner)))

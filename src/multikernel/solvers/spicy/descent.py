@@ -3,11 +3,11 @@
 With K_m = Z_m Z_m^T and f_m = Z_m u_m, the primal problem is a group lasso. The loss is
 replaced by its second-order model with the curvatures h_i = 1 / l*''(y_i, -rho_i),
 which is minimized by blocks (Yang, Zou 2015, Statistics and Computing 25, 1129-1141).
-With the slope q of the model in block m and H_m = Z_m^T diag(h) Z_m, the best block is
-u_m = t q / (t H_m + alpha). Its norm t is the root of an equation in one variable (Qin,
-Scheinberg, Goldfarb 2013, Mathematical Programming Computation 5, section 3). The
-expansion of f_m is t / alpha times the model's slope after the step. A round reads all
-factors twice; a Newton step on R columns costs n R^2 flops.
+With q, minus the model's gradient in block m at u_m = 0, and H_m = Z_m^T diag(h) Z_m,
+the best block is u_m = t q / (t H_m + alpha). Its norm t is the root of an equation in
+one variable (Qin, Scheinberg, Goldfarb 2013, Mathematical Programming Computation 5,
+section 3). The expansion of f_m is t / alpha times minus the model's slopes after the
+step. A round reads all factors twice; a Newton step on R columns costs n R^2 flops.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -127,7 +127,7 @@ class BlockDescent:
             self.rounds += 1
             change = self._round(f, u, alpha, every=not epoch)
             first = max(first, change)
-            # The last round is one with a small change, relative to the largest change.
+            # Stop after a round with a small change, relative to the largest change.
             if change <= share * first:
                 break
             points.append((f.copy(), u.copy()))
@@ -202,7 +202,7 @@ class BlockDescent:
         return float(losses.sum()) + self._strength * float(self._norms(u).sum())
 
     def _relative_gap(self, objective: float) -> float:
-        """Return the relative gap of the model, given its objective."""
+        """Return the relative gap of the current blocks, given their objective."""
         sizes = [
             np.linalg.norm(factor.inner(self.rho)) for factor in self.factors.values()
         ]

@@ -52,7 +52,7 @@ class SummedHessian:
         return self._matrix.solve(rhs, shift=shift, low_rank=self.low_rank)
 
     def root(self, shift: Array) -> Root | None:
-        """Return a root of H + diag(shift); None if the sum is not an array."""
+        """Return a root of H + diag(shift), None without an array or for shift <= 0."""
         return self._matrix.root(shift) if np.all(shift > 0.0) else None
 
     def rows(self, indices: Indices) -> Array:
@@ -68,7 +68,7 @@ class SummedHessian:
 
 
 Hessian = SummedHessian | ProductHessian
-"""A positive semidefinite matrix over the samples, in either storage."""
+"""A positive semidefinite matrix over samples, as a sum of kernels or a product."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,7 +126,7 @@ class ImageSpaces:
         return per_kernel(factors, images)
 
     def values(self, images: Array, shares: Array) -> Array:
-        """Return the decision values: the sum of all images times their shares."""
+        """Return the decision values: the sum of all images, each times its share."""
         total = shares @ _rows(images)
         return np.asarray(total.reshape(images.shape[1:]))
 
@@ -179,8 +179,9 @@ class FactorSpaces:
         return self.Z.inner_of_each(coefs, self._parts)
 
     def expansions(self, coefs: Array, v: Array, images: Array) -> Array:
-        """Return coefs + v over samples, or padded `images` over factor columns."""
-        # `GramStack.expansion_length` determines which of the two a model stores.
+        """Return the expansions coefs + v, which have the given images."""
+        # If `GramStack.expansion_length` is not n_samples, models store expansions over
+        # the columns of factors. These are the images, padded to equal length.
         length = self.gram.expansion_length
         if length == self.Z.shape[0]:
             return coefs + v
@@ -196,7 +197,7 @@ class FactorSpaces:
         return per_kernel(self._repeated(factors), images)
 
     def values(self, images: Array, shares: Array) -> Array:
-        """Return the decision values: Z times the images, each times its share."""
+        """Return decision values: Z times the images, each kernel's times its share."""
         return self.Z.times(self.scaled(images, shares))
 
     def hessian(
@@ -271,7 +272,7 @@ class QuadraticModel:
 def newton_step(
     model: QuadraticModel, pull: Array, curvature: Array
 ) -> tuple[Array, Array]:
-    """Return Newton's step and the change of the intercepts, () or (n_outputs,)."""
+    """Return Newton's step, and the changes of the intercepts, one for each output."""
     # The model is added to the conjugate, whose derivatives are `pull` and `curvature`.
     # A LinAlgError is raised if there is no step in double precision. The current
     # intercept enters the gradient so that the right-hand side, and with it the
@@ -315,8 +316,9 @@ def _joint_step(
 
 
 def _pivot(ones: Array) -> Array:
-    """Return the sums of the solutions for ones; raise if they are not positive."""
-    # Sums are not positive if rounding hides the variation of kernels near 1e16.
+    """Return the sums over samples of `ones`, A^-1 1; raise unless all are positive."""
+    # With the positive definite matrix A of Newton's step, only rounding can make a
+    # sum negative or zero, for example if kernels have values near 1e16.
     total = np.asarray(ones.sum(axis=0))
     if not (total > 0.0).all():
         raise np.linalg.LinAlgError("The step of the intercept is lost to rounding.")
@@ -324,7 +326,7 @@ def _pivot(ones: Array) -> Array:
 
 
 def _halved_step(root: Root, sides: Array, excess: Array | None) -> tuple[Array, Array]:
-    """Return the result of `_joint_step` from R^-1 `sides`, with R the root."""
+    """Return the result of `_joint_step`, computed from R^-1 `sides` for a root R."""
     # Inner products b^T (R R^T)^-1 c need only R^-1 b and R^-1 c. With 100 outputs and
     # 7 active kernels on 1000 samples this took 38 ms, full solutions 58 ms.
     n_samples, n_outputs, _ = sides.shape
@@ -348,6 +350,7 @@ def _halved_step(root: Root, sides: Array, excess: Array | None) -> tuple[Array,
 
 def _solved_each(hessian: Hessian, sides: Array, shift: Array) -> tuple[Array, Array]:
     """Return the solutions for `sides` and for a vector of ones, for each output."""
+    # The matrix of output k is H + diag(shift[:, k]).
     n_samples, n_outputs, _ = sides.shape
     one = np.ones((n_samples, 1))
     if (shift == shift[:, :1]).all():

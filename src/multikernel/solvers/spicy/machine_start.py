@@ -1,9 +1,10 @@
 """Start for piecewise linear losses: Newton's method in the weights, with a machine.
 
 For given weights eta, a machine with the kernel sum_m eta_m K_m gives a dual point rho
-and f_m = eta_m K_m rho. At the optimum, the dual norm sqrt(q_m) of rho is the slope of
-the penalty if eta_m > 0. An elastic net of threshold l and bend c has the slope l / (1
-- c eta), whose inverse is linear. So, as in `newton`, a step d with eta + d >= 0 solves
+and f_m = eta_m K_m rho. At the optimum, the dual norm sqrt(q_m), q_m = rho^T K_m rho,
+is the slope of the penalty if eta_m > 0. The elastic net l |f_m| + c |f_m|^2 / 2 has
+the slope l / (1 - c eta_m) there. As the inverse of this slope is linear in eta_m, a
+step d with eta + d >= 0 solves, as in `newton`,
 
     (l H + diag(c q^(3/2))) d - q (sqrt(q) (1 - c eta) - l) >= 0,
 
@@ -69,7 +70,7 @@ def weighted_sums(
     # the intercept, with the weights of the terms K_m rho.
     gram, y, (n_kernels, n_samples, _) = problem.gram, problem.y, problem.gram.shape
     search = WeightSearch(regularizer, gram.traces())
-    # The sum of the kernels then has values of the size of the targets.
+    # With these weights, the sum of the kernels has values of the size of the targets.
     weights = half_range(y) * n_samples / (n_kernels * search.traces)
     weights = np.minimum(weights, search.largest)
     rho, f, none = np.zeros_like(y), np.zeros_like(y), np.zeros(n_kernels)
@@ -198,7 +199,7 @@ class WeightSearch:
         least = np.maximum(system.diagonal(), 0.03 * alone)
         np.fill_diagonal(system, least)
         change = nonnegative_step(system, pull / units, shares)
-        # The sum of weights grows by at most ten times itself, or falls to a tenth.
+        # The sum of weights grows to at most 11 times its value, or falls to a tenth.
         total = float(change.sum())
         most = (10.0 if total > 0.0 else 0.9) * float(shares.sum())
         change *= min(1.0, most / max(abs(total), TINY)) / units

@@ -65,7 +65,7 @@ class NewtonState(CertifiedTargets):
         self.tangents: list[Tangent | None] = [None] * len(problems)
 
     def start(self, t: int, norms: Array | None, alpha: float, dual: Array) -> None:
-        """Start target t at block norms for `alpha` (None: zero) and a dual point."""
+        """Start target t at a dual point and block norms for `alpha` (None is zero)."""
         self.eta[:, t] = 0.0 if norms is None else norms / alpha
         if not self.quadratic:
             with np.errstate(all="ignore"):
@@ -100,7 +100,7 @@ class NewtonState(CertifiedTargets):
                     self._store_tangent(t, *root, images[:, :, number], alphas[t])
 
     def _solve(self, t: int, flexible: Array, z: Array) -> tuple[Root, Array] | None:
-        """Set a target's dual point; return a root R of A, and R^-1 1 of length one."""
+        """Set a target's dual point; return a root R of A, and R^-1 1 with norm one."""
         # With an intercept, the part of R^-1 z along R^-1 1 is removed, which makes rho
         # sum to zero. If A has no root in double precision, the result is None, and
         # working sets solve the target.
@@ -169,7 +169,7 @@ class NewtonState(CertifiedTargets):
             self._move(targets, moves)
 
     def _move(self, targets: Indices, moves: Array) -> None:
-        """Move the points of targets, only as far as curvatures remain comparable."""
+        """Add moves to the points F, halved while they change curvatures too much."""
         places = self.index_of(targets)
         y, point = self.y[:, places], self.point[:, places]
         flexibility, end = self._flexibility(y, point), point + moves
@@ -338,7 +338,8 @@ class NewtonPath:
         # was smaller there.
         nearer = solution.duality_gap < solution.history[0].duality_gap
         start = solution if nearer else self.solved[t]
-        # A failed target has no model yet, so a solver starts even after a stop.
+        # A failed target has no model yet. So, even after the callback has stopped the
+        # path, `follow` runs until its first report, which `watch` answers with True.
         watch = (lambda _: True) if self.stopped else self.callback
         problem = self.state.problems[t]
         solution = continued(solution, next(follow(problem, [penalty], start, watch)))

@@ -40,7 +40,8 @@ class RotatedOutputs:
         y, loss = problem.y, problem.loss
         turn, triangle = np.linalg.qr(y.T)
         heaviest = float(weights_of(loss, len(y)).max())
-        # Errors of the factorization, and of intercepts if offsets cancel their digits.
+        # Rounding errors of the factorization, and of intercepts to which large offsets
+        # are added.
         rounded = len(y) * np.linalg.norm(y)
         rounded += np.sqrt(len(y)) * np.linalg.norm(problem.offset)
         small = replace(problem, y=np.ascontiguousarray(triangle.T), offset=0.0)

@@ -6,11 +6,12 @@ a Newton step minimizes a quadratic program over the box, with h_i(x) = l*(y_i, 
 
     sum_i h_i(x_i) + f^T (x - rho) + (x - rho)^T H (x - rho) / 2,
 
-where x has sum zero if there is an intercept. The corners are the two bounds of h_i and
-its kink at zero. A sample is fixed at a corner or free between two, and a step to the
-optimum over the free samples fixes those that reach a corner. At this optimum, fixed
-samples whose subgradients exclude their corner are freed. So a step costs the cube of
-the number of free samples.
+where f are the decision values at rho, H is the Hessian of the kernels' term, and x has
+sum zero if there is an intercept. The corners are the two bounds of h_i and its kink at
+zero. A sample is fixed at a corner or free between two, and a step to the optimum over
+the free samples fixes those that reach a corner. At this optimum, fixed samples whose
+subgradients exclude their corner are freed. A step costs the cube of the number of free
+samples.
 """
 
 from dataclasses import dataclass
@@ -46,7 +47,7 @@ class Corners:
         return np.where(x > 0.0, self.right, below), np.where(x < 0.0, self.left, above)
 
     def slope(self, x: Array, step: Array) -> float:
-        """Return the derivative at x along a step that moves no entry at a kink."""
+        """Return the derivative at x along a step, which moves no entries at a kink."""
         moving = step != 0.0
         slopes = np.where(x > 0.0, self.right, self.left)[moving]
         return float(slopes @ step[moving])
@@ -186,7 +187,7 @@ class FaceSearch:
         return np.flatnonzero(excess >= 0.3 * excess.max())
 
     def _release(self, fixed: Indices) -> None:
-        """Free samples, each in the direction of its descent."""
+        """Free fixed samples, each toward the side on which the objective decreases."""
         x, corners = self.x[fixed], self.corners
         _, upper = corners.subgradients(self.x)
         rising = -(self.gradient + self.shift)[fixed] > upper[fixed]

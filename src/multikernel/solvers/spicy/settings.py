@@ -60,7 +60,7 @@ class Settings:
     """Maximum number of rounds over the blocks for one quadratic model of the loss."""
 
     descent_share: float = 0.02
-    """Rounds on a model end after a change of at most this share of the largest."""
+    """Rounds on a model end if a change is at most this share of the largest change."""
 
     first_share: float = 0.2
     """As `descent_share`, if curvatures have just changed and will change again."""
@@ -93,7 +93,7 @@ class Settings:
     # Newton's method in the weights.
 
     roots_bytes: int = 2**26
-    """Limit in bytes for stored roots, and for the moves of decision values."""
+    """Limit in bytes for roots and for derivatives of decision values by weights."""
 
     most_kernels: int = 128
     """Maximum number of kernels, because a step solves for all weights jointly."""

@@ -5,8 +5,9 @@ represents the first sum at a point rho inside the domain of the conjugate. `Smo
 is for twice differentiable conjugates; `polyhedral` and `coupled` have other losses.
 
 Slack multipliers keep points off bounds at which the slope of the conjugate is finite
-(METR 2009-45, section 3.3). They follow the central path, and mu decreases to zero with
-the duality gap, so the final solution is not smoothed.
+(METR 2009-45, section 3.3). They follow the central path of a logarithmic barrier,
+whose weight mu decreases to zero with the duality gap, so the final solution is not
+smoothed.
 """
 
 from abc import ABC, abstractmethod
@@ -78,9 +79,10 @@ def reach(
 class Walls:
     """Slack multipliers that keep a point inside its domain, one for each bound."""
 
-    # On the central path, each multiplier times the distance to its bound is mu:
+    # A point p between the bounds l and h has the multipliers zeta of l and xi of h. On
+    # the central path, each multiplier times the distance to its bound is mu:
     # xi (h - p) = zeta (p - l) = mu, which adds mu for each bound to the duality gap.
-    # Steps of the point p and of the multipliers are taken together.
+    # Steps of the point and of the multipliers are taken together.
 
     def __init__(self, low: Array, high: Array, point: Array, gap: float) -> None:
         self.low, self.high = low, high
@@ -173,7 +175,7 @@ class SmoothSide(Side):
         return step, shift
 
     def _dual_response(self, f: Array, *, center: bool) -> Array:
-        """Return minus the loss slopes at f, or at f plus the best intercept."""
+        """Return minus the loss slopes at f; `center` first adds the best intercept."""
         if not center:
             return -self.loss.gradient(self.y, f)
         if not np.isfinite(f).all():

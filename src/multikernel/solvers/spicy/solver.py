@@ -45,12 +45,12 @@ class SpicyMKL:
     regularizer with a separable prox (`BlockL1`, `BlockElasticNet`) and any loss whose
     conjugate is twice differentiable or piecewise linear. An outer step (at most
     `max_iter`) reads all kernels once, certifies the relative duality gap of the whole
-    problem (`tol`) and adds violators to the working set, on which the dual augmented
-    Lagrangian of Suzuki and Tomioka (METR 2009-45, Table 1) converges super-linearly.
-    "auto" may start with faster algorithms, such as Newton's method in the weights for
-    the 1-norm, a smooth loss and at most 128 kernels; "augmented_lagrangian" uses the
-    paper's algorithm alone. A Newton step costs n_samples^3 / 3 flops, or n_samples R^2
-    on factors of total rank R.
+    problem (`tol`) and adds the kernels that violate optimality most to the working
+    set, on which the dual augmented Lagrangian of Suzuki and Tomioka (METR 2009-45,
+    Table 1) converges super-linearly. The `algorithm` "auto" may start with faster
+    algorithms, such as Newton's method in the weights for the 1-norm, a smooth loss and
+    at most 128 kernels; "augmented_lagrangian" uses the paper's algorithm alone. A
+    Newton step costs n_samples^3 / 3 flops, or n_samples R^2 on factors of rank R.
     """
 
     tol: float = 1e-3
@@ -108,8 +108,8 @@ class SpicyMKL:
         """Yield the solution for each regularizer by working sets.
 
         Each solve starts from the model, dual point and penalty parameter of the
-        previous one, and continues it if that ended at `max_iter` for an equal
-        regularizer.
+        previous solve. A solve that ended at `max_iter` continues if the next
+        regularizer is equal.
         """
         if has_redundant_outputs(problem):
             turned = RotatedOutputs.of(problem)
@@ -191,9 +191,9 @@ def _has_small_spaces(gram: GramStack, n_targets: int) -> bool:
 
 
 def _has_small_roots(problem: Problem, n_targets: int) -> bool:
-    """Return whether the arrays of a step for all targets are cheap and fit memory."""
+    """Return whether steps for all targets are cheap and their arrays fit in memory."""
     # Factors need at least one column per eight samples. Unless the loss is squared, a
-    # root and the moves of decision values must fit into 64 MB.
+    # root and the derivatives of decision values by the weights must fit into 64 MB.
     gram, squared = problem.gram, is_squared(problem.loss)
     n_kernels, n_samples, _ = gram.shape
     if gram.tall_form() is not None:

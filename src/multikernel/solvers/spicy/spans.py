@@ -41,7 +41,7 @@ class SpannedTargets(NewtonState):
         self._last = np.full(size, np.nan)  # strength of every target's last step
 
     def start(self, t: int, norms: Array | None, alpha: float, dual: Array) -> None:
-        """Start target t for a strength, at block norms (or None) and a dual point."""
+        """Start target t at a dual point and block norms for `alpha` (None is zero)."""
         super().start(t, norms, alpha, dual)
         self.rho[:, t] = dual
         # The space of dual points is empty; `evaluate` adds `dual` as the first vector.

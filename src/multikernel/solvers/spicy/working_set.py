@@ -102,7 +102,7 @@ class WorkingSet:
         self.incumbent.record()
 
     def unfinished(self, regularizer: BlockRegularizer) -> bool:
-        """Return whether the last run had this regularizer and ended at its limit."""
+        """Return whether the last run had this regularizer and ended at `max_iter`."""
         limited = self.status is Status.MAX_ITER
         return limited and self.problem.regularizer == regularizer
 
@@ -196,7 +196,7 @@ class WorkingSet:
         self._certify(kernels[used], multiples, self._part(kernels[used]))
 
     def _certify(self, kernels: Indices, coefs: Array, part: GramStack | None) -> None:
-        """Evaluate the dual point and a model, whose kernels are `part`; offer both."""
+        """Offer the model of `coefs` and the projected dual point to the incumbent."""
         model = model_of_expansions(self.problem, kernels, coefs, part)
         self.rho = project_dual(self.problem, self.rho)
         self.sizes = dual_norms_above(
@@ -317,7 +317,8 @@ def dual_norms_above(gram: GramStack, rho: Array, level: float) -> Array:
     forms += errors
     check_forms(gram, forms, rho)
     doubtful = np.flatnonzero((errors > 0.0) & (forms > level**2))
-    # In first passes over half a million products of kernels, most are above the level.
+    # More than 10 000 are common in a first pass over half a million products of
+    # kernels; these keep their upper bounds.
     if 0 < doubtful.size <= 10_000:
         exact = gram.once(doubtful).quadratic_forms(rho)
         if exact.min() < 0.0:
