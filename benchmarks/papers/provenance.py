@@ -40,11 +40,17 @@ RENAMED = {
     "e8fdc8fe4ee2": "48efa17ee5df",
     "cedf9f11bfc0": "c3dff60e12aa",
     "7603af7aa525": "2780d564ec8f",
+    "349172788c61": "a93963c09274",
+    "34ddb36bdb58": "48efa17ee5df",
+    "892c2cfd0eaa": "0403fa2eb572",
+    "fa9075763c04": "c3dff60e12aa",
+    "dbe175f8f115": "2780d564ec8f",
 }
-"""Hashes of code, and of the same code before functions got other names.
+"""Hashes of code, and of the same code before names or texts of messages changed.
 
 Commits cec6abca and 7956193b have equal syntax trees for lp_norm, hkl and
-local_rademacher, up to names.
+local_rademacher, up to names. For the last five, the syntax trees are those of commit
+4f366934, up to texts of messages and the name of the setting `inward_share`.
 """
 
 

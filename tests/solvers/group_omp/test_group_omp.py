@@ -387,7 +387,7 @@ def test_prefixes_are_models(n_outputs):
         if k:
             np.testing.assert_allclose(solution.dual, shorter.dual)
         assert len(solution.history) == k + 1
-    with pytest.raises(ValueError, match="0 to 4 kernels"):
+    with pytest.raises(ValueError, match="between 0 and 4, the number of selected"):
         path.solution(5)
 
 

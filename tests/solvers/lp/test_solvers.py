@@ -306,7 +306,7 @@ def test_unsupported_problems_are_refused_in_a_sentence(solver):
         with pytest.raises(UnsupportedProblemError, match="2 columns"):
             solver().solve(wide)
     if solver in SPARSE_ONLY:
-        with pytest.raises(UnsupportedProblemError, match=r"for p = 1, got p = 2"):
+        with pytest.raises(UnsupportedProblemError, match=r"needs p = 1, got p = 2"):
             solver().solve(lp_problem(p=2.0))
 
 

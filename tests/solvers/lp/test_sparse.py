@@ -129,4 +129,4 @@ def test_where_no_kernel_pays_none_is_used():
 
 def test_the_squared_form_is_for_p_one():
     reason = squared_form(1e-3).unsupported(lp_problem("hinge", 2.0, 1.0))
-    assert reason == "SquaredForm is for p = 1, got p = 2."
+    assert reason == "SquaredForm needs p = 1, got p = 2."

@@ -222,10 +222,12 @@ def check_inputs(owner: str, X: object, n_features: int | None = None) -> Array:
             f"sample; got shape {samples.shape}."
         )
     if not np.isfinite(samples).all():
-        raise ValueError(f"{owner}: X must be finite: impute missing values.")
+        raise ValueError(
+            f"{owner}: X must be finite, but has NaN or infinite values: impute them."
+        )
     if n_features is not None and samples.shape[1] != n_features:
         raise ValueError(
             f"{owner}: X must have the {n_features} columns of the fit, got "
-            f"{samples.shape[1]}."
+            f"{samples.shape[1]}: pass the same columns."
         )
     return samples

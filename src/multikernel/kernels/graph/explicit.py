@@ -29,7 +29,9 @@ class DictionaryGraph:
         weights: Mapping[str, float] | float = 1.0,
     ) -> None:
         if not kernels:
-            raise ValueError("DictionaryGraph: kernels must have at least one kernel.")
+            raise ValueError(
+                "DictionaryGraph: kernels must have at least one kernel, got none."
+            )
         for name, kernel in kernels.items():
             check_kernel(kernel, f"DictionaryGraph: kernel {name!r}")
         above = _parents(kernels, edges)
@@ -80,7 +82,8 @@ def _parents(
             if name not in above:
                 raise ValueError(
                     f"DictionaryGraph: the edge {(parent, child)!r} contains "
-                    f"{name!r}, which is not a kernel."
+                    f"{name!r}, which is not a kernel: add it to kernels, or remove "
+                    "the edge."
                 )
         if parent not in above[child]:
             above[child].append(parent)

@@ -158,7 +158,10 @@ class GridSamples:
     ) -> tuple[Array, Array]:
         """Return the sums that `GraphSamples.descendant_forms` defines."""
         if () in nodes:
-            raise ValueError("The root is in every hull, so it has no descendant sum.")
+            raise ValueError(
+                "The root is in every hull, so it has no descendant sum: pass other "
+                "nodes."
+            )
         # Every F_{i,0} is scaled to a unit diagonal, because products of d of these
         # matrices overflow for outliers; the dual vector absorbs the scale.
         with np.errstate(divide="ignore"):

@@ -194,7 +194,7 @@ def _first_state(task: Task[PolyhedralLoss]) -> Array:
     if max(np.sum(signs < 0.0, axis=0).max(), np.sum(signs > 0.0, axis=0).max()) > 1:
         raise UnsupportedProblemError(
             "SMO requires a loss whose conjugate is linear on each side of zero, but "
-            f"{type(task.loss).__name__} has more pieces."
+            f"{type(task.loss).__name__} has more pieces: use another machine."
         )
     for sign, cost, size in zip(signs, costs, sizes, strict=True):
         above, below = sign < 0.0, sign > 0.0  # rho = -sign u

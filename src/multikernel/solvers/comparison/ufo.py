@@ -72,15 +72,15 @@ class UFOMKL:
             )
         if split[1].p == 1.0:
             return (
-                "UFOMKL needs a strongly convex penalty with p > 1, got p = 1: use "
-                "ufo_exponent for the value of the paper."
+                "UFOMKL needs a penalty with p > 1, got p = 1: pass "
+                "p=ufo_exponent(n_kernels), the value of the paper."
             )
         loss = without_weights(problem.loss)
         several = problem.y.ndim == 2 and problem.y.shape[1] > 1
         if not isinstance(loss, CrammerSingerLoss if several else HingeLoss):
             return (
-                "UFOMKL is for the hinge loss of one output, or that of Crammer and "
-                f"Singer for several, got {type(loss).__name__}."
+                "UFOMKL needs the hinge loss for one output, or CrammerSingerLoss for "
+                f"several, got {type(loss).__name__}."
             )
         if problem.fit_intercept:
             return "UFOMKL has no intercept, got fit_intercept=True: use False."

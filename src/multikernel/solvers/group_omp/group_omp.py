@@ -76,9 +76,8 @@ class GroupOMP:
             return f"GroupOMP needs square Gram matrices, got {n_rows} x {n_cols}."
         if not _is_ridge(problem.regularizer, n_kernels):
             return (
-                "GroupOMP minimizes the ridge penalty alpha / 2 sum_m ||f_m||^2 on the "
-                f"kernels that it selects, got {problem.regularizer!r}: use "
-                "BlockElasticNet(alpha, l1_ratio=0.0)."
+                "GroupOMP needs the ridge penalty alpha / 2 sum_m ||f_m||^2, got "
+                f"{problem.regularizer!r}: use BlockElasticNet(alpha, l1_ratio=0.0)."
             )
         return self._machine(problem).unsupported(problem.loss)
 

@@ -54,8 +54,8 @@ class GreedyPath:
         """Return `n_kernels`; raise if the path has no model with so many kernels."""
         if not 0 <= n_kernels <= len(self):
             raise ValueError(
-                f"The path has models with 0 to {len(self)} kernels, got "
-                f"n_kernels={n_kernels}."
+                f"n_kernels must be between 0 and {len(self)}, the number of selected "
+                f"kernels, got {n_kernels}."
             )
         return n_kernels
 

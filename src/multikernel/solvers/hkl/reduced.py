@@ -214,7 +214,10 @@ def _solve(hessian: Array, right: Array) -> Array:
         more = max(1e-13, 9.0 * ridge)
         scaled.reshape(-1)[:: len(scaled) + 1] += more
         ridge += more
-    raise LinAlgError("The Hessian of the problem on the active set is not finite.")
+    raise LinAlgError(
+        "The Hessian of the problem on the active set is not finite: standardize the "
+        "inputs."
+    )
 
 
 def solve_reduced(

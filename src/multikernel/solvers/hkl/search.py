@@ -96,7 +96,8 @@ class HullSearch:
             return None
         return (
             "HullSearch needs a loss with a smooth conjugate or a piecewise linear "
-            f"one, got {type(problem.loss).__name__}."
+            "one, such as the squared or the hinge loss, got "
+            f"{type(problem.loss).__name__}."
         )
 
     def solve(

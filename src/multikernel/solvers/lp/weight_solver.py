@@ -148,7 +148,7 @@ class WeightSolver(ABC):
 def reason_against_p(problem: Problem, name: str) -> str | None:
     """Return an error message unless the problem has p = 1, else None."""
     p = exponent_of(problem.regularizer)
-    return None if p == 1.0 else f"{name} is for p = 1, got p = {p:g}."
+    return None if p == 1.0 else f"{name} needs p = 1, got p = {p:g}."
 
 
 def first_weights(oracle: WeightOracle, init: Solution | None) -> Array:

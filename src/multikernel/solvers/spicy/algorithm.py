@@ -140,7 +140,9 @@ class AugmentedLagrangian:
         step_images = self._spaces.images(step)
         forms = self._spaces.inner(step_images, step, step_images)
         if not np.isfinite(forms).all():
-            raise np.linalg.LinAlgError("The Newton step overflows.")
+            raise np.linalg.LinAlgError(
+                "Newton's step is not finite: scale the Gram matrices down."
+            )
         self._search(step, step_images, forms)
         self.b = self.b + shift
         self._threshold()

@@ -164,7 +164,9 @@ def constrained_step(
         image = hessian.times(way) + way / softness
         curvature = float(np.vdot(way, image))
         if not curvature > 0.0:
-            raise np.linalg.LinAlgError("The Hessian is not positive definite.")
+            raise np.linalg.LinAlgError(
+                "The Hessian is not positive definite: scale the Gram matrices down."
+            )
         step = step + (square / curvature) * way
         residual = residual - (square / curvature) * image
     return step, shift

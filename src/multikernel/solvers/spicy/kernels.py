@@ -321,7 +321,10 @@ def _pivot(ones: Array) -> Array:
     # sum negative or zero, for example if kernels have values near 1e16.
     total = np.asarray(ones.sum(axis=0))
     if not (total > 0.0).all():
-        raise np.linalg.LinAlgError("The step of the intercept is lost to rounding.")
+        raise np.linalg.LinAlgError(
+            "Rounding errors exceed Newton's step of the intercept: scale the Gram "
+            "matrices down."
+        )
     return total
 
 

@@ -173,7 +173,9 @@ class WeightSearch:
             self._last = step = self._newton(weights, sizes, room, hessian())
         moved = np.clip(step.start + step.change, 0.0, self.largest)
         if not np.isfinite(moved).all():
-            raise np.linalg.LinAlgError("The Newton step overflows.")
+            raise np.linalg.LinAlgError(
+                "Newton's step is not finite: scale the Gram matrices down."
+            )
         return moved
 
     def _newton(

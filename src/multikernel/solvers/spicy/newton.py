@@ -219,7 +219,10 @@ def nonnegative_step(H: Array, pull: Array, eta: Array) -> Array:
     system.ravel("K")[:: eta.size + 1] += SETTINGS.ridge
     root, info = dpotrf(system, lower=1)
     if info:
-        raise np.linalg.LinAlgError("The curvature is not positive.")
+        raise np.linalg.LinAlgError(
+            "The matrix H of Newton's step is not positive definite: solve the target "
+            "with working sets."
+        )
     aims = root.T @ eta + dtrtrs(root, pull / size, lower=1)[0]
     unit = float(np.abs(aims).max()) or 1.0
     return np.asarray(unit * nnls(root.T, aims / unit)[0] - eta)

@@ -114,7 +114,10 @@ class FaceSearch:
             if not violators.size:
                 return
             self._release(violators)
-        raise np.linalg.LinAlgError("The active-set method requires too many steps.")
+        raise np.linalg.LinAlgError(
+            "The active-set method needs too many steps for this Newton step: solve it "
+            "with a barrier."
+        )
 
     def _step(self, free: Indices) -> bool:
         """Move toward the optimum over free samples; return whether it is reached."""
@@ -150,7 +153,10 @@ class FaceSearch:
         sides = np.column_stack([pull, np.ones_like(pull)])
         _, solved, info = dposv(block, sides, lower=1, overwrite_a=1, overwrite_b=1)
         if info != 0:
-            raise np.linalg.LinAlgError("The Hessian is indefinite on free samples.")
+            raise np.linalg.LinAlgError(
+                "The Hessian on the free samples is not positive definite: scale the "
+                "Gram matrices down."
+            )
         if self.model.excess is None:
             return np.asarray(-solved[:, 0])
         excess = float(self.x.sum())
@@ -335,7 +341,7 @@ class CornerSide(Side):
         # It starts at the current point, moved toward the middle of the domain and so
         # into the interior, with the gap of the last call of `center`.
         middle = 0.5 * (self.corners.low + self.corners.high)
-        rho = (1.0 - SETTINGS.to_rotated) * self.rho + SETTINGS.to_rotated * middle
+        rho = (1.0 - SETTINGS.inward_share) * self.rho + SETTINGS.inward_share * middle
         return BarrierSide(self.loss, self.y, rho, self.allowed)
 
 

@@ -76,7 +76,7 @@ class Settings:
     interior: float = 0.99
     """Longest step, as a share of the distance to the boundary."""
 
-    to_rotated: float = 0.05
+    inward_share: float = 0.05
     """Start of a barrier, as a share of the way from the boundary to the middle."""
 
     mostly: float = 0.4

@@ -145,7 +145,7 @@ class SmoothSide(Side):
         low, high = finite_ends(loss, y)
         if np.isfinite(low).any() or np.isfinite(high).any():
             width = high - low
-            margin = SETTINGS.to_rotated * np.where(np.isfinite(width), width, 1.0)
+            margin = SETTINGS.inward_share * np.where(np.isfinite(width), width, 1.0)
             self.rho = np.clip(self.rho, low + margin, high - margin)
             self.walls = Walls(low, high, self.rho, gap)
 
