@@ -344,7 +344,7 @@ def _is_additive(kernel: Kernel, grams: CrossGrams) -> bool:
 
 
 def _without_centering(term: Expansion) -> Expansion:
-    """Expand a term of a centered Gaussian in the Gaussian itself; keep other terms."""
+    """Expand a term of a centered Gaussian in the uncentered one; keep other terms."""
     kernel = term.kernel
     if not isinstance(kernel, ColumnKernel):
         return term

@@ -85,8 +85,8 @@ class Bootstrap:
 
         `what` is ``"variance_shares"``, ``"kernel_weights"`` or ``"view_shares"``, the
         sum of the shares of each view in `view_names`. Bounds have the shape of these
-        values in one fit. `level` is the share of the fits inside an interval. Sampling
-        variation is measured; shrinkage by the penalty is not corrected.
+        values in one fit. `level` is the share of the fits inside an interval, which
+        shows sampling variation, but does not correct shrinkage by the penalty.
         """
         names = OneOf(("variance_shares", "kernel_weights", "view_shares"))
         check_parameter(type(self).__name__, "what", what, names)

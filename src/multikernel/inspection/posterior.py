@@ -100,7 +100,7 @@ class TermPosterior:
         return np.asarray(np.sqrt(self.noise_variance + variances))
 
     def _table(self, X: Any) -> Array:
-        """Return transformed and encoded samples; an array is that already."""
+        """Transform and encode a data frame or sparse table; convert arrays."""
         is_table = hasattr(X, "columns") or issparse(X)
         return self.read(X) if is_table else np.asarray(X, np.float64)
 
@@ -256,7 +256,7 @@ def posterior_of(
     training: Residuals,
     read: Callable[[Any], Array],
 ) -> TermPosterior:
-    """Return the posterior of the terms for prior weights theta[output, active]."""
+    """Return the posterior of the terms for prior weights theta[output, kernel]."""
     rows, weights, free = training.rows, training.weights, training.free_columns(fitted)
     factors = [factors_of(fitted, rows, prior, weights, free) for prior in theta]
     degrees = [residual_degrees(*pair, weights) for pair in factors]
@@ -266,7 +266,7 @@ def posterior_of(
 
 
 def squared_model(owner: str, estimator: Any) -> tuple[Any, Callable[[Any], Array]]:
-    """Return a regressor, and its function `read`; raise if it is not supported."""
+    """Return a regressor, and a function that transforms and encodes its samples."""
     before, model = last_step(estimator)
     check_model(owner, model)
     name = type(model).__name__

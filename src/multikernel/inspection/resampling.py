@@ -157,7 +157,7 @@ class Resamples:
         return {name: fitted[name] for name in (*names, "duality_gap_")}
 
     def _starts(self, samples: Samples, indices: Indices) -> tuple[Solution, ...]:
-        """Return warm starts: the entries at `indices` of the full fit, rescaled."""
+        """Return warm starts: the full fit's entries of samples `indices`, rescaled."""
         # Dual variables are proportional to sample weights. Coefficients are divided by
         # the total weight as well, so that functions keep their sizes.
         if any(start.coefs.shape[1] != start.dual.shape[0] for start in self.starts):
@@ -262,7 +262,8 @@ def _draw_counts(
         counts[is_incomplete] = draw_all(int(np.count_nonzero(is_incomplete)))
     raise ValueError(
         f"groups: a class is missing in {MOST_DRAWS} draws of whole groups, because "
-        "few groups contain it: pass smaller groups, or remove the class."
+        "few groups contain it: remove the samples of the class, or pass smaller "
+        "groups."
     )
 
 
@@ -281,7 +282,7 @@ def _strata(samples: Samples) -> tuple[list[Indices], Indices]:
             unit = "sample" if samples.groups is None else "group"
             raise ValueError(
                 f"Class {label!r} has one {unit}, but resamples require at least two "
-                "of every class: remove the class."
+                "of every class: remove the samples of this class."
             )
     # Strata are the classes if every unit has one class.
     are_pure = sum(units.size for units in by_class) == all_units.size
@@ -296,7 +297,7 @@ def _check_labels(samples: Samples) -> None:
     if constant.size:
         raise ValueError(
             f"Label {constant[0]} (counted from 0) is constant in a resample, because "
-            "it is too rare or too frequent: remove it from y."
+            "it is too rare or too frequent: remove this column of y."
         )
 
 
