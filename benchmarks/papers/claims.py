@@ -44,18 +44,19 @@ COLUMNS = ("claim", "here", "same protocol?", "splits", "commit", "verdict")
 INTRODUCTION = """\
 # Does the literature hold?
 
-This page lists every claim from the experiments of the five papers, and what was found
-here. `benchmarks/papers/claims.py` (`make claims`) computes figures and verdicts from
-`claims.toml` and the files in `results/`. A claim that holds in all of its cases is
-reproduced, in at least half of them partly, in fewer contradicted; the verdict gives
-the number of cases. If the paper's data or sizes are not available, the column "same
-protocol?" names the replacement, to which the verdict then refers.
+This page lists every claim from the experiments of the five papers, and what we
+measured. `benchmarks/papers/claims.py` (`make claims`) computes figures and verdicts
+from `claims.toml` and the files in `results/`. Each claim is checked on one or more
+cases, such as data sets. The verdict is "reproduced" if the claim holds in all of them,
+"partly" if in at least half, and "contradicts" otherwise; it gives the number of cases.
+If the paper's data or sizes are not available, the column "same protocol?" names the
+replacement, and the verdict refers to the replacement.
 
-"Splits" are random splits, draws or seeds: ours, and the paper's in brackets. "Commit"
-is that of the measurement, or "before" the one that recorded it. If the code of the
-solvers has changed since, the page says "solver since changed", or `spot.py` has
-measured a random tenth of the rows again, and the page says how many agree to three
-digits.
+The column "splits" counts random splits, draws or seeds: ours, and the paper's in
+brackets. The column "commit" names the commit at which we measured or, after the word
+"before", the commit that recorded the result. If the code of the solvers has changed
+since then, the page says "solver since changed"; or `spot.py` has measured a random
+tenth of the rows again, and the page says how many agree to three digits.
 """
 
 

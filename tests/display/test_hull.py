@@ -54,7 +54,7 @@ def test_given_axes_are_used_and_wrong_ones_refused():
 def test_other_models_are_refused():
     X = np.random.default_rng(0).standard_normal((20, 1))
     other = SpicyMKLRegressor([LinearKernel()]).fit(X, X[:, 0])
-    with pytest.raises(TypeError, match="expected a fitted HKL"):
+    with pytest.raises(TypeError, match="pass a fitted HKL"):
         HullDisplay.from_estimator(other)
 
 

@@ -47,10 +47,10 @@ from multikernel.kernels.terms import MANY
 from multikernel.linalg import EPS
 from multikernel.losses.base import is_shift_equivariant, is_smooth
 
-# If covariates explain y exactly, rounding errors leave about 1e-10 where the mean of a
-# covariate is 1e6 times its standard deviation.
+# If covariates explain y exactly, this ratio is a rounding error: about 1e-10 if the
+# mean of a covariate is 1e6 times its standard deviation.
 ROUNDING = 1e-9
-"""Largest residual norm, relative to that without covariates, due to rounding."""
+"""Norm of residuals, divided by their norm without covariates, that counts as zero."""
 
 
 def kernel_tests(
@@ -78,8 +78,8 @@ def kernel_tests(
     model : estimator or kernels
         A multiple kernel model, fitted or not, or a pipeline that ends in one, which
         defines kernels, loss and normalization; or a value of the ``kernels``
-        parameter, with the squared loss or, for text and up to 20 different whole
-        numbers, the logistic loss.
+        parameter. Then the loss is logistic if `y` is text, booleans or up to 20
+        different whole numbers, and squared otherwise.
     X, y : array-like
         Data and targets, as in ``fit``.
     covariates : array-like or data frame, default=None
@@ -90,14 +90,14 @@ def kernel_tests(
     n_permutations : int, default=999
         Number of permutations; the smallest p-value is 1 / (n_permutations + 1).
     groups : array-like of shape (n_samples,), default=None
-        A label for each sample, such as its batch or its patient.
+        Label of each sample's group, such as its batch or its patient.
     permute : {"within", "groups"}, default="within"
         "within" permutes samples within each group, such as a batch; without `groups`,
         all samples. "groups" permutes whole groups of equal size, such as patients with
         several dependent rows; a group of unique size stays in place.
     analytic : bool, default=True
-        Whether to compute analytic p-values as well. They require one output, no
-        groups, and the eigenvalues of every kernel.
+        Whether to compute analytic p-values as well, from the eigenvalues of every
+        kernel. They require one output and ``groups=None``.
     random_state : int, RandomState or None, default=None
         Seed of the permutations.
 
@@ -124,16 +124,17 @@ def kernel_tests(
 
     For analytic p-values, V is the diagonal matrix of the second derivatives of the
     loss at the null model, and :math:`\lambda_j` are the eigenvalues of :math:`V^{1/2}
-    K V^{1/2}` on the orthogonal complement of the constant and the covariates, times
-    :math:`V^{1/2}`. With :math:`e = V^{-1/2} \rho`, :math:`\Pr(\sum_j (\lambda_j - Q /
-    \|e\|^2) \chi^2_{1,j} > 0)` is exact for the squared loss with normal noise; other
-    losses use it too. For classes and counts, :math:`\Pr(\sum_j \lambda_j \chi^2_{1,j}
-    > Q)` is asymptotic.
+    K V^{1/2}`, projected onto the orthogonal complement of :math:`V^{1/2}` times the
+    constant and the covariates. The logistic and the Poisson loss have the asymptotic
+    p-value :math:`\Pr(\sum_j \lambda_j \chi^2_{1,j} > Q)`. All other losses use
+    :math:`\Pr(\sum_j (\lambda_j - Q / \|e\|^2) \chi^2_{1,j} > 0)` with :math:`e =
+    V^{-1/2} \rho`, which is exact for the squared loss with normal noise.
 
-    Above one million kernels, statistics are not standardized, and each permutation
-    stores only its largest statistic; ``n_permutations=19`` is enough for a level of
-    0.05. At most 1000 kernels are listed, those above the smallest of these maxima; in
-    q-values the others have p = 1. Tests of views are not available.
+    Family-wise p-values compare statistics that are standardized over permutations.
+    Above one million kernels they are not, and only the largest statistic of each
+    permutation is stored. Then at most 1000 kernels are listed, those above the
+    smallest of these maxima (q-values assume p = 1 for all others), tests of views are
+    not available, and ``n_permutations=19`` is enough for a level of 0.05.
 
     References
     ----------
@@ -164,8 +165,8 @@ def kernel_tests(
         advice = "pass groups and permute='groups'"
         warn_repeated(OWNER, training.samples, advice)
     draw = permutations_of(groups, permute, len(null.rho))
-    # The data in their own order count as one permutation; otherwise tests at a level
-    # of 0.05 would have the level 0.065.
+    # The data in their own order count as one permutation; without it, tests at the
+    # level 0.05 would reject 6.5 % of true null hypotheses.
     orders = [np.arange(len(null.rho)), *draw(n_permutations, rng)]
     draws = null.permuted(orders)
     views, n_kernels = None, stack.shape[0]
@@ -208,7 +209,7 @@ def _warn_constant(training: Training, tests: PermutationTests) -> None:
 
 
 def _is_quantity(y: Any) -> bool:
-    """Return whether targets are quantities and not classes."""
+    """Return True if targets are quantities, False if they are classes."""
     values = np.asarray(y)
     # As in the command line, more than 20 different integers are quantities.
     has_many_values = values.dtype.kind in "iuf" and np.unique(values).size > 20
@@ -216,7 +217,7 @@ def _is_quantity(y: Any) -> bool:
 
 
 def _model_and_data(model: Any, X: Any, y: Any) -> tuple[BaseMKL, Any, Any, Naming]:
-    """Return the estimator of the test, X, y, and a function that renames kernels."""
+    """Return the estimator, its X and y, and a function that renames kernels."""
     if not (hasattr(model, "get_params") and hasattr(model, "fit")):
         estimator_class = SpicyMKLRegressor if _is_quantity(y) else SpicyMKLClassifier
         return estimator_class(model), X, y, lambda names: names
@@ -225,7 +226,8 @@ def _model_and_data(model: Any, X: Any, y: Any) -> tuple[BaseMKL, Any, Any, Nami
     data, naming = refitted_steps(before, X, y)
     if isinstance(estimator, SurvivalMKL):
         warn_order(OWNER, X, y=y)
-        # Each target becomes its row number; the loss stores the times of all rows.
+        # The loss stores a table of the distinct survival times; the new targets are
+        # row numbers of this table.
         _, codes, loss = regression_on_rows(read_times(OWNER, y))
         estimator, y = copy.copy(estimator), codes.astype(np.float64)
         estimator.loss = loss
@@ -233,7 +235,7 @@ def _model_and_data(model: Any, X: Any, y: Any) -> tuple[BaseMKL, Any, Any, Nami
 
 
 def _matrices(estimator: BaseMKL, X: Any, y: Any, offset: Any) -> Training:
-    """Return the samples and Gram matrices of a test; equal samples stay separate."""
+    """Return the samples and Gram matrices; equal samples are not merged."""
     source = estimator._method().source
     if not isinstance(source, GramSource):
         raise ValueError(
@@ -262,7 +264,7 @@ def _null_model(
     if not is_smooth(loss):
         raise ValueError(
             f"{OWNER} requires a smooth loss, such as 'squared_error', 'log_loss' or "
-            f"'poisson', got {estimator.loss!r}."
+            f"'poisson', got {estimator.loss!r}: pass a model with such a loss."
         )
     targets, offset = training.samples.targets.T, training.samples.offset
     if offset is not None and is_shift_equivariant(loss):
@@ -278,7 +280,7 @@ def _null_model(
     if np.linalg.norm(null.rho) <= ROUNDING * np.linalg.norm(constant.rho):
         raise ValueError(
             f"{OWNER}: the covariates and unpenalized columns explain y exactly: "
-            "pass fewer covariates."
+            "remove some of them."
         )
     return null
 
@@ -313,14 +315,14 @@ def _encode_covariates(covariates: Any, n_samples: int) -> tuple[Array, list[str
             values = np.asarray(covariates, np.float64).reshape(len(covariates), -1)
         except (TypeError, ValueError) as error:
             raise ValueError(
-                f"{OWNER}: covariates are not numbers ({error}): pass their values in "
-                "a table of numbers, or in a pandas data frame if some are categories."
+                f"{OWNER}: covariates are not numbers ({error}): pass a table of "
+                "numbers, or a pandas data frame if some columns are categories."
             ) from error
         names = [f"x{column}" for column in range(values.shape[1])]
     if len(values) != n_samples or not np.isfinite(values).all():
         raise ValueError(
-            f"{OWNER}: covariates has {len(values)} rows with "
-            f"{np.count_nonzero(~np.isfinite(values))} missing or infinite entries: "
-            f"pass one complete row for each of the {n_samples} samples."
+            f"{OWNER}: covariates must have one row of finite values for each of the "
+            f"{n_samples} samples, got {len(values)} rows with "
+            f"{np.count_nonzero(~np.isfinite(values))} missing or infinite values."
         )
     return values, names

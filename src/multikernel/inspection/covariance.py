@@ -13,7 +13,7 @@ from multikernel.linalg.tables import row_chunks
 
 @dataclass(frozen=True, eq=False)
 class Covariance:
-    """Prior covariance function of a sum of terms, in units of the noise variance."""
+    """Prior covariance of the sum of some terms, in units of the noise variance."""
 
     model: AdditiveModel
     weights: Array
@@ -27,7 +27,7 @@ class Covariance:
         return K
 
     def diagonal(self, X: Array) -> Array:
-        """Return the variance of every sample."""
+        """Return the prior variance at every row of X, shape (len(X),)."""
         # `diag` of a kernel ignores the normalization, so compute blocks of matrices.
         blocks = [X[start : start + 32] for start in range(0, len(X), 32)]
         return np.concatenate([np.diag(self(rows, rows)) for rows in blocks])
@@ -42,11 +42,14 @@ class Covariance:
 def factors_of(
     model: AdditiveModel, X: Array, theta: Array, weights: Array, columns: Array
 ) -> tuple[Array, Array]:
-    """Return the Cholesky factor L of A, and an orthonormal basis of L^-1 `columns`."""
-    # A is the covariance of the targets: the sum of theta_m K_m, with inverse sample
-    # weights added to its diagonal. The basis has zero columns beyond its rank. With L,
-    # rounding errors of posterior variances are proportional to the prior variance,
-    # and not to the condition number of A.
+    """Return the Cholesky factor L of A, and an orthonormal basis of L^-1 `columns`.
+
+    A is the covariance of the targets: the sum of theta_m K_m, with inverse sample
+    weights added to its diagonal. If `columns` are linearly dependent, the basis has
+    zero columns at the end.
+    """
+    # With L, rounding errors of posterior variances are proportional to the prior
+    # variance, and not to the condition number of A.
     A = Covariance(model, theta, [*range(model.n_active)])(X, X)
     A[np.diag_indices_from(A)] += 1.0 / weights
     L = np.linalg.cholesky(A)
@@ -57,7 +60,7 @@ def factors_of(
     return np.asarray(L, np.float64), np.hstack([basis[:, :rank], zeros])
 
 
-def degrees_of_freedom(L: Array, basis: Array, weights: Array) -> float:
+def residual_degrees(L: Array, basis: Array, weights: Array) -> float:
     """Return the number of samples minus the model's effective degrees of freedom."""
     roots = solve_triangular(L, np.diag(weights**-0.5), lower=True)
     return float(np.sum((roots - basis @ (basis.T @ roots)) ** 2))
@@ -66,7 +69,10 @@ def degrees_of_freedom(L: Array, basis: Array, weights: Array) -> float:
 def fitted_weights(
     model: AdditiveModel, X: Array, terms: Array, dual: Array
 ) -> tuple[Array, Array]:
-    """Return theta_m such that theta_m K_m `dual` fits term m best, and its error."""
+    """Return theta_m >= 0 such that theta_m K_m `dual` fits term m best, and errors.
+
+    Shapes are (n_outputs, n_active) and, for the errors of these fits, (n_active,).
+    """
     errors, size = np.zeros(model.n_active), max(float(np.linalg.norm(terms)), EPS)
     theta = np.zeros(terms.shape[1:])
     for position in range(model.n_active):
@@ -75,7 +81,7 @@ def fitted_weights(
         products = np.sum(functions * terms[:, :, position], axis=0)
         # Least squares; negative solutions are clipped at zero below.
         np.divide(products, sizes, out=theta[:, position], where=sizes > 0.0)
-        # The errors of these fits are relative to the norm of all terms.
+        # Errors are relative to the norm of all terms.
         difference = terms[:, :, position] - theta[:, position] * functions
         errors[position] = np.linalg.norm(difference) / size
     return np.maximum(theta, 0.0), errors

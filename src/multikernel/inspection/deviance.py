@@ -18,7 +18,7 @@ OWNER = "deviance_split"
 
 # With twice as many nodes, shares differ by at most 1e-9.
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(32)
-"""Gauss-Legendre rule on the line from the constant to the model."""
+"""Gauss-Legendre rule that integrates from the constant model to the fitted model."""
 
 
 def deviance_split(
@@ -35,15 +35,16 @@ def deviance_split(
 ) -> VarianceSplit:
     r"""Split the explained deviance of a fitted model by kernel, view or column.
 
-    On the line :math:`f_t = c + t (f - c)` from the best constant c to the decision
-    values f, each term lowers the loss according to its gradient. Term m has the share
+    The split integrates the gradient of the loss :math:`\ell` along the line
+    :math:`f_t = c + t (f - c)` from the best constant c to the decision values f. Term
+    m, centered to mean zero, has the share (of Aumann and Shapley [1]_)
 
     .. math:: -\frac{\sum_i w_i \int_0^1 \ell'(y_i, f_{t,i}) \, dt \; f_{m,i}}
-        {\sum_i w_i \ell(y_i, c)},
+        {\sum_i w_i \ell(y_i, c)}
 
-    where terms have mean zero (the split of Aumann and Shapley [1]_). For the squared
-    loss, this is `variance_split`. The shares sum to D², one minus the loss of the
-    model divided by the loss of the constant, without the part of the mean prediction.
+    with sample weights :math:`w_i`. For the squared loss, this is `variance_split`. D²
+    is one minus the loss of the model divided by the loss of the constant. The shares
+    sum to D² except for the effect of the mean of f, which may differ from c.
 
     Parameters
     ----------
@@ -58,7 +59,7 @@ def deviance_split(
     by : {"kernel", "view", "column"}, default="kernel"
         Unit of a share, as in `variance_split`.
     n_resamples : int, default=1000
-        Number of resamples, for intervals; all use the best constant of all samples.
+        Number of resamples for intervals; all use the constant c of all samples.
     sample_weight, groups, offset : array-like, default=None
         As in `variance_split`.
     random_state : int, RandomState or None, default=None
@@ -114,7 +115,7 @@ def deviance_split(
 
 
 def _loss_and_targets(model: Any, y: Array) -> tuple[Loss, Array]:
-    """Return a model's loss and targets, (n_samples, n_outputs); raise if invalid."""
+    """Return a model's loss, and validated targets of shape (n_samples, n_outputs)."""
     quantile = getattr(model, "quantile", 0.5)
     loss = find_loss(model.loss, getattr(model, "epsilon_", 1.0), quantile)
     if not is_smooth(loss) and not is_coupled(loss):
@@ -134,7 +135,7 @@ def _loss_and_targets(model: Any, y: Array) -> tuple[Loss, Array]:
         label = y[row : row + 1].tolist()[0]
         raise ValueError(
             f"{OWNER}: row {row} of y has the class {label!r}, which is not in the "
-            "training data: remove such rows."
+            "training data of the model: remove such rows from X and y."
         )
     absent = classes[~np.isin(classes, y)].tolist()
     if absent:
@@ -151,10 +152,13 @@ def _loss_and_targets(model: Any, y: Array) -> tuple[Loss, Array]:
 def _decreases(
     loss: Loss, y: Array, data: HeldOut
 ) -> tuple[Array, Array, Array, Array]:
-    """Return each term's decrease of the loss, and losses of the constant and model."""
-    # The gradient is integrated on the line from the constant model to the model, and
-    # its product with a centered term is the decrease by that term. The last array
-    # bounds rounding errors of the constant's losses. Shapes are (n_samples,
+    """Return how much each term lowers each sample's loss, and three more arrays.
+
+    These are the losses of the constant and of the fitted model, and bounds on the
+    rounding errors of the former.
+    """
+    # A term lowers the loss by minus its centered values times the gradient, integrated
+    # on the line from the constant to the fitted model. Shapes are (n_samples,
     # n_outputs[, n_terms]), with one output if the loss couples outputs.
     is_joint = is_coupled(loss)
     columns = y if is_joint or y.shape[1] > 1 else y[:, 0]

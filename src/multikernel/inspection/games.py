@@ -35,7 +35,8 @@ from multikernel.kernels.products import CenteredKernel, factors_of
 from multikernel.linalg.tables import equal_shares, row_chunks
 from multikernel.linalg.threads import compiled
 
-# With 10 columns, 50 rows, 50 background samples and 100 training samples take 1 s.
+# A kernel on 10 columns takes 1 s for 50 rows of X, 50 background samples and 100
+# training samples.
 MOST_COLUMNS = 10
 """Maximum number of columns of a kernel for which all coalitions are evaluated."""
 
@@ -52,20 +53,20 @@ class Expansion:
 
 @dataclass(frozen=True, eq=False)
 class ChosenFeatures:
-    """Function, callable like a kernel, that returns chosen features of samples X."""
+    """Chosen features of a kernel, as a function that can be called like a kernel."""
 
     kernel: Kernel
     chosen: Indices | slice
 
     def __call__(self, X: Array, Y: Array | None = None) -> Array:
-        """Return the features, shape (n_samples, n_chosen)."""
+        """Return the chosen features of X, shape (n_samples, n_chosen); ignore Y."""
         features = kernel_features(self.kernel, X)
         assert features is not None
         return features[:, self.chosen]
 
 
 Factor = Kernel | ChosenFeatures
-"""Function of rows and points that returns one factor of a product."""
+"""Function of samples and points t that returns one factor of ``kernel(x, t)``."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,13 +75,13 @@ class Games:
 
     model: AdditiveModel
     table: Array  # samples to explain
-    background: Array  # samples
-    players: Indices  # column j of `table` comes from column players[j] of the data
+    background: Array  # samples that replace columns outside a coalition
+    players: Indices  # column j of these tables comes from column players[j] of X
     _cache: dict[tuple[int, int], Array] = field(default_factory=dict)
 
     @cached_property
     def _shared(self) -> frozenset[int]:
-        """``id`` of each factor of a product kernel; several products may share it."""
+        """``id`` of every factor of the product kernels, as products may share one."""
         grams = self.model.grams
         if not isinstance(grams, KernelGrams):
             return frozenset()
@@ -88,7 +89,7 @@ class Games:
         return frozenset(id(factor) for k in products for factor in k.kernels)
 
     def add_to(self, values: Array) -> None:
-        """Add all Shapley values to `values`, shape (n_rows, n_features, n_outputs)."""
+        """Add the values of all terms to `values`, (n_rows, n_features, n_outputs)."""
         for position in range(self.model.n_active):
             self._add_term(position, values)
         design, effects = self.model.design, self.model.effects
@@ -133,8 +134,8 @@ class Games:
                 if in_view.sum() > 1 and any(np.isnan(rows).any() for rows in tables):
                     raise ValueError(
                         f"Shapley values: X or background has missing values (NaN) in "
-                        f"columns of {kernel_name(factor)}, which requires all or none "
-                        "of its columns: remove the samples with missing values."
+                        f"columns of {kernel_name(factor)}, whose columns may only be "
+                        "missing together: remove the samples with missing values."
                     )
 
     def _columns_of(self, kernel: Kernel) -> set[int]:
@@ -167,7 +168,7 @@ class Games:
         return by_player
 
     def _masked(self, rows: Array, reference: Array, present: Sequence[int]) -> Array:
-        """Return rows with the columns of absent players from `reference`."""
+        """Return `rows`, with the columns of absent players from `reference`."""
         columns = np.isin(self.players, list(present))
         return np.where(columns, rows, reference)
 
@@ -250,7 +251,7 @@ class Games:
         return present, absent
 
     def _factor(self, rows: Array, term: Expansion, kernel: Factor) -> Array:
-        """Return a factor of rows and points of a term; cache it if terms share it."""
+        """Return a factor at `rows` and the term's points; cache it if shared."""
         key = id(rows), id(kernel)
         shared = id(kernel) in self._shared
         if shared and key in self._cache:
@@ -265,7 +266,7 @@ class Games:
 
 
 def _original_grams(grams: Any, position: int) -> tuple[CrossGrams, int]:
-    """Return the Gram matrices inside a reordered `grams`, and a kernel's position."""
+    """Return the Gram matrices behind a reordering, and the kernel's position there."""
     while hasattr(grams, "positions"):
         grams, position = grams.grams, int(grams.positions[position])
     return grams, position
@@ -298,7 +299,7 @@ def _as_expansion(model: AdditiveModel, position: int) -> Expansion | None:
         if isinstance(step, CosineStep):
             cosine = True
         elif isinstance(step, ScaleStep):
-            # A later cosine normalization cancels the scale factors.
+            # If cosine normalization follows, it cancels the scale factors.
             coefs = coefs if cosine else coefs * step.factors[index]
         elif isinstance(step, CenterStep) and not cosine:
             total = coefs.sum(axis=0)
@@ -343,7 +344,7 @@ def _is_additive(kernel: Kernel, grams: CrossGrams) -> bool:
 
 
 def _without_centering(term: Expansion) -> Expansion:
-    """Return the expansion of a term on a centered Gaussian in the plain Gaussian."""
+    """Expand a term of a centered Gaussian in the uncentered one; keep other terms."""
     kernel = term.kernel
     if not isinstance(kernel, ColumnKernel):
         return term
@@ -352,7 +353,8 @@ def _without_centering(term: Expansion) -> Expansion:
         return term
     if type(centered.kernel) is not GaussianKernel or centered.samples is None:
         return term
-    # k(x, t) - m(x) is an expansion over t and the samples of the mean m.
+    # Up to a constant, the centered kernel is k(x, t) minus the mean of k(x, s) over
+    # samples s, so the expansion is over t and these samples.
     shares = equal_shares(len(centered.samples), centered.weights)
     samples = np.zeros((len(shares), term.points.shape[1]))
     samples[:, np.array(kernel.columns, dtype=np.intp)] = centered.samples

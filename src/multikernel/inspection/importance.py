@@ -35,16 +35,16 @@ def group_permutation_importance(
     """Return the decrease of the score when groups of columns are shuffled.
 
     All columns of a group are shuffled together. Shuffling single columns, as
-    scikit-learn's function does, underestimates redundant columns.
+    scikit-learn's ``permutation_importance`` does, underestimates redundant columns.
 
     Parameters
     ----------
     estimator : estimator
-        A fitted multiple kernel model, or a pipeline that ends in one. Columns refer to
-        the data that reach the model.
+        A fitted multiple kernel model, or a pipeline that ends in one. Then columns are
+        those of the transformed data.
     X : array-like or data frame of shape (n_samples, n_features)
-        Data to score on, preferably unseen; with ``kernels="precomputed"`` of shape
-        (n_samples, n_fit_samples, n_kernels).
+        Data to score on, preferably unseen; with ``kernels="precomputed"``, Gram
+        matrices of shape (n_samples, n_fit_samples, n_kernels).
     y : array-like of shape (n_samples,)
         Targets.
     groups : {"kernel", "view"} or mapping, default="kernel"
@@ -56,10 +56,10 @@ def group_permutation_importance(
     scoring : str, callable or None, default=None
         Score; None uses the estimator's own score.
     sample_weight : array-like of shape (n_samples,), default=None
-        Weights of the score.
+        Weights of the samples in the score.
     sample_groups : array-like of shape (n_samples,), default=None
-        A label for each sample, such as its patient. Whole groups are permuted: the
-        rows of a group get the columns of another group's rows, in order and repeated.
+        Label of each sample's group, such as its patient. Whole groups are permuted:
+        a group gets the rows of another group in order, repeated or cut to its size.
     offset : array-like of shape (n_samples,) or (n_samples, n_outputs), default=None
         Known parts of the decision values; requires ``scoring=None``.
     random_state : int, RandomState or None, default=None
@@ -144,14 +144,13 @@ def _group_columns(
         )
     if not columns_of:
         raise ValueError(
-            f"{owner}: the model has no active kernel, so there is no group: lower "
-            "alpha, or pass groups as a mapping."
+            f"{owner}: the model has no active kernel, so there is no group: fit with "
+            "a smaller alpha, or pass groups as a mapping from names to columns."
         )
     return list(columns_of), list(columns_of.values())
 
 
 def _positions(owner: str, model: Any, group: Any, columns: Sequence[Any]) -> Indices:
-    """Return the positions of the columns of a group."""
     n_features = model.n_features_in_
     names = list(getattr(model, "feature_names_in_", ()))
     if getattr(model, "_state", None) is not None and model._state.precomputed:
@@ -165,7 +164,8 @@ def _positions(owner: str, model: Any, group: Any, columns: Sequence[Any]) -> In
         else:
             raise ValueError(
                 f"{owner}: group {group!r} contains column {column!r}, which is not "
-                f"one of the {n_features} columns of the fit: pass names or positions."
+                f"one of the {n_features} columns of the fit: pass names of these "
+                f"columns, or positions from 0 to {n_features - 1}."
             )
     if not positions:
         raise ValueError(
@@ -179,8 +179,9 @@ def _active_groups(owner: str, model: Any, unit: str) -> dict[str, Indices]:
     views = list(getattr(model, "kernel_views_", ()))
     if unit == "view" and not any(views):
         raise ValueError(
-            f"{owner}: {type(model).__name__} was fitted without views: pass kernels "
-            "as a mapping from views, or groups as a mapping from names to columns."
+            f"{owner}: {type(model).__name__} was fitted without views: fit it with "
+            "kernels as a mapping from view names to columns, or pass groups as a "
+            "mapping from names to columns."
         )
     columns_by_key: dict[Any, Indices] = {}
     names: dict[Any, list[str]] = {}
@@ -216,6 +217,6 @@ def _shuffled(X: Any, columns: Indices, order: Indices) -> Any:
     result = np.array(X)
     if result.ndim == 1:
         return result[order]  # one column of sequences
-    # Precomputed kernels are also on the last axis.
+    # Columns are on the last axis, and so are precomputed kernels.
     result[..., columns] = result[order][..., columns]
     return result

@@ -24,7 +24,7 @@ class Bootstrap:
 
     `bootstrap` returns this object. `variance_shares` (of each fit's own samples) and
     `kernel_weights` have shape (n_resamples, n_kernels), or (n_resamples, n_outputs,
-    n_kernels) for several outputs; other fields have one entry per fit or kernel.
+    n_kernels) for several outputs. Other fields have one entry per fit or per kernel.
     """
 
     kernel_names: tuple[str, ...]
@@ -36,7 +36,6 @@ class Bootstrap:
     output_names: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
-        """Return the largest shares with their 90 % intervals."""
         n_fits, n_kernels = len(self.models), len(self.kernel_names)
         text = f"{n_fits} fits of {n_kernels} kernels on samples drawn with replacement"
         what = "variance_shares" if self.kernel_views is None else "view_shares"
@@ -52,7 +51,6 @@ class Bootstrap:
         return printable("\n".join(lines))
 
     def _lines(self, medians: Array, low: Array, high: Array) -> list[str]:
-        """Return a line of text for each of the largest shares of an output."""
         names = self.kernel_names if self.kernel_views is None else self.view_names
         order = np.argsort(-np.abs(medians), kind="stable")[:MOST_ROWS]
         return [
@@ -66,13 +64,13 @@ class Bootstrap:
         """Names of the views, in the order of ``interval("view_shares")``."""
         if self.kernel_views is None:
             raise ValueError(
-                "The model was fitted without views: pass kernels as a mapping from "
-                "names to columns."
+                "The model was fitted without views: call bootstrap with a model whose "
+                "kernels are a mapping from view names to columns."
             )
         return tuple(view_members(self.kernel_views))
 
     def _values(self, what: str) -> Array:
-        """Return `what` of all fits, with kernels or views on the last axis."""
+        """Return the values `what` of all fits; kernels or views are the last axis."""
         if what in ("variance_shares", "kernel_weights"):
             values: Array = getattr(self, what)
             return values
@@ -83,12 +81,12 @@ class Bootstrap:
     def interval(
         self, what: str = "variance_shares", level: float = 0.9
     ) -> tuple[Array, Array]:
-        """Return the bounds of percentile intervals for each kernel or view.
+        """Return both bounds of percentile intervals for each kernel or view.
 
         `what` is ``"variance_shares"``, ``"kernel_weights"`` or ``"view_shares"``, the
-        sum of the shares of each view in `view_names`. `level` is the share of the fits
-        inside an interval. Intervals measure sampling variation; they do not correct
-        for the shrinkage that a penalty causes.
+        sum of the shares of each view in `view_names`. Bounds have the shape of these
+        values in one fit. `level` is the share of the fits inside an interval, which
+        shows sampling variation, but does not correct shrinkage by the penalty.
         """
         names = OneOf(("variance_shares", "kernel_weights", "view_shares"))
         check_parameter(type(self).__name__, "what", what, names)
@@ -101,10 +99,10 @@ class Bootstrap:
     ) -> tuple[Array, Array]:
         """Return pointwise percentile intervals of the sum of some kernels' terms.
 
-        `X` is numeric, as transformed by the earlier steps of a pipeline. Terms of
-        kernels that a fit does not use are zero. `level` is the share of the fits
-        inside each point's interval. If `center` is given, each fit's sum has mean zero
-        over these samples. Both bounds have shape (n_samples, n_outputs).
+        `X` is numeric, as transformed by the earlier steps of a pipeline. `kernels` are
+        indices; a kernel that a fit does not use has the term zero. `level` is the
+        share of the fits inside each point's interval. If `center` is given, each fit's
+        sum has mean zero over these samples. Bounds have shape (n_samples, n_outputs).
         """
         X, center = _as_rows(X), None if center is None else _as_rows(center)
         values = [
@@ -117,7 +115,6 @@ class Bootstrap:
 
 
 def _as_rows(X: Any) -> Rows:
-    """Return data as an array; data frames must be numeric."""
     if not hasattr(X, "columns"):
         rows: Rows = X
         return rows
@@ -133,7 +130,7 @@ def _as_rows(X: Any) -> Rows:
 def _sum_terms(
     model: AdditiveModel, active: Indices, kernels: Any, X: Rows, center: Rows | None
 ) -> Array:
-    """Return the sum of some terms of a model, shape (n_samples, n_outputs)."""
+    """Return the sum of the terms of some kernels, shape (n_samples, n_outputs)."""
     positions = np.flatnonzero(np.isin(active, kernels)).tolist()
     values: Array = model.terms(X, positions).sum(axis=2)
     if center is not None:
@@ -156,20 +153,20 @@ def bootstrap(
     """Fit a model to bootstrap samples (drawn with replacement).
 
     Every class keeps its number of samples. Kernels are computed once, and each fit
-    starts from the model on all samples.
+    starts from the solution on all samples.
 
     Parameters
     ----------
     estimator : estimator
         A multiple kernel model with fixed parameters and a fixed list of kernels, or a
-        pipeline that ends in one; transformers are fitted to all samples. Not changed.
+        pipeline that ends in one; not changed. Transformers are fitted to all samples.
     X, y : array-like
         Training data, as in ``fit``.
     n_resamples : int, default=100
         Number of fits, at least 2.
     sample_weight, groups, offset : array-like, default=None
-        Weights and offsets, as in ``fit``, and labels of groups, such as patients, that
-        are drawn as a whole. Draws without some class are repeated.
+        Weights and offsets are as in ``fit``. `groups` are labels of groups, such as
+        patients, that are drawn as a whole; draws that lack a class are repeated.
     n_jobs : int, default=None
         Number of parallel fits, on threads that share the kernels; -1 uses all cores.
     random_state : int, RandomState or None, default=None

@@ -36,9 +36,9 @@ class NestedScores:
     """Scores of a search on outer folds, and the kernels active in at least one fold.
 
     `selections` and `variance_shares` have shape (n_folds, n_kernels); shares refer to
-    each fold's training samples, averaged over outputs. Kernel names may contain
-    learned widths, those of the first fold that uses the kernel.
-    `best_params` are empty if the estimator is not a search.
+    each fold's training samples, averaged over outputs. Names with widths from the data
+    are those of the first fold that uses the kernel. `best_params` has one dictionary
+    per fold, empty if the estimator is not a search.
     """
 
     scores: Array
@@ -63,9 +63,9 @@ class NestedScores:
     def summary(self, by: str = "kernel") -> Any:
         """Return how often each kernel or view was active, as a pandas data frame.
 
-        A row is a ``"kernel"`` or a ``"view"``, as selected by `by`. ``in_use`` is the
-        share of folds in which it is active; further columns are the mean, smallest and
-        largest variance share over folds. Models without views raise a ``ValueError``.
+        `by` is ``"kernel"`` or ``"view"``, the unit of a row. ``in_use`` is the share
+        of folds in which it is active; further columns are the mean, smallest and
+        largest variance share over folds. ``by="view"`` requires models with views.
         """
         return data_frame(self.columns(by))
 
@@ -77,8 +77,8 @@ class NestedScores:
         if by == "view":
             if self.kernel_views is None:
                 raise ValueError(
-                    "The models have no views: pass kernels as a mapping from names "
-                    "to columns, or use by='kernel'."
+                    "The models have no views: use by='kernel', or a model whose "
+                    "kernels are a mapping from view names to columns."
                 )
             names, kernels_of = self.view_names, view_members(self.kernel_views)
             columns = [kernels_of.get(view, []) for view in names]
@@ -95,7 +95,6 @@ class NestedScores:
         }
 
     def __repr__(self) -> str:
-        """Return the scores, and how often views or kernels were active."""
         by = "kernel" if self.kernel_views is None else "view"
         title = (
             f"{self.scoring} {self.mean:.3g} on average over {len(self.scores)} outer "
@@ -124,22 +123,22 @@ def nested_cross_validate(
 ) -> NestedScores:
     """Score a search on outer folds, with a separate search on each training set.
 
-    A search's own score is too optimistic, as the best of many candidates on the same
-    folds. In nested cross-validation, the scored samples do not influence the choice.
+    A search's own score is too optimistic, because it is the best score of many
+    candidates on the same folds. Here the scored samples do not influence the choice.
 
     Parameters
     ----------
     estimator : estimator
         A search of this library, a pipeline that ends in one, or a search of
-        scikit-learn over its models; not changed. A model with fixed parameters gives
-        plain cross-validation.
+        scikit-learn over models of this library; not changed. A model with fixed
+        parameters gives plain cross-validation.
     X, y : array-like
         Data and targets, as in ``fit``.
     cv : int, splitter, iterable of (train, test) or None, default=None
         Outer folds; None means five. Inner folds are the ``cv`` of the search.
     scoring : str, callable or None, default=None
-        Score of the outer folds; None uses the estimator's score. The search maximizes
-        its own ``scoring``.
+        Score of the outer folds; None uses the estimator's score. Inside the folds, the
+        search maximizes its own ``scoring``.
     sample_weight : array-like of shape (n_samples,), default=None
         Weights of the samples in fits, and in scores if `scoring` is None.
     groups : array-like of shape (n_samples,), default=None
@@ -202,7 +201,6 @@ def nested_cross_validate(
 def _fit_fold(
     estimator: Any, X: Any, y: Any, metadata: Mapping[str, Any], train: Indices
 ) -> Any:
-    """Return a copy of an estimator fitted to some of the samples."""
     prefix, model = "", estimator
     while hasattr(model, "steps"):
         name, model = model.steps[-1]
@@ -215,7 +213,6 @@ def _fit_fold(
 def _score(
     fitted: Any, held_out: Any, scoring: Any, metadata: Mapping[str, Any], test: Indices
 ) -> float:
-    """Return the score of a model on the validation set of a fold."""
     X, y = held_out
     if scoring is not None:
         return float(check_scoring(fitted, scoring=scoring)(fitted, X, y))
@@ -230,8 +227,8 @@ def _usage(
     models: list[Any],
 ) -> tuple[tuple[str, ...], NDArray[np.bool_], Array, Any, tuple[str, ...]]:
     """Return kernels active in any fold, as the last five fields of `NestedScores`."""
-    # Nodes of graphs, and kernels of models with different numbers of kernels, have no
-    # common index, so names identify them.
+    # Kernels are matched by name if their indices differ between folds, as nodes of
+    # graphs and kernels of models with different numbers of kernels do.
     sizes = {model._state.names.n_kernels for model in models}
     by_name = len(sizes) > 1 or any(hasattr(model, "hull_") for model in models)
     columns: dict[Any, tuple[str, str | None]] = {}

@@ -21,17 +21,18 @@ OWNER = "kernel_tests"
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PermutationTests:
-    """Statistics and p-values by permutation of the listed kernels."""
+    """Score statistics of the listed kernels, and p-values from permuted residuals."""
 
     kernel_index: Indices  # indices of the listed kernels, ascending
     statistics: Array  # score statistics, summed over outputs
-    permutation_p: Array  # the data count as one permutation
-    # Share of permutations whose largest standardized statistic is at least that of the
-    # kernel; bounds the probability of any false discovery.
+    permutation_p: Array  # the data in their own order count as one permutation
+    # Share of permutations in which the largest standardized statistic of all kernels
+    # is at least the kernel's own; bounds the probability of any false discovery.
     family_wise_p: Array
-    # For each permutation, the alpha above which no kernel is active, ascending.
+    # For each permutation, the alpha above which no kernel is active; sorted.
     strengths: Array
-    # P-value and family-wise p-value of each view's largest standardized statistic.
+    # For each view, p-value and family-wise p-value of its largest standardized
+    # statistic.
     view_p: Mapping[str, tuple[float, float]]
     varies: NDArray[np.bool_]  # whether permutations change the statistic
 
@@ -52,7 +53,6 @@ class KernelTests(PermutationTests):
     n_kernels: int
 
     def __repr__(self) -> str:
-        """Return the kernels with the smallest p-values."""
         best = self._order[:10]
         lines = [f"{self.family_wise_p[m]:8.3g}  {self.kernel_names[m]}" for m in best]
         n_draws = self.strengths.size
@@ -62,10 +62,10 @@ class KernelTests(PermutationTests):
     def summary(self, by: str = "kernel") -> Any:
         """Return the tests as a pandas data frame, sorted by p-value.
 
-        The columns are ``kernel``, ``view`` if there are views, ``statistic``, ``p``,
-        ``p_permutation``, ``p_family`` and ``q``. With ``by="view"``, they are
-        ``view``, ``p_permutation`` and ``p_family``; kernels without views raise a
-        ``ValueError``.
+        The columns are ``kernel``, ``view`` if there are views, ``statistic``, ``p``
+        (analytic), ``p_permutation``, ``p_family`` (family-wise) and ``q``. With
+        ``by="view"``, they are ``view``, ``p_permutation`` and ``p_family``; without
+        views, this raises a ``ValueError``.
         """
         columns: dict[str, Any]
         if by == "view" and self.views is not None:
@@ -75,8 +75,8 @@ class KernelTests(PermutationTests):
             return data_frame(columns)
         if by != "kernel":
             raise ValueError(
-                f"{OWNER}: by must be 'kernel', or 'view' if kernels are a mapping "
-                f"of views, got {by!r}."
+                "KernelTests.summary: by must be 'kernel', or 'view' if the tested "
+                f"kernels are in views, got {by!r}: use by='kernel'."
             )
         columns = {
             "kernel": self.kernel_names,
@@ -102,9 +102,9 @@ Draw = Callable[[int, np.random.RandomState], Iterator[Indices]]
 LISTED = 1000
 """Maximum number of listed kernels if there are too many to test all."""
 
-# Larger values only list more kernels.
+# A larger margin would only list more kernels.
 MARGIN = 1e-6
-"""Relative rounding error allowed between two computations of a quadratic form."""
+"""Relative rounding error allowed between two computations of a statistic."""
 
 
 def permutations_of(groups: Any, permute: str, n_samples: int) -> Draw:
@@ -123,8 +123,8 @@ def permutations_of(groups: Any, permute: str, n_samples: int) -> Draw:
     if np.unique(sizes).size == sizes.size:
         raise ValueError(
             f"{OWNER}: permute='groups' requires groups of equal size, but all "
-            f"{sizes.size} groups have different sizes: aggregate the "
-            "rows of each group into one row, or use permute='within'."
+            f"{sizes.size} groups have different sizes: pass one row per group, such "
+            "as the mean of its rows, or use permute='within'."
         )
     return partial(scores.group_permutations, labels)
 
@@ -177,12 +177,12 @@ def tests_of_all(
 
 
 def _strengths(largest: Array, draws: Array) -> Array:
-    """Return, by permutation, the alpha above which no kernel is active, ascending."""
+    """Return, by permutation, the alpha above which no kernel is active; sorted."""
     return np.sort(np.sqrt(largest[1:]) / len(draws))
 
 
 def _standardize(forms: Array, rounding: Array) -> tuple[NDArray[np.bool_], Array]:
-    """Standardize statistics in place; return which vary, and standard deviations."""
+    """Standardize `forms` by row in place; return which rows vary, and deviations."""
     varies = np.ptp(forms, axis=1) > 2.0 * rounding
     spread = np.where(varies, forms.std(axis=1), np.inf)
     forms -= forms.mean(axis=1, keepdims=True)
@@ -191,9 +191,9 @@ def _standardize(forms: Array, rounding: Array) -> tuple[NDArray[np.bool_], Arra
 
 
 def tests_of_largest(stack: GramStack, draws: Array) -> PermutationTests:
-    """Return tests of the kernels with the largest (not standardized) statistics."""
+    """Return tests of the kernels with the largest statistics, not standardized."""
     # Each draw has a maximum over all kernels. A kernel is tested if its statistic
-    # reaches the smallest of these; other kernels have a family-wise p-value of 1.
+    # reaches the smallest of these maxima; other kernels have a family-wise p of 1.
     largest = scores.largest_forms_of_draws(stack, draws)
     level = float(np.nextafter((1.0 - MARGIN) * largest.min(), -np.inf))
     kernels, statistics, _ = stack.largest_forms(draws[:, 0], level, LISTED)

@@ -65,7 +65,7 @@ def _layers(estimator: Any) -> list[Any]:
 
 
 def check_model(owner: str, model: Any) -> None:
-    """Raise unless an object is a multiple kernel model."""
+    """Raise unless `model` is a multiple kernel model of this library."""
     if not isinstance(model, BaseMKL):
         raise TypeError(
             f"{owner} requires a multiple kernel model of this library, or a pipeline "
@@ -118,7 +118,8 @@ def kernel_columns(model: Any, kernel: int) -> Indices:
     if getattr(model._state.model, "grams", None) is None:
         raise ValueError(
             f"The kernels of {type(model).__name__} are nodes of a graph, which have "
-            "no list of columns: pass groups as a mapping from names to columns."
+            "no list of columns: use an estimator with a list of kernels or, for "
+            "permutation importance, pass groups as a mapping from names to columns."
         )
     sets = columns_used(model, kernel)
     return np.unique(np.concatenate([np.array(part, dtype=np.intp) for part in sets]))
@@ -136,18 +137,16 @@ def final_estimator(estimator: Any) -> Any:
             "model: fit it with refit=True."
         )
     raise TypeError(
-        f"{type(model).__name__} has no kernel_weights_: expected a fitted multiple "
-        "kernel model, or a pipeline or search that ends in one."
+        f"{type(model).__name__} has no kernel_weights_: pass a fitted multiple kernel "
+        "model, or a pipeline or search that ends in one."
     )
 
 
-def model_with(attribute: str, estimator: Any, expected: str) -> Any:
+def model_with(attribute: str, estimator: Any, accepted: str) -> Any:
     """Return the fitted model inside an estimator; raise if it lacks an attribute."""
     model = final_estimator(estimator)
     if not hasattr(model, attribute):
-        raise TypeError(
-            f"{type(model).__name__} has no {attribute}: expected {expected}."
-        )
+        raise TypeError(f"{type(model).__name__} has no {attribute}: pass {accepted}.")
     return model
 
 
@@ -174,7 +173,7 @@ class SearchScores:
     model: Any  # the innermost search
     columns: dict[str, Array]  # values of the requested parameters, (n_candidates,)
     folds: Array  # scores, (n_candidates, n_folds)
-    best: int  # index of the chosen candidate; the largest one if targets differ
+    best: int  # chosen candidate; if targets chose several, the largest index
 
     @property
     def name(self) -> str:

@@ -17,9 +17,9 @@ from multikernel.estimators.read.samples import check_offset
 from multikernel.estimators.read.targets import check_target_names
 from multikernel.inspection.covariance import (
     Covariance,
-    degrees_of_freedom,
     factors_of,
     fitted_weights,
+    residual_degrees,
 )
 from multikernel.inspection.pipelines import check_model, data_at_model, last_step
 from multikernel.inspection.resampling import quantile_levels
@@ -31,7 +31,7 @@ OWNER = "term_posterior"
 # Measured: at most 0.03 for fits at the default tolerance, and at least 0.58 for the
 # samples or targets of another fit.
 AGREEMENT = 0.1
-"""Largest accepted relative error of residuals and terms against ``dual_coef_``."""
+"""Largest relative difference of residuals or terms from those by ``dual_coef_``."""
 
 
 ROUNDING = 16.0 * EPS
@@ -43,22 +43,21 @@ class TermPosterior:
     """Terms of a model as Gaussian processes, given the kernel weights.
 
     `term_posterior` returns this object. The terms of `model` are the posterior means.
-    Covariances are relative to `noise_variance`, that of samples with weight one.
+    Covariances are relative to `noise_variance`, the noise variance at weight one.
     """
 
     model: AdditiveModel
     active_kernels: Indices
-    X: Array  # training samples, in the model's own columns
-    prior_weights: Array  # kernels' factors in the prior, (n_outputs, n_active)
+    X: Array  # training samples, after pipeline steps and encoding of categories
+    prior_weights: Array  # theta, (n_outputs, n_active); the prior is theta_m k_m
     # Lower Cholesky factor L of the covariance of the targets, one per output, and an
     # orthonormal basis of L^-1 B, with B the intercept and the unpenalized columns.
     factor: Array
     free: Array
     noise_variance: Array  # (n_outputs,)
-    read: Callable[[Any], Array]  # converts samples of `predict` to own columns
+    read: Callable[[Any], Array]  # transforms and encodes samples, as `predict` does
 
     def __repr__(self) -> str:
-        """Return the number of terms, and the standard deviation of the noise."""
         noise = ", ".join(f"{deviation:.3g}" for deviation in self.noise_variance**0.5)
         return (
             f"Posterior of {len(self.active_kernels)} terms given {len(self.X)} "
@@ -70,11 +69,11 @@ class TermPosterior:
     ) -> tuple[Array, Array]:
         """Return pointwise credible intervals of the sum of some kernels' terms.
 
-        `X` is an array with the model's own columns, or a data frame as in ``predict``.
-        `level` is the probability of each point's interval. If `center` is given, the
-        sum has mean zero over these samples. Both bounds have shape (n_samples,
-        n_outputs). A ``ValueError`` is raised if rounding errors hide the posterior
-        variances.
+        `X` is a data frame, as in ``predict``, or an array of the columns after
+        pipeline steps and encoding of categories. `kernels` are indices. `level` is the
+        probability of each point's interval. If `center` is given, the sum has mean
+        zero over these samples. Both bounds have shape (n_samples, n_outputs). If
+        rounding errors hide the posterior variances, this raises a ``ValueError``.
         """
         X, center = self._table(X), None if center is None else self._table(center)
         _, upper = quantile_levels(type(self).__name__, level)
@@ -89,25 +88,24 @@ class TermPosterior:
         """Return the standard deviation of new targets, shape (n_samples, n_outputs).
 
         The variance is the noise variance of samples with weight one, plus the
-        posterior variance of the prediction relative to its mean over the training
-        samples. It grows with the distance from the training samples, and so detects
-        extrapolation.
+        posterior variance of f(x) minus the mean of f over the training samples. It
+        grows with the distance from the training samples, so it detects extrapolation.
         """
         return self.row_deviations(self.read(X))
 
     def row_deviations(self, rows: Array) -> Array:
-        """Return `predict_deviation` for an array with the model's own columns."""
+        """Return `predict_deviation` for transformed and encoded samples."""
         all_terms = list(range(len(self.active_kernels)))
         variances = self._variances(rows, all_terms, self.X)
         return np.asarray(np.sqrt(self.noise_variance + variances))
 
     def _table(self, X: Any) -> Array:
-        """Return data as an array with the model's own columns."""
+        """Transform and encode a data frame or sparse table; convert arrays."""
         is_table = hasattr(X, "columns") or issparse(X)
         return self.read(X) if is_table else np.asarray(X, np.float64)
 
     def _variances(self, X: Array, positions: list[int], center: Array | None) -> Array:
-        """Return the variances of a sum of terms, shape (n_samples, n_outputs)."""
+        """Return variances of the sum of the terms, shape (n_samples, n_outputs)."""
         variances = np.zeros((len(X), len(self.prior_weights)))
         for output, noise in enumerate(self.noise_variance):
             weights = self.prior_weights[output]
@@ -149,24 +147,25 @@ def term_posterior(
     r"""Return the posterior of each term of a regressor, given the kernel weights.
 
     With the squared loss, a term at the optimum is :math:`f_m = \theta_m K_m W r`, with
-    the residuals r and weights W of the training samples. It is the posterior mean of a
-    Gaussian process with covariance :math:`\sigma^2 \theta_m k_m`, noise of variance
-    :math:`\sigma^2 / w_i`, and a flat prior for B, the intercept and the unpenalized
-    columns. With :math:`A = \sum_m \theta_m K_m + W^{-1}` and :math:`P = A^{-1} -
-    A^{-1} B (B^\top A^{-1} B)^{-1} B^\top A^{-1}`, its variance at x is
+    the residuals r and the diagonal matrix W of the weights of the training samples. It
+    is the posterior mean of a Gaussian process with covariance :math:`\sigma^2 \theta_m
+    k_m`, noise of variance :math:`\sigma^2 / w_i`, and a flat prior for the
+    coefficients of B, the intercept and the unpenalized columns. With :math:`A =
+    \sum_m \theta_m K_m + W^{-1}` and :math:`P = A^{-1} - A^{-1} B (B^\top A^{-1}
+    B)^{-1} B^\top A^{-1}`, the posterior variance of the term at x is
 
     .. math:: \sigma^2 (\theta_m k_m(x, x) - \theta_m^2 k_m(x, X) P k_m(X, x)), \quad
         \sigma^2 = r^\top W r / \operatorname{tr}(W^{-1} P),
 
     with the noise variance of [1]_. Bands are too narrow, because they treat kernel
-    weights and the strength as known, although these come from the same samples
-    (`bootstrap` repeats the selection). Inactive kernels have no band.
+    weights and the regularization strength as known, although these come from the same
+    samples (`bootstrap` repeats the selection). Inactive kernels have no band.
 
     Parameters
     ----------
     estimator : estimator
         A fitted regressor with the squared loss, or a pipeline or search that ends in
-        one. An n x n matrix is factorized for each output.
+        one. For each output, a matrix of the size of a Gram matrix is factorized.
     X, y : array-like
         The training samples and the targets of the fit.
     sample_weight, offset : array-like, default=None
@@ -226,7 +225,8 @@ def term_posterior(
     dual = weights[:, None] * (targets - fitted.decision_values(rows))
     _check_agreement(published, dual)
     theta = _prior_weights(fitted, rows, published)
-    # Published dual points may be in the units of C, and are scaled to be feasible.
+    # `dual_coef_` may differ from `dual` by a factor: its unit can depend on C, and it
+    # is scaled to be feasible.
     theta *= _unit_factors(published, dual)[:, None]
     training = Residuals(rows, weights, dual, fit_intercept=model.fit_intercept)
     return posterior_of(fitted, model.active_kernels_, theta, training, read)
@@ -236,13 +236,13 @@ def term_posterior(
 class Residuals:
     """Training samples of a fit, their positive weights, and weighted residuals."""
 
-    rows: Array
+    rows: Array  # samples, transformed and encoded
     weights: Array
     dual: Array  # weighted residuals, (n_train, n_outputs)
     fit_intercept: bool
 
     def free_columns(self, model: AdditiveModel) -> Array:
-        """Return unpenalized columns, after a column of ones for an intercept."""
+        """Return a column of ones if there is an intercept, and unpenalized columns."""
         n_rows = len(self.rows)
         columns = [np.ones((n_rows, 1))] if self.fit_intercept else []
         columns += [model.design(self.rows)] if model.design is not None else []
@@ -256,17 +256,17 @@ def posterior_of(
     training: Residuals,
     read: Callable[[Any], Array],
 ) -> TermPosterior:
-    """Return the posterior of the terms for prior weights `theta` of the kernels."""
+    """Return the posterior of the terms for prior weights theta[output, kernel]."""
     rows, weights, free = training.rows, training.weights, training.free_columns(fitted)
     factors = [factors_of(fitted, rows, prior, weights, free) for prior in theta]
-    degrees = [degrees_of_freedom(*pair, weights) for pair in factors]
+    degrees = [residual_degrees(*pair, weights) for pair in factors]
     noise = np.sum(training.dual**2 / weights[:, None], axis=0) / degrees
     factor, basis = (np.stack(arrays) for arrays in zip(*factors, strict=True))
     return TermPosterior(fitted, active, rows, theta, factor, basis, noise, read)
 
 
 def squared_model(owner: str, estimator: Any) -> tuple[Any, Callable[[Any], Array]]:
-    """Return a regressor and a function that reads samples; raise if unsupported."""
+    """Return a regressor, and a function that transforms and encodes its samples."""
     before, model = last_step(estimator)
     check_model(owner, model)
     name = type(model).__name__
@@ -277,17 +277,17 @@ def squared_model(owner: str, estimator: Any) -> tuple[Any, Callable[[Any], Arra
     fit = model._fitted()
     if fit.loss != repr("squared_error"):
         raise ValueError(
-            f"{owner} requires a fit with loss='squared_error', whose posterior is "
-            f"Gaussian; this {name} was fitted with loss={fit.loss}."
+            f"{owner} requires a fit with loss='squared_error', got {name} fitted with "
+            f"loss={fit.loss}, whose posterior is not Gaussian: fit with the squared "
+            "loss."
         )
     if getattr(fit.model, "grams", None) is None:
         raise ValueError(
             f"{owner} requires a fixed list of kernels, but the kernels of {name} are "
-            "nodes of a graph: use SpicyMKL, for example."
+            "nodes of a graph: use SpicyMKLRegressor, for example."
         )
 
     def read(X: Any) -> Array:
-        """Return samples, as in ``predict``, with the model's own columns."""
         return np.asarray(model._model_and_data(data_at_model(before, X))[1])
 
     return model, read
@@ -319,14 +319,15 @@ def _check_agreement(published: Array, dual: Array) -> None:
 
 
 def _prior_weights(model: AdditiveModel, X: Array, published: Array) -> Array:
-    """Return theta such that term m is theta_m K_m `published`; raise if inexact."""
+    """Return theta with term m = theta_m K_m `published`; raise if there is none."""
     terms = model.terms(X, range(model.n_active))
     theta, errors = fitted_weights(model, X, terms, published)
     worst = int(np.argmax(errors)) if errors.size else 0
     if errors.size and errors[worst] > AGREEMENT:
         raise ValueError(
-            f"{OWNER}: the fit is not exact enough. Term {worst} must be a multiple of "
-            f"its kernel times dual_coef_, but differs by {errors[worst]:.0%} of the "
-            "size of all terms: fit with a smaller tol."
+            f"{OWNER}: the fit is not exact enough. The term of active kernel {worst} "
+            "(counted from 0) must be a multiple of its kernel times dual_coef_, but "
+            f"differs by {errors[worst]:.0%} of the norm of all terms: fit with a "
+            "smaller tol."
         )
     return theta

@@ -40,7 +40,7 @@ def quantile_levels(owner: str, level: float) -> tuple[float, float]:
 
 @dataclass(frozen=True, eq=False)
 class Refits:
-    """Attributes of the fit to all samples, and lists of those of every resample."""
+    """Attributes of the fit to all samples, and lists with one entry per resample."""
 
     full_fit: dict[str, Any]
     fits: dict[str, list[Any]]
@@ -123,7 +123,7 @@ class Resamples:
         # Equal samples may be merged; `_owners` maps each sample to its merged sample.
         self._owners = rows if copies is None else copies.owners
         self.watch = make_watch(estimator, None)
-        # Only methods on Gram matrices can start from a solution.
+        # Only methods on Gram matrices support warm starts.
         self.starts: tuple[Solution, ...] = ()
         if isinstance(method, GramMethod):
             fit = method.solve(method.recipe(full), full, self.watch)
@@ -131,15 +131,15 @@ class Resamples:
             self.attributes = method.publish(fit)
         else:
             self.attributes = method.learn(full, self.watch)
-        # Kernels before normalization, which the fit above has validated.
+        # These are the kernels before normalization; the fit above has validated them.
         self._raw = training
 
     def fit(
         self, counts: Indices, names: tuple[str, ...], n_copies: int
     ) -> dict[str, Any]:
         """Fit one resample; return the attributes in `names` and the duality gap."""
-        # `counts` are copies of each sample in the resample; `n_copies` is the largest
-        # number of resamples in memory at a time.
+        # `counts` says how often each sample occurs in the resample; `n_copies` is the
+        # largest number of resamples in memory at a time.
         samples = self._raw.samples
         if counts.max() > 1:
             weights = counts * _or_ones(samples.sample_weight, samples)
@@ -157,11 +157,11 @@ class Resamples:
         return {name: fitted[name] for name in (*names, "duality_gap_")}
 
     def _starts(self, samples: Samples, indices: Indices) -> tuple[Solution, ...]:
-        """Return warm starts: solutions on all samples at `indices`, rescaled."""
-        # Dual variables are proportional to sample weights, but the sizes of functions
-        # do not depend on them.
+        """Return warm starts: the full fit's entries of samples `indices`, rescaled."""
+        # Dual variables are proportional to sample weights. Coefficients are divided by
+        # the total weight as well, so that functions keep their sizes.
         if any(start.coefs.shape[1] != start.dual.shape[0] for start in self.starts):
-            return ()  # coefficients refer to factors, which differ between resamples
+            return ()  # coefficients of low-rank factors, which resamples do not share
         owners, weights = (self._owners[indices], _or_ones(samples.weights, samples))
         shares = weights / self._weights[owners]
         growth = shares * self._weights.sum() / weights.sum()
@@ -176,7 +176,7 @@ class Resamples:
 
 
 def halves(n_resamples: int, rng: np.random.RandomState, samples: Samples) -> Indices:
-    """Return masks (0, 1) of random halves in complementary pairs, by class."""
+    """Return halves of all classes as 0 and 1; consecutive rows are complementary."""
 
     def draw(stratum: Indices, n_drawn: int) -> Indices:
         counts = np.zeros((n_drawn, stratum.max() + 1), np.intp)
@@ -192,7 +192,7 @@ def halves(n_resamples: int, rng: np.random.RandomState, samples: Samples) -> In
 def draws_with_replacement(
     n_resamples: int, rng: np.random.RandomState, samples: Samples
 ) -> Indices:
-    """Return counts of samples in draws with replacement, stratified by class."""
+    """Return how often each sample is drawn in each resample, stratified by class."""
 
     def draw(stratum: Indices, n_drawn: int) -> Indices:
         shares = np.full(stratum.size, 1.0 / stratum.size)
@@ -206,7 +206,7 @@ def resampled_weights(
 ) -> Iterator[Array]:
     """Yield chunks of sample weights, (n_chunk, n_samples), for resampled groups."""
     unit_of = units_of(groups, len(weights))
-    # Units without weight are not drawn and do not count.
+    # Samples or groups of weight zero are never drawn, nor counted in `n_units`.
     drawable = np.minimum(np.bincount(unit_of, weights > 0.0), 1.0)
     n_units, probabilities = int(drawable.sum()), drawable / drawable.sum()
     for chunk in row_chunks(n_resamples, len(weights)):
@@ -240,8 +240,8 @@ def _draw_counts(
     samples: Samples,
 ) -> Indices:
     """Return counts of samples in resamples, shape (n_resamples, n_samples)."""
-    # `draw` returns the counts of the units of one stratum. Resamples come in sets of
-    # `size`; sets that lack a class are drawn again.
+    # `draw` returns the counts of the units (samples or groups) of one stratum.
+    # Resamples come in sets of `size`; sets that lack a class are drawn again.
     strata, unit_of = _strata(samples)
 
     def draw_all(n_drawn: int) -> Indices:
@@ -262,13 +262,15 @@ def _draw_counts(
         counts[is_incomplete] = draw_all(int(np.count_nonzero(is_incomplete)))
     raise ValueError(
         f"groups: a class is missing in {MOST_DRAWS} draws of whole groups, because "
-        "few groups contain it. Use more groups, or remove the class."
+        "few groups contain it: remove the samples of the class, or pass smaller "
+        "groups."
     )
 
 
 def _strata(samples: Samples) -> tuple[list[Indices], Indices]:
     """Return the units (samples or groups) of each stratum, and each sample's unit."""
-    # Units are in input order: the fit's order depends on the last digits of the data.
+    # Units are numbered in the order of the input. A fit sorts its samples, in an order
+    # that depends on the last digits of the data.
     unit_of = units_of(samples.groups, len(samples.table.y), rows=samples.rows)
     all_units = np.arange(1 + unit_of.max())
     if samples.classes is None or samples.several:
@@ -280,7 +282,7 @@ def _strata(samples: Samples) -> tuple[list[Indices], Indices]:
             unit = "sample" if samples.groups is None else "group"
             raise ValueError(
                 f"Class {label!r} has one {unit}, but resamples require at least two "
-                "of every class: remove the class."
+                "of every class: remove the samples of this class."
             )
     # Strata are the classes if every unit has one class.
     are_pure = sum(units.size for units in by_class) == all_units.size
@@ -288,19 +290,18 @@ def _strata(samples: Samples) -> tuple[list[Indices], Indices]:
 
 
 def _check_labels(samples: Samples) -> None:
-    """Raise if a label of a multilabel target is the same for all samples."""
+    """Raise if one of several 0/1 labels is the same for all samples of a resample."""
     if samples.classes is None or not samples.several:
         return
     constant = np.flatnonzero(np.ptp(samples.labels, axis=0) == 0.0)
     if constant.size:
         raise ValueError(
             f"Label {constant[0]} (counted from 0) is constant in a resample, because "
-            "it is too rare or too frequent: remove it from y."
+            "it is too rare or too frequent: remove this column of y."
         )
 
 
 def _or_ones(weights: Array | None, samples: Samples) -> Array:
-    """Return the weights; if they are None, return ones, one per sample."""
     return np.ones(samples.labels.shape[0]) if weights is None else weights
 
 

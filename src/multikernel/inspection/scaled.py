@@ -22,11 +22,11 @@ OWNER = "scaled_intervals"
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ScaledIntervals:
-    """Scaled CV+ intervals of a search, as returned by `scaled_intervals`.
+    """Prediction intervals from the folds of a search, as `scaled_intervals` returns.
 
-    Each fold has a model in `folds` and its posterior in `posteriors`. The scores are
-    the absolute residuals of the training samples, each divided by its posterior
-    deviation, shape (n_samples, n_outputs).
+    Each fold has a model in `folds` and its posterior in `posteriors`. `scores`, shape
+    (n_samples, n_outputs), are absolute residuals of training samples in the model
+    fitted without their fold, divided by the posterior standard deviation.
     """
 
     folds: FoldModels
@@ -34,15 +34,14 @@ class ScaledIntervals:
     scores: Array
 
     def __repr__(self) -> str:
-        """Return the numbers of samples and folds."""
         n_folds, n_samples = len(self.posteriors), len(self.scores)
         return f"Scaled CV+ intervals from {n_samples} samples in {n_folds} folds"
 
     def predict_interval(self, X: Any, coverage: float = 0.9) -> tuple[Array, Array]:
-        """Return intervals for the targets of new samples, as lower and upper bounds.
+        """Return lower and upper bounds for the targets of new samples.
 
         `X` is as in ``predict``, and `coverage`, in [0.5, 1), is the share of new
-        samples whose targets lie inside. The bounds have shape (n_samples,) or
+        targets that should lie inside. The bounds have shape (n_samples,) or
         (n_samples, n_outputs). A coverage that requires more training samples raises a
         ``ValueError``.
         """
@@ -58,9 +57,9 @@ def scaled_intervals(estimator: Any, X: Any, y: Any) -> ScaledIntervals:
     """Return prediction intervals that are wider where training samples are rare.
 
     `estimator` is a fitted search with the squared loss and ``intervals=True``, or a
-    pipeline that ends in one; `X` and `y` are its training samples. The guarantee is
-    that of ``predict_interval``, even if the posterior is wrong. A fit with an offset,
-    with precomputed matrices or with centered kernels raises a ``ValueError``.
+    pipeline that ends in one; `X` and `y` are its training samples. The coverage has
+    the guarantee of ``estimator.predict_interval``, even if the posterior is wrong.
+    Fits with offsets, precomputed matrices or centered kernels raise a ``ValueError``.
     """
     model, read = squared_model(OWNER, estimator)
     state = model._fitted()
@@ -75,7 +74,7 @@ def scaled_intervals(estimator: Any, X: Any, y: Any) -> ScaledIntervals:
             "predict_interval."
         )
     folds, rows, targets = state.folds, read(X), target_matrix(model, X, y)
-    # A search sorts the samples by their values, so residuals are in this order.
+    # The residuals are in the order in which a search sorts its samples.
     order = np.argsort(row_keys(np.column_stack([rows, targets])), kind="stable")
     rows, targets = rows[order], targets[order]
     _check_samples(folds, rows, targets)

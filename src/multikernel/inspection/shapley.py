@@ -64,7 +64,6 @@ class ShapleyValues:
         )
 
     def __repr__(self) -> str:
-        """Return the columns with the largest mean absolute values."""
         by_output = self.values.reshape(*self.values.shape[:2], -1)
         sizes = np.abs(by_output).mean(axis=(0, 2))
         lines = [
@@ -77,10 +76,10 @@ class ShapleyValues:
 def shapley_values(estimator: Any, X: Any, background: Any) -> ShapleyValues:
     r"""Return the exact Shapley values of a fitted model.
 
-    A coalition S of columns has the mean value of :math:`f(x_S, z_{\bar S})`, where
-    columns outside S come from the background samples z (eq. 1 of [1]_). A column
-    receives its mean marginal value over all orders of the columns. The values are
-    computed term by term, without sampling.
+    With decision values f, the value of a coalition S of columns is the mean of
+    :math:`f(x_S, z_{\bar S})` over the background samples z, from which the columns
+    outside S come (eq. 1 of [1]_). A column receives its mean marginal value over all
+    orders of the columns. The values are computed term by term, without sampling.
 
     Parameters
     ----------

@@ -26,9 +26,9 @@ class VarianceSplit:
     """Shares of held-out variance by term, with resampling intervals.
 
     `shares` have shape (n_terms,) or (n_outputs, n_terms), and `resampled` contains
-    them for every resample of the held-out samples. `score` is "R²", or "D²" for
-    `deviance_split`. `r2` is this score of the predictions: the sum of the shares minus
-    ``(mean(y) - mean(f))² / Var(y)`` for R².
+    them for every resample of the held-out samples. `r2` is the R² of the predictions,
+    which is the sum of the shares minus ``(mean(y) - mean(f))² / Var(y)``; for
+    `deviance_split` it is D². `score` is the name "R²" or "D²".
     """
 
     names: tuple[str, ...]
@@ -51,7 +51,7 @@ class VarianceSplit:
         return low, high
 
     def mean(self) -> "VarianceSplit":
-        """Return the split of the mean R² over several targets, with one output."""
+        """Return the shares and scores averaged over targets, as for one target."""
         if self.shares.ndim == 1:
             return self
         shares, resampled = self.shares.mean(axis=0), self.resampled.mean(axis=1)
@@ -59,7 +59,6 @@ class VarianceSplit:
         return VarianceSplit(self.names, shares, r2, resampled, score=self.score)
 
     def __repr__(self) -> str:
-        """Return R² and the largest shares."""
         if self.shares.ndim > 1:
             return f"Mean of {len(self.shares)} targets: {self.mean()!r}"
         title = (
@@ -110,8 +109,8 @@ def variance_split(
     n_resamples : int, default=1000
         Number of resamples of the samples, for intervals.
     sample_weight, groups, offset : array-like, default=None
-        Weights of the samples, labels of groups, such as patients, that are resampled
-        as a whole, and known parts of the decision values, as in ``predict``.
+        Weights of the samples; labels of groups, such as patients, that are resampled
+        as a whole; and offsets of the decision values, as in ``predict``.
     random_state : int, RandomState or None, default=None
         Seed of the resamples.
 
@@ -166,9 +165,10 @@ def variance_split(
     constant = np.flatnonzero(np.isnan(variances[0]))
     if constant.size:
         has_several = targets.shape[1] > 1
-        name = f"Target {constant[0]} (counted from 0)" if has_several else "y"
+        name = f"column {constant[0]} of y" if has_several else "y"
         raise ValueError(
-            f"{name} is constant: it has no variance to split. Pass varying targets."
+            f"{owner}: {name} is constant, so there is no variance to split: pass "
+            "targets that vary."
         )
     errors = np.average((targets - data.f) ** 2, axis=0, weights=data.weights)
     resampled = [_shares(targets, data.terms, w)[0] for w in draws.of(data.weights)]
@@ -242,10 +242,9 @@ def held_out(
 
 
 def _shares(targets: Array, terms: Array, weights: Array) -> tuple[Array, Array]:
-    """Return shares for several weightings of the samples, and target variances."""
-    # Shapes are (n_weightings, n_outputs, n_terms) and (n_weightings, n_outputs);
-    # shares of constant targets are NaN.
-    # Centering first avoids cancellation in the covariances.
+    """Return shares, and variances of the targets, for each row of `weights`."""
+    # Shapes are (n_rows, n_outputs, n_terms) and (n_rows, n_outputs). Constant targets
+    # have NaN shares. Centering first avoids cancellation in the covariances.
     y, f = targets - targets.mean(axis=0), terms - terms.mean(axis=0)
     doubled = 2.0 * y - f.sum(axis=2)
     w = weights / weights.sum(axis=1, keepdims=True)

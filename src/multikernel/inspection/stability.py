@@ -31,7 +31,6 @@ class Stability:
     threshold: float
 
     def __repr__(self) -> str:
-        """Return the stable kernels with their frequencies."""
         stable, (n_fits, n_kernels) = self.stable_kernels, self.selections.shape
         title = (
             f"{stable.size} of {n_kernels} kernels chosen by {self.threshold:.0%} or "
@@ -62,11 +61,11 @@ class Stability:
     def expected_false(self) -> float:
         """Bound on the expected number of kernels that pass by chance.
 
-        The bound is q² / ((2 t - 1) M) for the mean number q of the M kernels selected
-        on a half and the threshold t. It counts kernels whose probability of selection
-        is at most q / M, that of a random kernel, and requires no assumptions.
+        The bound is q² / ((2 t - 1) M), if q of M kernels are selected on average on a
+        half and t is the threshold. It counts kernels whose probability of selection is
+        at most q / M, as for random selection, and requires no assumptions.
         """
-        # Theorem 1 of Shah and Samworth (2013); `n_selected` estimates its expectation.
+        # Theorem 1 of Shah and Samworth (2013), with `n_selected` as the estimate of q.
         n_kernels = len(self.kernel_names)
         return self.n_selected**2 / ((2.0 * self.threshold - 1.0) * n_kernels)
 
@@ -77,23 +76,23 @@ class Stability:
 
     @property
     def verdict(self) -> str:
-        """Part of a sentence: `expected_false`, and whether that proves nothing."""
+        """Text about `expected_false`; if it proves nothing, also what to change."""
         bound = f"at most {self.expected_false:.2g} expected by chance"
         if self.proves or not self.stable_kernels.size:
             return bound
         return f"{bound}, so this proves nothing: raise the threshold or alpha"
 
     def group_frequencies(self, groups: Any) -> dict[Any, float]:
-        """Return how often any kernel of each group was selected.
+        """Return the share of halves on which any kernel of a group was selected.
 
-        `groups` has the group of every kernel, such as its view. The frequencies are in
-        the order of the groups' first kernels.
+        `groups` contains the group of every kernel, such as its view. The groups are
+        the keys of the result, in the order of their first kernels.
         """
         labels = list(groups)
         if len(labels) != len(self.kernel_names):
             raise ValueError(
                 f"groups must have one label for each of the {len(self.kernel_names)} "
-                f"kernels, got {len(labels)}."
+                f"kernels, got {len(labels)} labels."
             )
         frequencies = {}
         for group in dict.fromkeys(labels):
@@ -117,15 +116,15 @@ def stability_selection(
 ) -> Stability:
     """Fit a model on halves of the samples, and count the selected kernels.
 
-    The halves are complementary pairs [1]_, stratified by class, which bounds the
-    number of kernels that pass by chance (`Stability.expected_false`). Kernels are
-    computed once and normalized on each half.
+    The halves form complementary pairs, stratified by class. Such pairs allow a bound
+    on the number of kernels selected by chance [1]_ (`Stability.expected_false`).
+    Kernels are computed once and normalized on each half.
 
     Parameters
     ----------
     estimator : estimator
         A multiple kernel model with fixed parameters and a fixed list of kernels, or a
-        pipeline that ends in one; transformers are fitted to all samples. Not changed.
+        pipeline that ends in one; not changed. Transformers are fitted to all samples.
     X, y : array-like
         Training data, as in ``fit``.
     n_resamples : int, default=100
@@ -133,8 +132,8 @@ def stability_selection(
     threshold : float, default=0.75
         Smallest frequency of a stable kernel, above 0.5.
     sample_weight, groups, offset : array-like, default=None
-        Weights and offsets, as in ``fit``, and labels of groups, such as patients, that
-        are entirely in one half.
+        Weights and offsets are as in ``fit``. `groups` are labels of groups, such as
+        patients, that are entirely in one half.
     n_jobs : int, default=None
         Number of parallel fits, on threads that share the kernels; -1 uses all cores.
     random_state : int, RandomState or None, default=None

@@ -18,7 +18,7 @@ from multikernel.inspection.pipelines import check_model, data_at_model, last_st
 
 
 def contributions(estimator: Any, X: Any, by: str = "kernel") -> Bunch:
-    """Return the terms of a model, alone or in a pipeline or a search.
+    """Return the terms of a fitted model: the functions of its kernels at samples X.
 
     Parameters
     ----------
@@ -88,7 +88,7 @@ def _unpenalized_terms(model: Any, X: Any) -> tuple[Array, list[str]]:
 
 
 def _kernel_groups(model: Any, by: str) -> dict[str, list[int] | Indices]:
-    """Return the positions of the active kernels in each view or set of columns."""
+    """Return, for each view or set of columns, the positions of its active kernels."""
     if by == "column":
         kernels_in_use(model, "Terms by column")
         column_sets = terms_by_columns(model)
@@ -97,8 +97,8 @@ def _kernel_groups(model: Any, by: str) -> dict[str, list[int] | Indices]:
     views = model._fitted().names.views
     if views is None:
         raise ValueError(
-            f"{type(model).__name__} was fitted without views: pass kernels as a "
-            "mapping from views, or use by='kernel'."
+            f"{type(model).__name__} was fitted without views: use by='kernel', or fit "
+            "it with kernels as a mapping from view names to columns."
         )
     kernels_by_view = view_members(views)
     active = model.active_kernels_
