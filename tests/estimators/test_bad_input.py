@@ -190,7 +190,10 @@ SAMPLES = [
     (lambda X, y: (X, y, ["a"] * 30), "sample_weight must hold real numbers, got 'a'"),
     (lambda X, y: (X[:, 0], y, None), r"has shape \(30,\). Reshape your data"),
     (lambda X, y: (X[:, :, None], y, None), r"\(30, 3, 1\). Gram .* see stack_grams"),
-    (lambda X, y: ({"lin": X @ X.T}, y, None), "a mapping of 'lin': .* stack_grams"),
+    (
+        lambda X, y: ({"lin": X @ X.T}, y, None),
+        "a mapping with the keys .'lin'.: .* stack_grams",
+    ),
     (lambda X, y: (X[:, :0], y, None), "0 feature"),
     (
         lambda X, y: (pd.DataFrame(index=range(30)), y, None),
@@ -677,7 +680,9 @@ def test_masks_within_lists_and_records_are_not_ignored():
 def test_what_is_no_dense_gram_matrix_is_named():
     K = np.eye(3)
     assert stack_grams({"K": pl.DataFrame(K)}).shape == (3, 3, 1)
-    with pytest.raises(ValueError, match=r"Gram matrix 1 is sparse: pass K\.toarray"):
+    with pytest.raises(
+        ValueError, match=r"Gram matrix 1 is sparse: convert it with toarray"
+    ):
         stack_grams([K, sparse.csr_array(K)])
     with pytest.raises(ValueError, match="Gram matrix 0 must hold one value"):
         stack_grams([("K", K), ("L", K)])
