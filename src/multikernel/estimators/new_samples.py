@@ -24,7 +24,7 @@ from multikernel.kernels.grams import (
 def with_samples(
     model: Any, rows: Mapping[str, Any], *, names: Sequence[Any] | None = None
 ) -> Any:
-    """Return a fitted model with rows of new samples in the matrices of its views.
+    """Return a copy of a fitted model with rows of new samples in its Gram matrices.
 
     A row has the values of a kernel between a new sample and the training samples.
 
@@ -34,16 +34,17 @@ def with_samples(
         A fitted model with `multikernel.kernels.Grams` among its views, or a pipeline
         or search that ends in one. The model itself does not change.
     rows : mapping from str to data frame or array-like of shape (n_new, n_columns)
-        The rows by view; views without active kernels need none. A data frame has the
-        names of the new samples as its index and of the training samples among its
-        columns. An array has the columns of the fit's matrix and a row for each name.
+        The rows for each view, by the name of the view; they are optional for views
+        without active kernels. A data frame has the names of new samples as index, and
+        the names of training samples as columns. An array has a row for each of `names`
+        and the columns of the matrix of the fit.
     names : sequence of str or of numbers, default=None
-        The names of the new samples, if rows are arrays.
+        The names of the new samples, required if rows are arrays.
 
     Returns
     -------
     model : estimator
-        A copy, with the same kernels, coefficients and parameters.
+        A copy with the same kernels, coefficients and parameters.
 
     Raises
     ------
@@ -157,7 +158,7 @@ def _column_names(kernel: SampleKernel, sample_names: Array) -> list[Any]:
 def _aligned_rows(
     view: str, values: Any, names: Any, columns: list[Any]
 ) -> tuple[Array, Array]:
-    """Return names and rows of new samples; columns that a frame lacks are nan."""
+    """Return names and rows of new samples; nan in columns that a data frame lacks."""
     is_frame = hasattr(values, "reindex")
     if is_frame:
         if not any(column in values.columns for column in columns):
@@ -187,7 +188,7 @@ def _aligned_rows(
 def _extended_kernel(
     kernel: SampleKernel, sample_names: list[Any], names: Array, matrix: Array
 ) -> SampleKernel:
-    """Add rows to a kernel; samples are numbered by positions in `sample_names`."""
+    """Return `kernel` with more rows; samples have their numbers in `sample_names`."""
     rows = np.full(len(sample_names), -1, dtype=np.intp)
     rows[: kernel.places.size] = kernel.places
     codes = {name: code for code, name in enumerate(sample_names)}
@@ -195,8 +196,8 @@ def _extended_kernel(
     repeated = names[rows[new_codes] >= 0].tolist()
     if repeated:
         raise ValueError(
-            f"View {kernel.view!r}: Grams already has rows of {listed(repeated)}. Pass "
-            "rows of new samples only."
+            f"View {kernel.view!r}: the matrix already has rows of {listed(repeated)}. "
+            "Pass rows of new samples only."
         )
     rows[new_codes] = len(kernel.K) + np.arange(new_codes.size)
     return kernel.with_rows(matrix, rows)

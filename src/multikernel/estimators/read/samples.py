@@ -109,8 +109,7 @@ class Samples:
         return ("y",) if names is None else names
 
     def scatter(self, values: Array) -> Array:
-        """Return values per input row: copies share the value of their sample, and rows of
-        zero weight get zero."""
+        """Return values per input row, shared by copies; zero for rows without weight."""
         row_values = np.zeros((*values.shape[:-1], len(self.table.y)))
         if self.copies is None:
             row_values[..., self.rows] = values
