@@ -42,7 +42,6 @@ class Number:
         return f"{'an integer' if self.integer else 'a finite number'}{self._range()}"
 
     def _range(self) -> str:
-        """Return the interval as text for a message."""
         if math.isfinite(self.high) and not math.isfinite(self.low):
             return f" of at most {self.high:g}"
         if math.isfinite(self.high):

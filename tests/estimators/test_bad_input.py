@@ -189,7 +189,10 @@ SAMPLES = [
     ),
     (lambda X, y: (X, y, ["a"] * 30), "sample_weight must hold real numbers, got 'a'"),
     (lambda X, y: (X[:, 0], y, None), r"has shape \(30,\). Reshape your data"),
-    (lambda X, y: (X[:, :, None], y, None), r"\(30, 3, 1\). Gram .* see stack_grams"),
+    (
+        lambda X, y: (X[:, :, None], y, None),
+        r"\(30, 3, 1\). For Gram .* see stack_grams",
+    ),
     (
         lambda X, y: ({"lin": X @ X.T}, y, None),
         "a mapping with the keys .'lin'.: .* stack_grams",
@@ -480,7 +483,7 @@ def test_integers_beyond_all_floats_as_data():
     for act in (lambda: model.predict(X), lambda: model.fit(X, y)):
         with pytest.raises(ValueError, match="X holds an integer that is too large"):
             act()
-    with pytest.raises(ValueError, match="y holds an integer too large"):
+    with pytest.raises(ValueError, match="y holds an integer that is too large"):
         model.fit(np.eye(4), [0, 1, HUGE, 3])
     with pytest.raises(ValueError, match="sample_weight must hold real numbers"):
         model.fit(np.eye(4), y, sample_weight=[1, 1, 1, HUGE])
@@ -507,7 +510,7 @@ def test_tiny_and_equal_rows_are_degenerate_kernels_not_indefinite_ones(kind, sc
     [
         (lambda X: X[:, 0], r"has shape \(150,\). Reshape your data"),
         (lambda X: X[:, 0].tolist(), r"has shape \(150,\). Reshape your data"),
-        (lambda X: X[:, :, None], r"has shape \(150, 2, 1\). Gram matrices"),
+        (lambda X: X[:, :, None], r"has shape \(150, 2, 1\). For Gram matrices"),
     ],
 )
 def test_another_number_of_axes_gets_a_sentence_without_the_numbers(kind, cut, message):
@@ -537,9 +540,9 @@ def test_column_names_and_sparse_frames_get_the_call_that_works():
 def test_matrices_by_name_lead_to_stack_grams(kernels):
     X, y = data()
     grams = {"linear": X @ X.T}
-    with pytest.raises(ValueError, match=r"of 'linear': .* use stack_grams"):
+    with pytest.raises(ValueError, match=r"keys .'linear'.: .* pass stack_grams"):
         SpicyMKLClassifier(kernels).fit(grams, y)
-    with pytest.raises(ValueError, match=r"of 'linear': .* use stack_grams"):
+    with pytest.raises(ValueError, match=r"keys .'linear'.: .* pass stack_grams"):
         OneClassMKL(kernels).fit(grams)
 
 
@@ -568,7 +571,11 @@ def test_the_name_of_no_function_leads_to_a_kernel_of_this_library(name, named):
         (SpicyMKLRegressor, "kernel", "did you mean kernels?"),
         (SpicyMKLRegressor, "gamma", "did you mean kernels?"),
         (SpicyMKLClassifier, "max_iters", "did you mean max_iter"),
-        (SpicyMKLClassifier, "zzz", "no parameter 'zzz'. It has kernels, alpha, loss"),
+        (
+            SpicyMKLClassifier,
+            "zzz",
+            "no parameter 'zzz'. Its parameters are kernels, alpha, loss",
+        ),
     ],
 )
 def test_an_unknown_parameter_names_the_near_ones(kind, name, named):

@@ -26,7 +26,7 @@ def with_samples(
 ) -> Any:
     """Return a copy of a fitted model with rows of new samples in its Gram matrices.
 
-    A row has the values of a kernel between a new sample and the training samples.
+    A row contains the values of a kernel between a new sample and all training samples.
 
     Parameters
     ----------
@@ -95,7 +95,7 @@ def _extended_model(model: Any, rows: Mapping[str, Any], names: object) -> Any:
     unknown = [view for view in rows if view not in kernels]
     if unknown or not rows:
         raise ValueError(
-            f"with_samples got rows for {listed(unknown) or 'no view'}. Pass rows for "
+            f"with_samples got rows for {listed(unknown) or 'no view'}: pass rows for "
             "views of precomputed Gram matrices only; the views of this model with "
             f"such matrices are {listed(list(kernels)) or 'none'}."
         )
@@ -139,11 +139,11 @@ def _refuse_mixed_names(view: str, new: Array, old: Array) -> None:
 
 
 def _given_matrices(model: Any) -> dict[str, SampleKernel]:
-    """Return the precomputed matrices among the views of a model, by view."""
+    """Return the kernels with precomputed matrices of a model, by name of the view."""
     dictionary = model._state.names.dictionary
     if dictionary is None:
         return {}
-    # Interactions are products of kernels of views, listed in `mains`.
+    # A dictionary of interactions contains the kernels of views in `mains`.
     main_kernels = getattr(dictionary, "mains", dictionary)
     pairs = sample_kernels(main_kernels[m] for m in range(len(main_kernels)))
     return {kernel.view: kernel for _, kernel in pairs}
@@ -188,7 +188,7 @@ def _aligned_rows(
 def _extended_kernel(
     kernel: SampleKernel, sample_names: list[Any], names: Array, matrix: Array
 ) -> SampleKernel:
-    """Return `kernel` with more rows; samples have their numbers in `sample_names`."""
+    """Return `kernel` with rows for `names`; `sample_names` are of all samples."""
     rows = np.full(len(sample_names), -1, dtype=np.intp)
     rows[: kernel.places.size] = kernel.places
     codes = {name: code for code, name in enumerate(sample_names)}

@@ -140,7 +140,8 @@ class LossSetting:
     length: tuple[str, float] | None
 
     def at_scale(self, scale: Scale) -> tuple[list[Loss], dict[str, Any]]:
-        """Return a loss per problem, in units of the targets, and its ``epsilon``."""
+        """Return a loss per problem in the units of the targets, and a dict: empty, or
+        with the values of ``epsilon`` in the units of the targets."""
         if self.length is None:
             return [self.unit] * scale.deviations.size, {}
         name, length = self.length

@@ -52,8 +52,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         "(other)", which replaces rarer values and values not seen in fit.
     missing : {"keep", "most_frequent"}, default="keep"
         "most_frequent" replaces missing text and categories by the most frequent value
-        of the column in the fit; "keep" keeps them missing, as `Views` can use them.
-        Missing numbers and dates always stay missing.
+        of the column in the fit; "keep" leaves them missing, for models with
+        `Views`. Missing numbers and dates always stay missing.
 
     Attributes
     ----------
@@ -61,11 +61,12 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         Kinds of the columns: "dates" (also text, if all values are ISO 8601 dates),
         "words" (other text, and categories), or "rest" (unchanged).
     categories_ : dict from str to tuple or None
-        Values of each text column that are not replaced by "(other)"; None if all.
+        By column of text, the values that are not replaced by "(other)"; None if no
+        value of the column is replaced.
     rare_values_ : dict from str to tuple
-        Training values that "(other)" replaces, in columns with too many values.
+        By column with too many values, the training values that "(other)" replaces.
     fill_values_ : dict from str to str or float
-        Values that replace missing text; empty with ``missing="keep"``.
+        By column, the value that replaces missing text; empty if ``missing="keep"``.
     zoned_dates_ : list of str
         Date columns with a time zone; these are converted to UTC.
     feature_names_in_ : ndarray of str
@@ -211,7 +212,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
 
     def _unseen_values(self, X: Any) -> dict[str, list[Any]]:
         """Return the values not seen in `fit` that become "(other)", by column."""
-        # Columns without "(other)" pass new values on to the estimator, which warns.
+        # In columns without "(other)", new values remain, and the estimator warns.
         unseen = {}
         for name, rare_values in self.rare_values_.items():
             seen_values = {*self.categories_[name], *rare_values}
@@ -227,7 +228,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         return [f"{name} {p} {f}" for p in self.periods for f in ("cos", "sin")]
 
     def _encoded_dates(self, name: str, column: Any) -> dict[str, Array]:
-        """Return the encoded columns of a date column, by their names."""
+        """Return the encoded columns of a date column, with their names as keys."""
         days = _days(column)
         if days is None:
             raise ValueError(
@@ -238,7 +239,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         if column.notna().any() and has_zone != had_zone:
             raise ValueError(
                 f"Column {name!r} has {'a' if has_zone else 'no'} time zone, unlike in "
-                "fit: convert the dates, for example with .dt.tz_localize."
+                "fit: convert the dates, for example with .dt.tz_localize('UTC') or "
+                ".dt.tz_localize(None)."
             )
         encoded = {name: 1970.0 + days / PERIODS["year"]}
         for period in self.periods:
@@ -321,7 +323,7 @@ def _values_by_frequency(column: Any) -> list[Any]:
 
 
 def _as_categories(column: Any, categories: tuple[Any, ...] | None, fill: Any) -> Any:
-    """Return a categorical column: values not in `categories` are "(other)"."""
+    """Return a categorical column; values not in `categories` become "(other)"."""
     if fill is not None and column.isna().any():
         column = column.astype(object).where(column.notna(), fill)
     if categories is not None:

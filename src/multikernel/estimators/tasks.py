@@ -29,8 +29,8 @@ def has_intervals(estimator: Any) -> bool:
     if state.folds is not None if is_fitted else getattr(estimator, "intervals", False):
         return True
     raise AttributeError(
-        "predict_interval requires the models of the folds of a search, which this "
-        f"{type(estimator).__name__} does not have: fit SpicyMKLRegressorCV, or "
+        "predict_interval requires the models of the folds of a search, but this "
+        f"{type(estimator).__name__} does not store them: fit SpicyMKLRegressorCV, or "
         "another search of a regressor, with intervals=True."
     )
 
@@ -123,8 +123,8 @@ class ClassifierMKL(ClassifierMixin, BaseMKL):
         Returns
         -------
         probabilities : ndarray of shape (n_samples, n_classes)
-            Columns are in the order of ``classes_``. After a fit on several labels, the
-            probability of each label.
+            Columns are in the order of ``classes_``. After a fit on several labels, each
+            label has a column with the probability that a sample has the label.
         """
         probabilities: Array = np.exp(self.predict_log_proba(X, offset))
         return probabilities

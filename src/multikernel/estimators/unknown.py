@@ -54,4 +54,7 @@ def unknown_parameter(owner: str, name: str, parameters: Collection[str]) -> str
     similar = [other for other in SYNONYMS.get(name, ()) if other in parameters]
     similar = similar or difflib.get_close_matches(name, parameters, n=2)
     hint = f": did you mean {' or '.join(similar)}?" if similar else "."
-    return f"{owner} has no parameter {name!r}{hint} It has {', '.join(parameters)}."
+    return (
+        f"{owner} has no parameter {name!r}{hint} Its parameters are "
+        f"{', '.join(parameters)}."
+    )

@@ -106,7 +106,7 @@ class KernelNames:
         return tuple(self())
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return the state for model files, without the cached names."""
+        # Model files do not store the cached names.
         return {k: v for k, v in vars(self).items() if k != "everything"}
 
 
@@ -118,7 +118,7 @@ def default_dictionary(
     limit: int = extent.FEW_KERNELS,
     equality: bool = False,
 ) -> ListDictionary:
-    """Return default kernels for the numbers X; no linear kernels if `bounded`."""
+    """Return default kernels for a table of numbers; no linear ones if `bounded`."""
     # `limit` is the maximum number of kernels. If `equality`, kernels that compare
     # values for equality are added for columns of few integers. Novelty detection
     # (`bounded`) has no kernels on single columns of wide tables: such a kernel does
@@ -393,5 +393,5 @@ def _check_view_has_values(
             raise ValueError(
                 f"View {view.name!r}: no sample has a value in column "
                 f"{layout.label(column)}, but missing={view.missing!r} requires at "
-                "least one: remove the column from the view."
+                "least one value: remove the column from the view."
             )

@@ -56,7 +56,7 @@ def _ranks(X: Array) -> Array:
 
 
 def is_affordable(samples: Samples) -> bool:
-    """Return whether default kernels on all columns and pairs are quick to fit."""
+    """Return whether default kernels on single columns and pairs are quick to fit."""
     # Interactions are quick only if they are computed from the stored kernels on single
     # columns. This is not possible for text, or for rows of a Dask collection.
     uses_main_kernels = samples.seen is samples.X and not samples.table.layout.sequences

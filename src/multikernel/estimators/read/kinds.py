@@ -62,7 +62,7 @@ ADVICE: Mapping[str, str] = {
 """How to convert columns that kernels do not support; {0} is the column."""
 
 LEFT_TO_NUMPY = ("structures", "lists", OTHER)
-"""Kinds of which NumPy must raise the error, as scikit-learn's checks require."""
+"""Kinds for which NumPy raises the error, because scikit-learn's checks expect it."""
 
 
 def names_of(X: Any) -> list[Any] | None:
@@ -283,7 +283,7 @@ def default_text_kinds(sheet: Sheet) -> tuple[dict[int, str], dict[int, str]]:
 
 
 def checked_text_kinds(sheet: Sheet) -> dict[int, str]:
-    """Return the kinds as which ``kernels=None`` reads text; raise if ambiguous."""
+    """Return the kind of every text column for ``kernels=None``; raise if ambiguous."""
     kinds, doubts = default_text_kinds(sheet)
     if not doubts or not (kinds or sheet.names is not None):
         return kinds
@@ -353,7 +353,7 @@ def refuse_identifiers(label: str, n_distinct: int, n_values: int) -> None:
             f"Column {label} holds {n_distinct} different values in {n_values} "
             "samples. A column of categories may have at most half as many different "
             "values as samples. Remove the column (on the command line by --id or "
-            "--drop), or replace its values by fewer ones."
+            "--drop), or merge its values into fewer categories."
         )
 
 

@@ -112,7 +112,7 @@ def _with_samples(kernel: Kernel, fit: Sample, columns: Columns | None) -> Kerne
 def learnt_dictionary(
     dictionary: KernelDictionary, X: Array, sample_weight: Array | None = None
 ) -> KernelDictionary:
-    """Return a dictionary whose kernels have widths, landmarks and means of X."""
+    """Return a dictionary whose kernels are fitted to the rows of X."""
     if isinstance(dictionary, RandomSubsetGaussians):
         return dictionary
     samples = Sample(X, sample_weight)
@@ -121,7 +121,7 @@ def learnt_dictionary(
     kernel_pairs = list(zip(kernel_names(dictionary), kernels, learnt, strict=True))
     if all(new is old for _, old, new in kernel_pairs):
         return dictionary
-    # Names that contain the default name of a kernel show the fitted parameters.
+    # In names, the default name of a kernel is replaced by that of the fitted kernel.
     names = [
         name.replace(kernel_name(old), kernel_name(new)) if new is not old else name
         for name, old, new in kernel_pairs

@@ -178,8 +178,8 @@ def read_array(estimator: BaseEstimator, owner: str, X: Any, **settings: Any) ->
         return validate_data(estimator, X, **settings)
     except OverflowError as error:
         raise ValueError(
-            "X holds an integer that is too large for a floating-point number: change "
-            "its unit."
+            "X holds an integer that is too large for a floating-point number: use a "
+            "larger unit for its column."
         ) from error
     except (TypeError, ValueError) as error:
         raise type(error)(_clearer_message(np.shape(X), str(error))) from error
@@ -200,7 +200,7 @@ def _clearer_message(shape: tuple[int, ...], text: str) -> str:
         requirement = "X must have shape (n_samples, n_features)"
         return f"{requirement}, but has shape {shape}. {advice}"
     if text.startswith(("could not convert", "float() arg", "setting an array")):
-        advice = "Encode other values, for example with OneHotEncoder"
+        advice = "Encode values that are not numbers, for example with OneHotEncoder"
         return f"X must be a table of numbers: {text.rstrip('.')}. {advice}."
     return text
 
@@ -235,7 +235,7 @@ def _refuse_unsupported_arrays(X: Array) -> None:
         _refuse_texts(X.tolist())
     if X.ndim == 1 and column_kinds[0] in kinds.LEFT_TO_NUMPY:
         raise ValueError(
-            f"X holds one object per sample, such as a {type(X[0]).__name__}, but "
+            f"X holds one object per sample, of type {type(X[0]).__name__}, but "
             "each sample must be a row of numbers, or a text. Pass Gram matrices "
             "(kernels='precomputed', see stack_grams), or pass the numbers of the "
             "objects, X = np.arange(n)[:, None], and kernels={'objects': Grams(K, 0)} "

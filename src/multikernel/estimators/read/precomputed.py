@@ -26,12 +26,12 @@ from multikernel.linalg.tables import equal_shares
 
 @dataclass(frozen=True, eq=False, repr=False)
 class NamedGrams:
-    """Named Gram matrices, samples first, as returned by `stack_grams`.
+    """Gram matrices with names, as returned by `stack_grams` for a mapping.
 
     scikit-learn slices them like any pairwise data and keeps the names, which become
     ``kernel_names_`` of a model. `array` has shape (n_samples, n_fit_samples,
     n_kernels). `names` are different texts, one per matrix. `labels` name the samples
-    of the second axis, if known. ``K[name]`` and ``numpy.asarray(K)`` are arrays.
+    of the second axis; None if unknown. ``K[name]``, ``numpy.asarray(K)`` are arrays.
     """
 
     array: Array
@@ -199,8 +199,8 @@ def stack_grams(grams: Any) -> Any:
     X : ndarray of shape (n_samples, n_fit_samples, n_kernels), or NamedGrams
         NamedGrams for a mapping. If its matrices are data frames with text as column
         labels, `predict` requires the labels of the fit in the same order. X is a view
-        of an array, and a copy of a sequence or mapping. `fit` copies X if `normalize`
-        not only scales kernels.
+        of an array, and a copy of a sequence or mapping. `fit` copies X unless
+        `normalize` only scales kernels.
 
     Raises
     ------
@@ -240,8 +240,8 @@ def _as_matrices(grams: object) -> list[Array]:
     """Return the matrices as arrays of one shape."""
     if not isinstance(grams, Iterable) or isinstance(grams, str):
         raise ValueError(
-            "Gram matrices must be an array of three axes or a sequence of matrices, "
-            f"got {shown(grams)}."
+            "Gram matrices must be an array of three axes, or a sequence or mapping of "
+            f"matrices, got {shown(grams)}."
         )
     grams = list(grams)
     if not grams:
@@ -256,7 +256,7 @@ def _as_matrices(grams: object) -> list[Array]:
         if matrix.ndim != 2 or matrix.shape != matrices[0].shape:
             raise ValueError(
                 f"Gram matrix {index} has shape {matrix.shape}, and Gram matrix 0 has "
-                f"shape {matrices[0].shape}: all must be two-dimensional, of one shape."
+                f"shape {matrices[0].shape}: all must have two axes and the same shape."
             )
     return matrices
 
@@ -300,7 +300,8 @@ def read_grams(
         )
     if not grams.shape[2]:
         raise ValueError(
-            "X has no Gram matrix, because its last axis is empty: pass at least one."
+            "X has no Gram matrix, because its last axis is empty: pass at least one "
+            "Gram matrix."
         )
     # `precomputed_stack` checks the values of a fit.
     if reset:
@@ -347,7 +348,7 @@ def check_diagonals(stack: DenseStack) -> None:
         raise IndefiniteKernelError(
             f"Gram matrix {m} is not positive semidefinite: its value at [{i}, {i}] "
             f"is {diagonals[m, i]:.6g}, but diagonal entries must not be negative. "
-            "Check how the matrix was computed, or remove it.",
+            "Check how the matrix was computed, or remove the matrix.",
             kernel=int(m),
         )
 
@@ -387,7 +388,7 @@ def precomputed_stack(
         raise ValueError(
             "normalize='cosine' requires k(x, x) of new samples, which precomputed "
             "kernels do not have: divide each K[i, j] by sqrt(K[i, i] * K[j, j]) "
-            "before the fit, or pass Views of kernels.Grams."
+            "before the fit, or pass each matrix as a view, with kernels.Grams."
         )
     # The stack is a view of X if kernels are only scaled and X has the layout of
     # `stack_grams`.

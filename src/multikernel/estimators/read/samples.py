@@ -109,7 +109,7 @@ class Samples:
         return ("y",) if names is None else names
 
     def scatter(self, values: Array) -> Array:
-        """Return values per input row, shared by copies; zero for rows without weight."""
+        """Return values per input row, shared by copies; zero for rows of no weight."""
         row_values = np.zeros((*values.shape[:-1], len(self.table.y)))
         if self.copies is None:
             row_values[..., self.rows] = values
@@ -169,8 +169,8 @@ def read_samples(
     y = table.y[rows]
     if classify and class_weight is not None and y.ndim == 2:
         raise ValueError(
-            f"{owner} supports class_weight for classes, not for several labels: "
-            "remove class_weight, or use sample_weight."
+            f"{owner} supports class_weight only if y has one column, not for several "
+            "labels: remove class_weight, or use sample_weight."
         )
     labels, classes = _encode_classes(owner, y) if classify else (y, None)
     samples = Samples(
@@ -258,7 +258,7 @@ def refuse_fractions(owner: str, y: Array, advice: str) -> None:
         row = int(fractions[0])
         raise ValueError(
             f"{owner}: Unknown label type: continuous. y holds {y[row]:g} at row "
-            f"{row}, and classes must be whole numbers or text: {advice}."
+            f"{row}, but classes must be whole numbers or text: {advice}."
         )
 
 

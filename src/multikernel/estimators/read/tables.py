@@ -188,7 +188,7 @@ def _category_columns(
 
 
 def standard_kernels(kernels: object) -> tuple[Any, Interactions | None]:
-    """Return kernels as `_standard_form` does, and the `Interactions` or None."""
+    """Return `kernels` in their `_standard_form`, and any `Interactions`, or None."""
     if isinstance(kernels, Interactions):
         return _standard_form(kernels.kernels), kernels
     return _standard_form(kernels), None
@@ -248,8 +248,8 @@ def _read_new_grams(estimator: BaseEstimator, owner: str, X: object) -> Array:
     expected = (estimator.n_features_in_, estimator.kernel_weights_.shape[-1])
     if checked.shape[1:] != expected:
         raise ValueError(
-            f"X holds kernels of shape {checked.shape[:2]} for {checked.shape[2]} "
-            f"kernels, but {owner} was fitted on {expected[0]} samples and "
+            f"X holds {checked.shape[2]} Gram matrices of shape {checked.shape[:2]}, "
+            f"but {owner} was fitted on {expected[0]} samples and "
             f"{expected[1]} kernels: pass X of shape (n_samples, {expected[0]}, "
             f"{expected[1]})."
         )

@@ -170,7 +170,7 @@ def _check_finite(values: Array) -> None:
         "y",
         values,
         lambda index: f"row {index[0]}" + "".join(f", column {k}" for k in index[1:]),
-        "Use other units for y, or TransformedTargetRegressor.",
+        "Use other units for y, or sklearn.compose.TransformedTargetRegressor.",
     )
 
 
@@ -237,7 +237,7 @@ def _check_target_size(targets: Array) -> Array:
         raise ValueError(
             f"The largest absolute value of y is {sizes[sizes > 0.0].min():.3g}, too "
             f"small for sums of squares: it must be at least {SMALLEST_STRENGTH:g}. "
-            "Use other units for y, or TransformedTargetRegressor."
+            "Use other units for y, or sklearn.compose.TransformedTargetRegressor."
         )
     return targets
 

@@ -102,7 +102,7 @@ def _encode(
         if column not in numeric:
             raise ValueError(
                 f"{owner}: the unpenalized column {name!r} holds sequences, but must "
-                "hold numbers or categories."
+                "hold numbers or categories: remove it from Unpenalized, or encode it."
             )
         position = numeric.index(column)
         if column not in layout.categories:
@@ -118,7 +118,7 @@ def _encode(
 
 
 def _with_origins(design: Design, samples: Samples) -> Design:
-    """Return `design` with an origin for columns of values far from zero."""
+    """Return `design` with nonzero origins for columns of values far from zero."""
     columns = design(samples.X)
     shares = equal_shares(len(columns), samples.weights)
     centers = [rounded_center(column, shares) for column in columns.T]
