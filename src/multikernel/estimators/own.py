@@ -96,10 +96,11 @@ class MKLClassifier(OwnParameters, ClassifierMKL):
     """Classification with any loss, penalty and solver, including your own.
 
     The fit minimizes the weighted mean loss plus the penalty. Other parameters and
-    attributes are those of `SpicyMKLClassifier`, with two exceptions: default kernels
-    have no interactions, and only models with ``regularizer=None`` have an ``alpha_``.
-    `fit` raises `multikernel.exceptions.UnsupportedProblemError` if the solver does not
-    support the loss or penalty, and warns if the duality gap is above its tolerance.
+    attributes are those of `SpicyMKLClassifier`, but default kernels have no
+    interactions, and ``alpha_`` exists only with ``regularizer=None``. `fit` warns if
+    the duality gap exceeds the solver's tolerance, and raises
+    `multikernel.exceptions.UnsupportedProblemError` if the solver does not support the
+    loss with this penalty.
 
     Parameters
     ----------
@@ -123,10 +124,11 @@ class MKLRegressor(OwnParameters, RegressorMKL):
     """Regression with any loss, penalty and solver, including your own.
 
     The fit minimizes the weighted mean loss plus the penalty. Other parameters and
-    attributes are those of `SpicyMKLRegressor`, with two exceptions: default kernels
-    have no interactions, and only models with ``regularizer=None`` have an ``alpha_``.
-    `fit` raises `multikernel.exceptions.UnsupportedProblemError` if the solver does not
-    support the loss or penalty, and warns if the duality gap is above its tolerance.
+    attributes are those of `SpicyMKLRegressor`, but default kernels have no
+    interactions, and ``alpha_`` exists only with ``regularizer=None``. `fit` warns if
+    the duality gap exceeds the solver's tolerance, and raises
+    `multikernel.exceptions.UnsupportedProblemError` if the solver does not support the
+    loss with this penalty.
 
     Parameters
     ----------

@@ -89,7 +89,7 @@ MEMBERS = ("value", "gradient", "conjugate", "dual_bounds")
 """Members by which an object is recognized as a `Loss`."""
 
 STANDARD_QUANTILE = 0.5
-"""Default quantile, also for estimators without the parameter ``quantile``."""
+"""Default of ``quantile``, also for estimators without this parameter."""
 
 
 def is_loss(value: object) -> bool:

@@ -239,8 +239,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         if column.notna().any() and has_zone != had_zone:
             raise ValueError(
                 f"Column {name!r} has {'a' if has_zone else 'no'} time zone, unlike in "
-                "fit: convert the dates, for example with .dt.tz_localize('UTC') or "
-                ".dt.tz_localize(None)."
+                "fit: convert the dates, for example with .dt.tz_localize"
+                f"({None if has_zone else 'UTC'!r})."
             )
         encoded = {name: 1970.0 + days / PERIODS["year"]}
         for period in self.periods:

@@ -123,8 +123,8 @@ class ClassifierMKL(ClassifierMixin, BaseMKL):
         Returns
         -------
         probabilities : ndarray of shape (n_samples, n_classes)
-            Columns are in the order of ``classes_``. After a fit on several labels, each
-            label has a column with the probability that a sample has the label.
+            Columns are in the order of ``classes_``. After a fit on several labels, a
+            column has the probabilities that samples have a label.
         """
         probabilities: Array = np.exp(self.predict_log_proba(X, offset))
         return probabilities
@@ -213,7 +213,7 @@ class RegressorMKL(RegressorMixin, BaseMKL):
     def predict_interval(
         self, X: Any, coverage: float = 0.9, offset: Any = None
     ) -> tuple[Array, Array]:
-        """Return prediction intervals for the targets of new samples; searches only.
+        """Return prediction intervals for new targets; only available after a search.
 
         These are CV+ intervals [1]_ from the models of the folds of a search with
         ``intervals=True``. For n training samples from any distribution, and parameters
@@ -360,7 +360,7 @@ def _without_offset(
 def explained_deviance(
     y: Any, predicted: Any, weights: list[Any], deviance: tuple[str, float] | None
 ) -> float:
-    """Return the mean R^2, or D^2 (see `FittedModel`), of the outputs (rows of `y`)."""
+    """Return the mean R^2 or D^2 of the outputs, the rows of `y`; see `FittedModel`."""
     from sklearn.metrics import d2_pinball_score, d2_tweedie_score, r2_score
 
     name, parameter = deviance or ("", 0.0)
