@@ -97,10 +97,9 @@ class MKLClassifier(OwnParameters, ClassifierMKL):
 
     The fit minimizes the weighted mean loss plus the penalty. Other parameters and
     attributes are those of `SpicyMKLClassifier`, but default kernels have no
-    interactions, and ``alpha_`` exists only with ``regularizer=None``. `fit` warns if
-    the duality gap exceeds the solver's tolerance, and raises
+    interactions, and ``alpha_`` exists only with ``regularizer=None``. `fit` raises
     `multikernel.exceptions.UnsupportedProblemError` if the solver does not support the
-    loss with this penalty.
+    loss with this penalty, and warns if the duality gap exceeds the solver's tolerance.
 
     Parameters
     ----------
@@ -125,10 +124,9 @@ class MKLRegressor(OwnParameters, RegressorMKL):
 
     The fit minimizes the weighted mean loss plus the penalty. Other parameters and
     attributes are those of `SpicyMKLRegressor`, but default kernels have no
-    interactions, and ``alpha_`` exists only with ``regularizer=None``. `fit` warns if
-    the duality gap exceeds the solver's tolerance, and raises
+    interactions, and ``alpha_`` exists only with ``regularizer=None``. `fit` raises
     `multikernel.exceptions.UnsupportedProblemError` if the solver does not support the
-    loss with this penalty.
+    loss with this penalty, and warns if the duality gap exceeds the solver's tolerance.
 
     Parameters
     ----------
