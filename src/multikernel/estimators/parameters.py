@@ -140,8 +140,8 @@ class LossSetting:
     length: tuple[str, float] | None
 
     def at_scale(self, scale: Scale) -> tuple[list[Loss], dict[str, Any]]:
-        """Return a loss per problem in the units of the targets, and a dict: empty, or
-        with the values of ``epsilon`` in the units of the targets."""
+        """Return a loss per problem and a dict of `epsilon` in units of the targets."""
+        # The dict is empty if the loss has no length parameter.
         if self.length is None:
             return [self.unit] * scale.deviations.size, {}
         name, length = self.length

@@ -290,7 +290,8 @@ def checked_text_kinds(sheet: Sheet) -> dict[int, str]:
     column, doubt = next(iter(doubts.items()))
     name = sheet.name(column)
     as_categories = (
-        f"For categories, pass a view, kernels={{'a name': [{name!r}]}}; for "
+        f"For categories, pass a view, kernels={{'a name': [{name!r}]}}, or "
+        f"ColumnKernel(CategoryKernel(), {name!r}); for "
     )
     present = [v for v in sheet.values(column).tolist() if not is_missing(v)]
     if mostly_differ(len(set(present)), len(present)):
