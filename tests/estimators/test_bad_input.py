@@ -191,7 +191,7 @@ SAMPLES = [
     (lambda X, y: (X[:, 0], y, None), r"has shape \(30,\). Reshape your data"),
     (
         lambda X, y: (X[:, :, None], y, None),
-        r"\(30, 3, 1\). For Gram .* see stack_grams",
+        r"\(30, 3, 1\). For Gram .*see stack_grams",
     ),
     (
         lambda X, y: ({"lin": X @ X.T}, y, None),
@@ -231,7 +231,7 @@ def test_bad_samples(kind, make, message):
     ("targets", "message"),
     [
         (np.zeros(30), "at least two classes, got one class only: 0.0"),
-        (np.linspace(0, 1, 30), "Unknown label type: continuous.* at row 1, and cla"),
+        (np.linspace(0, 1, 30), "Unknown label type: continuous.* at row 1, but cla"),
         (np.full(30, "a"), "got one class only: 'a'"),
         (np.array(["a", None] * 15), r"NaN at row 1, a missing label \(None\)"),
         (np.array(["a", np.nan] * 15, dtype=object), "NaN at row 1, a missing label"),

@@ -255,8 +255,9 @@ def _as_matrices(grams: object) -> list[Array]:
             raise ValueError(f"{names[index]} is sparse: convert it with toarray().")
         if matrix.ndim != 2 or matrix.shape != matrices[0].shape:
             raise ValueError(
-                f"Gram matrix {index} has shape {matrix.shape}, and Gram matrix 0 has "
-                f"shape {matrices[0].shape}: all must have two axes and the same shape."
+                f"Gram matrix {index} has shape {matrix.shape}, but all matrices must be "
+                "two-dimensional, of the same shape (Gram matrix 0 has shape "
+                f"{matrices[0].shape})."
             )
     return matrices
 
