@@ -255,7 +255,7 @@ def _as_matrices(grams: object) -> list[Array]:
             raise ValueError(f"{names[index]} is sparse: convert it with toarray().")
         if matrix.ndim != 2 or matrix.shape != matrices[0].shape:
             raise ValueError(
-                f"Gram matrix {index} has shape {matrix.shape}, but all matrices must be "
+                f"Gram matrix {index} has shape {matrix.shape}, but all must be "
                 "two-dimensional, of the same shape (Gram matrix 0 has shape "
                 f"{matrices[0].shape})."
             )
