@@ -14,7 +14,7 @@ import numpy as np
 from multikernel._typing import Array
 
 Check = Callable[[object], str | None]
-"""Function of a value: None if it is accepted, else a text with the accepted values."""
+"""Function of a value: returns None if it is accepted, else a text of valid values."""
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,6 @@ class Number:
     below: bool = False
 
     def __call__(self, value: object) -> str | None:
-        """Return the accepted values as text, or None if the value is accepted."""
         number_type = Integral if self.integer else Real
         if isinstance(value, number_type) and not isinstance(value, (bool, np.bool_)):
             try:
@@ -43,7 +42,6 @@ class Number:
         return f"{'an integer' if self.integer else 'a finite number'}{self._range()}"
 
     def _range(self) -> str:
-        """Return the interval as text for a message."""
         if math.isfinite(self.high) and not math.isfinite(self.low):
             return f" of at most {self.high:g}"
         if math.isfinite(self.high):
@@ -61,7 +59,6 @@ class OneOf:
     options: tuple[object, ...]
 
     def __call__(self, value: object) -> str | None:
-        """Return the accepted values as text, or None if the value is accepted."""
         # Types must match, because True == 1, and arrays compare elementwise.
         for option in self.options:
             if type(value) is type(option) and value == option:
@@ -77,7 +74,6 @@ class AnyOf:
     checks: tuple[Check, ...]
 
     def __call__(self, value: object) -> str | None:
-        """Return the accepted values as text, or None if the value is accepted."""
         expected: list[str] = []
         for check in self.checks:
             accepted = check(value)
@@ -89,13 +85,12 @@ class AnyOf:
 
 @dataclass(frozen=True)
 class InstanceOf:
-    """A check for an object of a type or protocol, described by `description`."""
+    """A check for an object of a type or protocol; messages contain `description`."""
 
     kind: type | tuple[type, ...]
     description: str
 
     def __call__(self, value: object) -> str | None:
-        """Return the accepted values as text, or None if the value is accepted."""
         # A class also has the methods of a protocol, but only its objects are accepted.
         accepted = isinstance(value, self.kind) and not isinstance(value, type)
         return None if accepted else self.description
@@ -117,10 +112,10 @@ LARGEST_VALUE = 1e100
 """Largest accepted absolute value of data, targets, alpha and total sample weight."""
 
 SMALLEST_STRENGTH = 1e-150
-"""Smallest nonzero alpha or spread of targets, whose square does not underflow."""
+"""Smallest nonzero alpha or size of targets: its square does not underflow."""
 
 ASYMMETRY = 1e-7
-"""Largest asymmetry relative to the trace that counts as rounding, also in float32."""
+"""Asymmetry, relative to the trace, up to which it counts as a rounding error."""
 
 
 def check_parameter(owner: str, name: str, value: object, check: Check) -> None:
@@ -153,7 +148,7 @@ def printable(text: str) -> str:
 
 
 def listed(names: Sequence[object], n_names: int | None = None) -> str:
-    """Return text with the first five names, and the number of further names."""
+    """Return the first five names as text, with the number of further names."""
     head = names[:5]
     # `n_names` is the total number, by default that of the given names.
     n_more = (len(names) if n_names is None else n_names) - len(head)
@@ -246,7 +241,7 @@ def check_weights(sample_weight: object, n_samples: int) -> Array | None:
         )
     if not weights.any():
         raise ValueError(
-            "All values of sample_weight are zero: at least one must be positive."
+            "All values of sample_weight are zero, but at least one must be positive."
         )
     with np.errstate(over="ignore"):
         total = float(weights.sum())
@@ -312,5 +307,5 @@ def check_symmetric(K: Array, name: str) -> None:
             raise ValueError(
                 f"{name} is not symmetric: its values at [{i}, {j}] and [{j}, {i}] "
                 f"are {K[i, j]:g} and {K[j, i]:g}. If this is rounding, use (K + K.T) "
-                "/ 2; otherwise check how it was computed."
+                "/ 2; otherwise check how the matrix was computed."
             )

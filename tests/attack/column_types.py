@@ -107,8 +107,8 @@ EQUAL = dict.fromkeys(["int", "float", "decimal", "sparse"], "float") | {
 """Types that are read as numbers, and others with the same numbers."""
 
 NO_NUMBERS = (
-    "without numbers|non-numeric|holds no numbers|"
-    "holds strings, but held numbers in fit"
+    "that are not numeric|non-numeric|holds no numbers|"
+    "holds text, but held numbers in fit"
 )
 REFUSED = {
     "none": "contains NaN",

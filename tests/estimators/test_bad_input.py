@@ -189,8 +189,14 @@ SAMPLES = [
     ),
     (lambda X, y: (X, y, ["a"] * 30), "sample_weight must hold real numbers, got 'a'"),
     (lambda X, y: (X[:, 0], y, None), r"has shape \(30,\). Reshape your data"),
-    (lambda X, y: (X[:, :, None], y, None), r"\(30, 3, 1\). Gram .* see stack_grams"),
-    (lambda X, y: ({"lin": X @ X.T}, y, None), "a mapping of 'lin': .* stack_grams"),
+    (
+        lambda X, y: (X[:, :, None], y, None),
+        r"\(30, 3, 1\). For Gram .*see stack_grams",
+    ),
+    (
+        lambda X, y: ({"lin": X @ X.T}, y, None),
+        "a mapping with the keys .'lin'.: .* stack_grams",
+    ),
     (lambda X, y: (X[:, :0], y, None), "0 feature"),
     (
         lambda X, y: (pd.DataFrame(index=range(30)), y, None),
@@ -225,7 +231,7 @@ def test_bad_samples(kind, make, message):
     ("targets", "message"),
     [
         (np.zeros(30), "at least two classes, got one class only: 0.0"),
-        (np.linspace(0, 1, 30), "Unknown label type: continuous.* at row 1, and cla"),
+        (np.linspace(0, 1, 30), "Unknown label type: continuous.* at row 1, but cla"),
         (np.full(30, "a"), "got one class only: 'a'"),
         (np.array(["a", None] * 15), r"NaN at row 1, a missing label \(None\)"),
         (np.array(["a", np.nan] * 15, dtype=object), "NaN at row 1, a missing label"),
@@ -477,7 +483,7 @@ def test_integers_beyond_all_floats_as_data():
     for act in (lambda: model.predict(X), lambda: model.fit(X, y)):
         with pytest.raises(ValueError, match="X holds an integer that is too large"):
             act()
-    with pytest.raises(ValueError, match="y holds an integer too large"):
+    with pytest.raises(ValueError, match="y holds an integer that is too large"):
         model.fit(np.eye(4), [0, 1, HUGE, 3])
     with pytest.raises(ValueError, match="sample_weight must hold real numbers"):
         model.fit(np.eye(4), y, sample_weight=[1, 1, 1, HUGE])
@@ -504,7 +510,7 @@ def test_tiny_and_equal_rows_are_degenerate_kernels_not_indefinite_ones(kind, sc
     [
         (lambda X: X[:, 0], r"has shape \(150,\). Reshape your data"),
         (lambda X: X[:, 0].tolist(), r"has shape \(150,\). Reshape your data"),
-        (lambda X: X[:, :, None], r"has shape \(150, 2, 1\). Gram matrices"),
+        (lambda X: X[:, :, None], r"has shape \(150, 2, 1\). For Gram matrices"),
     ],
 )
 def test_another_number_of_axes_gets_a_sentence_without_the_numbers(kind, cut, message):
@@ -534,9 +540,9 @@ def test_column_names_and_sparse_frames_get_the_call_that_works():
 def test_matrices_by_name_lead_to_stack_grams(kernels):
     X, y = data()
     grams = {"linear": X @ X.T}
-    with pytest.raises(ValueError, match=r"of 'linear': .* use stack_grams"):
+    with pytest.raises(ValueError, match=r"keys .'linear'.: .* pass stack_grams"):
         SpicyMKLClassifier(kernels).fit(grams, y)
-    with pytest.raises(ValueError, match=r"of 'linear': .* use stack_grams"):
+    with pytest.raises(ValueError, match=r"keys .'linear'.: .* pass stack_grams"):
         OneClassMKL(kernels).fit(grams)
 
 
@@ -565,7 +571,11 @@ def test_the_name_of_no_function_leads_to_a_kernel_of_this_library(name, named):
         (SpicyMKLRegressor, "kernel", "did you mean kernels?"),
         (SpicyMKLRegressor, "gamma", "did you mean kernels?"),
         (SpicyMKLClassifier, "max_iters", "did you mean max_iter"),
-        (SpicyMKLClassifier, "zzz", "no parameter 'zzz'. It has kernels, alpha, loss"),
+        (
+            SpicyMKLClassifier,
+            "zzz",
+            "no parameter 'zzz'. Its parameters are kernels, alpha, loss",
+        ),
     ],
 )
 def test_an_unknown_parameter_names_the_near_ones(kind, name, named):
@@ -677,7 +687,9 @@ def test_masks_within_lists_and_records_are_not_ignored():
 def test_what_is_no_dense_gram_matrix_is_named():
     K = np.eye(3)
     assert stack_grams({"K": pl.DataFrame(K)}).shape == (3, 3, 1)
-    with pytest.raises(ValueError, match=r"Gram matrix 1 is sparse: pass K\.toarray"):
+    with pytest.raises(
+        ValueError, match=r"Gram matrix 1 is sparse: convert it with toarray"
+    ):
         stack_grams([K, sparse.csr_array(K)])
     with pytest.raises(ValueError, match="Gram matrix 0 must hold one value"):
         stack_grams([("K", K), ("L", K)])

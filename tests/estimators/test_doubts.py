@@ -173,7 +173,9 @@ def test_numbers_as_text_are_to_be_converted():
     x = np.round(X[:, 0], 3)
     frame = pd.DataFrame({"a": x, "b": X[:, 1]})
     for text in (x.astype(str), [str(v).replace(".", ",") for v in x], DATES):
-        with pytest.raises(ValueError, match="Convert numbers or dates, as with panda"):
+        with pytest.raises(
+            ValueError, match="If it holds numbers or dates, convert them"
+        ):
             SpicyMKLRegressor().fit(frame.assign(a=pd.Series(text).astype(str)), x)
     model = SpicyMKLRegressor(KERNELS).fit(frame, x)
     for kind in (str, "category"):

@@ -102,7 +102,8 @@ def test_columns_without_numbers_are_named(frames):
     columns["dose"] = np.array(["1.5"] * 60)
     columns["age"] = np.array(["old", "young"] * 30)
     with pytest.raises(
-        ValueError, match=r"without numbers in X: 'age', 'dose'\. Pass views"
+        ValueError,
+        match=r"X has columns that are not numeric: 'age', 'dose'\. Pass views",
     ):
         SpicyMKLClassifier(KERNELS).fit(library.DataFrame(columns), labels)
     with pytest.raises(ValueError, match="column 'dose', which holds neither seq"):

@@ -283,9 +283,7 @@ def test_missing_values_are_expected_in_each_factor():
 def test_where_no_columns_vary_together_it_is_said():
     X = np.column_stack([np.linspace(0.0, 1.0, 20), np.ones(20)])
     spec = Interactions([ColumnKernel(GaussianKernel(1.0), c) for c in (0, 1)])
-    with pytest.warns(
-        DictionaryWarning, match="the dictionary contains the kernels only"
-    ):
+    with pytest.warns(DictionaryWarning, match="the model contains no interactions"):
         SpicyMKLRegressor(spec).fit(X, np.sin(X[:, 0]))
 
 

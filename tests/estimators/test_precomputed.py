@@ -213,7 +213,7 @@ def test_other_matrices_at_prediction_are_refused():
 
 def test_cosines_of_new_samples_cannot_be_known():
     X, y = data()
-    with pytest.raises(ValueError, match="'cosine' needs k"):
+    with pytest.raises(ValueError, match="'cosine' requires k"):
         SpicyMKLRegressor("precomputed", normalize="cosine").fit(
             stack_grams(grams(X)), y
         )

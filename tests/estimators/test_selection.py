@@ -288,7 +288,7 @@ def test_wrong_targets_get_a_sentence(data):
     with pytest.raises(ValueError, match=r"label 1 .* is the same in all"):
         SpicyMKLClassifier(KERNELS).fit(X, (Y > [0.0, -99.0, 0.0]).astype(int))
     with pytest.raises(
-        ValueError, match="class_weight for classes, not for several labels"
+        ValueError, match="class_weight only if y has one column, not for several"
     ):
         SpicyMKLClassifier(KERNELS, class_weight="balanced").fit(X, Y > 0)
     with pytest.raises(ValueError, match="selection"):

@@ -339,11 +339,11 @@ def test_other_kinds_of_columns_at_prediction():
     frame, y = mixed(20)
     model = LpMKLClassifier(kernels=MIXED, p=2).fit(frame, y)
     with pytest.raises(
-        ValueError, match="'site' holds other values, but held sequences"
+        ValueError, match="'site' holds other values, but held text in fit: convert"
     ):
         model.predict(frame.assign(site=1.0))
     with pytest.raises(
-        ValueError, match="'dose' holds strings, but held numbers in fit"
+        ValueError, match="'dose' holds text, but held numbers in fit: conv"
     ):
         model.predict(frame.assign(dose="ACGT"))
     with pytest.raises(ValueError, match="feature names"):
@@ -453,7 +453,7 @@ def test_text_that_may_be_categories_gets_no_default(text, reason):
     with pytest.raises(ValueError, match="kernels") as alone:
         LpMKLClassifier().fit(pd.DataFrame({"job": text}), y)
     repeats = 2 * len(set(text)) <= len(text)
-    assert ("views" in str(alone.value)) is repeats  # as categories
+    assert ("For categories, pass a view" in str(alone.value)) is repeats
     assert "multikernel.kernels.sequence" in str(alone.value)
     if None not in text:
         with pytest.raises(ValueError, match="list of strings"):

@@ -230,7 +230,9 @@ def test_a_missing_view_adds_nothing(model, tmp_path):
         load(tmp_path / "model.skops").predict(X), model.predict(X)
     )
     X.loc[50, "g3"] = np.nan
-    with pytest.raises(ValueError, match=r"Row 50 has missing .* view 'genes' .* 'g3'"):
+    with pytest.raises(
+        ValueError, match=r"Row 50 has missing .* view 'genes', .* 'g3'"
+    ):
         model.predict(X)
 
 

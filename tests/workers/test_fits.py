@@ -251,7 +251,7 @@ def test_refusals():
         SpicyMKLClassifierCV(KERNELS).fit(X, codes)
     with pytest.raises(ValueError, match="storage must be"):
         regressor(storage="dense").fit(X, y)
-    with pytest.raises(ValueError, match="no precomputed"):
+    with pytest.raises(ValueError, match="not together with precomputed"):
         SpicyMKLRegressor("precomputed").fit(X, y)
     weights = np.ones(400)
     weights[3] = 0.0

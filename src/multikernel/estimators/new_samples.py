@@ -24,9 +24,9 @@ from multikernel.kernels.grams import (
 def with_samples(
     model: Any, rows: Mapping[str, Any], *, names: Sequence[Any] | None = None
 ) -> Any:
-    """Return a fitted model with rows of new samples in the matrices of its views.
+    """Return a copy of a fitted model with rows of new samples in its Gram matrices.
 
-    A row has the values of a kernel between a new sample and the training samples.
+    A row contains the values of a kernel between a new sample and all training samples.
 
     Parameters
     ----------
@@ -34,16 +34,17 @@ def with_samples(
         A fitted model with `multikernel.kernels.Grams` among its views, or a pipeline
         or search that ends in one. The model itself does not change.
     rows : mapping from str to data frame or array-like of shape (n_new, n_columns)
-        The rows by view; views without active kernels need none. A data frame has the
-        names of the new samples as its index and of the training samples among its
-        columns. An array has the columns of the fit's matrix and a row for each name.
+        The rows for each view, by the name of the view; they are optional for views
+        without active kernels. A data frame has the names of new samples as index, and
+        the names of training samples as columns. An array has a row for each of `names`
+        and the columns of the matrix of the fit.
     names : sequence of str or of numbers, default=None
-        The names of the new samples, if rows are arrays.
+        The names of the new samples, required if rows are arrays.
 
     Returns
     -------
     model : estimator
-        A copy, with the same kernels, coefficients and parameters.
+        A copy with the same kernels, coefficients and parameters.
 
     Raises
     ------
@@ -94,7 +95,7 @@ def _extended_model(model: Any, rows: Mapping[str, Any], names: object) -> Any:
     unknown = [view for view in rows if view not in kernels]
     if unknown or not rows:
         raise ValueError(
-            f"with_samples got rows for {listed(unknown) or 'no view'}. Pass rows for "
+            f"with_samples got rows for {listed(unknown) or 'no view'}: pass rows for "
             "views of precomputed Gram matrices only; the views of this model with "
             f"such matrices are {listed(list(kernels)) or 'none'}."
         )
@@ -138,11 +139,11 @@ def _refuse_mixed_names(view: str, new: Array, old: Array) -> None:
 
 
 def _given_matrices(model: Any) -> dict[str, SampleKernel]:
-    """Return the precomputed matrices among the views of a model, by view."""
+    """Return the kernels with precomputed matrices of a model, by name of the view."""
     dictionary = model._state.names.dictionary
     if dictionary is None:
         return {}
-    # Interactions are products of kernels of views, listed in `mains`.
+    # A dictionary of interactions contains the kernels of views in `mains`.
     main_kernels = getattr(dictionary, "mains", dictionary)
     pairs = sample_kernels(main_kernels[m] for m in range(len(main_kernels)))
     return {kernel.view: kernel for _, kernel in pairs}
@@ -157,7 +158,7 @@ def _column_names(kernel: SampleKernel, sample_names: Array) -> list[Any]:
 def _aligned_rows(
     view: str, values: Any, names: Any, columns: list[Any]
 ) -> tuple[Array, Array]:
-    """Return names and rows of new samples; columns that a frame lacks are nan."""
+    """Return names and rows of new samples; nan in columns that a data frame lacks."""
     is_frame = hasattr(values, "reindex")
     if is_frame:
         if not any(column in values.columns for column in columns):
@@ -187,7 +188,7 @@ def _aligned_rows(
 def _extended_kernel(
     kernel: SampleKernel, sample_names: list[Any], names: Array, matrix: Array
 ) -> SampleKernel:
-    """Add rows to a kernel; samples are numbered by positions in `sample_names`."""
+    """Return `kernel` with rows for `names`; `sample_names` are of all samples."""
     rows = np.full(len(sample_names), -1, dtype=np.intp)
     rows[: kernel.places.size] = kernel.places
     codes = {name: code for code, name in enumerate(sample_names)}
@@ -195,8 +196,8 @@ def _extended_kernel(
     repeated = names[rows[new_codes] >= 0].tolist()
     if repeated:
         raise ValueError(
-            f"View {kernel.view!r}: Grams already has rows of {listed(repeated)}. Pass "
-            "rows of new samples only."
+            f"View {kernel.view!r}: the matrix already has rows of {listed(repeated)}. "
+            "Pass rows of new samples only."
         )
     rows[new_codes] = len(kernel.K) + np.arange(new_codes.size)
     return kernel.with_rows(matrix, rows)

@@ -32,13 +32,13 @@ CHECKS: Mapping[str, Check] = {
 class OwnMethod(GramMethod):
     """A method that minimizes a mean loss with any penalty, by any solver."""
 
-    # Penalty added to the mean loss; None means alpha times the sum of block norms.
+    # Penalty added to the mean loss; None means `alpha` times the sum of block norms.
     regularizer: BlockRegularizer | None
     solver: Solver
-    alpha: float  # strength if `regularizer` is None
+    alpha: float  # regularization strength if `regularizer` is None
 
     def recipe(self, data: Training) -> Recipe:
-        """Return the losses, scaled penalties and solver for the training data."""
+        """Return the problem: a loss and a penalty for each output, and the solver."""
         total = data.samples.total_weight
         scale = target_scale(self.source.owner, data.samples, self.loss.unit)
         losses, params = self.loss.at_scale(scale)
@@ -55,7 +55,7 @@ class OwnMethod(GramMethod):
         )
 
     def with_unit_strength(self) -> "OwnMethod":
-        """Return the method with a strength of one."""
+        """Return the method with a regularization strength of one."""
         penalty = self.regularizer and self.regularizer.with_alpha(1.0)
         return replace(self, regularizer=penalty, alpha=1.0)
 
@@ -96,10 +96,10 @@ class MKLClassifier(OwnParameters, ClassifierMKL):
     """Classification with any loss, penalty and solver, including your own.
 
     The fit minimizes the weighted mean loss plus the penalty. Other parameters and
-    attributes are those of `SpicyMKLClassifier`, except that default kernels have no
-    interactions, and that there is an ``alpha_`` only if ``regularizer`` is None. `fit`
-    raises `multikernel.exceptions.UnsupportedProblemError` if the solver does not
-    support loss and penalty, and warns if the gap is above the solver's tolerance.
+    attributes are those of `SpicyMKLClassifier`, but default kernels have no
+    interactions, and ``alpha_`` exists only with ``regularizer=None``. `fit` raises
+    `multikernel.exceptions.UnsupportedProblemError` if the solver does not support the
+    loss with this penalty, and warns if the duality gap exceeds the solver's tolerance.
 
     Parameters
     ----------
@@ -123,10 +123,10 @@ class MKLRegressor(OwnParameters, RegressorMKL):
     """Regression with any loss, penalty and solver, including your own.
 
     The fit minimizes the weighted mean loss plus the penalty. Other parameters and
-    attributes are those of `SpicyMKLRegressor`, except that default kernels have no
-    interactions, and that there is an ``alpha_`` only if ``regularizer`` is None. `fit`
-    raises `multikernel.exceptions.UnsupportedProblemError` if the solver does not
-    support loss and penalty, and warns if the gap is above the solver's tolerance.
+    attributes are those of `SpicyMKLRegressor`, but default kernels have no
+    interactions, and ``alpha_`` exists only with ``regularizer=None``. `fit` raises
+    `multikernel.exceptions.UnsupportedProblemError` if the solver does not support the
+    loss with this penalty, and warns if the duality gap exceeds the solver's tolerance.
 
     Parameters
     ----------

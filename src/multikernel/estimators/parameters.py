@@ -34,10 +34,10 @@ from multikernel.losses import (
 
 @dataclass(frozen=True)
 class SequenceOf:
-    """The check of a nonempty sequence, each of whose values must pass a check."""
+    """A check of a nonempty sequence: each of its values must pass `check`."""
 
     check: Check
-    description: str  # name of the sequence in messages
+    description: str  # the accepted sequences, for messages
 
     def __call__(self, value: object) -> str | None:
         """Return None if `value` is valid, otherwise the accepted values."""
@@ -81,7 +81,7 @@ def penalty_weights_choice(value: object) -> str | None:
         return None
     return (
         "None, a dict from names of kernels or views to numbers in [1e-06, 1e+06], or "
-        "a sequence of such a number for each kernel"
+        "a sequence with such a number for each kernel"
     )
 
 
@@ -89,7 +89,7 @@ MEMBERS = ("value", "gradient", "conjugate", "dual_bounds")
 """Members by which an object is recognized as a `Loss`."""
 
 STANDARD_QUANTILE = 0.5
-"""Level that a loss gets from estimators without the parameter ``quantile``."""
+"""Default of ``quantile``, also for estimators without this parameter."""
 
 
 def is_loss(value: object) -> bool:
@@ -99,7 +99,7 @@ def is_loss(value: object) -> bool:
 
 @dataclass(frozen=True)
 class LossChoice:
-    """The check of a ``loss`` parameter: the name of a loss, or a loss object."""
+    """A check of a ``loss`` parameter: a name in `names`, or a loss object."""
 
     names: tuple[str, ...]
 
@@ -140,7 +140,8 @@ class LossSetting:
     length: tuple[str, float] | None
 
     def at_scale(self, scale: Scale) -> tuple[list[Loss], dict[str, Any]]:
-        """Return one loss per problem in units of the targets, and any ``epsilon``."""
+        """Return a loss per problem and a dict of `epsilon` in units of the targets."""
+        # The dict is empty if the loss has no length parameter.
         if self.length is None:
             return [self.unit] * scale.deviations.size, {}
         name, length = self.length
@@ -167,7 +168,7 @@ def loss_of(model: Any) -> LossSetting:
 
 
 def warn_unused(model: Any) -> None:
-    """Warn about parameters of other losses that an estimator does not use."""
+    """Warn if ``epsilon`` or ``quantile`` is set, but the loss does not use it."""
     loss_type: Any = LOSSES[model.loss] if isinstance(model.loss, str) else None
     names = [] if loss_type is None else [field.name for field in fields(loss_type)]
     unused = {
@@ -178,12 +179,13 @@ def warn_unused(model: Any) -> None:
     for name in [name for name, is_set in unused.items() if is_set]:
         warn_user(
             f"{type(model).__name__}: {name}={getattr(model, name):g} has no effect "
-            f"with loss={model.loss!r}: choose a loss that uses it, or remove it."
+            f"with loss={model.loss!r}: choose a loss that uses {name}, or remove "
+            f"{name}."
         )
 
 
 def find_joint_loss(loss: Loss) -> Loss | None:
-    """Return the joint loss that generalizes a two-class loss, or None."""
+    """Return the loss of all classes jointly that generalizes `loss`, or None."""
     if is_coupled(loss):
         return loss
     names = [name for name, loss_type in LOSSES.items() if type(loss) is loss_type]
@@ -214,8 +216,8 @@ NORMALIZE = "variance"
 """The default ``normalize`` of every estimator but the unweighted sum."""
 
 # "variance" scales up almost constant kernels, and a sum cannot lower their weights.
-# On three data sets AUCs are 0.833, 0.971, 0.887; with "variance" 0.809, 0.967, 0.887:
-# ``benchmarks/defaults`` (sums).
+# On three data sets, AUCs are 0.833, 0.971 and 0.887 with "trace", and 0.809, 0.967 and
+# 0.887 with "variance": ``benchmarks/defaults`` (sums).
 SUM_NORMALIZE = "trace"
 """The default ``normalize`` of the unweighted sum."""
 
@@ -257,4 +259,4 @@ CHECKS: Mapping[str, Check] = {
         )
     ),
 }
-"""Checks of parameters by name; `_checks` of a class overrides them."""
+"""Checks by parameter; an estimator class may override them in `_checks`."""

@@ -38,9 +38,10 @@ MOST_FREQUENT = "most_frequent"
 class TableEncoder(TransformerMixin, BaseEstimator):
     r"""Encode dates as numbers, and text as categories, in a pandas data frame.
 
-    A date becomes a decimal year, 1970 plus days since then / 365.2425. Each period p
-    adds the columns :math:`\cos 2 \pi t / p` and :math:`\sin 2 \pi t / p`, t in days; a
-    Gaussian kernel on both is periodic. Rare values of text become "(other)".
+    A date becomes a decimal year, 1970 + t / 365.2425, where t is the number of days
+    since 1970-01-01. For each period of p days, a date also becomes the two numbers
+    :math:`\cos 2 \pi t / p` and :math:`\sin 2 \pi t / p`; a Gaussian kernel on both is
+    periodic in t. Rare values of text become "(other)".
 
     Parameters
     ----------
@@ -51,8 +52,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         "(other)", which replaces rarer values and values not seen in fit.
     missing : {"keep", "most_frequent"}, default="keep"
         "most_frequent" replaces missing text and categories by the most frequent value
-        of the column in the fit; "keep" leaves them missing, for `Views`. Missing
-        numbers and dates always stay missing.
+        of the column in the fit; "keep" leaves them missing, for models with
+        `Views`. Missing numbers and dates always stay missing.
 
     Attributes
     ----------
@@ -60,11 +61,12 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         Kinds of the columns: "dates" (also text, if all values are ISO 8601 dates),
         "words" (other text, and categories), or "rest" (unchanged).
     categories_ : dict from str to tuple or None
-        Values that a text column keeps; None if it keeps all.
+        By column of text, the values that are not replaced by "(other)"; None if no
+        value of the column is replaced.
     rare_values_ : dict from str to tuple
-        Training values that "(other)" replaces, in columns with too many values.
+        By column with too many values, the training values that "(other)" replaces.
     fill_values_ : dict from str to str or float
-        Values that replace missing text; empty with ``missing="keep"``.
+        By column, the value that replaces missing text; empty if ``missing="keep"``.
     zoned_dates_ : list of str
         Date columns with a time zone; these are converted to UTC.
     feature_names_in_ : ndarray of str
@@ -156,7 +158,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         Returns
         -------
         encoded : pandas DataFrame of shape (n_samples, n_encoded)
-            Missing values stay missing, except in columns of `fill_values_`.
+            Missing values stay missing, except in the columns in `fill_values_`.
 
         Raises
         ------
@@ -200,7 +202,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
 
         Returns
         -------
-        names : ndarray of str
+        names : ndarray of str, shape (n_encoded,)
         """
         check_is_fitted(self)
         names: list[str] = []
@@ -210,7 +212,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
 
     def _unseen_values(self, X: Any) -> dict[str, list[Any]]:
         """Return the values not seen in `fit` that become "(other)", by column."""
-        # Columns without "(other)" pass new values on to the estimator, which warns.
+        # In columns without "(other)", new values remain, and the estimator warns.
         unseen = {}
         for name, rare_values in self.rare_values_.items():
             seen_values = {*self.categories_[name], *rare_values}
@@ -226,18 +228,19 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         return [f"{name} {p} {f}" for p in self.periods for f in ("cos", "sin")]
 
     def _encoded_dates(self, name: str, column: Any) -> dict[str, Array]:
-        """Return the encoded columns of a date column, by name."""
+        """Return the encoded columns of a date column, with their names as keys."""
         days = _days(column)
         if days is None:
             raise ValueError(
-                f"Column {name!r} held dates in fit, but in transform it has values "
-                "that are no dates, or no values: correct them, or fit again."
+                f"Column {name!r} held dates in fit, but in transform it is empty or "
+                "has values that are not dates: correct the column, or fit again."
             )
         has_zone, had_zone = _has_zone(column), name in self.zoned_dates_
         if column.notna().any() and has_zone != had_zone:
             raise ValueError(
                 f"Column {name!r} has {'a' if has_zone else 'no'} time zone, unlike in "
-                "fit: convert it, for example with .dt.tz_localize or .dt.tz_convert."
+                "fit: convert the dates, for example with .dt.tz_localize"
+                f"({None if has_zone else 'UTC'!r})."
             )
         encoded = {name: 1970.0 + days / PERIODS["year"]}
         for period in self.periods:
@@ -266,7 +269,7 @@ def _check_frame(owner: str, X: object) -> None:
 
 
 def _encoding(column: object, kind: str) -> str:
-    """Return a value of ``kinds_`` for a column, whose kind by `kinds_of` is `kind`."""
+    """Return the value of ``kinds_`` for a column; `kind` is its kind by `kinds_of`."""
     # Categorical columns are categories, even if the values are dates.
     if kind == CATEGORIES:
         return CATEGORICAL
@@ -320,7 +323,7 @@ def _values_by_frequency(column: Any) -> list[Any]:
 
 
 def _as_categories(column: Any, categories: tuple[Any, ...] | None, fill: Any) -> Any:
-    """Return a categorical column: values not in `categories` are "(other)"."""
+    """Return a categorical column; values not in `categories` become "(other)"."""
     if fill is not None and column.isna().any():
         column = column.astype(object).where(column.notna(), fill)
     if categories is not None:

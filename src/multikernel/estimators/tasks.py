@@ -29,8 +29,8 @@ def has_intervals(estimator: Any) -> bool:
     if state.folds is not None if is_fitted else getattr(estimator, "intervals", False):
         return True
     raise AttributeError(
-        "predict_interval requires the models of the folds of a search, which this "
-        f"{type(estimator).__name__} does not have: fit SpicyMKLRegressorCV, or "
+        "predict_interval requires the models of the folds of a search, but this "
+        f"{type(estimator).__name__} does not store them: fit SpicyMKLRegressorCV, or "
         "another search of a regressor, with intervals=True."
     )
 
@@ -43,9 +43,9 @@ def has_probabilities(estimator: Any) -> bool:
     if state.has_probabilities if is_fitted else is_likelihood(estimator.loss):
         return True
     raise AttributeError(
-        f"Probabilities require loss='log_loss'; this {type(estimator).__name__} "
-        f"{'was fitted with' if is_fitted else 'has'} loss={loss}: use that loss if "
-        "the estimator supports it, or use decision_function."
+        f"Probabilities require loss='log_loss', but this {type(estimator).__name__} "
+        f"{'was fitted with' if is_fitted else 'has'} loss={loss}: use loss='log_loss' "
+        "if the estimator supports it, or use decision_function."
     )
 
 
@@ -107,10 +107,11 @@ class ClassifierMKL(ClassifierMixin, BaseMKL):
     @available_if(has_probabilities)
     @lazy
     def predict_proba(self, X: Any, offset: Any = None) -> Array:
-        """Return class probabilities; log loss only.
+        """Return class probabilities; requires the log loss.
 
-        With more than two classes, the probabilities of one-vs-rest problems are scaled
-        to sum to one; a shared selection uses the softmax.
+        With more than two classes, the one-vs-rest probabilities of a sample are scaled
+        to sum to one; with ``selection="shared"``, they are the softmax of its decision
+        values.
 
         Parameters
         ----------
@@ -122,8 +123,8 @@ class ClassifierMKL(ClassifierMixin, BaseMKL):
         Returns
         -------
         probabilities : ndarray of shape (n_samples, n_classes)
-            Columns are in the order of ``classes_``. After a fit on several labels, the
-            probability of each label.
+            Columns are in the order of ``classes_``. After a fit on several labels, a
+            column has the probabilities that samples have a label.
         """
         probabilities: Array = np.exp(self.predict_log_proba(X, offset))
         return probabilities
@@ -131,7 +132,7 @@ class ClassifierMKL(ClassifierMixin, BaseMKL):
     @available_if(has_probabilities)
     @lazy
     def predict_log_proba(self, X: Any, offset: Any = None) -> Array:
-        """Return the logarithms of `predict_proba`; log loss only.
+        """Return the logarithms of `predict_proba`; requires the log loss.
 
         Parameters
         ----------
@@ -176,7 +177,7 @@ class ClassifierMKL(ClassifierMixin, BaseMKL):
         return float(accuracy_score(y, predicted, sample_weight=sample_weight))
 
     def __sklearn_tags__(self) -> Tags:
-        """Return the tags; estimators with a ``selection`` support several labels."""
+        # Estimators with a parameter ``selection`` support several labels.
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_label = hasattr(self, "selection")
         return tags
@@ -212,29 +213,29 @@ class RegressorMKL(RegressorMixin, BaseMKL):
     def predict_interval(
         self, X: Any, coverage: float = 0.9, offset: Any = None
     ) -> tuple[Array, Array]:
-        """Return prediction intervals for the targets of new samples; searches only.
+        """Return prediction intervals for new targets; only available after a search.
 
         These are CV+ intervals [1]_ from the models of the folds of a search with
-        ``intervals=True``. With parameters fixed beforehand and n training samples, a
-        share of at least 2 coverage - 1 - sqrt(2 / n) of new targets would be inside,
-        for any distribution (Theorem 4 of [1]_); here the same folds chose the
-        parameters. If the models of the folds agree, the share is about the coverage.
-        It is a mean over all samples: widths differ only if these models differ. The
-        user guide, "Uncertainty of predictions", has measured coverages.
+        ``intervals=True``. For n training samples from any distribution, and parameters
+        chosen without these folds, the intervals contain on average a share of at least
+        2 coverage - 1 - sqrt(2 / n) of new targets (Theorem 4 of [1]_); here, the folds
+        also chose the parameters. If the models of the folds agree, the share is about
+        `coverage`, but then all intervals have about the same width. The user guide,
+        "Uncertainty of predictions", has measured shares.
 
         Parameters
         ----------
         X : array-like or data frame of shape (n_samples, n_features)
             Data, as in `predict`.
         coverage : float, default=0.9
-            Expected share of new samples whose targets are inside, in [0.5, 1).
+            Requested share of targets inside their intervals, in [0.5, 1).
         offset : array-like of shape (n_samples,) or (n_samples, n_outputs), optional
             Added to the decision values, as in ``fit``.
 
         Returns
         -------
         low, high : ndarray of shape (n_samples,) or (n_samples, n_outputs)
-            Lower and upper bounds in the units of the targets, for each target alone.
+            Lower and upper bounds of each target, in the units of the targets.
 
         Raises
         ------
@@ -277,7 +278,7 @@ class RegressorMKL(RegressorMixin, BaseMKL):
 
     @lazy
     def linear_predictor(self, X: Any, offset: Any = None) -> Array:
-        """Return the prediction, or its logarithm for "poisson" and "gamma".
+        """Return the predictions, or their logarithms with loss "poisson" or "gamma".
 
         Parameters
         ----------
@@ -316,7 +317,7 @@ class RegressorMKL(RegressorMixin, BaseMKL):
         Returns
         -------
         score : float
-            One for perfect predictions, zero for a constant.
+            One for perfect predictions, zero for the best constant prediction.
         """
         y, sample_weight = scored_targets(self, X, y, sample_weight)
         state = vars(self).get("_state")
@@ -333,7 +334,7 @@ class RegressorMKL(RegressorMixin, BaseMKL):
         return explained_deviance(values[0], values[1], weights, deviance)
 
     def __sklearn_tags__(self) -> Tags:
-        """Return the tags; estimators with a ``selection`` support several targets."""
+        # Estimators with a parameter ``selection`` support several targets.
         tags = super().__sklearn_tags__()
         tags.target_tags.multi_output = hasattr(self, "selection")
         return tags
@@ -345,7 +346,7 @@ def _without_offset(
     weights: list[Any],
     deviance: tuple[str, float] | None,
 ) -> tuple[list[Array], list[Any]]:
-    """Return `values` minus offsets, or divided by exposures, and their new weights."""
+    """Return `values` minus offsets, or divided by exposures, and the new weights."""
     # Rates y / exposure have the deviance of y if weighted by exposure^(2 - power).
     if deviance is None or deviance[0] != "tweedie":
         return [array - offset for array in values], weights
@@ -359,7 +360,7 @@ def _without_offset(
 def explained_deviance(
     y: Any, predicted: Any, weights: list[Any], deviance: tuple[str, float] | None
 ) -> float:
-    """Return the mean R^2, or D^2 (see `FittedModel`), of the outputs (rows of `y`)."""
+    """Return the mean R^2 or D^2 of the outputs, the rows of `y`; see `FittedModel`."""
     from sklearn.metrics import d2_pinball_score, d2_tweedie_score, r2_score
 
     name, parameter = deviance or ("", 0.0)
@@ -368,8 +369,8 @@ def explained_deviance(
         score = partial(d2_pinball_score, alpha=parameter)
     elif name:
         score = partial(d2_tweedie_score, power=parameter)
-    # Constant targets have no deviance to explain; r2_score then returns 1 or 0 as
-    # well.
+    # Constant targets have no deviance. Their score is then 1 if all predictions are
+    # exact, else 0, as in r2_score.
     explained = [
         score(a, b, sample_weight=w) if np.ptp(a) else float(np.all(a == b))
         for a, b, w in zip(y, predicted, weights, strict=True)
@@ -378,12 +379,12 @@ def explained_deviance(
 
 
 def one_column(f: Array) -> Array:
-    """Return decision values, (n_samples, n_outputs); a single column as a vector."""
+    """Return `f`, (n_samples, n_outputs), or its only column, (n_samples,)."""
     return f[:, 0] if f.shape[1] == 1 else f
 
 
 def class_codes(f: Array) -> Indices:
-    """Return the indices of the predicted classes, given all decision values."""
+    """Return the index of each sample's predicted class from its decision values."""
     codes = f[:, 0] > 0.0 if f.shape[1] == 1 else np.argmax(f, axis=1)
     return codes.astype(np.intp)
 

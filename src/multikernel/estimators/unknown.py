@@ -15,7 +15,7 @@ ADVICE: Mapping[str, str] = {
         "share of each kernel or view, or group_permutation_importance for columns."
     ),
 }
-"""Alternatives to the attributes of linear models and of forests, by their names."""
+"""What to use instead of attributes that other libraries' estimators have."""
 
 SYNONYMS: Mapping[str, tuple[str, ...]] = {
     "C": ("alpha",),
@@ -36,11 +36,11 @@ SYNONYMS: Mapping[str, tuple[str, ...]] = {
     "seed": ("random_state",),
     "n_folds": ("cv",),
 }
-"""Alternatives to parameter names of other libraries, or of other methods."""
+"""Parameters to suggest, by the name of a parameter of another method or library."""
 
 
 def refuse_unknown(estimator: type, arguments: Mapping[str, Any]) -> None:
-    """Raise a TypeError for the first argument that a class does not support."""
+    """Raise a TypeError for the first argument that is no parameter of `estimator`."""
     parameters = inspect.signature(estimator).parameters
     if any(p.kind is p.VAR_KEYWORD for p in parameters.values()):
         return
@@ -54,4 +54,7 @@ def unknown_parameter(owner: str, name: str, parameters: Collection[str]) -> str
     similar = [other for other in SYNONYMS.get(name, ()) if other in parameters]
     similar = similar or difflib.get_close_matches(name, parameters, n=2)
     hint = f": did you mean {' or '.join(similar)}?" if similar else "."
-    return f"{owner} has no parameter {name!r}{hint} It has {', '.join(parameters)}."
+    return (
+        f"{owner} has no parameter {name!r}{hint} Its parameters are "
+        f"{', '.join(parameters)}."
+    )

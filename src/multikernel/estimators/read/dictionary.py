@@ -41,21 +41,22 @@ from multikernel.kernels.sequence.tables import NUMBERS, Layout
 from multikernel.kernels.views import View, ViewDictionary
 from multikernel.linalg.tables import evenly_spaced, find_memmap
 
-# Held-out scores on six data sets differ by 0.002 from those of exact kernels.
+# With 300 landmarks, held-out scores on six data sets differ by 0.002 from those of
+# exact kernels.
 COMPONENTS = 300
 """Number of landmarks of a default kernel on all columns."""
 
-# Columns of 3 to 16 different integers may be codes of categories, see
+# Integers in a column may be codes of categories if 3 to 16 of them are different: see
 # ``benchmarks/interactions/CODES.md``.
 FEWEST_CODES, MOST_CODES = 3, 16
-"""Fewest and most distinct integers of a column that also gets a `CategoryKernel`."""
+"""Limits on the number of distinct integers in a column of possible category codes."""
 
 LEARNT_ROWS = 100_000
-"""Maximum number of rows from which kernels are fitted, for a table in a file."""
+"""Maximum number of rows to which kernels are fitted, if the table is in a file."""
 
 
 ALL_PAIRS = interactions.Interactions()
-"""The interactions of default kernels."""
+"""Default interactions: products of kernels on all pairs of columns."""
 
 
 @dataclass(frozen=True)
@@ -74,14 +75,14 @@ class KernelNames:
         dictionary = self.dictionary
         if dictionary is not None and len(dictionary) != self.n_kernels:
             raise ValueError(
-                f"KernelNames: n_kernels is {self.n_kernels}, but must be "
-                f"{len(dictionary)}, the number of kernels in the dictionary."
+                f"KernelNames: n_kernels is {self.n_kernels}, but the dictionary has "
+                f"{len(dictionary)} kernels: pass n_kernels={len(dictionary)}."
             )
         if self.given is not None:
             check_gram_names(self.given, self.n_kernels)
 
     def __call__(self, indices: Sequence[int] | None = None) -> list[str]:
-        """Return the names of the kernels `indices`, by default of all kernels."""
+        """Return the names of the kernels at `indices`, by default of all kernels."""
         if self.dictionary is not None:
             return kernel_names(self.dictionary, indices)
         kernel_indices = range(self.n_kernels) if indices is None else indices
@@ -90,12 +91,12 @@ class KernelNames:
         return [f"gram {index}" for index in kernel_indices]
 
     def plain(self) -> list[str]:
-        """Return the names of all kernels, without column names of pipeline steps."""
+        """Return all names, with x0, x1, ... for columns that pipeline steps return."""
         return self()
 
     @property
     def views(self) -> tuple[str, ...] | None:
-        """The view of every kernel; None if there are no views."""
+        """The name of every kernel's view; None if there are no views."""
         views: Sequence[str] | None = getattr(self.dictionary, "views", None)
         return None if views is None else tuple(views)
 
@@ -105,7 +106,7 @@ class KernelNames:
         return tuple(self())
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return the state for model files, without the cached names."""
+        # Model files do not store the cached names.
         return {k: v for k, v in vars(self).items() if k != "everything"}
 
 
@@ -117,7 +118,7 @@ def default_dictionary(
     limit: int = extent.FEW_KERNELS,
     equality: bool = False,
 ) -> ListDictionary:
-    """Return the kernels for ``kernels=None``; if `bounded`, without linear kernels."""
+    """Return default kernels for a table of numbers; no linear ones if `bounded`."""
     # `limit` is the maximum number of kernels. If `equality`, kernels that compare
     # values for equality are added for columns of few integers. Novelty detection
     # (`bounded`) has no kernels on single columns of wide tables: such a kernel does
@@ -174,7 +175,7 @@ def choose_dictionary(
     table, X, weights = samples.table, samples.seen, samples.sample_weight
     if is_precomputed(table.kernels):
         return None
-    # For rows in partitions `seen` is a random sample, whose weights are not stored.
+    # Of a Dask collection, `seen` is a random sample of the rows, without weights.
     weights = weights if X is samples.X else None
     if find_memmap(X) is not None:
         # Widths and landmarks of kernels are computed from evenly spaced rows.
@@ -216,7 +217,7 @@ def _requested_kernels(
     *,
     bounded: bool,
 ) -> tuple[KernelDictionary, list[str] | None]:
-    """Return the user's or the default kernels, and their views; None without views."""
+    """Return requested or default kernels, and the view of each; None without views."""
     kernels = samples.table.kernels
     if kernels is None:
         if samples.table.has_text:
@@ -224,8 +225,8 @@ def _requested_kernels(
         return default(X, weights), None
     if isinstance(kernels, Views):
         return _view_kernels(samples, X, weights, bounded=bounded)
-    # `isinstance` with a protocol checks only the names of its methods, __len__ and
-    # __getitem__, which an array has too.
+    # `isinstance` only checks that the methods __len__ and __getitem__ exist. An array
+    # has both, but is not a dictionary of kernels.
     if isinstance(kernels, KernelDictionary) and not isinstance(kernels, np.ndarray):
         return kernels, None
     raise ValueError(
@@ -270,8 +271,8 @@ def _requested_interactions(
         return table.interactions
     if not table.layout.sequences and extent.can_have_pairs(samples, mains):
         return ALL_PAIRS
-    # Interactions have a larger penalty than main kernels by default. With many pairs,
-    # the penalty of all kernels is already large enough to suppress noise.
+    # By default, interactions have a larger penalty than main kernels, to suppress
+    # noise. With many pairs, the penalty of all kernels is already large enough.
     equally_penalized = interactions.Interactions(weight=1.0)
     return equally_penalized if extent.is_affordable(samples) else None
 
@@ -283,7 +284,7 @@ def _with_interactions(
     weights: Array | None,
     views: Sequence[str] | None,
 ) -> KernelDictionary:
-    """Add requested interactions to kernels, or default ones if they are affordable."""
+    """Return the kernels plus requested interactions, or default ones if affordable."""
     table, layout = samples.table, samples.table.layout
     spec = _requested_interactions(samples, mains)
     if spec is None:
@@ -296,8 +297,8 @@ def _with_interactions(
         if table.interactions is None:
             return mains
         warn_user(
-            f"{interactions.why_no_product(spec)}, so the dictionary contains the "
-            "kernels only: pass kernels on different columns, or remove Interactions.",
+            f"{interactions.why_no_product(spec)}, so the model contains no "
+            "interactions: pass kernels on different columns, or remove Interactions.",
             DictionaryWarning,
         )
     if views is None:
@@ -331,7 +332,7 @@ def _default_kernels(
                 indices = resolve_indices(kernel.columns, among_numbers)
                 kernel = ColumnKernel(kernel.kernel, [numeric[c] for c in indices])
             kernels.append(kernel)
-    # Like numeric columns, a constant column of categories gets no kernel.
+    # A constant column of categories gets no kernel; nor does one of numbers.
     varying = [c for c in layout.categories if np.ptp(X[:, table_index[c]]) > 0.0]
     kernels += [ColumnKernel(CategoryKernel(), column) for column in varying]
     for index, column in enumerate(sequences):
@@ -373,8 +374,9 @@ def _view_kernels(
     kernels = [kernel for kernel, _ in kernel_views]
     if not kernels:
         raise ValueError(
-            "All views in kernels= are Unpenalized: add a view with kernels, or use a "
-            "linear model of sklearn.linear_model."
+            "All views in kernels= are Unpenalized, but at least one must have "
+            "kernels: add a view with kernels, or use a linear model of "
+            "sklearn.linear_model."
         )
     labels = unique_names([kernel_name(kernel) for kernel in kernels])
     return ListDictionary(kernels, labels), [view for _, view in kernel_views]
@@ -383,13 +385,13 @@ def _view_kernels(
 def _check_view_has_values(
     view: View, X: Array, table_index: Mapping[int, int], layout: Layout
 ) -> None:
-    """Raise if a view cannot be fitted, because one of its columns has no value."""
+    """Raise if a view cannot be fitted, because a column has missing values only."""
     if view.missing == "error" or (view.missing == "zero" and view.kernels is not None):
         return
     for column in view.columns:
         if column in table_index and np.isnan(X[:, table_index[column]]).all():
             raise ValueError(
                 f"View {view.name!r}: no sample has a value in column "
-                f"{layout.label(column)}, so missing={view.missing!r} cannot be used "
-                "for it: remove the column."
+                f"{layout.label(column)}, but missing={view.missing!r} requires at "
+                "least one value: remove the column from the view."
             )

@@ -15,13 +15,13 @@ from multikernel.kernels.sequence.tables import CATEGORIES
 
 
 def warn_doubts(owner: str, sentences: Sequence[str]) -> None:
-    """Emit one `DataWarning` with all sentences about the data of an estimator."""
+    """Emit all sentences as one `DataWarning` of `owner`, the name of an estimator."""
     if sentences:
         warn_user(f"{owner}: {'; '.join(sentences)}.", DataWarning)
 
 
 def label_doubts(where: str, column: object, labels: Collection[Any]) -> list[str]:
-    """Return a sentence for each reason to doubt how a column of text was read."""
+    """Return a sentence for each sign of errors in a column of text, named `where`."""
     texts = [label for label in labels if isinstance(label, str)]
     sentences = []
     categorical = kinds.column_kind(column) == CATEGORIES
@@ -30,14 +30,15 @@ def label_doubts(where: str, column: object, labels: Collection[Any]) -> list[st
         sentences.append(
             f"{where} is read as text because it holds {odd_cell[1]!r} at row "
             f"{odd_cell[0]}, and numbers in most other rows: correct this cell and "
-            "pass numbers, or use pandas' astype('category') if they are categories"
+            "pass numbers, or use pandas' astype('category') if the column holds "
+            "categories"
         )
     unusual = [text for text in texts if kinds.OTHER_NUMBERS.fullmatch(text.strip())]
     if len(unusual) > 1 and not categorical:
         sentences.append(
             f"{where} is read as text, although {min(unusual)!r} may be a "
             "hexadecimal number or a number in Fortran notation: convert the column to "
-            "numbers, or use pandas' astype('category') if they are categories"
+            "numbers, or use pandas' astype('category') if it holds categories"
         )
     if groups := similar_labels(texts):
         quoted = [" and ".join(map(repr, sorted(labels))) for labels in groups[:5]]
@@ -116,15 +117,15 @@ def integer_doubts(
         return []
     return [
         f"column {listed(merged_columns)} of X holds different integers above 2**53 "
-        "that are equal as float64: subtract a constant, or drop the column if it "
-        "holds identifiers"
+        "that are equal as float64: subtract a constant from them, or drop "
+        "columns of identifiers"
     ]
 
 
 def warn_order(owner: str, X: object, **arguments: Any) -> None:
     """Warn if `arguments`, such as y, have the row labels of X in another order."""
     index = getattr(X, "index", None)
-    if not hasattr(index, "get_indexer_for"):  # X is no pandas object
+    if not hasattr(index, "get_indexer_for"):  # X is not a pandas object
         return
     moved = [name for name, values in arguments.items() if _is_moved(index, values)]
     if moved:
@@ -132,14 +133,15 @@ def warn_order(owner: str, X: object, **arguments: Any) -> None:
         warn_user(
             f"{owner}: {names} and X have the same row labels in different orders, but "
             f"rows are matched by position: pass {moved[0]}.loc[X.index] to match "
-            "by label, or .to_numpy() if the order is right.",
+            f"by label, or {moved[0]}.to_numpy() if the positions are correct.",
             DataWarning,
         )
 
 
 def _is_moved(index: Any, values: Any) -> bool:
     """Return whether `values` have most row labels of `index`, in another order."""
-    # Default labels of pandas (0, 1, ...) are compared only if they all agree.
+    # Default labels of pandas (0, 1, ...) are compared only if `index` and `values`
+    # have the same set of labels.
     labels: Any = getattr(values, "index", None)
     if not hasattr(labels, "get_indexer_for") or len(labels) != len(index):
         return False

@@ -1,7 +1,8 @@
 """Decide by the shape of the data which kernels the default dictionary contains.
 
 Kernels on all columns are always included. Kernels on single columns, and interactions,
-are included if they are few, or if a default fit is expected to take less than `LIMIT`.
+are included if they are few, or if a default fit is expected to take less than `LIMIT`
+seconds.
 """
 
 import numpy as np
@@ -15,20 +16,21 @@ from multikernel.kernels import ColumnKernel, KernelDictionary, NystroemKernel
 from multikernel.kernels.interactions import InteractionDictionary
 from multikernel.linalg.tables import evenly_spaced
 
-# Pairs of 20 columns are included up to 44 000 rows, of 100 up to 1700, of 200 up to
-# 400.
+# For example, pairs are included for tables of 20 columns and up to 44 000 rows, of 100
+# columns and up to 1700 rows, or of 200 columns and up to 400 rows.
 FEW_KERNELS, FEW_NUMBERS = 300, 2**23
-"""Maximum number of column sets, and of pairs times rows, with default interactions."""
+"""Limits for default interactions: number of column sets, and of pairs times rows."""
 
-# For ten classes, this limit excludes the pairs of 57 to 76 columns. Without them, fits
-# took a third of the time and had the same accuracy (0.834; 400 rows, five splits).
+# For 400 rows, 57 to 76 columns and ten classes, this limit excludes pairs. Fits then
+# took a third of the time and had the same accuracy (0.834, mean of five splits).
 LIMIT = 30.0
 """Maximum expected seconds of a fit with kernels on single columns and pairs."""
 
-# 19 passes estimate the noise, and 11 solve the problem. Fits of 1000 and 2000
-# genotypes of 1000 people took 0.6 of the expected time.
+# A fit needs about 19 passes to estimate the noise, and 11 to solve the problem. Fits
+# of 1000 and 2000 genotypes of 1000 people took 0.6 of the expected time.
 FIT_PASSES, COLUMN_SECONDS, RANK = 30, 4e-3, 20
-"""Passes of a fit; for one column's kernel, seconds to factorize and maximum rank."""
+"""Passes over all kernels in a fit; then, for the kernel on a single column, the
+expected seconds of its factorization and the maximum rank of its factor."""
 
 RANK_ROWS = 1000
 """Number of rows in which the distinct values of a column are counted."""
@@ -54,7 +56,7 @@ def _ranks(X: Array) -> Array:
 
 
 def is_affordable(samples: Samples) -> bool:
-    """Return whether default kernels on all columns and pairs are quick to fit."""
+    """Return whether default kernels on single columns and pairs are quick to fit."""
     # Interactions are quick only if they are computed from the stored kernels on single
     # columns. This is not possible for text, or for rows of a Dask collection.
     uses_main_kernels = samples.seen is samples.X and not samples.table.layout.sequences
@@ -62,7 +64,7 @@ def is_affordable(samples: Samples) -> bool:
 
 
 def seconds_limit(samples: Samples) -> float:
-    """Return the limit on `fit_seconds`, lower for classes with separate problems."""
+    """Return `LIMIT`, divided by the number of problems if each class has its own."""
     separate_classes = samples.classes is not None and not samples.shared
     return LIMIT / len(samples.targets) if separate_classes else LIMIT
 
@@ -76,7 +78,7 @@ def can_have_pairs(samples: Samples, mains: KernelDictionary) -> bool:
 
 
 def are_few(mains: KernelDictionary, n_rows: int) -> bool:
-    """Return whether pairs of kernels on columns are so few that they are included."""
+    """Return whether the pairs of column sets are few enough to be included always."""
     size = count_column_sets(mains)
     return size <= FEW_KERNELS and 0 < size * (size - 1) // 2 * n_rows <= FEW_NUMBERS
 
@@ -111,11 +113,11 @@ def is_on_all_columns(samples: Samples, dictionary: KernelDictionary | None) -> 
 def left_out(
     samples: Samples, dictionary: KernelDictionary | None, *, paired: bool
 ) -> str:
-    """Return a text on the kernels that a default dictionary omits, and why; or ""."""
+    """Return which default kernels were omitted and why, as text; "" if none were."""
     if samples.table.kernels is not None or dictionary is None:
         return ""
-    # `paired` says whether the method supports default interactions. Methods whose
-    # models contain all kernels do not.
+    # `paired` says whether the method supports default interactions. A method whose
+    # models contain all kernels does not.
     parts = (
         _omitted_columns(samples, dictionary, paired=paired),
         _landmarks(dictionary),
@@ -124,7 +126,7 @@ def left_out(
 
 
 def _landmarks(dictionary: KernelDictionary) -> str:
-    """Return a sentence if landmarks replace exact Gaussian kernels, else ''."""
+    """Return a text if landmarks replace exact Gaussian kernels, else ""."""
     pairs = as_interactions(dictionary)
     dictionary = dictionary if pairs is None else pairs.mains
     kernels = [dictionary[m] for m in range(len(dictionary))]
@@ -141,7 +143,7 @@ def _landmarks(dictionary: KernelDictionary) -> str:
 def _omitted_columns(
     samples: Samples, dictionary: KernelDictionary, *, paired: bool
 ) -> str:
-    """Return a text on the omitted kernels on single columns and pairs; or ""."""
+    """Return which kernels on single columns or pairs were omitted, as text; or ""."""
     n_columns = len(samples.table.layout.numeric)
     if as_interactions(dictionary) is not None or n_columns < 2:
         return ""

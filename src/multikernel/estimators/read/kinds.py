@@ -62,7 +62,7 @@ ADVICE: Mapping[str, str] = {
 """How to convert columns that kernels do not support; {0} is the column."""
 
 LEFT_TO_NUMPY = ("structures", "lists", OTHER)
-"""Kinds for which NumPy raises the error that scikit-learn's checks require."""
+"""Kinds for which NumPy raises the error, because scikit-learn's checks expect it."""
 
 
 def names_of(X: Any) -> list[Any] | None:
@@ -97,19 +97,19 @@ def refuse_kinds(
     names: Sequence[Any], kinds: Iterable[str], where: str = "X", drop: str = ""
 ) -> None:
     """Raise for columns that are neither numbers nor text nor categories."""
-    # In messages, `where` is the name of the data, and `drop` says how to drop a
-    # column.
+    # In messages, `where` is the name of the data, and `drop` names the option that
+    # removes the columns.
     columns_by_kind: dict[str, list[Any]] = {}
     for name, kind in zip(names, kinds, strict=True):
         if kind in ADVICE:
             columns_by_kind.setdefault(kind, []).append(name)
     for kind, columns in columns_by_kind.items():
-        several, them = ("s", "them") if len(columns) > 1 else ("", "it")
+        several = "s" if len(columns) > 1 else ""
         advice = ADVICE[kind].format(f"X[{columns[0]!r}]")
         raise ValueError(
             f"Kernels accept numbers and text, but {where} holds {kind} "
-            f"(column{several} {listed(columns)}): {advice}, or leave "
-            f"{them} out{drop}."
+            f"(column{several} {listed(columns)}): {advice}, or remove the "
+            f"column{several}{drop}."
         )
 
 
@@ -126,7 +126,7 @@ def column_values(column: Any) -> Array:
     has_objects |= isinstance(column, list | tuple)
     if not has_objects or not any(isinstance(value, enum.Enum) for value in column):
         return np.asarray(column)
-    # NumPy would truncate the text of members of text Enums.
+    # NumPy would truncate the values of Enums that are also strings.
     values = np.empty(len(column), dtype=object)
     values[:] = [getattr(v, "value", v) if isinstance(v, str) else v for v in column]
     return values
@@ -177,8 +177,9 @@ def _kind_of_type(dtype: object) -> str:
 
 
 def _kind_of_values(values: Array) -> str:
-    """Return the kind of objects: that of unsupported ones, else text, else numbers."""
+    """Return the kind of a column of objects from its values."""
     kinds = {_kind_of_class(cls) for cls in set(map(type, values.tolist()))}
+    # An unsupported kind has priority over text, and text over numbers.
     kinds -= {NUMBERS}
     if len(kinds) > 1:
         kinds -= {TEXT}
@@ -271,7 +272,9 @@ def default_text_kinds(sheet: Sheet) -> tuple[dict[int, str], dict[int, str]]:
             continue
         # Arrays of text may contain numbers, so categories require a data frame.
         is_frame = sheet.names is not None
-        why_not = _why_no_categories(values) if is_frame else "X is an array"
+        why_not = "X is an array, not a data frame"
+        if is_frame:
+            why_not = _why_no_categories(values)
         if why_not is None:
             kinds[column] = CATEGORIES
         else:
@@ -280,27 +283,34 @@ def default_text_kinds(sheet: Sheet) -> tuple[dict[int, str], dict[int, str]]:
 
 
 def checked_text_kinds(sheet: Sheet) -> dict[int, str]:
-    """Return how ``kernels=None`` reads text columns; raise if one is ambiguous."""
+    """Return the kind of every text column for ``kernels=None``; raise if ambiguous."""
     kinds, doubts = default_text_kinds(sheet)
     if not doubts or not (kinds or sheet.names is not None):
         return kinds
     column, doubt = next(iter(doubts.items()))
     name = sheet.name(column)
-    as_categories = f"views, ColumnKernel(CategoryKernel(), {name!r}), or "
+    as_categories = (
+        f"For categories, pass a view, kernels={{'a name': [{name!r}]}}, or "
+        f"ColumnKernel(CategoryKernel(), {name!r}); for "
+    )
     present = [v for v in sheet.values(column).tolist() if not is_missing(v)]
     if mostly_differ(len(set(present)), len(present)):
-        as_categories = ""
+        as_categories = "For "
     are_quantities = all(isinstance(v, str) and _reads_as_quantity(v) for v in present)
-    convert = "Convert numbers or dates, as with pandas.to_numeric. " * are_quantities
+    convert = (
+        "If it holds numbers or dates, convert them, for example with "
+        "pandas.to_numeric. "
+    ) * are_quantities
     raise ValueError(
         f"kernels=None cannot choose a kernel for column {name!r}, which holds "
-        f"{doubt}. {convert}Pass {as_categories}ColumnKernel(kernel, {name!r}) with a "
-        "kernel of multikernel.kernels.sequence; or drop the column."
+        f"{doubt}. {convert}{as_categories}sequences, pass ColumnKernel(kernel, "
+        f"{name!r}) with a kernel of multikernel.kernels.sequence; or remove the "
+        "column."
     )
 
 
 def why_no_text_sequences(values: list[Any]) -> str | None:
-    """Return why a column of text may not contain sequences, or None if it does."""
+    """Return why a column of text is not read as sequences; None if it is."""
     if not all(isinstance(value, str | bytes) for value in values):
         return "some values are not text"
     try:
@@ -310,7 +320,7 @@ def why_no_text_sequences(values: list[Any]) -> str | None:
 
 
 def _why_no_categories(values: list[Any]) -> str | None:
-    """Return why a column of text may not contain categories, or None if it does."""
+    """Return why a column of text is not read as categories; None if it is."""
     if (odd_cell := first_odd_cell(values)) is not None:
         cell = f"{odd_cell[1]!r} at row {odd_cell[0]}"
         return f"{cell} is not a number, but most cells are: correct it"
@@ -329,11 +339,11 @@ def _why_no_categories(values: list[Any]) -> str | None:
 
 
 LEAST_FILLED = 20
-"""Minimum number of values for which `mostly_differ` can be true."""
+"""Minimum number of values for which `mostly_differ` can return True."""
 
 
 def mostly_differ(n_distinct: int, n_values: int) -> bool:
-    """Return whether over half of at least `LEAST_FILLED` values differ, as in ids."""
+    """Return whether over half of the values are distinct; False for few values."""
     return n_values >= LEAST_FILLED and 2 * n_distinct > n_values
 
 
@@ -344,12 +354,12 @@ def refuse_identifiers(label: str, n_distinct: int, n_values: int) -> None:
             f"Column {label} holds {n_distinct} different values in {n_values} "
             "samples. A column of categories may have at most half as many different "
             "values as samples. Remove the column (on the command line by --id or "
-            "--drop), or group its values."
+            "--drop), or merge its values into fewer categories."
         )
 
 
 def _reads_as_quantity(text: str) -> bool:
-    """Return whether a text reads as a number, an ISO date, or digits and signs."""
+    """Return whether a text is a number, an ISO date, or digits with other signs."""
     # A comma may be the decimal mark. Texts with digits but without letters include
     # 31/01/2024, 1,000,000 and 50 %.
     for parse in (float, datetime.fromisoformat):
@@ -371,7 +381,7 @@ OTHER_NUMBERS = re.compile(
 
 
 def first_odd_cell(column: object) -> tuple[int, str] | None:
-    """Return row and text of the first cell that is no number, if most are numbers."""
+    """Return row and text of the first cell without a number, if most have numbers."""
     values = column_values(column)
     if values.dtype.kind not in "OUST":
         return None

@@ -59,7 +59,7 @@ class Sample:
     def for_inner_kernel(
         self, kernel: Kernel, columns: Columns | None
     ) -> "tuple[Sample, Columns | None] | None":
-        """Return samples and columns for the kernel in `kernel`; None without one."""
+        """Return samples and columns to fit the inner kernel; None if there is none."""
         if isinstance(kernel, ColumnKernel):
             return self, kernel.columns
         if isinstance(kernel, OptionalKernel):
@@ -99,7 +99,7 @@ def learnt_kernel(
 
 
 def _with_samples(kernel: Kernel, fit: Sample, columns: Columns | None) -> Kernel:
-    """Return a kernel with landmarks or means of the samples, if it requires them."""
+    """Return `kernel` with landmarks or means of the samples, if it requires them."""
     if isinstance(kernel, NystroemKernel):
         return kernel.learnt(fit.select(columns))
     if isinstance(kernel, CenteredKernel):
@@ -112,7 +112,7 @@ def _with_samples(kernel: Kernel, fit: Sample, columns: Columns | None) -> Kerne
 def learnt_dictionary(
     dictionary: KernelDictionary, X: Array, sample_weight: Array | None = None
 ) -> KernelDictionary:
-    """Return a dictionary whose kernels are fitted to the samples."""
+    """Return a dictionary whose kernels are fitted to the rows of X."""
     if isinstance(dictionary, RandomSubsetGaussians):
         return dictionary
     samples = Sample(X, sample_weight)
@@ -121,7 +121,7 @@ def learnt_dictionary(
     kernel_pairs = list(zip(kernel_names(dictionary), kernels, learnt, strict=True))
     if all(new is old for _, old, new in kernel_pairs):
         return dictionary
-    # Default names of kernels are updated to the fitted kernels.
+    # In names, the default name of a kernel is replaced by that of the fitted kernel.
     names = [
         name.replace(kernel_name(old), kernel_name(new)) if new is not old else name
         for name, old, new in kernel_pairs

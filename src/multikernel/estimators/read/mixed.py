@@ -31,14 +31,17 @@ def read_mixed(
 ) -> tuple[Array, Layout]:
     """Return a table of numbers from a frame with text, and its columns' layout."""
     # In a fit, `categories` are the positions of category columns; other text columns
-    # are sequences. The fit stores columns and categories on the `estimator`; a
-    # prediction compares new data with them. Missing values are not checked.
+    # are sequences. `sample_names` contains the sample names of `Grams`, by the
+    # position of their column. The fit stores columns and categories on the
+    # `estimator`, and a prediction compares new data with them. Missing values are not
+    # checked.
     fitting, known = categories is not None, sample_names or {}
     validate_data(estimator, sheet.table, reset=fitting, skip_check_array=True)
     n_rows, n_columns = len(sheet.table), sheet.features.number
     if not n_rows:
         raise ValueError(
-            f"Found array with 0 sample(s) while {owner} requires at least one."
+            f"Found array with 0 sample(s), but {owner} requires at least one: pass a "
+            "table with rows."
         )
     refuse_kinds(sheet.names or range(n_columns), sheet.kinds)
     category_columns = fitted_columns(estimator, "category_features_")
@@ -54,7 +57,7 @@ def read_mixed(
     if fitting and category_columns:
         estimator.category_features_ = np.array(category_columns, dtype=np.intp)
         estimator.categories_ = [
-            # `sample_names` contains the known categories of some columns.
+            # The categories of a column of sample names are all names in its matrix.
             known[c] if c in known else _sorted_values(sheet.values(c), layout.label(c))
             for c in category_columns
         ]
@@ -77,17 +80,17 @@ def fitted_columns(estimator: BaseEstimator, name: str) -> tuple[int, ...]:
 def _check_sequence_columns(fitted: Sequence[int], layout: Layout) -> None:
     """Raise unless the columns of sequences are the same as in fit."""
     for column in sorted({*fitted} ^ {*layout.sequences}):
-        kind_in_fit, kind_now = ("sequences", "other values")
+        kind_in_fit, kind_now = ("text", "other values")
         if column not in fitted:
-            kind_in_fit, kind_now = ("numbers", "strings")
+            kind_in_fit, kind_now = ("numbers", "text")
         raise ValueError(
             f"Column {layout.label(column)} holds {kind_now}, but held {kind_in_fit} "
-            "in fit: convert the column."
+            f"in fit: convert the column to {kind_in_fit}."
         )
 
 
 def _sorted_values(column: Array, label: str) -> Array:
-    """Return the sorted unique values of a column."""
+    """Return the sorted unique values of a column; raise if they cannot be sorted."""
     values = {value for value in _category_values(column) if not is_missing(value)}
     problem = ""
     if not values:
@@ -114,7 +117,7 @@ def _category_values(column: Array) -> list[Any]:
 
 
 def _category_codes(column: Array, levels: Array, label: str) -> Array:
-    """Return the category code of each value of a column."""
+    """Return each value's index in `levels`; -1 for other values, nan if missing."""
     codes_by_value = {value: float(code) for code, value in enumerate(levels.tolist())}
     values, is_text = _category_values(column), levels.dtype.kind == "U"
     is_gap = [is_missing(value) for value in values]
@@ -123,8 +126,9 @@ def _category_codes(column: Array, levels: Array, label: str) -> Array:
         # Text '1' differs from the number 1, so every value would be unseen.
         kind_in_fit, kind_now = ("text", "numbers") if is_text else ("numbers", "text")
         raise ValueError(
-            f"Column {label} holds {kind_now}, but its categories in fit, or the "
-            f"sample names of Grams, are {kind_in_fit}: convert the column."
+            f"Column {label} holds {kind_now}, but its categories in fit (or the "
+            f"sample names of its Grams) are {kind_in_fit}: convert the column to "
+            f"{kind_in_fit}."
         )
     codes = np.array([codes_by_value.get(value, UNKNOWN) for value in values])
     codes[is_gap] = np.nan

@@ -17,7 +17,7 @@ from multikernel.kernels.sequence.tables import NUMBERS, Layout
 
 IMPUTE = (
     "Pass kernels=Views({'a name': columns, ...}, missing='expected'), which accepts "
-    "missing values, impute them, for example with SimpleImputer, or remove these rows."
+    "missing values; impute them, for example with SimpleImputer; or remove these rows."
 )
 OF_A_FOLD = "the validation samples of a fold"
 LEAVE_OUT = "Correct these values, or remove the samples."
@@ -33,7 +33,7 @@ def open_data(data: Any, name: str) -> Any:
     array = isinstance(data, np.ndarray) and data.dtype.kind != "T"
     if not (array or kinds.names_of(data) is not None or issparse(data)):
         data = kinds.as_array(data, name)
-    # Raise for data that are no table of numbers or text, such as complex numbers.
+    # Complex, structured and masked arrays, among others, are not supported.
     reason = _why_no_array(data, name)
     if reason is not None:
         raise ValueError(reason)
@@ -57,19 +57,19 @@ def require_table(values: object, name: str) -> None:
     yields_batches = hasattr(values, "to_batches") and not hasattr(values, "__len__")
     if hasattr(values, "__next__") or yields_batches:
         raise ValueError(
-            f"{what}, which yields rows in batches: make a Dask data frame, for "
-            "example with dask.dataframe.from_map, or one table."
+            f"{what}, which yields rows in batches: pass a Dask data frame, for "
+            "example from dask.dataframe.from_map, or one table."
         )
     # The DOK format of sparse matrices is a mapping in SciPy 1.14.
     if isinstance(values, Mapping) and not issparse(values):
-        grams = "for Gram matrices use stack_grams with kernels='precomputed', "
+        grams = "for Gram matrices, pass stack_grams(X) and kernels='precomputed'; "
         raise ValueError(
-            f"{name} must be an array or a data frame, but is a mapping of "
-            f"{listed(list(values))}: {grams * (name == 'X')}for columns use "
-            "pandas.DataFrame."
+            f"{name} must be an array or a data frame, but is a mapping with the keys "
+            f"[{listed(list(values))}]: {grams * (name == 'X')}for columns, pass "
+            f"pandas.DataFrame({name})."
         )
     if columns is not None and not len(columns):
-        raise ValueError(f"{what} without columns: pass at least one.")
+        raise ValueError(f"{what} without columns: pass at least one column.")
     refuse_shared_names(columns or (), name)
 
 
@@ -80,7 +80,7 @@ def refuse_shared_names(columns: Iterable[object], name: str) -> None:
     if repeated:
         raise ValueError(
             f"Several columns of {name} have the same name: {listed(repeated)}. Rename "
-            "them, or keep only one."
+            "them, or keep only one of them."
         )
 
 
@@ -90,7 +90,10 @@ def _why_no_array(values: Any, name: str) -> str | None:
     if dtype_kind == "O" and values.ndim == 0:
         element = values[()]
         type_name = "None" if element is None else f"a {type(element).__name__}"
-        return f"{name} must be an array of numbers, but is one object, {type_name}."
+        return (
+            f"{name} must be an array of numbers, but is one object, {type_name}: pass "
+            "an array or a data frame."
+        )
     if dtype_kind == "V":
         advice = "pass an array of numbers or a data frame"
         return f"{name} is a structured array: {advice}."
@@ -138,7 +141,7 @@ BY_DEFAULT = (
     "(kernels=None reads text as sequences if all values have at least "
     f"{LEAST_LETTERS} capital letters of DNA, RNA or proteins, and more than half of "
     "the values differ. In a data frame, it reads other text as categories if at most "
-    "half differ.)"
+    "half of the values differ.)"
 )
 
 
@@ -175,8 +178,8 @@ def read_array(estimator: BaseEstimator, owner: str, X: Any, **settings: Any) ->
         return validate_data(estimator, X, **settings)
     except OverflowError as error:
         raise ValueError(
-            "X holds an integer that is too large for a floating-point number: change "
-            "its unit."
+            "X holds an integer that is too large for a floating-point number: use a "
+            "larger unit for its column."
         ) from error
     except (TypeError, ValueError) as error:
         raise type(error)(_clearer_message(np.shape(X), str(error))) from error
@@ -191,13 +194,13 @@ def _clearer_message(shape: tuple[int, ...], text: str) -> str:
         )
         if len(shape) > 2:
             advice = (
-                "Gram matrices, of shape (n_samples, n_samples, n_kernels), go with "
-                "kernels='precomputed': see stack_grams."
+                "For Gram matrices, of shape (n_samples, n_samples, n_kernels), pass "
+                "kernels='precomputed' to the estimator (see stack_grams)."
             )
         requirement = "X must have shape (n_samples, n_features)"
         return f"{requirement}, but has shape {shape}. {advice}"
     if text.startswith(("could not convert", "float() arg", "setting an array")):
-        advice = "Encode other values, for example with OneHotEncoder"
+        advice = "Encode values that are not numbers, for example with OneHotEncoder"
         return f"X must be a table of numbers: {text.rstrip('.')}. {advice}."
     return text
 
@@ -210,16 +213,16 @@ def _refuse_text_columns(X: object, *, fitting: bool) -> None:
     not_numeric = [name for name, kind in pairs if kind != NUMBERS]
     if not_numeric and not fitting:
         raise ValueError(
-            "X has columns without numbers, which held numbers in fit: "
+            "X has columns that are not numeric, but held numbers in fit: "
             f"{listed(not_numeric)}. Convert them, for example with astype(float)."
         )
     if not_numeric:
         raise ValueError(
-            f"Columns without numbers in X: {listed(not_numeric)}. Pass views, such as "
-            f"kernels={{'a name': [{not_numeric[0]!r}]}}, which compare text as "
-            "categories; encode them, for example with OneHotEncoder in a "
-            "ColumnTransformer; drop them; or pass kernels of "
-            f"multikernel.kernels.sequence. {BY_DEFAULT}"
+            f"X has columns that are not numeric: {listed(not_numeric)}. Pass views, "
+            f"such as kernels={{'a name': [{not_numeric[0]!r}]}}, which read text as "
+            "categories; pass kernels of multikernel.kernels.sequence; encode the "
+            "columns, for example with OneHotEncoder in a ColumnTransformer; or remove "
+            f"them. {BY_DEFAULT}"
         )
 
 
@@ -232,11 +235,11 @@ def _refuse_unsupported_arrays(X: Array) -> None:
         _refuse_texts(X.tolist())
     if X.ndim == 1 and column_kinds[0] in kinds.LEFT_TO_NUMPY:
         raise ValueError(
-            f"X holds one object per sample, such as a {type(X[0]).__name__}, but "
-            "kernels require rows of numbers, or text. Pass Gram matrices "
-            "(kernels='precomputed', see stack_grams), or row numbers, X = "
-            "np.arange(n)[:, None], with kernels={'objects': Grams(K, 0)} for the "
-            "matrix K of all objects."
+            f"X holds one object per sample, of type {type(X[0]).__name__}, but "
+            "each sample must be a row of numbers, or a text. Pass Gram matrices "
+            "(kernels='precomputed', see stack_grams), or pass the numbers of the "
+            "objects, X = np.arange(n)[:, None], and kernels={'objects': Grams(K, 0)} "
+            "with the Gram matrix K of all n objects."
         )
     # scikit-learn's checks require a TypeError for other objects; it is raised later.
     numpy_kinds = kinds.LEFT_TO_NUMPY
@@ -252,18 +255,18 @@ def _refuse_texts(values: list[Any]) -> None:
     if row is not None:
         raise ValueError(
             f"X holds {shown(values[row])} at row {row}, and strings in other rows: "
-            "pass strings only, and remove samples without one."
+            "pass strings only, and remove samples without a string."
         )
     reason = kinds.why_no_text_sequences(values)
     raise ValueError(
         "X is a list of strings: pass numbers, or kernels for sequences, such as "
         "kernels=[SpectrumKernel(3)] of multikernel.kernels.sequence. "
-        f"{BY_DEFAULT}{'' if reason is None else f' Here {reason}.'}"
+        f"{BY_DEFAULT}{'' if reason is None else f' In X, {reason}.'}"
     )
 
 
 def check_values(estimator: Any, table: Array, layout: Layout) -> None:
-    """Raise for values that are too large, or missing where gaps are not supported."""
+    """Raise for values that are too large, or missing where NaN is not supported."""
     if is_bounded(table):
         return
     numbers = table[:, : len(layout.numeric)]
@@ -279,8 +282,8 @@ def _used_values(estimator: Any, numbers: Array, layout: Layout) -> Array:
     filled, columns = np.zeros(numbers.shape), layout.numeric
     table_index = {column: index for index, column in enumerate(columns)}
     options = estimator.missing_views_
-    # Views with missing="error" are last, so that NaN also remains in a column that
-    # another view shares with them.
+    # The loop ends with the views with missing="error", so that NaN also remains in a
+    # column that they share with another view.
     for view in sorted(options, key=lambda view: options[view] == "error"):
         view_columns = estimator.view_columns_[view].tolist()
         indices = [table_index[c] for c in view_columns if c in table_index]
@@ -329,8 +332,8 @@ def check_limits(
     missing_advice: str = LEAVE_OUT,
 ) -> None:
     """Raise for the first value that is not finite, or too large to be squared."""
-    # `cell_name` returns an index in words; `scale` is advice on large
-    # values, and `missing_advice` on NaN.
+    # `cell_name` returns the text for an index of `values`. `scale` is the advice on
+    # large values, and `missing_advice` that on NaN.
     if is_bounded(values):
         return
     nonfinite = np.argwhere(~np.isfinite(values)).tolist()

@@ -42,8 +42,9 @@ def check_partitions(
     text = any(any_kernel_supports(kernels, kind) for kind in (SEQUENCES, CATEGORIES))
     if text or tables.is_precomputed(kernels) or isinstance(kernels, Views):
         raise ValueError(
-            f"{owner} supports a Dask collection of numbers, but no precomputed "
-            "kernels, views or text: pass arrays in memory, for example X.compute()."
+            f"{owner} supports Dask collections of numbers, but not together with "
+            "precomputed kernels, views, or kernels for text: pass data in memory, for "
+            "example X.compute()."
         )
     # Targets are loaded into memory, but rows are not.
     targets = read_targets(estimator, y.compute() if is_dask(y) else y)
@@ -59,7 +60,7 @@ def check_partitions(
 def read_partitions(
     owner: str, X: object, folder: PathLike | None
 ) -> tuple[row_blocks.SampledRows, tables.Columns]:
-    """Return the rows of a Dask collection in blocks, and attributes of its columns."""
+    """Return the rows of a Dask collection in blocks, and the names of its columns."""
     names = names_of(numbers.with_text_names(X, fit_had_names=True))
     # Dask workers store the rows in memory, or in a `folder`.
     spill = None if folder is None else TemporaryFolder(create_folder(folder))
@@ -71,7 +72,10 @@ def read_partitions(
     shapes = np.array(blocks.map(np.shape), dtype=np.intp)
     nonempty = np.flatnonzero(shapes[:, 0])
     if not nonempty.size:
-        raise ValueError(f"X has no rows, but {owner} requires at least two samples.")
+        raise ValueError(
+            f"X has no rows, but {owner} requires at least two samples: pass a "
+            "collection with rows."
+        )
     widths = shapes[nonempty, 1]
     different = np.flatnonzero(widths != widths[0])
     if different.size:
@@ -93,13 +97,13 @@ def check_collection(X: object) -> None:
     shape = getattr(X, "shape", None)
     if not isinstance(shape, tuple):  # also for dask.delayed objects
         raise ValueError(
-            f"X is a {type(X).__name__} of Dask without rows and columns: make an "
-            "array or data frame, for example with dask.array.from_delayed, or pass "
+            f"X is a Dask {type(X).__name__}, which has no rows and columns: pass a "
+            "Dask array or data frame, for example from dask.array.from_delayed, or "
             "X.compute()."
         )
     if len(shape) != 2:
         raise ValueError(
-            f"Expected 2D array, got an X of {len(shape)} dimensions: X must have the "
+            f"Expected 2D array, got X with {len(shape)} dimensions: X must have "
             "shape (n_samples, n_features)."
         )
     # Columns of objects are checked when the partitions are read.
@@ -107,7 +111,7 @@ def check_collection(X: object) -> None:
 
 
 def _as_array(rows: Any, index: int, owner: str, names: Sequence[str] | None) -> Array:
-    """Return partition `index` as an array of finite numbers; errors name it."""
+    """Return partition `index` as an array of finite numbers; raise naming `index`."""
     columns = tables.Columns()
     try:
         rows = _open_partition(rows, names)

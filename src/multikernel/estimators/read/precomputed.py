@@ -26,12 +26,12 @@ from multikernel.linalg.tables import equal_shares
 
 @dataclass(frozen=True, eq=False, repr=False)
 class NamedGrams:
-    """Named Gram matrices, samples first, as returned by `stack_grams`.
+    """Gram matrices with names, as returned by `stack_grams` for a mapping.
 
     scikit-learn slices them like any pairwise data and keeps the names, which become
     ``kernel_names_`` of a model. `array` has shape (n_samples, n_fit_samples,
     n_kernels). `names` are different texts, one per matrix. `labels` name the samples
-    of the second axis, if known. ``K[name]`` and ``numpy.asarray(K)`` are arrays.
+    of the second axis; None if unknown. ``K[name]``, ``numpy.asarray(K)`` are arrays.
     """
 
     array: Array
@@ -71,7 +71,10 @@ class NamedGrams:
         """Return a matrix by its name, or a slice; slices of samples keep the names."""
         if isinstance(key, str):
             if key not in self.names:
-                raise KeyError(f"There is no Gram matrix {key!r} among {self.names}.")
+                raise KeyError(
+                    f"There is no Gram matrix {key!r}: use one of the names "
+                    f"{listed(self.names)}."
+                )
             return self.array[:, :, self.names.index(key)]
         part = self.array[key]
         axes = list(key) if isinstance(key, tuple) else [key]
@@ -172,8 +175,9 @@ def check_same_grams(
         return
     raise ValueError(
         f"X holds the Gram matrices {listed(names)}, but {owner} was fitted on "
-        f"{listed(fitted_names)}: pass the same ones in the same order, for example "
-        "stack_grams({name: grams[name] for name in names}) with the names of the fit."
+        f"{listed(fitted_names)}: pass the matrices of the fit in the same order, for "
+        "example stack_grams({name: grams[name] for name in names}) with the names of "
+        "the fit."
     )
 
 
@@ -184,18 +188,19 @@ def stack_grams(grams: Any) -> Any:
 
     Parameters
     ----------
-    grams : ndarray of shape (n_kernels, n_samples, n_fit_samples), or sequence of \
-            array-like of shape (n_samples, n_fit_samples), or mapping from names to \
-            these
-        Square matrices for training; rows of new samples for prediction. The names of a
-        mapping become ``kernel_names_``, and new samples must have the same names.
+    grams : ndarray of shape (n_kernels, n_samples, n_fit_samples), or sequence or \
+            mapping of array-like of shape (n_samples, n_fit_samples)
+        The Gram matrices: square for a fit; for a prediction, with a row for each new
+        sample and a column for each sample of the fit. The keys of a mapping are names,
+        which become ``kernel_names_``; a prediction requires the same names.
 
     Returns
     -------
     X : ndarray of shape (n_samples, n_fit_samples, n_kernels), or NamedGrams
-        Named if a mapping is given. If the columns of its data frames have text labels,
-        `predict` requires those of the fit's samples, in their order. An array is not
-        copied, a list is. `fit` copies X unless `normalize` only scales kernels.
+        NamedGrams for a mapping. If its matrices are data frames with text as column
+        labels, `predict` requires the labels of the fit in the same order. X is a view
+        of an array, and a copy of a sequence or mapping. `fit` copies X unless
+        `normalize` only scales kernels.
 
     Raises
     ------
@@ -235,23 +240,24 @@ def _as_matrices(grams: object) -> list[Array]:
     """Return the matrices as arrays of one shape."""
     if not isinstance(grams, Iterable) or isinstance(grams, str):
         raise ValueError(
-            "Gram matrices must be an array of three axes or a sequence of matrices, "
-            f"got {shown(grams)}."
+            "Gram matrices must be an array of three axes, or a sequence or mapping of "
+            f"matrices, got {shown(grams)}."
         )
     grams = list(grams)
     if not grams:
-        raise ValueError("stack_grams needs at least one Gram matrix, got none.")
+        raise ValueError("stack_grams requires at least one Gram matrix, got none.")
     _check_labels(grams)
     names = [f"Gram matrix {index}" for index in range(len(grams))]
     opened = [numbers.open_data(*pair) for pair in zip(grams, names, strict=True)]
     matrices = [np.asarray(gram) for gram in opened]
     for index, matrix in enumerate(matrices):
         if issparse(opened[index]):
-            raise ValueError(f"{names[index]} is sparse: pass K.toarray().")
+            raise ValueError(f"{names[index]} is sparse: convert it with toarray().")
         if matrix.ndim != 2 or matrix.shape != matrices[0].shape:
             raise ValueError(
-                f"Gram matrix {index} has shape {matrix.shape}, the first one "
-                f"{matrices[0].shape}: all must be two-dimensional, of one shape."
+                f"Gram matrix {index} has shape {matrix.shape}, but all must be "
+                "two-dimensional, of the same shape (Gram matrix 0 has shape "
+                f"{matrices[0].shape})."
             )
     return matrices
 
@@ -261,25 +267,26 @@ def _check_labels(grams: list[Any]) -> None:
     # Data frames of polars have no labels of rows.
     frames = {m: gram for m, gram in enumerate(grams) if hasattr(gram, "iloc")}
     first_frame: Any = next(iter(frames.values()), None)
+    differs = "in another order than the first data frame"
     for m, frame in frames.items():
-        for labels, expected, whose in (
-            (frame.columns, frame.index, "its rows"),
-            (frame.index, first_frame.index, "the rows of the first one"),
-            (frame.columns, first_frame.columns, "the columns of the first one"),
+        for labels, expected, problem in (
+            (frame.columns, frame.index, "columns in another order than its rows"),
+            (frame.index, first_frame.index, f"rows {differs}"),
+            (frame.columns, first_frame.columns, f"columns {differs}"),
         ):
             same_labels = len(labels) == len(expected) and labels.isin(expected).all()
             if same_labels and not labels.equals(expected):
                 raise ValueError(
-                    f"Gram matrix {m} has labels in another order than {whose}, but "
-                    "samples are matched by position: pass gram.loc[rows, columns] "
-                    "with the same rows and columns for all matrices."
+                    f"Gram matrix {m} has {problem}, but samples are matched by "
+                    "position: pass gram.loc[rows, columns] with the same rows and "
+                    "columns for all matrices."
                 )
 
 
 def read_grams(
     estimator: BaseEstimator, owner: str, X: object, *, reset: bool
 ) -> Array:
-    """Return precomputed kernels, samples first, as a float array without a copy."""
+    """Return Gram matrices, (n_samples, n_fit_samples, n_kernels), without a copy."""
     kinds = [np.float64, np.float32]
     settings = {"ensure_2d": False, "allow_nd": True, "dtype": kinds, "reset": reset}
     array = numbers.open_data(X.array if isinstance(X, NamedGrams) else X, "X")
@@ -293,7 +300,10 @@ def read_grams(
             "matrices."
         )
     if not grams.shape[2]:
-        raise ValueError("X has no Gram matrix on its last axis: pass at least one.")
+        raise ValueError(
+            "X has no Gram matrix, because its last axis is empty: pass at least one "
+            "Gram matrix."
+        )
     # `precomputed_stack` checks the values of a fit.
     if reset:
         estimator.n_features_in_ = grams.shape[1]
@@ -304,7 +314,7 @@ def read_grams(
 
 
 def check_finite_grams(X: Array) -> None:
-    """Raise for a nonfinite or too large value in Gram matrices, samples first."""
+    """Raise for a nonfinite or too large value; kernels are the last axis of X."""
     if numbers.is_bounded(X):
         return
     kernel = next(m for m in range(X.shape[2]) if not numbers.is_bounded(X[:, :, m]))
@@ -323,7 +333,7 @@ def check_diagonals(stack: DenseStack) -> None:
     """Raise if a matrix has a clearly negative diagonal entry, or too small a trace."""
     diagonals = stack.diagonals()
     traces = np.abs(diagonals).sum(axis=1)
-    # Entries of matrices with smaller traces may be subnormal, with fewer digits.
+    # If the trace is smaller, entries may be subnormal numbers, with fewer digits.
     tiny = np.flatnonzero((traces > 0.0) & (traces < TINY / EPS))
     if tiny.size:
         raise MatrixError(
@@ -338,8 +348,8 @@ def check_diagonals(stack: DenseStack) -> None:
     if shifted[m, i] < 0.0:
         raise IndefiniteKernelError(
             f"Gram matrix {m} is not positive semidefinite: its value at [{i}, {i}] "
-            f"is {diagonals[m, i]:.6g}, and a kernel's diagonal is never negative. "
-            "Check how the matrix was computed, or remove it.",
+            f"is {diagonals[m, i]:.6g}, but diagonal entries must not be negative. "
+            "Check how the matrix was computed, or remove the matrix.",
             kernel=int(m),
         )
 
@@ -377,9 +387,9 @@ def precomputed_stack(
     normalization = empty_normalization(normalize, n_kernels, n_samples, sample_weight)
     if any(isinstance(step, CosineStep) for step in normalization.steps):
         raise ValueError(
-            "normalize='cosine' needs k(x, x) of new samples, which precomputed "
+            "normalize='cosine' requires k(x, x) of new samples, which precomputed "
             "kernels do not have: divide each K[i, j] by sqrt(K[i, i] * K[j, j]) "
-            "before the fit, or pass Views of kernels.Grams."
+            "before the fit, or pass each matrix as a view, with kernels.Grams."
         )
     # The stack is a view of X if kernels are only scaled and X has the layout of
     # `stack_grams`.

@@ -52,7 +52,7 @@ class Samples:
     class_weight: Any = None
     # Whether outputs share a selection of kernels; otherwise each has its own problem.
     shared: bool = False
-    # The rows of each sample; None if no rows are merged.
+    # The rows that are merged into samples; None if no rows are merged.
     copies: Copies | None = None
     # Groups of the input's rows; folds do not split a group.
     groups: Any = None
@@ -109,7 +109,7 @@ class Samples:
         return ("y",) if names is None else names
 
     def scatter(self, values: Array) -> Array:
-        """Spread values per sample over input rows; zero for rows without weight."""
+        """Return values per input row, shared by copies; zero for rows of no weight."""
         row_values = np.zeros((*values.shape[:-1], len(self.table.y)))
         if self.copies is None:
             row_values[..., self.rows] = values
@@ -164,13 +164,13 @@ def read_samples(
     if rows.size < 2:
         raise ValueError(
             f"{owner} requires at least two samples with nonzero weight, got "
-            f"n_samples={rows.size}."
+            f"n_samples={rows.size}: pass more samples, or positive weights."
         )
     y = table.y[rows]
     if classify and class_weight is not None and y.ndim == 2:
         raise ValueError(
-            f"{owner} supports class_weight for classes, not for several labels: "
-            "remove class_weight, or use sample_weight."
+            f"{owner} supports class_weight only if y has one column, not for several "
+            "labels: remove class_weight, or use sample_weight."
         )
     labels, classes = _encode_classes(owner, y) if classify else (y, None)
     samples = Samples(
@@ -196,7 +196,7 @@ def _some_rows(X: Array, rows: Indices) -> Array:
     if isinstance(X, SampledRows):
         raise ValueError(
             f"sample_weight is zero for {X.shape[0] - rows.size} rows, which cannot be "
-            "removed from a Dask collection: remove them before the fit."
+            "removed from a Dask collection: remove these rows before the fit."
         )
     return X[np.ix_(rows, rows)] if X.ndim == 3 else X[rows]
 
@@ -214,7 +214,7 @@ def check_offset(
     shapes += [f"({n_rows}, {n_outputs})"] if n_outputs > 1 else []
     if str(values.shape) not in shapes:
         raise ValueError(
-            f"{owner}: offset must have shape {' or '.join(shapes)}, got "
+            f"{owner}: offset must have shape {' or '.join(shapes)}, got shape "
             f"{np.shape(offset)}."
         )
     nonfinite = np.argwhere(~(np.abs(values) <= LARGEST_VALUE)).tolist()
@@ -223,14 +223,14 @@ def check_offset(
         reason = ", the logarithm of an exposure of zero" * bool(np.isneginf(value))
         raise ValueError(
             f"{owner}: offset is {value} at row {nonfinite[0][0]}{reason}: every "
-            f"offset must be finite and at most {LARGEST_VALUE:g} in size; correct "
-            "it, or remove the row."
+            f"offset must be finite, with absolute value at most {LARGEST_VALUE:g}. "
+            "Correct this value, or remove the row."
         )
     return np.broadcast_to(values.reshape(n_rows, -1), (n_rows, n_outputs))
 
 
 def _encode_classes(owner: str, y: Array) -> tuple[Labels, Any]:
-    """Return class indices and classes; for several labels, y and column numbers."""
+    """Return class indices and classes; for label matrices, y and column numbers."""
     if y.ndim == 2:
         check_classification_targets(y)
         return _check_label_matrix(owner, y), np.arange(y.shape[1])
@@ -244,7 +244,7 @@ def _encode_classes(owner: str, y: Array) -> tuple[Labels, Any]:
     if classes.size < 2:
         raise ValueError(
             f"{owner} requires samples of at least two classes, got one class only: "
-            f"{classes.tolist()[0]!r}."
+            f"{classes.tolist()[0]!r}. Add samples of another class."
         )
     return codes.astype(np.intp), classes
 
@@ -258,7 +258,7 @@ def refuse_fractions(owner: str, y: Array, advice: str) -> None:
         row = int(fractions[0])
         raise ValueError(
             f"{owner}: Unknown label type: continuous. y holds {y[row]:g} at row "
-            f"{row}, and classes must be whole numbers or text: {advice}."
+            f"{row}, but classes must be whole numbers or text: {advice}."
         )
 
 
@@ -268,13 +268,14 @@ def _check_label_matrix(owner: str, y: Array) -> Array:
     if not np.isin(labels, (0, 1)).all():
         raise ValueError(
             f"{owner} reads several columns of y as labels, which must be 0 or 1, but "
-            "y has other values. For classes, pass one column."
+            "y has other values. For classes, pass y with one column."
         )
     constant_columns = np.flatnonzero(labels.min(axis=0) == labels.max(axis=0))
     if constant_columns.size:
         raise ValueError(
             f"{owner} requires samples with and without every label, but label "
-            f"{constant_columns[0]} (counted from 0) is the same in all: remove it."
+            f"{constant_columns[0]} (counted from 0) is the same in all: remove this "
+            "column of y."
         )
     return labels.astype(np.float64)
 
@@ -342,7 +343,7 @@ def distinct(samples: Samples) -> Samples:
 
 
 def _sample_keys(samples: Samples, indices: Indices | slice) -> Any:
-    """Return a key per sample, equal for equal samples; None if X is no dense table."""
+    """Return a key per sample, equal for equal samples; None unless X is an array."""
     X = samples.X
     if not isinstance(X, np.ndarray) or X.ndim != 2 or find_memmap(X) is not None:
         return None

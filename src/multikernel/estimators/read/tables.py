@@ -51,9 +51,9 @@ class TrainingTable:
     X: Array
     # A single column becomes a vector.
     y: Array
-    # Attributes to which new data are compared.
+    # Fitted attributes, such as names of columns, to which new data are compared.
     columns: "Columns"
-    # X before validation; lists are arrays.
+    # X before validation; a list was converted to an array.
     given: Any
     # Names of the columns, and positions of the text columns.
     layout: Layout
@@ -176,8 +176,8 @@ def _category_columns(
     if any_kernel_supports(kernels, SEQUENCES):
         if not texts:
             raise ValueError(
-                "A kernel requires sequences, but X has no strings: pass a list of "
-                "strings, or a data frame with a column of strings."
+                "One of the kernels requires sequences, but X has no strings: pass a "
+                "list of strings, or a data frame with a column of strings."
             )
         resolved = [resolve_kernel(kernel, sheet.features) for kernel in kernels]
         return texts & columns_of_kind(resolved, CATEGORIES)
@@ -188,14 +188,14 @@ def _category_columns(
 
 
 def standard_kernels(kernels: object) -> tuple[Any, Interactions | None]:
-    """Return a ``kernels`` parameter in a standard form, and its `Interactions`."""
+    """Return `kernels` in their `_standard_form`, and any `Interactions`, or None."""
     if isinstance(kernels, Interactions):
         return _standard_form(kernels.kernels), kernels
     return _standard_form(kernels), None
 
 
 def _standard_form(kernels: object) -> Any:
-    """Convert kernels without `Interactions` to a standard form."""
+    """Return a mapping as `Views`, kernels as a `ListDictionary`, others unchanged."""
     if isinstance(kernels, Mapping):
         return Views(kernels)
     if kernels is None or is_precomputed(kernels) or isinstance(kernels, np.ndarray):
@@ -248,9 +248,9 @@ def _read_new_grams(estimator: BaseEstimator, owner: str, X: object) -> Array:
     expected = (estimator.n_features_in_, estimator.kernel_weights_.shape[-1])
     if checked.shape[1:] != expected:
         raise ValueError(
-            f"X holds kernels of shape {checked.shape[:2]} for {checked.shape[2]} "
-            f"kernels, but {owner} was fitted on {expected[0]} samples and "
-            f"{expected[1]} kernels: X must have shape (n_samples, {expected[0]}, "
+            f"X holds {checked.shape[2]} Gram matrices of shape {checked.shape[:2]}, "
+            f"but {owner} was fitted on {expected[0]} samples and "
+            f"{expected[1]} kernels: pass X of shape (n_samples, {expected[0]}, "
             f"{expected[1]})."
         )
     check_same_grams(owner, X, estimator._state.names.given)
@@ -269,7 +269,7 @@ def _unseen(table: Array, layout: Layout, sheet: Sheet) -> dict[str, list[Any]]:
 
 
 def _matrices_in_use(estimator: Any) -> list[tuple[int, SampleKernel]]:
-    """Return the column of sample names and the kernel of each `Grams` in use."""
+    """Return the column of sample names and the kernel of each active `Grams`."""
     if "_state" not in vars(estimator):
         # In a CombinedKernel, `SampleKernel` itself raises for unknown samples.
         return []
@@ -310,8 +310,8 @@ def check_samples(
     fitting: bool,
 ) -> None:
     """Raise if a Gram matrix of a view has no row for a sample, and name the sample."""
-    # Each pair in `kernels` starts with the column of `table` that identifies the
-    # samples. In a fit, each sample also needs a column of the matrix.
+    # `kernels` are pairs of the column of `table` that identifies the samples, and a
+    # kernel. In a fit, the matrix also requires a column for each sample.
     for column, kernel in kernels:
         rows = kernel.rows_of(table[:, column])
         absent, axis = np.flatnonzero(rows < 0), "row"

@@ -59,7 +59,7 @@ def _target_columns(owner: str, tags: Tags, y: Any) -> Array:
 
 
 def single_column(y: Any) -> Any:
-    """Return the first column of a frame; other data unchanged."""
+    """Return the first column of a data frame; return other data unchanged."""
     names = kinds.names_of(y)
     return y if names is None else y[names[0]]
 
@@ -80,7 +80,7 @@ def category_order(column: Any) -> list[Any] | None:
 
 
 def target_names(y: object, targets: Array) -> tuple[str, ...] | None:
-    """Return the column names of a data frame of targets, or the name of a series."""
+    """Return the names of the columns of y, or of a series; None if y has no names."""
     if targets.ndim == 2 and hasattr(y, "columns"):
         return tuple(str(name) for name in y.columns)
     name = getattr(y, "name", None)
@@ -110,7 +110,7 @@ def _warn_unseen_labels(owner: str, y: Array, classes: Array) -> None:
         before, now = ("text", "numbers") if are_text[1] else ("numbers", "text")
         raise ValueError(
             f"y holds {now}, such as {unseen[0]!r}, but the classes in fit were "
-            f"{before}: convert y."
+            f"{before}: convert y to {before}."
         )
     distinct_labels = list(dict.fromkeys(unseen))
     sentence = (
@@ -130,14 +130,14 @@ def check_target_names(
     if targets.ndim == 1 or names is None:
         return targets
     fit_names = tuple(model.output_names_)
-    # A fit names the columns of an array y0, y1, ...: then new targets may have other
-    # names, but not these names in another order.
+    # In a fit, the columns of an array get the names y0, y1, and so on. Then new
+    # targets may have other names, but not these names in another order.
     are_default_names = fit_names == tuple(f"y{k}" for k in range(len(fit_names)))
     must_match = not are_default_names or {*names} == {*fit_names}
     if names != fit_names and must_match:
         raise ValueError(
             f"y has the columns {listed(names)}, but {type(model).__name__} was fitted "
-            f"on {listed(fit_names)}: they must be the same, in the same order."
+            f"on {listed(fit_names)}: pass the same columns in the same order."
         )
     return targets
 
@@ -170,7 +170,7 @@ def _check_finite(values: Array) -> None:
         "y",
         values,
         lambda index: f"row {index[0]}" + "".join(f", column {k}" for k in index[1:]),
-        "Use other units for y, or TransformedTargetRegressor.",
+        "Use other units for y, or sklearn.compose.TransformedTargetRegressor.",
     )
 
 
@@ -192,14 +192,14 @@ def read_quantity(column: object, name: str) -> Array:
         row, text = next(texts) if odd_cell is None else odd_cell
         advice = ": convert text to numbers, for example with astype(float)"
         if odd_cell is not None:
-            advice = ", and numbers in most other rows: correct it and pass numbers"
+            advice = ", and numbers in most other rows: correct this cell"
         cell = f"{str(text)!r} at row {row}"
         raise ValueError(f"{name} must hold numbers, but it holds {cell}{advice}.")
     try:
         return np.array([np.nan if kinds.is_missing(v) else float(v) for v in cells])
     except OverflowError as error:
         raise ValueError(
-            f"{name} holds an integer too large for float64: use other units."
+            f"{name} holds an integer that is too large for float64: use other units."
         ) from error
 
 
@@ -237,7 +237,7 @@ def _check_target_size(targets: Array) -> Array:
         raise ValueError(
             f"The largest absolute value of y is {sizes[sizes > 0.0].min():.3g}, too "
             f"small for sums of squares: it must be at least {SMALLEST_STRENGTH:g}. "
-            "Use other units for y, or TransformedTargetRegressor."
+            "Use other units for y, or sklearn.compose.TransformedTargetRegressor."
         )
     return targets
 
@@ -252,15 +252,15 @@ def _read_labels(y: Array) -> Array:
     kind = kinds.column_kind(y.ravel())
     if kind != NUMBERS:
         raise ValueError(
-            f"y holds {kind}, such as {labels[0]!r} at row 0: classes must be numbers "
-            "or text, for example y.astype(str)."
+            f"y holds {kind}, such as {labels[0]!r} at row 0, but classes must be "
+            "numbers or text: convert them, for example with y.astype(str)."
         )
     # Equal numbers of different types, such as 1 and True, are one class.
     numeric = np.array([v if isinstance(v, Integral) else float(v) for v in labels])
     if numeric.dtype.kind == "O":
         raise ValueError(
-            "y holds an integer too large for a class label: convert all labels to "
-            "text, for example with y.astype(str)."
+            "y holds an integer that is too large for a class label: convert all "
+            "labels to text, for example with y.astype(str)."
         )
     return numeric.reshape(y.shape)
 
@@ -289,6 +289,6 @@ def _refuse_mixed_labels(labels: list[Any], types: list[int], name: str) -> None
     if (odd := kinds.first_odd_cell(np.array(labels, dtype=object))) is not None:
         detail = f"it holds {odd[1]!r} at row {odd[0]}, and numbers in most other rows"
     raise ValueError(
-        f"{name} mixes text and other labels: {detail}. Correct this cell, or "
-        "convert all labels to text."
+        f"{name} mixes text and other labels: {detail}. Correct the wrong labels, "
+        "or convert all labels to text."
     )

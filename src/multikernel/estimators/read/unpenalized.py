@@ -20,11 +20,11 @@ from multikernel.problem import rounded_center
 class Design:
     """The unpenalized columns of the data, encoded as numbers, without a kernel."""
 
-    # The position of each column in tables of numbers.
+    # For each column of the design, the position of its source in a table of numbers.
     places: Indices
-    # The category of each indicator; NaN for columns of numbers.
+    # The category code of each indicator column; NaN for columns of numbers.
     codes: Array
-    # Each name is "column" or "column=category".
+    # "column" for a column of numbers, "column=category" for an indicator.
     names: tuple[str, ...]
     # Number subtracted from each column: nonzero for columns whose values are far from
     # zero, to avoid rounding errors.
@@ -66,7 +66,7 @@ class Design:
         return np.asarray(intercept - self.origins @ effects)
 
     def part(self, indices: Indices) -> "Design":
-        """Return the encoding of some of the columns."""
+        """Return the encoding of the design columns at `indices`."""
         names = tuple(self.names[column] for column in indices)
         positions, codes, origins = self.places, self.codes, self.origins
         return Design(positions[indices], codes[indices], names, origins[indices])
@@ -92,7 +92,7 @@ def find_design(owner: str, samples: Samples, *, fit_intercept: bool) -> Design 
 def _encode(
     owner: str, samples: Samples, columns: Iterable[int], *, drop_first: bool
 ) -> list[tuple[int, float, str]]:
-    """Return position, category (nan for numbers) and name of each design column."""
+    """Return position, category code (nan for numbers) and name of every column."""
     # The indicators of a column sum to one, so one is redundant with an intercept.
     # Without an intercept, the first such column has all indicators.
     layout, numeric = samples.table.layout, list(samples.table.layout.numeric)
@@ -102,7 +102,7 @@ def _encode(
         if column not in numeric:
             raise ValueError(
                 f"{owner}: the unpenalized column {name!r} holds sequences, but must "
-                "hold numbers or categories."
+                "hold numbers or categories: remove it from Unpenalized, or encode it."
             )
         position = numeric.index(column)
         if column not in layout.categories:
@@ -118,7 +118,7 @@ def _encode(
 
 
 def _with_origins(design: Design, samples: Samples) -> Design:
-    """Return the design, with columns far from zero shifted close to zero."""
+    """Return `design` with nonzero origins for columns of values far from zero."""
     columns = design(samples.X)
     shares = equal_shares(len(columns), samples.weights)
     centers = [rounded_center(column, shares) for column in columns.T]
