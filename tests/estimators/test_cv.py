@@ -468,20 +468,20 @@ def test_unsolved_paths_are_counted():
         ({"n_jobs": 0}, "n_jobs must be None"),
         ({"scoring": ["accuracy"]}, "scoring must be None, a callable with"),
         ({"scoring": "accuracy_"}, r"get_scorer_names\(\) \(.accuracy."),
-        ({"l1_ratio": 0.0}, "there is no largest alpha: pass alphas"),
-        ({"cv": [([0, 1], [2])]}, "fold 0 of cv holds no sample of class 1"),
+        ({"l1_ratio": 0.0}, "there is no largest alpha: pass a positive l1_ratio"),
+        ({"cv": [([0, 1], [2])]}, "fold 0 of cv contains no sample of class 1"),
         ({"cv": [([], [2])]}, "Fold 0 of cv has an empty training or"),
         (
             {"cv": [([0, 1, 2, 3], [30])]},
-            "Fold 0 of cv has row numbers from .* to 30, but must",
+            "Fold 0 of cv has row numbers from .* to 30, but they must",
         ),
         (
             {"cv": [([0.0, 3.0], [4.0])]},
             r"row numbers or of 30 booleans, .* of float64",
         ),
-        ({"cv": [None]}, "Fold 0 of cv must be a pair of training and .*got None"),
+        ({"cv": [None]}, "Fold 0 of cv must be a pair, the rows .*got None"),
         ({"cv": [([0, 1], [2], [3])]}, "Fold 0 of cv must be a pair"),
-        ({"cv": []}, r"cv=.* yields no fold: at least one is required"),
+        ({"cv": []}, r"cv=.* yields no fold: pass a cv that yields at least one"),
         ({"scoring": lambda m, X, y: np.nan}, "No alpha has a finite score"),
         ({"scoring": lambda y: 0.0}, r"a callable with arguments \(model, X, y\)"),
         ({"scoring": len}, r"a callable with arguments \(model, X, y\)"),
@@ -524,7 +524,7 @@ def test_a_score_that_needs_all_classes_is_not_advised_where_no_fold_has_them():
     alone = np.zeros(40, dtype=int)
     alone[0] = 1
     search = SpicyMKLClassifierCV(KERNELS, n_alphas=3)
-    with pytest.warns(SearchWarning, match=r"class 0 for all.*: weigh classes with"):
+    with pytest.warns(SearchWarning, match=r"class 0 for all.*: pass class_weight="):
         search.fit(X, alone)
     search.set_params(scoring="neg_log_loss")
     with pytest.raises(
