@@ -540,7 +540,10 @@ def test_a_score_that_needs_all_classes_is_not_advised_where_no_fold_has_them():
             {"scoring": "roc_auc"},
             r"two classes only, but y has 3: pass scoring='roc_auc_ovr'",
         ),
-        ({"scoring": "neg_log_loss", "loss": "hinge"}, r"such as scoring='accuracy'\.$"),
+        (
+            {"scoring": "neg_log_loss", "loss": "hinge"},
+            r"such as scoring='accuracy'\.$",
+        ),
     ],
 )
 def test_scores_of_two_classes_name_those_of_several(settings, message):

@@ -193,7 +193,7 @@ def warn_empty(owner: str, samples: Samples, attributes: Mapping[str, Any]) -> N
             warn_user(
                 f"{owner}: no kernel is active for class{'es' * plural} "
                 f"{listed(names)}, so {'their' if plural else 'its'} decision values "
-                "are the same for all samples: lower the strength of the penalty."
+                "are the same for all samples: reduce the regularization."
             )
     active = attributes.get("active_kernels_")
     # A search emits its own warning about the chosen model.
@@ -204,7 +204,7 @@ def warn_empty(owner: str, samples: Samples, attributes: Mapping[str, Any]) -> N
     if "unpenalized_names_" in attributes:
         model_kind = "its unpenalized columns alone"
     if "offset_" in attributes:  # novelty detection
-        advice = "use kernels that vary, such as Gaussians with a smaller sigma"
+        advice = "pass kernels that vary, such as GaussianKernel with a smaller sigma"
     warn_user(
         f"{owner} has no active kernel, so the model is {model_kind}: {advice}.",
         DictionaryWarning,

@@ -85,7 +85,7 @@ def gram_matrices(
     options: GramOptions,
     weights: Array | None,
 ) -> BuiltStack:
-    """Return the normalized Gram matrices of X; X contains them without dictionary."""
+    """Return normalized Gram matrices; X contains the matrices if no dictionary."""
     # Sample `weights` affect the means and variances of the normalization.
     settings: dict[str, Any] = {
         "normalize": options.normalize,

@@ -280,5 +280,5 @@ def solve_path(
 
 
 def until_stopped(path: Iterator[GramFit]) -> Iterator[GramFit]:
-    """Yield fits in turn, until a callback has stopped one."""
+    """Yield fits until a callback has stopped one; omit the stopped fit."""
     return takewhile(lambda fit: not fit.stopped, path)

@@ -133,8 +133,8 @@ def _refuse_negative(kernel: Kernel, m: int, rows: Array, *, centered: bool) -> 
     if lowest < -ROUNDING * np.abs(K.diagonal()).sum():
         raise IndefiniteKernelError(
             f"Kernel {m} ({kernel_name(kernel)}) is not positive semidefinite: on "
-            f"{len(K)} samples its smallest eigenvalue is {lowest:.3g}, its trace "
-            f"{K.trace():.3g}. Use another kernel.",
+            f"{len(K)} samples its smallest eigenvalue is {lowest:.3g}, and its trace "
+            f"is {K.trace():.3g}. Use another kernel.",
             m,
         )
 
@@ -252,8 +252,8 @@ def _describe_useless(training: "Training") -> list[str]:
     # Degenerate kernels are already named by another warning.
     is_constant[np.isin(checked, training.built.degenerate)] = False
     cases = {
-        "can only memorize, because they are almost zero between any two training "
-        "samples: {}; remove them, or make them wider": ratios < MEMORIZES,
+        "can only memorize the targets, because they are almost zero between any two "
+        "training samples: {}; remove them, or make them wider": ratios < MEMORIZES,
         "are nearly constant on the training data: {}; make them narrower, or use "
         "normalize='variance'": is_constant,
     }

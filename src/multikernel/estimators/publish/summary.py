@@ -224,7 +224,7 @@ def fitted_html(model: Any) -> str:
     tables += html_table(table_columns(unpenalized)) if unpenalized else ""
     return (
         f"<div><p>{html.escape(sentence)}</p>{tables}<p>Shares of the "
-        "variance sum to one; a negative one belongs to a term that works against the "
+        "variance sum to one; a negative share belongs to a term that counteracts "
         "others.</p></div>"
     )
 

@@ -132,9 +132,10 @@ class FoldScorer:
             if not self.lacks_class and self.needs_model:
                 raise
             if not self.lacks_class:
+                reason = str(error).rstrip(".")
                 raise ValueError(
                     f"scoring={self.search.scoring!r} does not apply to these targets: "
-                    f"{error}"
+                    f"{reason}. Pass another scoring."
                 ) from error
             self.refusal = str(error)
             return np.nan
