@@ -238,7 +238,7 @@ TermFunction = Callable[["Training", int, Array], Array]
 
 
 def validation_terms(data: "Training", train: Indices, test: Indices) -> TermFunction:
-    """Return a function that computes terms at the validation samples of a fold."""
+    """Return a function that computes terms K_m @ coefs at validation samples."""
     if data.stack.in_memory:
         return _stored_terms(data.stack, train, test)
     return _computed_terms(data.X[test])

@@ -54,7 +54,7 @@ from multikernel.solvers.base import tolerance_of
 # Stored matrices may be approximate or rounded. If the active kernels are recomputed at
 # the training samples, the objective refers to the values of ``decision_function``.
 CHEAP = 0.1
-"""Active kernels are recomputed if they have at most this share of all entries."""
+"""Active kernels are recomputed if they have at most this share of stored entries."""
 
 # These bounds are about ten times the actual errors of single precision.
 ORDINARY_SINGLE = 1e-5

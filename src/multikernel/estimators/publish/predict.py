@@ -31,7 +31,7 @@ Rows = Array | Indices
 
 CENTERED = (
     "A centered kernel is defined between new and training samples only: remove "
-    "'center' from normalize, and use an intercept instead."
+    "'center' from normalize, because the intercept has the same effect."
 )
 """Why centered kernels are not functions of arbitrary pairs of samples."""
 
@@ -250,7 +250,7 @@ class PrecomputedGrams(CrossGrams):
         raise ValueError(
             "Precomputed matrices contain values between new and training samples "
             "only, so their combination is not defined for other samples: pass kernels "
-            "on columns, or Views with Grams as kernels."
+            "on columns, or Views whose kernels are Grams."
         )
 
     def at(self, X: Rows) -> Callable[[int], Array]:

@@ -160,7 +160,7 @@ def warn_choice(
 
 # On default grids this share spans a factor of nine in alpha, and of sixteen in C.
 PATIENCE = 0.3
-"""A chain of candidates ends if its last part, of this share, improves no score."""
+"""A chain of candidates ends after this share of it without a better score."""
 
 
 # With twice this value, a search for 100 targets chose the same strengths, and took 1.2

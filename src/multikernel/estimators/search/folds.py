@@ -215,7 +215,7 @@ def check_exchangeable(owner: str, samples: Samples, splits: Sequence[Split]) ->
 
 
 FoldFit = Callable[[Any], FoldModels | None]
-"""Returns the fold models for the chosen candidates; None if a callback stops it."""
+"""Returns the fold models for the chosen candidates; None if a callback stopped."""
 
 
 def make_fold_fit(folds: Folds, fit: Callable[..., dict[str, Any]]) -> FoldFit | None:

@@ -62,7 +62,7 @@ def make_splits(
 
 
 def _sample_splits(cv: object, samples: Samples) -> Iterable[list[Indices]]:
-    """Yield [training set, validation set] of every fold, see `make_splits`."""
+    """Yield training and validation positions of every fold, see `make_splits`."""
     y = samples.table.y
     fold_of_row = np.full(len(y), -1)
     fold_of_row[samples.rows] = np.arange(samples.rows.size)
