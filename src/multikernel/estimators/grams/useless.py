@@ -281,7 +281,7 @@ def _deviations(X: Array, n_columns: int) -> Array:
 def _dominant_columns(
     dictionary: KernelDictionary | None, samples: Samples, *, novelty: bool
 ) -> list[int]:
-    """Return columns of such large scale that kernels hardly depend on other columns."""
+    """Return columns of such large scale that kernels hardly depend on the others."""
     layout, X = samples.table.layout, samples.seen
     if dictionary is None or isinstance(dictionary, RandomSubsetGaussians):
         return []
