@@ -74,7 +74,7 @@ def judge(case, inspect=None):
     strays = set()
     for warning in caught:
         warned |= issubclass(warning.category, ConvergenceWarning)
-        if "no kernel is in use for class" in str(warning.message):
+        if "no kernel is active for class" in str(warning.message):
             continue
         if not issubclass(warning.category, EXPECTED_WARNINGS):
             text = f"{warning.category.__name__}: {warning.message}"

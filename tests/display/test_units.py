@@ -107,7 +107,7 @@ def test_a_class_without_kernels_is_named():
     other = np.where(np.arange(90) % 2, "b", "c")
     kinds = np.where(X[:, 0] > 0.5, "a", other)
     model = SpicyMKLClassifier({"x": [0], "y": [1]}, alpha=0.3)
-    with pytest.warns(UserWarning, match="no kernel is in use for classes 'b', 'c'"):
+    with pytest.warns(UserWarning, match="no kernel is active for classes 'b', 'c'"):
         model.fit(X, kinds)
     picture = HeatMapDisplay.from_estimator(model)
     assert "no kernel in use: b, c" in picture.ax_.get_title(loc="left")

@@ -468,20 +468,20 @@ def test_unsolved_paths_are_counted():
         ({"n_jobs": 0}, "n_jobs must be None"),
         ({"scoring": ["accuracy"]}, "scoring must be None, a callable with"),
         ({"scoring": "accuracy_"}, r"get_scorer_names\(\) \(.accuracy."),
-        ({"l1_ratio": 0.0}, "there is no largest alpha: pass alphas"),
-        ({"cv": [([0, 1], [2])]}, "fold 0 of cv holds no sample of class 1"),
+        ({"l1_ratio": 0.0}, "there is no largest alpha: pass a positive l1_ratio"),
+        ({"cv": [([0, 1], [2])]}, "fold 0 of cv contains no sample of class 1"),
         ({"cv": [([], [2])]}, "Fold 0 of cv has an empty training or"),
         (
             {"cv": [([0, 1, 2, 3], [30])]},
-            "Fold 0 of cv has row numbers from .* to 30, but must",
+            "Fold 0 of cv has row numbers from .* to 30, but they must",
         ),
         (
             {"cv": [([0.0, 3.0], [4.0])]},
-            r"row numbers or of 30 booleans, .* of float64",
+            r"row numbers, or of 30 booleans, .* of float64",
         ),
-        ({"cv": [None]}, "Fold 0 of cv must be a pair of training and .*got None"),
+        ({"cv": [None]}, "Fold 0 of cv must be a pair, the rows .*got None"),
         ({"cv": [([0, 1], [2], [3])]}, "Fold 0 of cv must be a pair"),
-        ({"cv": []}, r"cv=.* yields no fold: at least one is required"),
+        ({"cv": []}, r"cv=.* yields no fold: pass a cv that yields at least one"),
         ({"scoring": lambda m, X, y: np.nan}, "No alpha has a finite score"),
         ({"scoring": lambda y: 0.0}, r"a callable with arguments \(model, X, y\)"),
         ({"scoring": len}, r"a callable with arguments \(model, X, y\)"),
@@ -508,7 +508,7 @@ def test_folds_without_a_class_have_no_part_in_mean_scores(scoring):
         warnings.simplefilter("always")
         search.fit(X, RARE)
     (sentence,) = [str(w.message) for w in caught if "mean scores" in str(w.message)]
-    assert "the validation set of fold 3, 4 lacks a class" in sentence
+    assert "mean scores ignore fold 3, 4 of cv, because" in sentence
     assert not any(issubclass(w.category, UndefinedMetricWarning) for w in caught)
     results = search.cv_results_
     scores = np.array([results[f"split{k}_test_score"] for k in range(5)])
@@ -524,7 +524,7 @@ def test_a_score_that_needs_all_classes_is_not_advised_where_no_fold_has_them():
     alone = np.zeros(40, dtype=int)
     alone[0] = 1
     search = SpicyMKLClassifierCV(KERNELS, n_alphas=3)
-    with pytest.warns(SearchWarning, match=r"class 0 for all.*: weigh classes with"):
+    with pytest.warns(SearchWarning, match=r"class 0 for all.*: pass class_weight="):
         search.fit(X, alone)
     search.set_params(scoring="neg_log_loss")
     with pytest.raises(
@@ -538,9 +538,12 @@ def test_a_score_that_needs_all_classes_is_not_advised_where_no_fold_has_them():
     [
         (
             {"scoring": "roc_auc"},
-            r"two classes, but there are 3: use 'roc_auc_ovr'",
+            r"two classes only, but y has 3: pass scoring='roc_auc_ovr'",
         ),
-        ({"scoring": "neg_log_loss", "loss": "hinge"}, r"such as 'accuracy'\.$"),
+        (
+            {"scoring": "neg_log_loss", "loss": "hinge"},
+            r"such as scoring='accuracy'\.$",
+        ),
     ],
 )
 def test_scores_of_two_classes_name_those_of_several(settings, message):
@@ -582,7 +585,7 @@ def test_a_callback_that_stops_a_search_keeps_what_is_done():
         seen.append(line)
         return len(seen) == len(lines) // 2
 
-    with pytest.warns(ConvergenceWarning, match="stopped above a tolerance"):
+    with pytest.warns(ConvergenceWarning, match="gap above the tolerance"):
         search.fit(X, y, callback=stop)
     assert len(seen) == len(lines) // 2
     done = np.isfinite(split_scores(search))
@@ -628,7 +631,7 @@ def test_a_search_without_room_for_all_folds_stops_in_one(monkeypatch):
     X, y = binary()
     lines = itertools.count()
     model = SpicyMKLClassifierCV(KERNELS, alphas=[0.1, 0.01], cv=3)
-    with pytest.warns(ConvergenceWarning, match="stopped above"):
+    with pytest.warns(ConvergenceWarning, match="gap above the tolerance"):
         model.fit(X, y, callback=lambda line: next(lines) > 4)
     scored = [~np.isnan(model.cv_results_[f"split{k}_test_score"]) for k in range(3)]
     assert scored[0].any()

@@ -409,7 +409,7 @@ def test_a_callback_that_stops_a_search_keeps_what_is_done():
         seen.append(line)
         return len(seen) == half
 
-    with pytest.warns(ConvergenceWarning, match="stopped above a tolerance"):
+    with pytest.warns(ConvergenceWarning, match="gap above the tolerance"):
         stopped = clone(search).fit(X, y, callback=stop)
     assert len(seen) == half
     scores = split_scores(stopped)

@@ -195,9 +195,9 @@ def test_a_long_search_says_once_how_far_it_is(caplog, monkeypatch):
     (record,) = caplog.records
     assert record.name == "multikernel"
     assert record.getMessage() == (
-        "SpicyMKLClassifierCV has done 10 of at most 101 solves: 33 s so far. "
-        "Its kernels take up to 2.5 GB. fit(X, y, callback=ProgressBar()) shows the "
-        "progress."
+        "SpicyMKLClassifierCV has finished 10 of at most 101 solves: 33 s so far. "
+        "Its kernels take up to 2.5 GB of memory. Call fit(X, y, "
+        "callback=ProgressBar()) to see the progress."
     )
     watch.advance(1)
     assert len(caplog.records) == 1
@@ -212,7 +212,7 @@ def test_only_long_searches_say_so(slow, caplog, monkeypatch):
     SpicyMKLRegressorCV(KERNELS, n_alphas=3, cv=2).fit(X, Y)
     messages = [record.getMessage() for record in caplog.records]
     assert len(messages) == slow
-    beginning = "SpicyMKLRegressorCV has done 1 of at most 9 solves: "
+    beginning = "SpicyMKLRegressorCV has finished 1 of at most 9 solves: "
     assert all(text.startswith(beginning) for text in messages)
 
 

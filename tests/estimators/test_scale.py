@@ -328,21 +328,29 @@ def test_constant_targets_are_learnt_as_such(halves):
         (
             {"alpha": 1e101},
             1.0,
-            r"alpha is 1e\+101, here .*, but must be at most 1e\+100",
+            r"alpha is 1e\+101, which is .*, but must be at most 1e\+100",
         ),
-        ({"alpha": 1e99}, 1e50, r"alpha is 1e\+99, here .*e\+1.* but must be at most"),
+        (
+            {"alpha": 1e99},
+            1e50,
+            r"alpha is 1e\+99, which is .*e\+1.* but must be at most",
+        ),
         (
             {"alpha": 1e-320},
             1.0,
-            "alpha is 1e-320, here .*, but must be at least 1e-150",
+            "alpha is 1e-320, which is .*, but must be at least 1e-150",
         ),
         (
             {"alpha": 1e-200},
             1e-150,
-            "1e-200, here 0 in units of the targets, but must be at",
+            "1e-200, which is 0 in the units of y, but must be at",
         ),
-        ({"alpha": 1e-140}, 1e-50, "1e-140, here .*e-189 in units .*at least"),
-        ({"epsilon": 1e99}, 1e50, r"epsilon is 1e\+99, here .*e\+1.*, but must"),
+        (
+            {"alpha": 1e-140},
+            1e-50,
+            "1e-140, which is .*e-189 in the units of y.*at least",
+        ),
+        ({"epsilon": 1e99}, 1e50, r"epsilon is 1e\+99, which is .*e\+1.*, but must"),
     ],
 )
 def test_what_cannot_be_computed_with_is_refused(halves, parameters, scale, said):

@@ -127,7 +127,7 @@ def test_a_fold_with_one_class_to_learn_from_is_left_out():
     ours = [w for w in caught if w.category is SearchWarning]
     assert {w.filename for w in ours} == {__file__}
     said = [str(w.message) for w in ours]
-    left_out = "fold 0 of cv is skipped because its training set holds no sample"
+    left_out = "fold 0 of cv is skipped because its training set contains no sample"
     assert any(left_out in text for text in said)
     assert search.n_splits_ == 4
 
@@ -227,7 +227,7 @@ def test_a_choice_that_predicts_one_class_says_so():
     assert search.fit_info_["predicted_alike"] == "class 0"
     assert search.best_index_ > 0
     search.set_params(scoring="roc_auc")
-    with pytest.warns(SearchWarning, match=r"samples: weigh classes with class_weight"):
+    with pytest.warns(SearchWarning, match=r"samples: pass class_weight"):
         search.fit(X, y)
     search.set_params(class_weight="balanced")
     with warnings.catch_warnings():
@@ -253,32 +253,32 @@ def test_labels_that_are_the_same_for_all_are_named():
         (
             "SpicyMKLRegressorCV",
             {"n_alphas": 4, "alpha_min_ratio": 0.3},
-            "a smaller alpha_min_ratio, or alphas of your own",
+            "a smaller alpha_min_ratio, or smaller values in alphas",
         ),
         (
             "SpicyMKLRegressorCV",
             {"alphas": [3e-1, 2e-1, 1e-1]},
-            "pass smaller alphas of your own",
+            "pass smaller values in alphas",
         ),
         (
             "HKLRegressorCV",
             {"alphas": [3.0, 2.0, 1.0]},
-            "pass smaller alphas of your own",
+            "pass smaller values in alphas",
         ),
         (
             "LpMKLRegressorCV",
             {"Cs": [1e-5, 1e-4, 1e-3]},
-            "pass larger Cs of your own",
+            "pass larger values in Cs",
         ),
         (
             "FixedWeightsMKLRegressorCV",
             {"Cs": [1e-5, 1e-4, 1e-3]},
-            "pass larger Cs of your own",
+            "pass larger values in Cs",
         ),
         (
             "GroupOMPRegressorCV",
             {"alphas": [3.0, 2.0, 1.0]},
-            "pass smaller alphas of your own",
+            "pass smaller values in alphas",
         ),
     ],
 )

@@ -271,7 +271,7 @@ def test_functions_that_are_no_kernels_are_refused_in_every_storage(storage):
     turn = np.eye(4) + np.diag([0.5, 0.0, 0.0], 1)
     functions = {
         "the order of the two samples": lambda A, B: A @ turn @ B.T,
-        "other samples of the same call": lambda A, B: (
+        "the other samples of a call": lambda A, B: (
             (A - A.mean(axis=0)) @ B.T + A @ (B - A.mean(axis=0)).T
         ),
         "not positive semidefinite": lambda A, B: A @ B.T - 0.3 * np.tanh(A @ B.T),

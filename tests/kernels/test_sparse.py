@@ -130,7 +130,7 @@ def test_values_and_columns_are_checked():
     model = SpicyMKLRegressor("tanimoto").fit(rows, y)
     with pytest.raises(ValueError, match="X has 5 features"):
         model.predict(rows[:, :5])
-    with pytest.raises(ValueError, match="single columns, which a sparse"):
+    with pytest.raises(ValueError, match="single columns, which a model of a sparse"):
         shapley_values(model, rows, rows)
     rows.data[3] = np.nan
     with pytest.raises(ValueError, match="NaN"):

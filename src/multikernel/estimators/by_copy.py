@@ -17,7 +17,7 @@ from multikernel.problem import Callback
 # The last function adds fitted attributes to a dict; its second argument computes the
 # decision values.
 Task = tuple[Any, Indices, Any, Callable[[dict[str, Any], Callable[[], Array]], None]]
-"""Loss, row of each sample in its table, data to stratify folds, attribute setter."""
+"""Loss, each sample's row in the table of the loss, fold strata, attribute setter."""
 
 
 class LearnsByCopy(BaseMKL):

@@ -114,11 +114,14 @@ def _refuse_columns(owner: str, samples: Samples) -> None:
     """Raise for offsets and unpenalized columns if the method does not support them."""
     alternatives = "SpicyMKL, lp-norm MKL, uniform weights or MKL-GOMP"
     if samples.offset is not None:
-        raise ValueError(f"{owner} does not support offset: use {alternatives}.")
+        raise ValueError(
+            f"{owner} does not support offset: remove this argument, or use "
+            f"{alternatives}."
+        )
     if any(not view.penalized for view in samples.table.views):
         raise ValueError(
-            f"{owner} does not support Unpenalized columns: remove them from kernels, "
-            f"or use {alternatives}."
+            f"{owner} does not support Unpenalized columns: remove the Unpenalized "
+            f"views from kernels, or use {alternatives}."
         )
 
 
@@ -132,6 +135,7 @@ def all_attributes(
     samples, names = data.samples, data.names
     loss_param = getattr(estimator, "loss", None)
     loss = None if loss_param is None else loss_of(estimator).unit
+    # `cached` is an X with its decision values, which are then not computed again.
     # Attributes that begin with an underscore, such as ``_model``, become fields of
     # `FittedModel`.
     hidden = {name[1:]: value for name, value in attributes.items() if name[0] == "_"}
@@ -187,9 +191,9 @@ def warn_empty(owner: str, samples: Samples, attributes: Mapping[str, Any]) -> N
             names = [samples.output_names[k] for k in np.flatnonzero(is_empty)]
             plural = len(names) > 1
             warn_user(
-                f"{owner}: no kernel is in use for class{'es' * plural} "
+                f"{owner}: no kernel is active for class{'es' * plural} "
                 f"{listed(names)}, so {'their' if plural else 'its'} decision values "
-                "are the same for all samples: lower the strength of the penalty."
+                "are the same for all samples: reduce the regularization."
             )
     active = attributes.get("active_kernels_")
     # A search emits its own warning about the chosen model.
@@ -200,7 +204,7 @@ def warn_empty(owner: str, samples: Samples, attributes: Mapping[str, Any]) -> N
     if "unpenalized_names_" in attributes:
         model_kind = "its unpenalized columns alone"
     if "offset_" in attributes:  # novelty detection
-        advice = "use kernels that vary, such as Gaussians with a smaller sigma"
+        advice = "pass kernels that vary, such as GaussianKernel with a smaller sigma"
     warn_user(
         f"{owner} has no active kernel, so the model is {model_kind}: {advice}.",
         DictionaryWarning,

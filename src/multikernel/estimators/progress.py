@@ -84,8 +84,9 @@ class Watch:
         seconds = time.perf_counter() - self._begin
         if seconds >= 30.0:
             LOG.warning(
-                "%s has done %d of at most %d solves: %s. Its kernels take up to "
-                "%s. fit(X, y, callback=ProgressBar()) shows the progress.",
+                "%s has finished %d of at most %d solves: %s. Its kernels take up to "
+                "%s of memory. Call fit(X, y, callback=ProgressBar()) to see the "
+                "progress.",
                 self._search,
                 self._n_done,
                 self._n_solves,

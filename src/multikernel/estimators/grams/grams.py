@@ -46,32 +46,32 @@ class GramOptions:
     normalize: Steps
     storage: Storage
     max_bytes: int | None
-    # Generates the vectors that test whether matrices are symmetric.
+    # Random state of the vectors that test whether given matrices are symmetric.
     random_state: Any = None
-    # Called with the share of kernels that are built, if building takes long.
+    # Receives the share of rows that is read, while kernels of partitions are built.
     report: Callable[[float], None] | None = None
 
     def scaled(self, factors: Array) -> "GramOptions":
-        """Return options that multiply the normalized kernels by factors."""
+        """Return options that multiply each normalized kernel by its factor."""
         if np.all(factors == 1.0):
             return self
         steps = (*check_steps(self.normalize), GivenScales(factors))
         return replace(self, normalize=steps)
 
     def with_all_landmarks(self) -> "GramOptions":
-        """Return options that build factors with the maximum rank at once."""
+        """Return options that build low-rank factors of maximum rank from the start."""
         storage = LowRank() if self.storage == "low_rank" else self.storage
         if not isinstance(storage, LowRank):
             return self
         return replace(self, storage=replace(storage, first=storage.max_rank))
 
     def before_split(self) -> "GramOptions":
-        """Return options for unnormalized matrices, from which folds can be cut."""
+        """Return options for matrices that are cut into folds, and normalized later."""
         factored = isinstance(self.storage, LowRank) or self.storage == "low_rank"
         factored |= isinstance(self.storage, Device) and bool(self.storage.factors)
         # The matrices of each fold are normalized after the split, with one exception:
-        # factors approximate kernels after cosine normalization, which uses no other
-        # sample.
+        # low-rank factors approximate kernels after cosine normalization. This is
+        # possible before the split, because it uses k(x, x) of single samples only.
         early = factored and "cosine" in check_steps(self.normalize)
         in_files = isinstance(self.storage, LowRank) and self.storage.folder is not None
         # Each fold writes its own files, so the kernels of all samples are not stored.
@@ -85,7 +85,8 @@ def gram_matrices(
     options: GramOptions,
     weights: Array | None,
 ) -> BuiltStack:
-    """Compute the training Gram matrices; sample `weights` affect the normalization."""
+    """Return normalized Gram matrices; X contains the matrices if no dictionary."""
+    # Sample `weights` affect the means and variances of the normalization.
     settings: dict[str, Any] = {
         "normalize": options.normalize,
         "sample_weight": weights,
@@ -110,7 +111,7 @@ def without_constants(
     options: GramOptions,
     weights: Array | None,
 ) -> BuiltStack:
-    """Replace kernels that are constant on the samples by zero kernels."""
+    """Return Gram matrices in which kernels that are constant on X are zero."""
     steps = check_steps(options.normalize)
     centered = "center" in steps or "variance" in steps
     # The intercept makes constant kernels redundant. Centering and normalization of the
@@ -141,7 +142,8 @@ def _are_constant(stack: GramStack) -> NDArray[np.bool_]:
 
 
 def additive_model(training: "Training", expansion: BlockFunctions) -> AdditiveModel:
-    """Return a model for prediction that stores only the training samples it needs."""
+    """Return the functions of `expansion` as a model that predicts for new samples."""
+    # The model stores only the training samples that it needs.
     active, coefs, stack = expansion.active, expansion.coefs, training.stack
     linear_part = expansion.intercept, training.design, expansion.effects
     if landmarks_of(stack) is None:
@@ -193,7 +195,7 @@ def landmark_coefs(stack: GramStack, m: int, coefs: Array) -> Array:
 
 
 def landmark_grams(stack: GramStack, active: Indices) -> LandmarkGrams:
-    """Return the `active` kernels between new samples and their landmarks."""
+    """Return the `active` kernels, each between new samples and its landmarks."""
     landmarks = landmarks_of(stack)
     assert landmarks is not None
     kernels, columns, samples = [], [], []
@@ -222,7 +224,7 @@ def cross_grams(
     # The coefficients of `used_samples` are nonzero.
     stored, normalization = used_samples, training.built.normalization
     if any(isinstance(step, CenterStep) for step in normalization.steps):
-        # A new sample is centered by its similarity to every training sample.
+        # Centering a new sample requires its kernel values at all training samples.
         stored = np.arange(training.rows.size)
     normalization = normalization.take(active)
     if training.dictionary is None:
@@ -232,29 +234,29 @@ def cross_grams(
 
 
 TermFunction = Callable[["Training", int, Array], Array]
-"""Returns a term's values, given training data, kernel index and coefficients."""
+"""Returns the term K_m @ coefs at new samples, given (training data, m, coefs)."""
 
 
 def validation_terms(data: "Training", train: Indices, test: Indices) -> TermFunction:
-    """Return a function that evaluates terms on the validation samples of a fold."""
+    """Return a function that computes terms K_m @ coefs at validation samples."""
     if data.stack.in_memory:
         return _stored_terms(data.stack, train, test)
     return _computed_terms(data.X[test])
 
 
 def _stored_terms(stack: GramStack, train: Indices, test: Indices) -> TermFunction:
-    """Return a function that evaluates terms by the stored matrices of all samples."""
+    """Return a function that computes terms from the stored matrices of all samples."""
     # For a kernel stored as factors, one product is cheaper than all its entries.
     in_factors = stack.held_numbers() < 0.5 * stack.shape[1] ** 2
     n_cached = CHUNK_BYTES // (32 * max(1, train.size * test.size))
 
     @lru_cache(maxsize=n_cached)
     def matrix(m: int) -> Array:
-        """Return kernel m between test and training samples, cached for a path."""
+        """Return kernel m between `test` and `train`, cached for the next models."""
         return stack.entries(m, test, train)
 
     def term(training: "Training", m: int, coefs: Array) -> Array:
-        """Return K_m @ coefs, with K_m between test and training samples."""
+        """Return K_m @ coefs, with normalized K_m between `test` and `train`."""
         normalization, index = training.built.normalization, np.array([m])
         if normalization.only_scales and in_factors[m]:
             padded = np.zeros((stack.shape[1], coefs.shape[1]))
@@ -270,11 +272,11 @@ def _stored_terms(stack: GramStack, train: Indices, test: Indices) -> TermFuncti
 
 
 def _computed_terms(X: Rows) -> TermFunction:
-    """Return a function that evaluates terms by computing kernels at `X`."""
+    """Return a function that computes terms, and their kernels, at the rows `X`."""
 
     @lru_cache(maxsize=1)
     def cached_matrices(built: BuiltStack) -> Callable[[int], Array]:
-        """Return a function of m that returns kernel m between X and its landmarks."""
+        """Return a function from m to kernel m between the rows X and its landmarks."""
 
         def matrix_of(m: int) -> Array:
             return landmark_grams(built.stack, np.array([m])).at(X)(0)

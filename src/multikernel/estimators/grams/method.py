@@ -51,18 +51,18 @@ from multikernel.linalg import EPS, SINGLE, TINY
 from multikernel.problem import Problem, Solution, Status
 from multikernel.solvers.base import tolerance_of
 
-# With recomputed kernels, the objective refers to the values that
-# ``decision_function`` returns. The stored matrices are approximate or rounded.
+# Stored matrices may be approximate or rounded. If the active kernels are recomputed at
+# the training samples, the objective refers to the values of ``decision_function``.
 CHEAP = 0.1
-"""Active kernels are recomputed if they have at most this share of stored numbers."""
+"""Active kernels are recomputed if they have at most this share of stored entries."""
 
-# Bounds for single precision are about ten times the actual errors.
+# These bounds are about ten times the actual errors of single precision.
 ORDINARY_SINGLE = 1e-5
-"""Bounds on rounding errors below this share of the objective are not in the gap."""
+"""Bounds on rounding errors below this share of the objective do not widen the gap."""
 
 # At this ratio, centering cancels at least four of sixteen digits.
 LARGE = 1e4
-"""Ratio of a kernel's sizes before and after centering that requires recomputation."""
+"""Kernels are recomputed if centering divides the size of one by more than this."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,7 +140,7 @@ def fitted_attributes(fit: GramFit) -> dict[str, Any]:
 
 
 def _term_attributes(training: Training, expansion: BlockFunctions) -> dict[str, Any]:
-    """Return ``block_norms_`` and ``variance_shares_`` of a model on its samples."""
+    """Return ``block_norms_`` and ``variance_shares_`` on the training samples."""
     stack, active = training.stack, expansion.active
     weights = training.samples.sample_weight
     weights = np.ones(stack.shape[1]) if weights is None else weights
@@ -161,7 +161,7 @@ def _dual_points(fit: GramFit) -> Array:
 
 
 def effect_attributes(model: AdditiveModel) -> dict[str, Any]:
-    """Return the intercept, and coefficients and names of the unpenalized columns."""
+    """Return ``intercept_``, and coefficients and names of the unpenalized columns."""
     design, effects = model.design, model.effects
     if design is None or effects is None:
         return {"intercept_": model.intercept}
@@ -187,7 +187,7 @@ def solved_candidate(candidate: int, fit: GramFit) -> Solved:
 
 
 def finish_fit(fit: GramFit, *, stopped: bool = False) -> GramFit:
-    """Return a fit with the published solutions; warn or raise if one is inaccurate."""
+    """Return a fit with recomputed objectives; warn or raise if a solve failed."""
     published = with_predicted_objectives(fit)
     # A fit that a callback stopped needs no warning.
     if not stopped:
@@ -243,7 +243,8 @@ def with_predicted_objectives(fit: GramFit) -> Sequence[Solution]:
 def _predicted_values(
     training: Training, expansion: BlockFunctions, *, recompute: bool
 ) -> tuple[Array, Array]:
-    """Return decision values, (n_samples, n_outputs), and their unpenalized part."""
+    """Return decision values, and the part of them from the unpenalized columns."""
+    # Both have shape (n_samples, n_outputs).
     linear = np.zeros((training.stack.shape[1], expansion.intercept.size))
     if training.design is not None and expansion.effects is not None:
         linear += training.design(training.X) @ expansion.effects
@@ -262,6 +263,7 @@ def _must_recompute(
     training: Training, solutions: Sequence[Solution], *, rounded: bool
 ) -> bool:
     """Return whether to compute the active kernels again at the training samples."""
+    # `rounded` says whether the stored matrices have single precision.
     if not isinstance(training.X, np.ndarray):
         return False
     active = np.unique(np.concatenate([solution.active for solution in solutions]))
@@ -323,7 +325,7 @@ def _solver_values(problem: Problem, solution: Solution) -> Array:
 
 
 def _dual_error(training: Training, solution: Solution, linear_part: Array) -> float:
-    """Return a bound on the dual value's error because of the unpenalized columns."""
+    """Return a bound on the dual value's error that unpenalized columns cause."""
     if training.least_squares is None:
         return 0.0
     dual = solution.dual

@@ -27,8 +27,8 @@ from multikernel.solvers.free_thresholds import has_free_thresholds
 class Recipe:
     """The losses, penalties and solver of a fit, from which its problems are built."""
 
-    # One loss per problem, without sample weights, and one penalty, in the summed scale
-    # of `Problem`.
+    # A loss and a penalty for each problem. The losses have no sample weights; the
+    # penalties are for a sum of losses over the samples, as in `Problem`.
     losses: Sequence[Loss]
     penalties: Sequence[BlockRegularizer]
     solver: Any
@@ -37,7 +37,7 @@ class Recipe:
     objective_scale: float | Array = 1.0
     # Factor that converts a problem's dual points to the estimator's.
     dual_scale: float | Array = 1.0
-    # Published parameters, with strengths in the units of the targets.
+    # Values of attributes such as ``alpha_``, in the units of the targets.
     params: Mapping[str, float | Array] = field(default_factory=dict)
 
 
@@ -64,7 +64,7 @@ def problem_of(
     loss: Loss,
     penalty: BlockRegularizer,
 ) -> Problem:
-    """Return the problem of one target, and raise if the loss does not support it."""
+    """Return the problem of one target `y`; raise if the loss does not support `y`."""
     validate_loss(training.source.owner, loss, y)
     weights, stack = training.samples.weights, training.stack_with_rounding
     if offset is not None:
@@ -87,8 +87,8 @@ def originals(recipe: Recipe, training: Training) -> list[Problem]:
             losses, targets = [joint_loss], (targets > 0.0).astype(np.float64)
     if is_coupled(losses[0]) and not is_joint:
         raise UnsupportedProblemError(
-            f"{losses[0]!r} is a loss for three or more classes: it requires "
-            "selection='shared' and one column of y."
+            f"loss={losses[0]!r} requires three or more classes in one column of y, "
+            "and selection='shared': pass both, or use another loss."
         )
     offsets: Sequence[Array | None] = [None] * len(targets)
     if samples.offset is not None:
@@ -108,8 +108,8 @@ def residual_problems(
         if not is_squared(problem.loss):
             raise UnsupportedProblemError(
                 "Unpenalized columns require loss='squared_error' with this estimator, "
-                f"got {getattr(problem.loss, 'loss', problem.loss)!r}: use that loss, "
-                "or remove the columns from kernels."
+                f"got {getattr(problem.loss, 'loss', problem.loss)!r}: pass "
+                "loss='squared_error', or remove the Unpenalized views from kernels."
             )
         y = center_targets(problem).y
         # Project twice: if the unpenalized columns explain most of y, the first

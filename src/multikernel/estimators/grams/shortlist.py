@@ -24,8 +24,8 @@ from multikernel.problem import Problem, Solution
 from multikernel.regularizers import BlockRegularizer
 from multikernel.solvers.base import Solver, follow_problems
 
-# Default searches of six classes took 1.5 to 2.4 times as long as without products;
-# with 32 at least 2.5 times.
+# With this value, default searches of six classes took 1.5 to 2.4 times as long as
+# without products; with 32, at least 2.5 times as long.
 N_LISTED = 24
 """Number of listed kernels in addition to the active kernels."""
 
@@ -36,8 +36,8 @@ N_PER_PROBLEM = 2
 MAX_SHARING = 10
 """Maximum number of problems, such as one-vs-rest classes, that share a list."""
 
-# On 400 rows of 30 columns a search took 7 s, but 30 s with all 469 kernels; both
-# chose 12 kernels.
+# With this value, a search on 400 rows of 30 columns took 7 s; with all 469 kernels it
+# took 30 s. Both searches chose 12 kernels.
 N_GREEDY = 64
 """Number of kernels from which greedy paths of a fold select."""
 
@@ -86,7 +86,8 @@ def follow_shortlist(
 def _penalty_blocks(
     penalties: Sequence[Sequence[BlockRegularizer]],
 ) -> Iterator[list[Sequence[BlockRegularizer]]]:
-    """Yield successive penalties whose strengths are close enough to share a list."""
+    """Yield blocks of successive penalties, each with one short list of kernels."""
+    # Strengths within a block are similar, so that one list suits all of them.
     block: list[Sequence[BlockRegularizer]] = []
     for step_penalties in penalties:
         if block and STRENGTH_RATIO * step_penalties[0].alpha < block[0][0].alpha:

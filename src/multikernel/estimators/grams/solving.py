@@ -31,7 +31,7 @@ from multikernel.solvers.base import continued, follow_problems, tolerance_of
 N_FIRST, MAX_ADDED = 100, 1000
 """Initial number of listed kernels per problem, and maximum number added per pass."""
 
-# Two passes found planted pairs among two million kernels.
+# Two passes were enough to find planted pairs among two million kernels.
 MAX_ROUNDS = 50
 """Maximum number of passes over all kernels."""
 
@@ -97,8 +97,8 @@ def solve_outputs(
 def _solve_short(recipe: Recipe, training: Training, watch: Watch | None) -> GramFit:
     """Return the solutions of all problems by growing a short list of kernels."""
     # The first list has the kernels of largest dual norm. After each solve, one pass
-    # evaluates all kernels at the dual point. Those above the threshold join the list,
-    # and the gap includes the largest quadratic form of all other kernels.
+    # computes the dual norms of all kernels. Kernels with norms above the penalty's
+    # threshold join the list, and the gap includes the largest of the other norms.
     stack, tol = training.stack, tolerance_of(recipe.solver)
     n_kernels = stack.shape[0]
     small_problems = problems_of(recipe, _on_kernels(training, np.arange(1)))[0]
@@ -184,8 +184,8 @@ def _certify_over_all(
     lost = dual_value(np.empty(0)) - dual_value(other_forms)
     gap = solution.duality_gap + max(lost, 0.0) / max(abs(solution.objective), TINY)
     if largest_other > level and not isinstance(penalty, BlockL1):
-        # Some forms above the level are unknown. For BlockL1 the largest one suffices
-        # for the dual value; other penalties require all of them.
+        # `forms` has only the largest of the forms above the level. The dual value of
+        # BlockL1 requires no further ones, but that of other penalties does.
         gap = np.inf
     last_line = solution.history[-1]
     last_line = replace(last_line, duality_gap=gap, passes=last_line.passes + 1.0)
@@ -194,7 +194,7 @@ def _certify_over_all(
 
 
 def _with_scaled_passes(solution: Solution, share: float) -> Solution:
-    """Convert passes over a `share` of the kernels to passes over all kernels."""
+    """Convert passes over a `share` of the kernels in the history to full passes."""
     lines = [replace(line, passes=share * line.passes) for line in solution.history]
     return replace(solution, history=tuple(lines))
 
@@ -280,5 +280,5 @@ def solve_path(
 
 
 def until_stopped(path: Iterator[GramFit]) -> Iterator[GramFit]:
-    """Yield fits in turn, until a callback has stopped one."""
+    """Yield fits until a callback has stopped one; omit the stopped fit."""
     return takewhile(lambda fit: not fit.stopped, path)

@@ -37,13 +37,13 @@ KNOWN_SIZES = ("by_kernel", "dense", "dense32", "device")
 """Storages whose size is known before a fit; the size of factors depends on ranks."""
 
 BY_MAIN_KERNELS = "interactions are computed from the main kernels, which are stored"
-"""The reason for the storage of default interactions if it is not the requested one."""
+"""Explanation in ``fit_info_`` if interactions are not stored as requested."""
 
 MEMORY_ADVICE = "Use storage='low_rank', fewer samples or kernels, or raise max_bytes."
-"""Advice if the matrices of a fit do not fit into memory."""
+"""Last sentence of the error if the matrices do not fit into memory."""
 
 PRECOMPUTED = "the kernels are precomputed matrices"
-"""The reason for the storage of precomputed kernels."""
+"""Explanation of the storage in ``fit_info_`` for precomputed kernels."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,10 +60,12 @@ class GramSource(Source):
     # Whether every kernel is active in every model.
     uses_all: bool = False
     # Whether default kernels may have interactions. This requires a sparse model, which
-    # selects among them, and a `normalize` that only scales, so that products remain.
+    # selects among them, and a `normalize` that only scales the kernels, so that
+    # products of kernels stay products.
     paired: bool = False
     # Whether a sample far from all others must get a low decision value. If so, default
-    # kernels are bounded, and warnings about scales of columns have a lower limit.
+    # kernels are bounded, and smaller differences of scale between columns cause a
+    # warning.
     novelty: bool = False
     penalty_weights: Any = None
 
@@ -143,8 +145,8 @@ def gram_source(model: Any, **overrides: Any) -> GramSource:
 
 
 def _main_kernel_storage(storage: Storage, dictionary: KernelDictionary) -> Storage:
-    """Return a storage that stores default interactions by their main kernels."""
-    # Storing or computing each product separately would take hours.
+    """Return a storage that keeps only the main kernels of default interactions."""
+    # Storing or recomputing every product of main kernels would take hours.
     if as_interactions(dictionary) is None:
         return storage
     if isinstance(storage, LowRank):

@@ -46,9 +46,9 @@ if TYPE_CHECKING:
     from multikernel.estimators.grams.source import GramSource
 
 NOT_PROVEN = (
-    "The weighted sum of Gram matrices that the model uses is not positive "
-    "semidefinite, so the duality gap proves nothing. Clip the negative eigenvalues of "
-    "the matrices, or remove some matrices."
+    "The weighted sum of the active kernels is not positive semidefinite on the "
+    "training samples, so the duality gap is invalid. Remove kernels whose Gram "
+    "matrices have negative eigenvalues, or set these eigenvalues to zero."
 )
 
 
@@ -59,11 +59,11 @@ class Training(Data):
     # For a fold, these are its training samples, but their X is that of all samples.
     samples: Samples
     built: BuiltStack
-    # Columns of the samples in the precomputed kernels of new samples.
+    # Column of each sample in the precomputed matrices of new samples.
     rows: Indices
     # The kernels, with column indices; None for precomputed kernels.
     dictionary: KernelDictionary | None
-    # The estimator's settings, with the options of `built`.
+    # The estimator's settings, with the options from which `built` was computed.
     source: "GramSource"
     # Entries of ``fit_info_`` about the kernels and their storage.
     fit_info: Mapping[str, Any]
@@ -118,7 +118,8 @@ class Training(Data):
         return LeastSquares(columns, weights, self.source.fit_intercept)
 
     def with_fitted_columns(self, expansion: BlockFunctions) -> BlockFunctions:
-        """Return the model of a solution with the unpenalized columns fitted."""
+        """Return `expansion` with the intercept and unpenalized columns fitted."""
+        # If it has coefficients of these columns, it is returned unchanged.
         fit, active = self.least_squares, expansion.active
         if fit is None or expansion.effects is not None:
             return expansion
@@ -178,7 +179,7 @@ class Training(Data):
             raise by_name(located, self.names([located.kernel])[0]) from error
 
     def _locate_error(self, error: IndefiniteKernelError) -> IndefiniteKernelError:
-        """Return an error that locates an indefinite kernel, or `error` itself."""
+        """Return an error with the index of an indefinite kernel, or `error` itself."""
         if error.kernel is None and self.stack.in_memory:
             try:
                 check_combination(self.stack, np.ones(self.stack.shape[0]))
@@ -214,17 +215,18 @@ class Training(Data):
             total = combine(sum_weights)
             if is_semidefinite(total):
                 continue
-            # The sum is not proven semidefinite, so search for a negative direction.
+            # The check did not prove the sum semidefinite. If a quadratic form proves a
+            # kernel indefinite, raise an error that names this kernel.
             check_combination(self.stack, sum_weights)
             if total.array is not None:
                 raise IndefiniteKernelError(NOT_PROVEN)
 
     def part(self, indices: Indices, n_copies: int = 1) -> tuple["Training", Indices]:
         """Return data and indices of some samples, after equal samples are merged."""
-        # The matrices of all samples must not be normalized yet. The results are as if
-        # computed from these samples alone: views of dense matrices if kernels are only
-        # scaled, otherwise copies, of which `n_copies` are in memory at a time. Lazy
-        # matrices are computed again.
+        # The matrices of all samples must not be normalized yet. The matrices of the
+        # part are as if computed from its samples alone. They are views of dense
+        # matrices if kernels are only scaled, otherwise copies; `n_copies` parts are in
+        # memory at a time. Lazy matrices are computed again.
         samples, table_rows = self.samples.subset(indices), self.table_rows
         if self.source.merges_copies:
             indices, samples = merge_equal(self.samples, indices)
@@ -270,7 +272,8 @@ class Training(Data):
         training, indices = self.part(all_samples)
         built, options = training.built, self.source.options
         inputs = self.dictionary, training.X, options, training.samples.weights
-        # Compute matrices anew, so that weights and copies give the same last digits.
+        # Equal samples were merged. Compute the matrices of the merged samples anew, so
+        # that an integer weight and copies of a sample give the same last digits.
         if indices.size < all_samples.size:
             built = gram_matrices(*inputs)
         if self.source.fit_intercept:
@@ -286,7 +289,7 @@ class Training(Data):
         # In addition to `n_copies` folds, the matrices of all samples are in memory.
         training, train = self.part(train, n_copies + 1)
         # Scorers get precomputed matrices that contain only the fold's samples, on both
-        # axes, so `rows` counts these samples.
+        # axes, so `rows` are positions among these samples.
         rows = np.arange(train.size) if self.precomputed else training.rows
         training = replace(training, rows=rows)
         image = validation_terms(self, train, test)

@@ -64,8 +64,8 @@ SCALE_DEPENDENT = (GaussianKernel, LinearKernel, PolynomialKernel)
 """Kernels that depend on the scales of columns."""
 
 ROUNDED_AWAY = (
-    "vary by less than the rounding of their values: {}; subtract a constant from "
-    "their inputs, for example with StandardScaler"
+    "vary by less than the rounding errors of their values: {}; subtract the means of "
+    "their columns, for example with StandardScaler"
 )
 """Cause and advice for kernels of columns with values far from zero."""
 
@@ -80,13 +80,13 @@ def warn_degenerate(training: "Training") -> None:
         varies = np.array([_varies(training, m) for m in degenerate.tolist()])
         sentences = []
         for mask, cause in [
-            (~varies, "are zero or constant on the training data: {}"),
+            (~varies, "are zero or constant on the training data: {}; remove them"),
             (varies, ROUNDED_AWAY),
         ]:
             if mask.any():
                 count, names = _count_and_names(training, degenerate[mask])
-                sentences.append(f"leaves out {count}, which {cause.format(names)}")
-        message = f"{training.source.owner} {'; '.join(sentences)}."
+                sentences.append(f"ignores {count}, which {cause.format(names)}")
+        message = f"{training.source.owner} {'. It '.join(sentences)}."
         warn_user(message, DegenerateKernelWarning)
     # A kernel of rank `theta` or less has no eigenvalues to bound its weight, so it
     # gets a separate warning.
@@ -133,8 +133,8 @@ def _refuse_negative(kernel: Kernel, m: int, rows: Array, *, centered: bool) -> 
     if lowest < -ROUNDING * np.abs(K.diagonal()).sum():
         raise IndefiniteKernelError(
             f"Kernel {m} ({kernel_name(kernel)}) is not positive semidefinite: on "
-            f"{len(K)} samples its smallest eigenvalue is {lowest:.3g}, its trace "
-            f"{K.trace():.3g}. Use another kernel.",
+            f"{len(K)} samples its smallest eigenvalue is {lowest:.3g}, and its trace "
+            f"is {K.trace():.3g}. Use another kernel.",
             m,
         )
 
@@ -148,15 +148,16 @@ def _refuse_asymmetric(kernel: Kernel, m: int, rows: Array) -> None:
     )
     for values, cause in [
         (K.T, "the order of the two samples"),
-        (half_K, "other samples of the same call"),
+        (half_K, "the other samples of a call"),
     ]:
         difference = np.abs(K[: len(values)] - values)
         if difference.max() > ROUNDING * np.abs(K).max():
             i, j = np.unravel_index(int(np.argmax(difference)), difference.shape)
             raise ValueError(
-                f"{name} depends on {cause}: for two samples its value is {K[i, j]:g} "
-                f"or {values[i, j]:g}. A kernel is a symmetric function of two samples "
-                "alone: see multikernel.testing.check_kernel."
+                f"{name} depends on {cause}: for the same two samples its value is "
+                f"{K[i, j]:g} or {values[i, j]:g}. A kernel must be a symmetric "
+                "function of only two samples: correct it, and test it with "
+                "multikernel.testing.check_kernel."
             )
 
 
@@ -209,7 +210,7 @@ def warn_low_rank(training: "Training", short: NDArray[np.bool_], theta: int) ->
     if theta >= n_samples:
         message = (
             f"{owner}: theta={theta} has no effect, because a matrix on {n_samples} "
-            f"samples has only {n_samples} eigenvalues. Choose a theta far below the "
+            f"samples has only {n_samples} eigenvalues. Pass a theta far below the "
             "number of samples."
         )
     warn_user(message, DegenerateKernelWarning)
@@ -219,7 +220,7 @@ def check_kernels(training: "Training") -> None:
     """Raise for functions that are no kernels; warn about kernels of little use."""
     source, samples = training.source, training.samples
     _refuse_non_kernels(training)
-    # Matrices of searches are checked for degenerate kernels later.
+    # A search warns of degenerate kernels after it has normalized the matrices.
     if not source.parts:
         warn_degenerate(training)
     # For default kernels, only the scales of the columns are checked.
@@ -233,9 +234,9 @@ def check_kernels(training: "Training") -> None:
         if source.novelty:
             limit = f"{NOVELTY_RATIO:g} times that of a column whose outliers it hides"
         sentences.append(
-            f"kernels on several columns depend on little but {names}, whose standard "
-            f"deviation is over {limit}: standardize the columns, for example with "
-            "StandardScaler"
+            f"kernels on several columns depend almost only on {names}, whose standard "
+            f"deviation is more than {limit}: standardize the columns, for example "
+            "with StandardScaler"
         )
     if sentences:
         warn_user(f"{source.owner}: {'; '.join(sentences)}.", DictionaryWarning)
@@ -251,8 +252,8 @@ def _describe_useless(training: "Training") -> list[str]:
     # Degenerate kernels are already named by another warning.
     is_constant[np.isin(checked, training.built.degenerate)] = False
     cases = {
-        "can only memorize, because they are almost zero between any two training "
-        "samples: {}; remove them, or make them wider": ratios < MEMORIZES,
+        "can only memorize the targets, because they are almost zero between any two "
+        "training samples: {}; remove them, or make them wider": ratios < MEMORIZES,
         "are nearly constant on the training data: {}; make them narrower, or use "
         "normalize='variance'": is_constant,
     }
@@ -280,7 +281,7 @@ def _deviations(X: Array, n_columns: int) -> Array:
 def _dominant_columns(
     dictionary: KernelDictionary | None, samples: Samples, *, novelty: bool
 ) -> list[int]:
-    """Return columns of such large scale that kernels ignore their other columns."""
+    """Return columns of such large scale that kernels hardly depend on the others."""
     layout, X = samples.table.layout, samples.seen
     if dictionary is None or isinstance(dictionary, RandomSubsetGaussians):
         return []

@@ -20,7 +20,8 @@ from multikernel.kernels.sparse import SparseKernel
 
 
 def table_column_order(model: Any) -> Indices:
-    """Return the data's columns in the order of a model's table: sequences are last."""
+    """Return column indices of the data in the order of the model's table."""
+    # In this table, columns of sequences are last.
     sequences = np.asarray(vars(model).get("sequence_features_", ()), dtype=np.intp)
     everything = np.arange(model.n_features_in_)
     return np.concatenate([np.setdiff1d(everything, sequences), sequences])
@@ -48,16 +49,18 @@ def has_columns(model: Any) -> bool:
 
 
 def kernels_in_use(model: Any, purpose: str) -> list[Kernel]:
-    """Return the active kernels of a model; `purpose` names the feature in errors."""
+    """Return the active kernels of a model; raise unless they use columns."""
+    # `purpose` is the plural subject of the error message.
     if hasattr(model, "sparse_input_"):
         raise ValueError(
-            f"{purpose}: this requires single columns, which a sparse table does not "
-            "provide: fit the model on a dense table, X.toarray()."
+            f"{purpose} require single columns, which a model of a sparse table does "
+            "not have: fit the model on a dense table, X.toarray()."
         )
     if not has_columns(model):
         raise ValueError(
-            f"{purpose}: the kernels of {type(model).__name__} are given matrices or "
-            "nodes of a graph, which have no columns: use kernels on columns instead."
+            f"{purpose} require kernels on columns, but those of "
+            f"{type(model).__name__} are precomputed matrices or nodes of a graph: fit "
+            "a model with kernels on columns."
         )
     dictionary = model._state.names.dictionary
     return [dictionary[m] for m in model.active_kernels_.tolist()]
@@ -131,7 +134,7 @@ class NamesBehindSteps(KernelNames):
         return self.numbered()
 
     def _column(self, match: re.Match[str]) -> str:
-        """Return the name of a numbered column; the match if there is no such name."""
+        """Return the name of the column with a matched number; the match if unnamed."""
         column = int(match[1])
         return self.columns[column] if column < len(self.columns) else match[0]
 

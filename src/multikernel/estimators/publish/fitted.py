@@ -220,8 +220,8 @@ def warn_without_offset(model: Any) -> None:
         warn_user(
             f"{type(model).__name__} was fitted with an offset, but none was passed, "
             "so the result assumes an offset of zero: call predict(X, offset=...) or "
-            "score(X, y, offset=...). Cross-validation by scikit-learn needs metadata "
-            "routing and set_score_request(offset=True)."
+            "score(X, y, offset=...). Cross-validation by scikit-learn requires "
+            "metadata routing and set_score_request(offset=True)."
         )
 
 
@@ -275,13 +275,16 @@ def _check_columns(owner: str, fit: Mapping[str, Any], n_features: int) -> None:
     are_texts = isinstance(missing, dict) and all(map(_is_text, missing.values()))
     if not are_texts or missing.keys() != views.keys():
         raise ValueError(
-            f"{owner}: missing_views_ must map each view to a text, got "
+            f"{owner}: missing_views_ must map each view to a string, got "
             f"{shown(missing)}."
         )
     if "category_features_" in fit:
         _check_length(owner, "categories_", fit, fit["category_features_"].size)
         if any(np.ndim(values) != 1 for values in fit["categories_"]):
-            raise ValueError(f"{owner}: categories_ must be one-dimensional arrays.")
+            raise ValueError(
+                f"{owner}: categories_ must contain one-dimensional arrays, got "
+                f"{shown(fit['categories_'])}."
+            )
 
 
 def _check_model(
@@ -300,7 +303,7 @@ def _check_model(
     if "unpenalized_coef_" in fit:
         if not (isinstance(names, list) and all(map(_is_text, names))):
             raise ValueError(
-                f"{owner}: unpenalized_names_ must be a list of texts, got "
+                f"{owner}: unpenalized_names_ must be a list of strings, got "
                 f"{shown(names)}."
             )
         shapes["unpenalized_coef_"] = (n_outputs, len(names))[n_outputs == 1 :]

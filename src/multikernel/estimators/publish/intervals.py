@@ -22,8 +22,8 @@ class FoldModels:
     models: tuple[AdditiveModel, ...]
     # The fold that validates each training sample.
     fold_of: Indices
-    # Absolute residuals of the training samples, each by the model of its fold,
-    # (n_samples, n_outputs).
+    # Absolute residuals of the training samples, (n_samples, n_outputs); each is
+    # computed with the model of the sample's fold.
     residuals: Array
 
     def _check_fitted(self) -> None:
@@ -43,7 +43,7 @@ class FoldModels:
         return np.stack([model.decision_values(X) for model in self.models])
 
     def interval(self, predicted: Array, coverage: float) -> tuple[Array, Array]:
-        """Return the bounds of intervals from the predictions of all models."""
+        """Return lower and upper bounds from the `decision_values` at new samples."""
         return cv_plus(predicted, self.fold_of, self.residuals, coverage)
 
 
@@ -69,14 +69,14 @@ def cv_plus(
         min_samples = math.ceil(round(coverage / (1.0 - coverage), 9))
         raise ValueError(
             f"coverage={coverage:g} requires at least {min_samples} training samples, "
-            f"but there are {n_samples}: use a smaller coverage."
+            f"but there are {n_samples}: pass a smaller coverage."
         )
     low, high = np.empty((2, *predicted.shape[1:]))
     for rows in row_chunks(predicted.shape[1], 2 * n_samples * n_outputs):
         values = predicted[fold_of, rows]
         half_widths = residuals[:, None]
         if deviations is not None:
-            # The `residuals` are divided by the deviations at the training samples.
+            # These `residuals` were divided by the deviations at the training samples.
             half_widths = half_widths * deviations[fold_of, rows]
         low[rows] = np.partition(values - half_widths, n_samples - rank, axis=0)[-rank]
         high[rows] = np.partition(values + half_widths, rank - 1, axis=0)[rank - 1]

@@ -31,7 +31,7 @@ Rows = Array | Indices
 
 CENTERED = (
     "A centered kernel is defined between new and training samples only: remove "
-    "'center' from normalize, because the intercept replaces it."
+    "'center' from normalize, because the intercept has the same effect."
 )
 """Why centered kernels are not functions of arbitrary pairs of samples."""
 
@@ -144,23 +144,23 @@ class LandmarkGrams(CrossGrams):
     ranks: tuple[int, ...]  # number of landmarks, or of features, of each kernel
     cosine: bool  # whether values are divided by the square roots of the diagonals
     centred: bool  # the spelling of model files of format 4
-    # Factors of the kernels by normalization, which the coefficients already include.
+    # Factor of each kernel by normalization; the coefficients already include it.
     scales: Array
 
     def _check_fitted(self) -> None:
         """Raise unless the shapes of the arrays, which come from a file, agree."""
         n_active = len(self.kernels)
-        check_shapes("Kernels at landmarks", scales=(self.scales, (n_active,)))
+        check_shapes("LandmarkGrams", scales=(self.scales, (n_active,)))
         kernel_fields = zip(self.columns, self.landmarks, self.ranks, strict=True)
         for columns, landmarks, rank in kernel_fields:
             width = len(columns) if isinstance(columns, tuple) else "n_columns"
             n_rows = rank if np.size(landmarks) else 0
             shapes = {"landmarks of a kernel": (landmarks, (n_rows, width))}
-            check_shapes("Kernels at landmarks", **shapes)
+            check_shapes("LandmarkGrams", **shapes)
         if len(self.ranks) != n_active:
             raise ValueError(
-                "Kernels at landmarks must have one rank each, got "
-                f"{len(self.ranks)} ranks for {n_active} kernels."
+                f"LandmarkGrams: ranks must contain one number for each of {n_active} "
+                f"kernels, got {len(self.ranks)}."
             )
 
     @property
@@ -178,7 +178,8 @@ class LandmarkGrams(CrossGrams):
                 sample = np.zeros((1, landmarks.shape[1]))
                 if kernel_features(kernel, sample) is None:
                     raise ValueError(
-                        f"Kernels at landmarks: {kernel_name(kernel)} has no landmarks."
+                        f"LandmarkGrams: {kernel_name(kernel)} must have landmarks or "
+                        "explicit features, but has neither."
                     )
 
     def between(self, X: Array, Y: Array, position: int) -> Array:
@@ -248,8 +249,8 @@ class PrecomputedGrams(CrossGrams):
         """Raise, because precomputed matrices are not functions of samples."""
         raise ValueError(
             "Precomputed matrices contain values between new and training samples "
-            "only, so their combination is not defined for other samples: use kernels "
-            "on columns, or Views of kernels.Grams."
+            "only, so their combination is not defined for other samples: pass kernels "
+            "on columns, or Views whose kernels are Grams."
         )
 
     def at(self, X: Rows) -> Callable[[int], Array]:
@@ -272,13 +273,13 @@ def check_effects(
     if (design is None) is not (effects is None):
         raise ValueError(
             "A model must have both unpenalized columns and their coefficients, or "
-            "neither: got only one of the two."
+            "neither, but has only one of the two."
         )
     if design is not None and effects is not None:
         # The last of the `sizes` is the number of outputs; a preceding one is the
         # number of models.
         axes = (*sizes[:-1], len(design.names), sizes[-1])
-        check_shapes("Columns without a penalty", effects=(effects, axes))
+        check_shapes("Unpenalized columns", effects=(effects, axes))
 
 
 @dataclass(frozen=True, eq=False)

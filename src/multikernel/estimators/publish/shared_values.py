@@ -16,7 +16,7 @@ from multikernel.kernels.products import factors_of
 # Predictions for 4000 samples from 2000 stored ones, of 784 columns, took 1 s, but 10 s
 # without shared distances. For smaller tables, loading the compiled code takes longer.
 LARGE_TABLE = 2**17
-"""Size of a stored table from which Gaussian kernels share their distances."""
+"""Minimum number of entries of a stored table to share distances of kernels."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,7 +36,7 @@ class SharedValues:
 
     @cached_property
     def _groups(self) -> Mapping[int, tuple[int, ...]]:
-        """For each Gaussian kernel's position: the group that shares its distances."""
+        """Map each Gaussian kernel's position to all positions with its distances."""
         groups: dict[tuple[int, ...] | None, list[int]] = defaultdict(list)
         for position, kernel in enumerate(self.kernels):
             form = radial_form(kernel) if self.X.size >= LARGE_TABLE else None

@@ -21,7 +21,7 @@ MOST_ROWS = 20
 def summary_rows(
     model: Any, by: str = "kernel", outputs: str | None = None
 ) -> list[dict[str, Any]]:
-    """Return the rows of ``summary`` as mappings."""
+    """Return the rows of ``summary`` as mappings from column names to values."""
     if outputs not in (None, "all", "each"):
         raise ValueError(f"outputs must be 'all', 'each' or None, got {outputs!r}.")
     if by not in ("kernel", "view", "column"):
@@ -31,8 +31,8 @@ def summary_rows(
     views = model._fitted().names.views
     if by == "view" and views is None:
         raise ValueError(
-            f"{type(model).__name__} was fitted without views: pass kernels as a "
-            "mapping from names to columns."
+            f"by='view' requires views, but {type(model).__name__} was fitted without "
+            "views: pass kernels as a mapping from names to columns, and fit again."
         )
     shares, norms = np.atleast_2d(model.variance_shares_, model.block_norms_)
     weights = np.broadcast_to(np.atleast_2d(model.kernel_weights_), shares.shape)
@@ -141,7 +141,7 @@ def _view_rows(
 
 
 def view_members(views: Sequence[str]) -> dict[str, list[int]]:
-    """Return the kernels of every view, in the order of the views."""
+    """Return the indices of the kernels of every view, in the order of the views."""
     kernels_by_view: dict[str, list[int]] = {}
     for kernel, view in enumerate(views):
         kernels_by_view.setdefault(view, []).append(kernel)
@@ -206,7 +206,9 @@ def data_frame(columns: Mapping[str, list[Any]]) -> Any:
     try:
         pandas = importlib.import_module("pandas")
     except ImportError as error:
-        raise ImportError("summary requires pandas: pip install pandas.") from error
+        raise ImportError(
+            "summary requires pandas: install it with 'pip install pandas'."
+        ) from error
     return pandas.DataFrame(columns)
 
 
@@ -222,7 +224,7 @@ def fitted_html(model: Any) -> str:
     tables += html_table(table_columns(unpenalized)) if unpenalized else ""
     return (
         f"<div><p>{html.escape(sentence)}</p>{tables}<p>Shares of the "
-        "variance sum to one; a negative one belongs to a term that works against the "
+        "variance sum to one; a negative share belongs to a term that counteracts "
         "others.</p></div>"
     )
 

@@ -48,7 +48,7 @@ def as_text(params: Mapping[str, Any]) -> str:
 def grid_end(
     results: Mapping[str, Any], best: int, name: str, grid: Array
 ) -> str | None:
-    """Return which value of a grid `best` has: "smallest", "largest", or else None."""
+    """Return "smallest" or "largest" if `best` is at that end of a grid, else None."""
     value = results["params"][best][name]
     if grid.size < 3 or value not in (grid[0], grid[-1]):
         return None
@@ -72,8 +72,8 @@ def grid_advice(parameters: Mapping[str, Any], name: str, end: str) -> str:
     if grid not in parameters:
         return f"a larger {name}"
     if end == "smallest" and parameters[grid] is None and "n_alphas" in parameters:
-        return f"a smaller alpha_min_ratio, or {grid} of your own"
-    return f"{'smaller' if end == 'smallest' else 'larger'} {grid} of your own"
+        return f"a smaller alpha_min_ratio, or smaller values in {grid}"
+    return f"{'smaller' if end == 'smallest' else 'larger'} values in {grid}"
 
 
 def constant_prediction(scores: Scores, best: int, samples: Samples) -> str:
@@ -100,10 +100,12 @@ def class_advice(
     if can_rank and parameters.get("scoring", "") in (None, "accuracy"):
         is_multiclass = not samples.several and len(samples.output_names) > 1
         metric = "balanced_accuracy" if is_multiclass else "roc_auc"
-        advice.append(f"choose by scoring={metric!r}")
+        advice.append(f"pass scoring={metric!r}")
     if parameters.get("class_weight", "") is None and not samples.several:
-        advice.append("weigh classes with class_weight='balanced'")
-    return ", or ".join(advice) or "use its decision values, which rank the samples"
+        advice.append("pass class_weight='balanced'")
+    return (
+        ", or ".join(advice) or "use decision_function, whose values rank the samples"
+    )
 
 
 def warn_unscored(owner: str, scores: Scores) -> None:
@@ -112,9 +114,9 @@ def warn_unscored(owner: str, scores: Scores) -> None:
     folds = np.flatnonzero(unscored).tolist()
     if folds:
         warn_user(
-            f"{owner}: the validation set of fold {listed(folds)} of cv lacks a class, "
-            "but scoring requires all classes, so mean scores ignore this fold: use "
-            "fewer or stratified folds.",
+            f"{owner}: mean scores ignore fold {listed(folds)} of cv, because scoring "
+            "requires all classes and the validation set lacks one: use fewer or "
+            "stratified folds.",
             SearchWarning,
         )
 
@@ -133,8 +135,8 @@ def warn_choice(
     if results["mean_n_active"][best] == 0.0:
         reason = " by one standard error" if parameters["refit"] == SIMPLEST else ""
         warn_user(
-            f"{owner} chose {as_text(params)}, a model without active kernels: no "
-            f"other model scored better{reason}.",
+            f"{owner} chose {as_text(params)}, a model without active kernels, because "
+            f"no other model scored better{reason}: pass other kernels or columns.",
             SearchWarning,
         )
         return
@@ -156,9 +158,9 @@ def warn_choice(
             )
 
 
-# On default grids this share is a factor of nine in alpha, and of sixteen in C.
+# On default grids this share spans a factor of nine in alpha, and of sixteen in C.
 PATIENCE = 0.3
-"""A search ends a chain of candidates if the best score is this share of it ago."""
+"""A chain of candidates ends after this share of it without a better score."""
 
 
 # With twice this value, a search for 100 targets chose the same strengths, and took 1.2
@@ -182,7 +184,7 @@ def has_peaked(
     if chain_means.size < 3:
         return False
     best = int(np.argmax(chain_means))
-    # The best score must be at least a share `patience` of the chain ago. It must be
+    # A share `patience` of the chain must follow the best score. This score must be
     # better than the first, because models at the start of a chain may all be constant
     # and have equal scores. Scores that stop changing, as on separated data, also end
     # the chain.
@@ -191,4 +193,4 @@ def has_peaked(
 
 
 SPLIT_SCORE = re.compile(r"split\d+_test_score")
-"""Names of the scores of single folds in ``cv_results_``."""
+"""Pattern of the names of scores of single folds in ``cv_results_``."""

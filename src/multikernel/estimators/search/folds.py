@@ -54,7 +54,7 @@ class Folds:
     model: Any
     data: Data  # the data from which folds are cut
     splits: Sequence[Split]
-    candidates: Candidates  # with the tolerance of folds
+    candidates: Candidates  # with the looser tolerance of folds
     watch: Watch
     n_threads: int  # number of folds that are solved at a time
 
@@ -143,7 +143,8 @@ def cut_fold(data: Data, split: Split, n_copies: int, link: str) -> Fold:
     if classes is None:
         return data.fold(train, test, n_copies)
     fold = data.relabel(_restrict_classes(samples, classes)).fold(train, test, n_copies)
-    # `link` is the kind of decision values, see `find_link`.
+    # `link` is the kind of decision values, see `find_link`. `absent` contains values
+    # for classes that the training set lacks.
     absent = np.full(len(samples.targets), NEVER)
     if link == "labels":
         # A label that all training samples have is always predicted.
@@ -214,7 +215,7 @@ def check_exchangeable(owner: str, samples: Samples, splits: Sequence[Split]) ->
 
 
 FoldFit = Callable[[Any], FoldModels | None]
-"""A function of the search's choice that returns the fold models for this choice."""
+"""Returns the fold models for the chosen candidates; None if a callback stopped."""
 
 
 def make_fold_fit(folds: Folds, fit: Callable[..., dict[str, Any]]) -> FoldFit | None:

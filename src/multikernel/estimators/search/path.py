@@ -27,8 +27,8 @@ class RegularizationPath:
     the strengths `alphas`. `norms` and `kernel_weights` of these kernels have shape
     (n_outputs, n_alphas, n_entered), `objectives` and relative `duality_gaps` have
     shape (n_outputs, n_alphas). Outputs with a shared selection count as one output,
-    and so do two classes. Gaps are nan if only a short list of all kernels was solved
-    for, as in searches over all interactions.
+    and so do two classes. Gaps are nan if the solves used only a short list of the
+    kernels, as in searches over all interactions.
     """
 
     alphas: Array
@@ -61,7 +61,7 @@ def strength_grid(
     if not np.isfinite(largest):
         raise ValueError(
             "With l1_ratio=0 all kernels are active at every alpha, so there is no "
-            "largest alpha: pass alphas, or a positive l1_ratio."
+            "largest alpha: pass a positive l1_ratio, or pass alphas to a search."
         )
     if largest <= 0.0:
         # Targets or all kernels are constant, so no kernel is active at any strength.

@@ -96,7 +96,7 @@ def growing_folds(folds: Folds) -> Iterator[Folds]:
 
 
 def row_sampler(folds: Folds, min_rows: int) -> Callable[[int], Indices]:
-    """Return a function that draws a number of rows, and returns ascending indices."""
+    """Return a function from a number of rows to the ascending indices of a draw."""
     # `min_rows` is the size of the smallest sample.
     samples = folds.data.samples
     n_rows = samples.rows.size
@@ -191,13 +191,13 @@ def folds_on_rows(folds: Folds, rows: Indices) -> Folds | None:
 
 
 def effective_folds(folds: Folds) -> float:
-    """Return how many disjoint validation sets of mean size the folds amount to."""
+    """Return the number of validated samples over the mean size of validation sets."""
     tests = [test for _, test in folds.splits]
     return float(np.unique(np.concatenate(tests)).size / np.mean([*map(len, tests)]))
 
 
 def expected_loss(scores: Scores, folds: Folds) -> float:
-    """Return the expected loss in score because a rival may beat the best candidate."""
+    """Return the expected loss in score if another candidate is in truth better."""
     # If another candidate's mean score is lower by d, with the standard error s over
     # folds, its expected advantage is s (phi(d / s) - d / s Phi(-d / s)), with the
     # normal density phi and distribution function Phi. The result is the largest of
@@ -215,7 +215,8 @@ def expected_loss(scores: Scores, folds: Folds) -> float:
         error = deficits.std(axis=0, ddof=1) / np.sqrt(n_folds)
         z = np.minimum(deficits.mean(axis=0) / np.maximum(error, 1e-100), 40.0)
         loss = error * (np.exp(-(z**2) / 2.0) / np.sqrt(2.0 * np.pi) - z * ndtr(-z))
-        # Divide the loss by the best score if this is above one, or a negative error.
+        # Divide the loss by the size of the best score if this score is above one, or
+        # if scores are negative errors.
         is_share = folds.model.scoring in (None, "r2") or means.max() >= 0.0
         losses.append(loss.max() / max(abs(means.max()), 1.0 if is_share else 0.0))
     return float(np.mean(losses))

@@ -46,7 +46,7 @@ class Scores:
 
     @classmethod
     def empty(cls, *shape: int) -> Self:
-        """Return the scores of folds before any solve."""
+        """Return scores before any solve, with arrays of the given shape."""
         scores, losses = np.full((2, *shape), np.nan)
         n_active, done = np.zeros(shape), np.zeros(shape, dtype=bool)
         predicted: list[dict[int, Mask]] = [{} for _ in range(shape[0])]
@@ -55,7 +55,8 @@ class Scores:
 
     def means(self, choices: Indices) -> Array | None:
         """Return mean scores over all folds, shape (n_candidates, n_choices)."""
-        # The result is None if no candidate is solved on all folds yet.
+        # `choices` are the indices of targets that choose separately, else [0]. The
+        # result is None if no candidate is solved on all folds yet.
         values, every_done = self.scores[:, :, choices], self.done[:, :, choices]
         done = every_done.all(axis=0)
         if not done.any():
@@ -125,15 +126,16 @@ class FoldScorer:
             if "multi_class" in str(error) and self._is_multiclass():
                 raise ValueError(
                     f"scoring={self.search.scoring!r} supports two classes only, but y "
-                    f"has {len(self.fold.validation.output_names)}: use 'roc_auc_ovr', "
-                    "or another score for several classes."
+                    f"has {len(self.fold.validation.output_names)}: pass "
+                    "scoring='roc_auc_ovr', or another score for several classes."
                 ) from error
             if not self.lacks_class and self.needs_model:
                 raise
             if not self.lacks_class:
+                reason = str(error).rstrip(".")
                 raise ValueError(
                     f"scoring={self.search.scoring!r} does not apply to these targets: "
-                    f"{error}"
+                    f"{reason}. Pass another scoring."
                 ) from error
             self.refusal = str(error)
             return np.nan
@@ -141,7 +143,7 @@ class FoldScorer:
             return float(score)
         except (TypeError, ValueError) as error:
             raise ValueError(
-                "the function in scoring must return one number, got "
+                "The function passed as scoring must return one number, got "
                 f"{reprlib.repr(score)}."
             ) from error
 
@@ -150,15 +152,15 @@ class FoldScorer:
         if self.fold.validation.classes is None:
             return (
                 f"scoring={self.search.scoring!r} requires classes, but the targets "
-                "are numbers: use a score of numbers, such as 'r2'."
+                "are numbers: pass a score for numbers, such as scoring='r2'."
             )
         if is_likelihood(self.search.loss):
             return ""
         alternatives = "accuracy" if self._is_multiclass() else "roc_auc' or 'accuracy"
         return (
             "scoring requires class probabilities, which a model with "
-            f"loss={self.search.loss!r} does not have: use loss='log_loss', or a score "
-            f"of decision values or labels, such as '{alternatives}'."
+            f"loss={self.search.loss!r} does not have: pass loss='log_loss', or a "
+            f"score without probabilities, such as scoring='{alternatives}'."
         )
 
     def loss(self, f: Array) -> float:
@@ -219,7 +221,7 @@ def _accuracy(
 
 
 def accepts(function: Callable[..., Any], n_arguments: int, *names: str) -> bool:
-    """Return whether a function accepts `n_arguments` arguments, and some by name."""
+    """Return whether a function accepts `n_arguments` arguments, and also `names`."""
     try:
         signature = inspect.signature(function)
     except ValueError:  # some compiled functions have no signature
@@ -287,13 +289,13 @@ def _no_scores_message(names: str, table: Scores) -> str:
     if table.lacks_class.all():
         return (
             "No fold of cv validates on samples of every class, but scoring requires "
-            "all: remove the class with too few members, use fewer or stratified "
-            f"folds, or choose by scoring='accuracy'.{detail}"
+            "all: remove the class with too few samples, use fewer or stratified "
+            f"folds, or pass scoring='accuracy'.{detail}"
         )
     return (
-        f"No {names} has a finite score in every fold: check scoring, and that "
-        "every fold holds every class. For regression with r2, the default score, "
-        f"check that every fold holds at least two samples.{detail}"
+        f"No {names} has a finite score in every fold: pass another scoring, or a cv "
+        "whose folds contain all classes. For a regression, scoring='r2', the default, "
+        f"requires at least two samples in every validation set.{detail}"
     )
 
 

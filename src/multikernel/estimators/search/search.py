@@ -83,7 +83,7 @@ class Search:
     candidates: Callable[[Any], Candidates]
 
     why_no_path: ClassVar[str] = (
-        "chooses the strength itself: pass the estimator without a search."
+        "chooses the strength itself: pass the estimator without CV in its name."
     )
 
     @property
@@ -200,8 +200,8 @@ def _warn_unsolved(owner: str, gaps: Array, tol: float) -> None:
     unsolved = int(np.count_nonzero(~(gaps <= tol)))
     if unsolved:
         warn_user(
-            f"{unsolved} of {gaps.size} solves along the paths of {owner} stopped "
-            f"above a tolerance of {tol:g}; the largest relative duality gap is "
+            f"{unsolved} of {gaps.size} solves along the paths of {owner} stopped with "
+            f"a relative duality gap above the tolerance of {tol:g}; the largest is "
             f"{gaps.max():.2e}. Raise max_iter or tol.",
             ConvergenceWarning,
         )
@@ -293,7 +293,7 @@ def _score_fold(
 def _count_progress(
     models: Iterator[Solved], watch: Watch, n_unsolved: Callable[[Sequence[int]], int]
 ) -> Iterator[Solved]:
-    """Yield models, and count their candidates, and skipped ones, as done."""
+    """Yield the models, and report solved and skipped candidates to `watch`."""
     chain: Sequence[int] = ()
     for solved in models:
         if solved.chain != chain:

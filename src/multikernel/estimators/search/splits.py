@@ -62,7 +62,7 @@ def make_splits(
 
 
 def _sample_splits(cv: object, samples: Samples) -> Iterable[list[Indices]]:
-    """Yield the sets of every fold as positions among samples of nonzero weight."""
+    """Yield training and validation positions of every fold, see `make_splits`."""
     y = samples.table.y
     fold_of_row = np.full(len(y), -1)
     fold_of_row[samples.rows] = np.arange(samples.rows.size)
@@ -94,13 +94,13 @@ def find_obstacle(model: Any, samples: Samples, train: Indices) -> str | None:
     absent = np.delete(samples.classes, learnt).tolist()[0]
     if samples.several:
         return f"has the same value of label {absent} (counted from 0) in all samples"
-    return f"holds no sample of class {absent!r}"
+    return f"contains no sample of class {absent!r}"
 
 
 def _refuse_empty(cv: object) -> None:
-    advice = "at least one is required"
+    advice = "pass a cv that yields at least one"
     if hasattr(cv, "__next__"):
-        advice = "an iterator works for one fit only, so pass a list of folds"
+        advice = "an iterator can be used for one fit only, so pass a list of folds"
     raise ValueError(f"cv={cv!r} yields no fold: {advice}.")
 
 
@@ -171,16 +171,19 @@ def folds_of(cv: Any, labels: Any, groups: Any, *, stratify: bool) -> list[Any]:
     if is_routed and request.split.requests.get("groups"):
         raise ValueError(
             f"cv={splitter!r} requires groups, and groups is None: call "
-            "fit(X, y, groups=groups) with one label per sample."
+            "fit(X, y, groups=groups) with one group label per sample."
         )
     try:
         return list(splitter.split(np.zeros((len(labels), 1)), labels, groups))
     except ValueError as error:
-        raise ValueError(f"cv={splitter!r} cannot split these data: {error}") from error
+        reason = str(error).rstrip(".")
+        raise ValueError(
+            f"cv={splitter!r} cannot split these data: {reason}. Pass another cv."
+        ) from error
 
 
 def _splitter(cv: Any, labels: Any, groups: Array | None, stratify: bool) -> Any:
-    """Return ``cv`` if it is a splitter, otherwise a splitter into so many folds."""
+    """Return ``cv`` if it is a splitter, otherwise a splitter into ``cv`` folds."""
     from sklearn.model_selection import GroupKFold, StratifiedGroupKFold, check_cv
 
     if groups is None or not (cv is None or isinstance(cv, Integral)):
@@ -202,8 +205,8 @@ def _check_split(split: Any, k: int) -> None:
     if is_sequence and len(split) == 2:
         return
     raise ValueError(
-        f"Fold {k} of cv must be a pair of training and validation samples, got "
-        f"{reprlib.repr(split)}."
+        f"Fold {k} of cv must be a pair, the rows of the training set and those of the "
+        f"validation set, got {reprlib.repr(split)}."
     )
 
 
@@ -216,13 +219,13 @@ def _checked_rows(values: object, n_rows: int, k: int) -> Array:
         return rows.astype(np.intp)
     if rows.ndim != 1 or rows.dtype.kind not in "iu":
         raise ValueError(
-            f"Fold {k} of cv must be a vector of row numbers or of {n_rows} "
-            f"booleans, got an array of {rows.dtype} of shape {rows.shape}."
+            f"Both sets of fold {k} of cv must be vectors of row numbers, or of "
+            f"{n_rows} booleans, got an array of {rows.dtype} of shape {rows.shape}."
         )
     if rows.max() >= n_rows or rows.min() < -n_rows:
         raise ValueError(
             f"Fold {k} of cv has row numbers from {rows.min()} to {rows.max()}, "
-            f"but must hold numbers from 0 to {n_rows - 1}, the rows of X."
+            f"but they must be from 0 to {n_rows - 1}, because X has {n_rows} rows."
         )
     return rows
 

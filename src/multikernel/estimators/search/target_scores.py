@@ -14,9 +14,9 @@ from multikernel.estimators.search.choice import best_candidate, simplest_candid
 from multikernel.estimators.search.scores import FoldScorer, Scores, scaled_losses
 from multikernel.estimators.search.targets import fold_of_targets
 
-# On three kinds of data (alike, noisy, tumours), mean R^2 on new samples is 0.4160,
-# 0.1854 and 0.1713 with these values; if each target chooses alone it is 0.4054, 0.1809
-# and 0.1660.
+# On data with similar targets, with noisy targets and of tumors, the mean R^2 on new
+# samples is 0.4160, 0.1854 and 0.1713 with these values. If each target chooses alone,
+# it is 0.4054, 0.1809 and 0.1660.
 ERRORS, ALIKE = 3.0, 3.0
 """Limits in standard errors over folds, see `best_of_targets`, `_similar_medians`."""
 
@@ -210,8 +210,8 @@ def _best_candidates(means: Mapping[str, Array]) -> Indices:
     if unscored.size:
         raise ValueError(
             f"No alpha has a finite score in every fold for target {unscored[0]} "
-            "(counted from 0): check scoring. For r2, the default score, check that "
-            "every fold holds at least two samples."
+            "(counted from 0): pass another scoring, or, for scoring='r2', the "
+            "default, a cv with at least two samples in every validation set."
         )
     return np.array(
         [

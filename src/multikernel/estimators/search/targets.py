@@ -35,7 +35,7 @@ def target_blocks(model: Any, data: Training) -> list[Indices] | None:
     # refined, all targets form one block, so that they have the same factors.
     if not data.stack.in_memory or data.stack.residual_traces(shares).any():
         return [targets]
-    # A target requires about 36 + n_kernels vectors over the samples.
+    # A target requires about 36 + n_kernels vectors of n_samples numbers.
     size = max(1, int(BLOCK_BYTES // (8.0 * n_samples * (36 + n_kernels))))
     return np.array_split(targets, -(-targets.size // size))
 
@@ -62,7 +62,8 @@ def warn_choices(
     if is_empty.any():
         warn_user(
             f"{owner} chose a model without active kernels for {is_empty.sum()} of "
-            f"{best.size} targets: no other model scored better.",
+            f"{best.size} targets, because no other model scored better: pass other "
+            "kernels or columns.",
             SearchWarning,
         )
     scores = means["mean_test_score"]
