@@ -15,7 +15,7 @@ DOCUMENTATION = ""
 
 
 def page_template(address: str) -> str:
-    """Return the URL pattern of estimators' pages; empty if `address` is empty."""
+    """Return the URL pattern of estimators' documentation pages, or an empty string."""
     # Without a template, scikit-learn shows no link in the diagrams of notebooks.
     return f"{address}generated/multikernel.{{estimator_name}}.html" if address else ""
 

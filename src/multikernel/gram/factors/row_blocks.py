@@ -63,7 +63,7 @@ class RowBlocks:
 
     parts: tuple[Any, ...]
     ends: Indices  # (n_blocks + 1,), block b has rows ends[b] to ends[b + 1] - 1
-    # Folder for files of factors, which threads of this process then compute.
+    # Folder for files of factors; if given, threads of this process compute them.
     folder: TemporaryFolder | None = None
     client: Any = None  # Dask client that computes the blocks; None for this process
 
@@ -311,7 +311,7 @@ def cluster_has_gone(error: BaseException) -> ConnectionError:
     return ConnectionError(
         "The Dask cluster stopped during the fit: its scheduler or client was closed "
         "or restarted, or its tasks were cancelled. Fit again with a cluster that "
-        "runs until the end. Dask reports: "
+        "runs until the fit ends. Dask reports: "
         f"{' '.join(str(error).split())}"
     )
 
