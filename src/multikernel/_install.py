@@ -16,7 +16,7 @@ DOCUMENTATION = ""
 
 def page_template(address: str) -> str:
     """Return the URL pattern of estimators' documentation pages, or an empty string."""
-    # Without a template, scikit-learn shows no link in the diagrams of notebooks.
+    # With an empty template, scikit-learn's diagrams of estimators contain no link.
     return f"{address}generated/multikernel.{{estimator_name}}.html" if address else ""
 
 

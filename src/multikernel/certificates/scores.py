@@ -75,7 +75,7 @@ def standardized_targets(loss: SmoothConjugateLoss, targets: Array) -> Array:
 
 
 def rank_of_level(level: float, n_permutations: int) -> int:
-    """Return the rank, from 1, of the critical value among permuted statistics."""
+    """Return the rank of the critical value among permuted statistics, 1 the smallest."""
     return int(np.ceil((1.0 - level) * (n_permutations + 1)))
 
 

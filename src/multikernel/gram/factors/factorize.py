@@ -192,7 +192,7 @@ class FactorCollector:
         kernel: KernelLandmarks | None = None,
     ) -> None:
         """Normalize a factor in place, with the scale of `kernel` if given; add it."""
-        # `triangle` has the rows of the factor at the landmarks that were known before;
+        # `triangle` has the factor's rows at the landmarks from before the factor grew;
         # these landmarks need not be samples of the stack.
         rows, weights = factor.rows, self.landmarks.weights
         self._count_entries(rows.size)
