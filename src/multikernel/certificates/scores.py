@@ -75,7 +75,8 @@ def standardized_targets(loss: SmoothConjugateLoss, targets: Array) -> Array:
 
 
 def rank_of_level(level: float, n_permutations: int) -> int:
-    """Return the rank of the critical value among permuted statistics, 1 the smallest."""
+    """Return the rank of the critical value among ascending permuted statistics."""
+    # The smallest statistic has rank 1.
     return int(np.ceil((1.0 - level) * (n_permutations + 1)))
 
 
