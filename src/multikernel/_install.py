@@ -5,7 +5,7 @@
 PACKAGE = "."
 """Argument of ``pip install``."""
 
-PLACE = "in a clone of multikernel, "
+PLACE = "in a clone of multikernel, run "
 """Beginning of an instruction: the folder in which to run pip."""
 
 # A test compares this address with ``Documentation`` in ``[project.urls]`` of
