@@ -62,7 +62,7 @@ def test_only_this_place_says_where_the_library_comes_from():
     # With an index: every line names the library, and no clone is spoken of.
     assert PACKAGE == "."
     assert how_to_install("plot") == (
-        "in a clone of multikernel, pip install '.[plot]'"
+        "in a clone of multikernel, run pip install '.[plot]'"
     )
 
 

@@ -5,7 +5,7 @@
 PACKAGE = "."
 """Argument of ``pip install``."""
 
-PLACE = "in a clone of multikernel, "
+PLACE = "in a clone of multikernel, run "
 """Beginning of an instruction: the folder in which to run pip."""
 
 # A test compares this address with ``Documentation`` in ``[project.urls]`` of
@@ -15,8 +15,8 @@ DOCUMENTATION = ""
 
 
 def page_template(address: str) -> str:
-    """Return the URL pattern of estimators' pages; empty if `address` is empty."""
-    # Without a template, scikit-learn shows no link in the diagrams of notebooks.
+    """Return the URL pattern of estimators' documentation pages, or an empty string."""
+    # With an empty template, scikit-learn's diagrams of estimators contain no link.
     return f"{address}generated/multikernel.{{estimator_name}}.html" if address else ""
 
 

@@ -45,7 +45,7 @@ class Status(Enum):
 
     CONVERGED = "The duality gap is below the tolerance."
     MAX_ITER = "The iteration limit was reached: raise max_iter or tol."
-    STOPPED = "A callback asked to stop."
+    STOPPED = "The callback stopped the solver by returning True."
     STALLED = (
         "No further progress is possible, because of rounding errors: raise tol, or "
         "scale the kernels and targets to a similar size. If inputs (or targets, "

@@ -39,7 +39,7 @@ def test_missing_libraries_are_named_with_the_extra():
     assert result.stdout == "1\n1\n1\n"
     assert result.stderr.splitlines() == [
         f"Error: The command line requires {library}: in a clone of "
-        "multikernel, pip install '.[cli]'."
+        "multikernel, run pip install '.[cli]'."
         for library in ("typer", "rich", "pandas")
     ]
 

@@ -98,7 +98,14 @@ def test_the_rate_lies_between_its_ends():
     ("call", "message"),
     [
         (lambda: local_rademacher_bound(np.ones(2), 0.0, 5), "r must be"),
-        (lambda: local_rademacher_bound(-np.ones(2), 1.0, 5), "not negative"),
+        (
+            lambda: local_rademacher_bound(-np.ones(2), 1.0, 5),
+            "eigenvalues must contain finite numbers of at least 0, got -1",
+        ),
+        (
+            lambda: local_rademacher_leading_term(-np.ones((2, 2)), 1.0, 5),
+            "spectra must contain finite numbers of at least 0, got -1",
+        ),
         (lambda: local_rademacher_bound(np.ones(2), 1.0, 0), "n_samples"),
         (lambda: local_rademacher_bound(np.ones(2), 1.0, 5, tail=-1.0), "tail"),
         (lambda: local_rademacher_leading_term(np.ones(2), 1.0, 5), "shape"),

@@ -241,7 +241,7 @@ def test_callbacks_see_every_model_and_may_stop():
         return line.n_active == 2
 
     model = GroupOMPRegressor(KERNELS)
-    with pytest.warns(ConvergenceWarning, match="with 2 kernels. A callback asked"):
+    with pytest.warns(ConvergenceWarning, match="with 2 kernels. The callback stopped"):
         model.fit(X, y, callback=stop)
     assert seen == [0, 1, 2]
     assert model.status_ == "stopped"

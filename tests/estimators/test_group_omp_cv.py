@@ -235,7 +235,7 @@ def test_a_callback_that_stops_a_search_keeps_what_is_done():
         seen.append(line)
         return len(seen) == 20  # a path has four lines, and a fold three paths
 
-    with pytest.warns(ConvergenceWarning, match="stopped with . kernels. A callback"):
+    with pytest.warns(ConvergenceWarning, match="stopped with . kernels. The callback"):
         search.fit(X, y, callback=stop)
     np.testing.assert_array_equal(split_scores(search)[0], split_scores(whole)[0])
     assert np.isnan(split_scores(search)[1]).any()

@@ -62,7 +62,7 @@ class ColumnModel:
 def weighted_targets(
     loss: SmoothConjugateLoss, y: Array, f: Array, line_weight: float = LINE_WEIGHT
 ) -> tuple[Array, Array, Array]:
-    """Return targets and weights of squared losses tangent to the loss, and slopes."""
+    """Return targets and weights of tangent squared losses, and the loss's slopes."""
     slopes = loss.gradient(y, f)
     refuse_nan(loss, "gradient", slopes, f)
     # The curvature of a loss is the inverse of the conjugate's curvature.
@@ -201,7 +201,7 @@ def decreases_forever(problem: Problem, basis: Array, slopes: Array) -> bool:
 
 
 def orthonormal_basis(problem: Problem) -> Array:
-    """Return a basis of the columns and any intercept, shape (n_samples, rank)."""
+    """Return an orthonormal basis of columns and intercept, (n_samples, rank)."""
     assert problem.columns is not None
     return LeastSquares(problem.columns, None, problem.fit_intercept).projection.span
 

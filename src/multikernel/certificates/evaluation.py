@@ -60,7 +60,7 @@ def evaluate_terms(
     loaded: GramStack | None = None,
 ) -> Terms:
     """Return norms and decision values of a model's terms from weighted expansions."""
-    # `expansions` has one row for all terms, or one per term, of length
+    # `expansions` has one row of coefficients for all terms, or one per term, of length
     # `GramStack.expansion_length`. `loaded` is the stack of `kernels` if it is already
     # in memory.
     squares, rounding = np.zeros(kernels.size), np.zeros(kernels.size)
@@ -135,7 +135,7 @@ def evaluate(
     objective = primal_value(problem, norms, f)
 
     def hidden_by(factor: float) -> float:
-        """Return the increase of the objective by errors of `factor` times bounds."""
+        """Return how much errors of `factor` times their bounds raise the objective."""
         largest = np.zeros_like(norms)
         squares = terms.norms[is_used] ** 2 + factor * terms.rounding[is_used]
         largest[kernels[is_used]] = np.sqrt(squares)
@@ -156,7 +156,7 @@ class Model:
     intercept: Array  # without the problem's offset
     objective: float
     weights: Array  # numbers that multiply the expansions
-    expansions: Array  # one for each term, or one for all terms
+    expansions: Array  # coefficients, one row for each term, or one for all terms
     terms: Terms | None = None  # from `evaluate_terms`
     worth: Worth | None = None  # from `evaluate`; contains the same norms and objective
 

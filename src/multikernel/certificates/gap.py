@@ -67,8 +67,8 @@ def clipped_to_sum(rho: Array, lower: Array, upper: Array, total: float = 0.0) -
     if np.isinf(lower).all() and np.isinf(upper).all():
         centered: Array = rho - (rho.mean() - total / rho.size)
         return centered
-    # Domains contain zero, so after a move by `reach` every entry is at a bound, or has
-    # at least the sign of the move.
+    # The domain contains zero. So after shifts by -reach and by reach, the sums of the
+    # clipped vectors are above and below `total`.
     reach = 1.0 + float(np.abs(rho).max()) + abs(total)
     low = low if np.isfinite(low) else -reach
     high = high if np.isfinite(high) else reach

@@ -56,9 +56,9 @@ class Incumbent:
     stalled_ratio: ClassVar[float] = 0.9
     """Ratio of successive gaps above which a step has not reduced rounding errors."""
 
-    # The proof over the full kernels starts at this gap.
+    # The proof is for the full kernels.
     solved: ClassVar[float] = 0.5
-    """Share of the tolerance at which the gap over low-rank matrices suffices."""
+    """Gap over the low-rank matrices, as a share of tol, at which a proof is tried."""
 
     # Kernels with larger residuals of their low-rank matrices get more landmarks.
     residual: ClassVar[float] = 0.25
@@ -98,7 +98,7 @@ class Incumbent:
         return best if best.forms.any() else point
 
     def exchange(self, tol: float) -> bool:
-        """Make the last model the best, and return True, if its gap is at most tol."""
+        """Make the last model the best if its gap is at most tol; return if it is."""
         model = evaluated(self.problem, self.last)
         is_proved = self._enlarged_gap(model) <= tol
         if is_proved:
@@ -142,7 +142,7 @@ class Incumbent:
 
     @property
     def bounded_gap(self) -> float:
-        """Relative gap to the larger lower bound, of the dual point or `bound`."""
+        """Relative gap to the larger lower bound: the dual value or `bound`."""
         return min(self.gap, self._gap_to(self.bound))
 
     def _gap_to(self, bound: float) -> float:

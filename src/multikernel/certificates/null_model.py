@@ -28,7 +28,7 @@ from multikernel.regularizers.base import ProximableRegularizer
 # Constants for regression are much smaller, and log-odds of this size require weights
 # with a ratio of exp(256).
 FARTHEST = 128.0
-"""Largest intercept of the search, over the radius at which the search starts."""
+"""Largest intercept of the search, as a multiple of the initial search radius."""
 
 # The error is about the square of the last step. Most logistic fits take four steps.
 STEPS, CLOSE = 6, 1e-8
@@ -141,7 +141,7 @@ def _best_intercept_halved(
         return middle, -loss.gradient(y, f + middle)
     ends = ((end, loss.gradient(y, f + end)) for end in (left, right))
     b, dual = _interpolate(*ends)
-    # If the kink is a floating-point number, the loss may be zero only there.
+    # If a kink is a floating-point number, the loss may be minimal only there.
     b = min((b, left, right), key=lambda b: float(loss.value(y, f + b).sum()))
     return b, dual
 
@@ -241,8 +241,9 @@ def _bracket_end(slope: Callable[[float], float], b: float, farthest: float) -> 
     while slope(b) * b < 0.0:
         if abs(b) > farthest:
             raise UnboundedModelError(
-                "The best constant model is infinite, because the targets contain one "
-                "class only: use samples of both classes."
+                "The intercept of the model without kernels is infinite, because the "
+                "targets contain one class only, or no count above zero: use samples "
+                "of both classes, or samples with positive counts."
             )
         b *= 2.0
     outer = b
@@ -286,7 +287,7 @@ def _threshold_share(problem: Problem) -> float:
     if not isinstance(regularizer, ProximableRegularizer):
         raise UnsupportedProblemError(
             f"{type(regularizer).__name__} keeps all kernels active at every alpha, so "
-            "it has no largest alpha: use a sparse penalty, such as BlockL1."
+            "alpha_max is not defined: use a sparse penalty, such as BlockL1."
         )
     return regularizer.threshold / regularizer.alpha
 

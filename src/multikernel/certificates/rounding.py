@@ -39,8 +39,9 @@ def diagonal_factors(n_samples: int, rounded: Array, traces: Array) -> Array:
 def largest_losses(loss: Loss, y: Array, f: Array, spread: Array) -> Array:
     """Return bounds on the losses between f - spread and f + spread."""
     if is_coupled(loss):
-        # A sample's slopes are its mass times p - e_y, with class probabilities p and
-        # the unit vector e_y of its class, so their sizes sum to at most 2 * mass.
+        # The slopes of a sample are its weight, loss.masses(y), times p - e_y, with
+        # class probabilities p and the unit vector e_y of its class. So their absolute
+        # values sum to at most two weights.
         largest_changes = 2.0 * loss.masses(y) * spread.max(axis=1)
         return np.asarray(loss.value(y, f) + largest_changes)
     # Losses are convex, so they are largest at an end of the interval.

@@ -75,7 +75,8 @@ def standardized_targets(loss: SmoothConjugateLoss, targets: Array) -> Array:
 
 
 def rank_of_level(level: float, n_permutations: int) -> int:
-    """Return the rank, from 1, of the critical value among permuted statistics."""
+    """Return the rank of the critical value among ascending permuted statistics."""
+    # The smallest statistic has rank 1.
     return int(np.ceil((1.0 - level) * (n_permutations + 1)))
 
 
@@ -181,7 +182,7 @@ def largest_forms_of_draws(stack: GramStack, draws: Array) -> Array:
 
 
 def rounding_of_forms(stack: GramStack, draws: Array) -> Array:
-    """Return the largest rounding difference of equal forms of draws, (n_kernels,)."""
+    """Return bounds on rounding errors of v^T K_m v over all draws v, (n_kernels,)."""
     # For a draw v, measured errors were at most EPS trace(K_m) |v|^2 / 4, for six
     # kernels on 10 to 800 samples, also with columns 1e6 deviations from zero.
     largest = float((draws**2).sum(axis=(0, 2)).max())

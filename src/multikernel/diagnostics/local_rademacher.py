@@ -41,7 +41,7 @@ def local_rademacher_bound(
 
 
 def cut_off_values(eigenvalues: Array, r: float) -> Array:
-    """Return theta r plus the sum of all but the theta largest eigenvalues, by theta.
+    """Return theta r plus the sum of all but the theta largest values, for each theta.
 
     The result has shape (n_eigenvalues + 1,), for theta = 0, 1, ...; its minimum
     determines `local_rademacher_bound` for second moments of at most `r`.
@@ -62,11 +62,11 @@ def local_rademacher_leading_term(
     each row divided by the sum of all but its ``theta`` largest eigenvalues. `r` bounds
     the second moment of the functions, and `radius` their norm.
     """
-    values = _check_eigenvalues(spectra, r, n_samples)
+    values = _check_eigenvalues(spectra, r, n_samples, "spectra")
     if values.ndim != 2:
         raise ValueError(
-            f"spectra must have the shape (n_kernels, n_eigenvalues), got "
-            f"{values.shape}."
+            "spectra must have the shape (n_kernels, n_eigenvalues), one row for each "
+            f"kernel, got {values.shape}."
         )
     if not radius > 0.0:
         raise ValueError(f"radius must be positive, got {radius}.")
@@ -97,15 +97,19 @@ def local_rademacher_rate(
     return float(logs * n_kernels ** (1.0 - 2.0 * power) * n_samples ** (power - 1.0))
 
 
-def _check_eigenvalues(eigenvalues: Array | Indices, r: float, n_samples: int) -> Array:
+def _check_eigenvalues(
+    eigenvalues: Array | Indices, r: float, n_samples: int, name: str = "eigenvalues"
+) -> Array:
     """Return eigenvalues as floats; raise if they, r or n_samples are invalid."""
     values = np.asarray(eigenvalues, dtype=np.float64)
     if not (math.isfinite(r) and r > 0.0):
-        raise ValueError(f"r must be a positive number, got {r}.")
+        raise ValueError(f"r must be a positive finite number, got {r}.")
     if n_samples < 1:
         raise ValueError(f"n_samples must be at least 1, got {n_samples}.")
-    if not bool(np.all(np.isfinite(values) & (values >= 0.0))):
+    is_valid = np.isfinite(values) & (values >= 0.0)
+    if not is_valid.all():
         raise ValueError(
-            "eigenvalues must be finite and not negative: clip rounding errors at zero."
+            f"{name} must contain finite numbers of at least 0, got "
+            f"{values[~is_valid][0]}: replace negative rounding errors by 0."
         )
     return values

@@ -26,9 +26,9 @@ from multikernel.linalg.spectra import NEGLIGIBLE
 class RecoveryCoefficient:
     """The exact recovery coefficient of a set of kernels, or an upper bound on it.
 
-    Recovery is guaranteed if `value` is below one. `lower` is a lower bound, equal to
-    `value` if exact. `worst_kernel` is the kernel outside the set that determines
-    `value`, or -1 if the set contains all kernels.
+    If `value` is below one, MKL-GOMP recovers the set from targets without noise.
+    `lower` is a lower bound, equal to `value` if exact. `worst_kernel` is the kernel
+    outside the set that determines `value`, or -1 if the set contains all kernels.
     """
 
     value: float
@@ -44,7 +44,7 @@ def recovery_coefficient(
 
     If it is below one and targets depend on the kernels `good` only, without noise, no
     other kernel is ever selected (theorem 2 of Sindhwani and Lozano, 2011), unless a
-    strong ridge leaves a selected kernel with the largest improvement. `alpha` is the
+    ridge is so strong that a selected kernel would improve the fit most. `alpha` is the
     ridge strength for the sum of losses. The time is O(M n³) for M kernels.
     """
     # Theorem 2 of Sindhwani, Lozano (2011). Non-parametric group orthogonal matching
@@ -86,8 +86,8 @@ def _kernel_indices(owner: str, good: object, n_kernels: int) -> Indices:
         kernel_indices = np.empty(0)
     if kernel_indices.size == 0 or np.unique(kernel_indices).size < kernel_indices.size:
         raise ValueError(
-            f"{owner}: good must contain at least one kernel index, each once, got "
-            f"{shown(good)}."
+            f"{owner}: good must contain at least one kernel index, and each once, "
+            f"got {shown(good)}."
         )
     check_places(owner, "good", kernel_indices, n_kernels)
     return kernel_indices

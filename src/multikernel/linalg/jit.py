@@ -38,8 +38,9 @@ UNREADABLE = (
     "writable."
 )
 SHARED = (
-    "Other users can write to %s, from which multikernel loads compiled code: they can "
-    "run code in this process. Set NUMBA_CACHE_DIR to a folder of mode 700."
+    "Other users can write to %s, from which multikernel loads compiled code, so they "
+    "can run code in this process. Set NUMBA_CACHE_DIR to a folder to which only you "
+    "can write (mode 700)."
 )
 NO_FOLDER = "neither the library's folder nor the home folder is writable"
 
@@ -74,7 +75,7 @@ def _readable(locator: Any) -> Any:
         def ensure_cache_path(self) -> None:
             folder = self.get_cache_path()
             if not glob(os.path.join(escape(folder), "*.nbi")):
-                raise FileNotFoundError(f"{folder} holds no compiled code")
+                raise FileNotFoundError(f"{folder} contains no compiled code")
 
     return Readable
 

@@ -47,9 +47,10 @@ def solve_with_nugget(
                 break
     if solution is None:
         raise LinAlgError(
-            "The shifted Gram matrix is not positive definite: the Gram matrix must be "
-            "positive semidefinite, or positive definite if a shift is zero. Check "
-            "your own kernel functions and precomputed matrices."
+            "The Gram matrix plus the shift of its diagonal is not positive definite. "
+            "Gram matrices must be positive semidefinite, and positive definite if the "
+            "shift is zero: check your own kernel functions and precomputed matrices "
+            "for negative eigenvalues."
         )
     return solution
 

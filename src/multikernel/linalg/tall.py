@@ -11,7 +11,7 @@ from multikernel._typing import Array, Indices
 from multikernel.linalg.threads import available_threads, run_blocks
 
 BLOCK_BYTES = 2**24
-"""Bytes of rows that a thread multiplies at a time; adding the results stays cheap."""
+"""Bytes of rows that a thread multiplies at a time, before it adds the results."""
 
 
 def weighted_gram(

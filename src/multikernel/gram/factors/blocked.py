@@ -35,11 +35,12 @@ if TYPE_CHECKING:
 class BlockedStack(FactorStack):
     """Kernels of low rank, K_m = Z_m Z_m^T, with factors Z_m in blocks of rows."""
 
-    blocks: RowBlocks  # of type `FactorBlock`
+    blocks: RowBlocks  # each block is a `FactorBlock`
     # (n_all + 1,): kernel m has columns offsets[m] to offsets[m + 1] - 1 of the blocks.
     offsets: Indices
     all_traces: Array  # (n_all,), traces of the matrices Z_m Z_m^T
-    # (n_all,), as `Residual.means`; None if no factor has a residual.
+    # (n_all,), mean roots of the residual diagonals, as `Residual.means`; None if no
+    # factor has a residual.
     means: Array | None = None
     # (n_kernels,), indices of this stack's kernels in the blocks; None for all kernels.
     chosen: Indices | None = None
@@ -58,7 +59,7 @@ class BlockedStack(FactorStack):
 
     @cached_property
     def column_offsets(self) -> Indices:
-        """Return the offset of each kernel's columns in `factors`, and the end."""
+        """Return the first column of each kernel in `factors`, then the total rank."""
         return np.concatenate([[0], np.cumsum(self.ranks)])
 
     @cached_property
@@ -69,7 +70,7 @@ class BlockedStack(FactorStack):
 
     @cached_property
     def block_columns(self) -> Indices:
-        """Return the column numbers of `column_slices`, joined in one array."""
+        """Return the columns of all these kernels in the blocks, (total_rank,)."""
         ranges = [np.arange(run.start, run.stop) for run in self.column_slices]
         return np.concatenate([np.arange(0), *ranges])
 
@@ -87,8 +88,9 @@ class BlockedStack(FactorStack):
 
     @property
     def expansion_length(self) -> int:
-        """Return the largest rank, plus one if this rank is n_samples."""
-        # Expansions of length n_samples would be read as coefficients c of K_m c.
+        """Return the number of coefficients per kernel in stored models."""
+        # This is the largest rank. A largest rank of n_samples is enlarged by one,
+        # because n_samples coefficients would be read as the vector c of K_m c.
         max_rank = int(np.diff(self.offsets).max())
         return max_rank + (max_rank == self.blocks.n_rows)
 
@@ -170,7 +172,7 @@ class BlockedStack(FactorStack):
         return traces
 
     def own_expansions(self, coefs: Array) -> Array:
-        """Return Z_m^T coefs[m] for every m, padded to `expansion_length`."""
+        """Return Z_m^T coefs[m] for every m, with zeros up to `expansion_length`."""
         return padded(self.coordinates(coefs), self.ranks, self.expansion_length)
 
     def term_products(self, coefs: Array) -> "BlockedTerms":
@@ -218,7 +220,7 @@ class BlockedTerms:
 
     @property
     def lengths(self) -> Array:
-        """Return squared lengths of K_m c_m, or of u_m if terms are expansions."""
+        """Return |K_m c_m|^2 for every m, or |u_m|^2 if `are_expansions`."""
         if self.are_expansions:
             return self.forms
         stack = self.stack
@@ -229,7 +231,7 @@ class BlockedTerms:
 
     @property
     def traces(self) -> Array:
-        """Return the traces of the kernels."""
+        """Return the traces of the kernels, or ones if `are_expansions`."""
         stack = self.stack
         return np.ones(stack.shape[0]) if self.are_expansions else stack.traces()
 

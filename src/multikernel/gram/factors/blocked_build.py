@@ -135,7 +135,7 @@ class LandmarkSearch:
             factor = self.factors[m]
             # Each call adds at least half as many landmarks, so few calls are needed.
             min_rank = factor.rows.shape[0] * 3 // 2
-            # The goal limits the mean root of the residual's diagonal.
+            # goals[m] limits the mean root of the residual's diagonal.
             goal = Goal(old.options.max_rank, goals[m], shares, min_rank)
             self.factors[m] = grow(self.landmarks.columns(m), factor, shares, goal)
 
@@ -189,8 +189,9 @@ class LandmarkSearch:
         old_stack: BlockedStack | None = None,
         report: Callable[[float], None] | None = None,
     ) -> RowBlocks:
-        """Return blocks of normalized factors; `old_stack` has those not in `raw`."""
-        # `report` receives the share of the blocks that are computed.
+        """Return blocks with the normalized factors of all kernels."""
+        # Kernels that are not in `raw` keep their factors from `old_stack`. `report`
+        # receives the share of the blocks that are computed.
         offsets, n_blocks = offsets_of(self._ranks), len(raw.parts)
         file_arrays: Sequence[Array | None] = [None] * n_blocks
         if raw.folder is not None:

@@ -40,16 +40,17 @@ TILE = 512
 SAMPLED = 2000
 """Number of samples from which the landmarks of a product are first chosen."""
 
-# For the product of two Gaussian kernels of width one on columns of 100 000 normal
-# values, 2000 samples and a tolerance of 1e-6 gave 107 landmarks, and a ratio of 2.5.
+# The ratio is (mean root of the residual diagonal)^2 / (tol * mean diagonal). It was
+# 2.5, with 107 landmarks, for the product of two Gaussian kernels of width one on two
+# columns of 100 000 normal values: tolerance 1e-6, landmarks chosen from 2000 samples.
 FAR = 10.0
-"""Largest accepted (mean root of residual diagonal)^2 / (tol * mean diagonal)."""
+"""Ratio of residual to tolerance above which landmarks are chosen again."""
 
 REPEATED = 8
 """Mean number of copies of a row above which equal rows are stored once."""
 
 ROUNDS = 3
-"""Maximum number of times that the landmarks of a product are chosen."""
+"""Maximum number of times that the landmarks of one product are chosen."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,11 +71,13 @@ class CenteredMains:
     """Centered factors of main kernels, and the factors of their products."""
 
     # The residual K - Z Z^T of a kernel K with factor Z is positive semidefinite, so
-    # the roots of its diagonal bound all of its quadratic forms.
+    # the roots of its diagonal bound all of its quadratic forms. The functions of a
+    # centered kernel have mean zero over the centering samples of the kernel.
     stack: LowRankStack  # kernels before they are centered
     shifts: Array  # (total_rank,), means of factor columns over the centering samples
     drifts: Array  # (n_mains,), means of roots of residual diagonals over these samples
-    # Largest residual trace of a product's factor, over the product's trace.
+    # Limit on the residual trace of a product's factor, as a share of the product's
+    # trace.
     tol: float = 0.0
     # Limit on the bytes of all factors and of the arrays of one pass.
     max_bytes: int | None = None
@@ -123,23 +126,25 @@ class CenteredMains:
         return np.asarray(self.roots + self.drifts[:, None])
 
     def main_roots(self, v: Array) -> Array:
-        """Return bounds on sqrt(v^T R v) for the residual R of each centered main."""
+        """Return bounds on sqrt(v^T R_i v), R_i the residual of centered main i."""
         drift = float(np.linalg.norm(v.sum(axis=0)))
         return np.asarray(self.roots @ row_norms(v) + drift * self.drifts)
 
     def bound_factors(self, sizes: Array) -> tuple[Array, Array]:
-        """Return A, B with v^T R v <= (A[i] @ B[j])^2, R the residual of product ij."""
-        # For one sample, let z_i be the length of its row in the factor of main i, and
-        # e_i^2 its diagonal entry in the residual of main i. Its diagonal entry in the
-        # residual of product ij is at most (z_i e_j + e_i z_j + e_i e_j)^2. The sum of
-        # the roots of these bounds times `sizes`, the values |v|, is A[i] @ B[j].
+        """Return A, B with v^T R_ij v <= (A[i] @ B[j])^2, R_ij a product's residual."""
+        # The product is that of main kernels i and j, and `sizes` are the values |v|.
+        # For one sample, let z_i be the length of its row in the factor of main kernel
+        # i, and e_i^2 its diagonal entry in the residual of this kernel. Its diagonal
+        # entry in R_ij is at most (z_i e_j + e_i z_j + e_i e_j)^2. The sum over samples
+        # of the roots of these bounds times `sizes` is A[i] @ B[j].
         roots = self.centered_roots
         half = (self.lengths + 0.5 * roots) * sizes
         return np.hstack([half, roots]), np.hstack([roots, half])
 
     def residual_diagonal(self, first: int, second: int) -> tuple[Array | float, float]:
-        """Return a bound on a kernel's residual diagonal, and its `Residual.means`."""
-        # The kernel is a product, or main kernel `first` if second < 0.
+        """Return a bound on a kernel's residual diagonal, and the kernel's drift."""
+        # The kernel is a product, or main kernel `first` if second < 0. Its drift, for
+        # `Residual.means`, is zero for products, which are not centered.
         if second < 0:
             return self.roots[first] ** 2, float(self.drifts[first])
         roots = self.product(first, second).roots
@@ -170,9 +175,10 @@ class CenteredMains:
         v: Array,
         forms: Array,
     ) -> None:
-        """Add the forms of products whose first main is in `main_range` to `forms`."""
-        # Forms are unscaled and summed over the columns of v. `offsets` has the first
-        # column of each main kernel in order.mains, and then the number of columns.
+        """Add v^T K v to `forms`, for products K with first kernel in `main_range`."""
+        # `main_range` has positions in order.mains. Forms are unscaled and summed over
+        # the columns of v. `offsets` has the first column of each main kernel in
+        # order.mains, and then the number of columns.
         add, columns = compiled(LOOPS, "write_block_squares"), v.reshape(len(v), -1).T
         left_factors = self._tile(order.mains, main_range) * columns[:, None]
         first, pairs = main_range[0], (order.starts, order.partners)
@@ -207,9 +213,10 @@ class CenteredMains:
 
     @cached_property
     def _row_groups(self) -> list[tuple[Indices, Indices] | None]:
-        """Return each factor's groups of equal rows (`distinct_rows`), None if many."""
+        """Return groups of equal rows of every factor, as `distinct_rows`."""
         n_samples = self.stack.shape[1]
-        # With few samples, factors are small, so equal rows are not grouped.
+        # The entry of a factor with too many groups is None. With few samples, factors
+        # are small, so equal rows are not grouped.
         if n_samples <= SAMPLED:
             return [None for _ in self.column_slices]
         max_groups = n_samples // REPEATED
@@ -217,7 +224,7 @@ class CenteredMains:
         return [distinct_rows(Z[:, part], max_groups) for part in self.column_slices]
 
     def _pair_groups(self, first: int, second: int) -> tuple[Indices, Indices] | None:
-        """Return groups of samples with equal rows in both factors, None if many."""
+        """Return groups of samples with equal rows in both factors; None if many."""
         first_groups, second_groups = self._row_groups[first], self._row_groups[second]
         if first_groups is None or second_groups is None:
             return None
@@ -267,7 +274,7 @@ class CenteredMains:
 
     def _factorize(self, A: Array, B: Array) -> ProductFactor:
         """Factorize the product of two kernels, given their factors, by landmarks."""
-        # If there are few, the products of all pairs of features are an exact factor.
+        # Few products of two features, one of each kernel, are stored as exact factor.
         if len(A) * len(B) <= MOST_VALUES:
             return ProductFactor((A[:, None] * B).reshape(-1, A.shape[1]))
         widest = min(len(A) * len(B), A.shape[1])
@@ -337,7 +344,7 @@ def factor_features(stack: LowRankStack, m: int, shift: Array) -> CenteredFeatur
 
 
 def product_landmarks(A: Array, B: Array, tol: float) -> tuple[Indices, Array]:
-    """Return landmarks of a product of kernels, and its Cholesky factor there."""
+    """Return landmarks of a product of kernels, and its Cholesky factor at them."""
     # A and B are the factors, (rank, n_samples), on the samples from which landmarks
     # are chosen; `tol` is the share of the trace that the residual may have.
     # Choosing 117 to 129 landmarks from 2000 samples and factors of 20 columns took 7
@@ -347,7 +354,7 @@ def product_landmarks(A: Array, B: Array, tol: float) -> tuple[Indices, Array]:
 
 
 def _greedy_landmarks(A: Array, B: Array, tol: float) -> tuple[Indices, Array] | None:
-    """Choose landmarks, as `product_landmarks`, one by one; return None if many."""
+    """Return `product_landmarks`, chosen one by one; None if too many are needed."""
     residual = np.einsum("ri,ri->i", A, A) * np.einsum("ri,ri->i", B, B)
     total, largest = float(residual.sum()), float(residual.max(initial=0.0))
     max_rank = residual.size // COMPLETED
@@ -367,7 +374,7 @@ def _greedy_landmarks(A: Array, B: Array, tol: float) -> tuple[Indices, Array] |
 
 
 def _lapack_landmarks(A: Array, B: Array, tol: float) -> tuple[Indices, Array]:
-    """Choose landmarks, as `product_landmarks`, by LAPACK's pivoted Cholesky method."""
+    """Return `product_landmarks`, chosen by LAPACK's pivoted Cholesky method."""
     K = (A.T @ A) * (B.T @ B)
     total, largest = float(K.trace()), float(K.diagonal().max(initial=0.0))
     if not largest > 0.0:

@@ -78,9 +78,10 @@ def check_order(steps: tuple[StepName, ...]) -> None:
     """Raise if the normalization steps cannot be applied to factors in this order."""
     if divides_centered(steps):
         raise ValueError(
-            "normalize contains 'cosine' after 'center', which kernels of low rank do "
-            "not support, because it compares every new sample with all training "
-            "samples: use storage='dense' or 'lazy', or put 'cosine' before 'center'."
+            "normalize contains 'cosine' after 'center'. Kernels of low rank do not "
+            "support this order, because it would compare every new sample with all "
+            "training samples: put 'cosine' before 'center', or use storage='dense' "
+            "or 'lazy'."
         )
 
 
@@ -91,7 +92,7 @@ def unnormalized_factor(
     samples: Indices | None = None,
     out: Array | None = None,
 ) -> Factor:
-    """Return the factor of kernel m before normalization, at `samples` or at all."""
+    """Return the unnormalized factor of kernel m, at `samples` or at all samples."""
     scale, shift = landmarks.kernels[m].scale, landmarks.kernels[m].shift
     rows = stack.factors.T[stack.offsets[m] : stack.offsets[m + 1]]
     bound = np.zeros(rows.shape[1])
@@ -191,7 +192,7 @@ class FactorCollector:
         kernel: KernelLandmarks | None = None,
     ) -> None:
         """Normalize a factor in place, with the scale of `kernel` if given; add it."""
-        # `triangle` has the rows of the factor at the landmarks that were known before;
+        # `triangle` has the factor's rows at the landmarks from before the factor grew;
         # these landmarks need not be samples of the stack.
         rows, weights = factor.rows, self.landmarks.weights
         self._count_entries(rows.size)

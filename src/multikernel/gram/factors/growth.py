@@ -36,8 +36,8 @@ class Goal:
     """A criterion to stop adding landmarks."""
 
     max_rank: int  # maximum number of landmarks
-    # Limit on the residual's trace, as a share of the centered kernel's trace; with
-    # `sizes`, limit on the sum of sizes times the residual's roots.
+    # Limit on the residual's trace, as a share of the centered kernel's trace. If
+    # `sizes` are given, it limits their sum times roots of the residual's diagonal.
     value: float
     # (n_samples,), |v| of the dual point v where bounds must be small.
     sizes: Array | None = None
@@ -198,7 +198,7 @@ def grow(columns: KernelColumns, factor: Factor, weights: Array, goal: Goal) -> 
 
 
 def _enlarged(rows: Array, landmarks: Indices, max_rank: int) -> tuple[Array, Indices]:
-    """Return the rows of a factor, and its landmarks, with space for more."""
+    """Return copies of a factor's rows and landmarks in larger arrays."""
     rank, n_samples = rows.shape
     capacity = min(max_rank, max(32, 2 * rank))
     enlarged = np.empty((capacity, n_samples)), np.empty(capacity, dtype=np.intp)
@@ -209,7 +209,8 @@ def _enlarged(rows: Array, landmarks: Indices, max_rank: int) -> tuple[Array, In
 def _add_to_capacity(
     columns: KernelColumns, factor: Factor, rank: int, weights: Array, goal: Goal
 ) -> tuple[int, bool]:
-    """Add landmarks while `factor.rows` has space; return the rank, True if done."""
+    """Add landmarks while `factor.rows` has space; return the rank and a flag."""
+    # The flag is True if the goal is met, and False if there is no more space.
     form = radial_form(columns.kernel)
     sizes = np.empty(0) if goal.sizes is None else goal.sizes
     floor = ROUNDING * EPS * float(factor.diagonal.max(initial=0.0))

@@ -109,7 +109,9 @@ def small_enough(  # noqa: PLR0913 - compiled code takes numbers, not objects
     sizes: Array,
     goal: float,
 ) -> bool:
-    """Return True if a residual is at most rounding, `floor`, or meets the goal."""
+    """Return True if a residual meets the goal, or contains only rounding errors."""
+    # `largest` is the largest entry of the residual, and `floor` the size of its
+    # rounding errors.
     if largest <= floor:
         return True
     # With `sizes`, absolute values of a dual point, the goal limits the sum of sizes

@@ -284,7 +284,7 @@ def _sampled_features(
 
 @kernel_features.register
 def _polynomial_features(kernel: PolynomialKernel, X: Array) -> Array | None:
-    """Return the monomials of a polynomial kernel, None if over `MOST_MONOMIALS`."""
+    """Return the monomials of a polynomial kernel; None if over `MOST_MONOMIALS`."""
     if type(kernel) is not PolynomialKernel:
         return None
     n_features = X.shape[1]

@@ -40,7 +40,8 @@ def pair_order(terms: Indices) -> PairOrder:
 
 
 def main_runs(offsets: Indices, max_columns: int) -> Iterator[tuple[int, int]]:
-    """Yield (start, stop) of kernels with at most `max_columns` columns, or of one."""
+    """Yield (start, stop) of runs of kernels, of at most `max_columns` columns each."""
+    # A kernel with more columns is a run of its own.
     start = 0
     while start < offsets.size - 1:
         stop = int(np.searchsorted(offsets, offsets[start] + max_columns, "right")) - 1

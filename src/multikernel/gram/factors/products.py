@@ -197,7 +197,7 @@ class FactoredProducts(ProductsOfMains):
         return images.reshape(*self.shape[:2], *v.shape[1:])
 
     def _write_images(self, v: Array, out: Array) -> None:
-        """Write K_m v of products ij, the diagonal of Z_i Z_i^T diag(v) Z_j Z_j^T."""
+        """Write K_m v to `out` for products, diag(Z_i Z_i^T diag(v) Z_j Z_j^T)."""
         if not self._products.size:
             return
         (mains, positions), offsets = self._product_mains, self._main_offsets
@@ -259,7 +259,7 @@ class FactoredProducts(ProductsOfMains):
     def _per_kernel(
         self, mains: Array, left: Array, right: Array, weights: Array | float = 1.0
     ) -> Array:
-        """Return mains[i] for main kernel i, and left[i] @ right[j] for product ij."""
+        """Return mains[i] of main kernel i, left[i] @ right[j] of product ij."""
         # The summands of the inner product are multiplied by `weights`.
         values = np.empty(self.shape[0])
         values[self.main_kernels] = mains[self.terms[self.main_kernels][:, 0]]

@@ -25,7 +25,7 @@ from multikernel.gram.temporary import PathLike, TemporaryFolder, create_folder
 from multikernel.linalg.threads import available_threads, with_one_blas_thread
 
 Task = Callable[..., Any]
-"""Function of a block and more arguments, which must not change: it may run twice."""
+"""Function of a block and more arguments; it may run twice and must not change them."""
 
 FAN_IN = 8
 """Number of blocks whose results one task adds up before it sends the sum."""
@@ -63,7 +63,7 @@ class RowBlocks:
 
     parts: tuple[Any, ...]
     ends: Indices  # (n_blocks + 1,), block b has rows ends[b] to ends[b + 1] - 1
-    # Folder for files of factors, which threads of this process then compute.
+    # Folder for files of factors; if given, threads of this process compute them.
     folder: TemporaryFolder | None = None
     client: Any = None  # Dask client that computes the blocks; None for this process
 
@@ -242,7 +242,7 @@ def added(first: Sequence[Array], *others: Sequence[Array]) -> tuple[Array, ...]
 class SampledRows:
     """Rows in blocks, and a sample of the rows in memory."""
 
-    blocks: RowBlocks  # of shape (n_block, n_features), float64 and finite
+    blocks: RowBlocks  # arrays (n_rows_of_block, n_features), float64 and finite
     sample: Array  # (n_sampled, n_features), some of the rows
     # Called with the share of the blocks whose factors are computed.
     tell: Callable[[float], None] | None = None
@@ -311,7 +311,7 @@ def cluster_has_gone(error: BaseException) -> ConnectionError:
     return ConnectionError(
         "The Dask cluster stopped during the fit: its scheduler or client was closed "
         "or restarted, or its tasks were cancelled. Fit again with a cluster that "
-        "runs until the end. Dask reports: "
+        "runs until the fit ends. Dask reports: "
         f"{' '.join(str(error).split())}"
     )
 

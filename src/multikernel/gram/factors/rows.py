@@ -119,7 +119,7 @@ def factor_plan(landmarks: Landmarks, m: int, factor: Factor) -> KernelPlan:
 
 @dataclass(frozen=True, eq=False)
 class RawBlock:
-    """Unnormalized factors at the rows of a block, for some kernels by index."""
+    """Unnormalized factors at the rows of a block, by kernel index."""
 
     kernels: Mapping[int, KernelRows]
 
