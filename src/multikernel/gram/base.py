@@ -129,9 +129,9 @@ class GramStack(ABC):
         return np.asarray(diagonals @ shares)
 
     def rounded_traces(self) -> Array:
-        """Return numbers that rounding errors are proportional to, (n_kernels,)."""
-        # They are the traces, enlarged if entries are small differences of large
-        # numbers. Bounds on the rounding errors of passes are multiples of them.
+        """Return the traces that rounding errors are proportional to, (n_kernels,)."""
+        # They exceed `traces` if entries are small differences of large numbers. Bounds
+        # on the rounding errors of quadratic forms are multiples of them.
         return np.abs(self.traces())
 
     def held_numbers(self) -> Array:
@@ -144,7 +144,7 @@ class GramStack(ABC):
         return float(self.held_numbers().sum())
 
     def shares_work(self) -> bool:
-        """Return whether a pass reads at most half of `held_numbers` of all kernels."""
+        """Return whether a pass reads at most half of the sum of `held_numbers`."""
         # Stacks of products compute the quadratic forms of all kernels together, which
         # costs less than kernel by kernel.
         return bool(2.0 * self.pass_numbers() <= self.held_numbers().sum())

@@ -148,8 +148,8 @@ class CenterMains(Step):
     def means(
         self, m: int, multiply: Callable[[Array], Array]
     ) -> tuple[Array, float] | None:
-        """Return row means and grand mean of matrix m; None if it is not to be centered."""
-        # `multiply` multiplies the uncentered matrix by a vector.
+        """Return row means and grand mean of matrix m; None if it stays uncentered."""
+        # They center the matrix. `multiply` multiplies the uncentered matrix by a vector.
         kernel = self.kernels[m]
         centered = deferred_centering(kernel)
         if centered is None:

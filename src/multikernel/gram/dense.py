@@ -46,10 +46,12 @@ class DenseStack(GramStack):
     def __post_init__(self) -> None:
         if not isinstance(self.array, np.ndarray) or self.array.ndim != 3:
             n_dims = getattr(self.array, "ndim", None)
-            found = type(self.array).__name__ if n_dims is None else f"{n_dims} axes"
+            received = type(self.array).__name__
+            if n_dims is not None:
+                received = f"{n_dims} dimensions"
             raise ValueError(
                 "A DenseStack requires an array of shape (n_kernels, n_rows, "
-                f"n_cols), got {found}: pass numpy.stack(matrices)."
+                f"n_cols), got {received}: pass numpy.stack(matrices)."
             )
         if self.array.dtype not in (np.float64, np.float32):
             raise ValueError(

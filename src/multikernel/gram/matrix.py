@@ -24,8 +24,8 @@ ENTRIES_PER_TASK = 2**21
 HELD_BYTES = 2**28
 """Bytes of matrices that are cached for repeated products."""
 
-# Its arguments are the positions of matrices K among some chosen kernels, (n_positions,),
-# and rows, (n_positions, n_vectors, n_samples). The result has the shape of the rows.
+# Its arguments are positions of matrices K among some chosen kernels, (n_positions,), and
+# rows, (n_positions, n_vectors, n_samples). The result has the shape of the rows.
 BlockMultiplier = Callable[[Indices, Array], Array]
 """A function of positions and rows that returns rows[k] @ K of K at positions[k]."""
 
@@ -80,7 +80,8 @@ class GramMatrix(ABC):
         return solve_shifted(matrix, rhs, shift, low_rank)
 
     def root(self, shift: Array) -> Root | None:
-        """Return R with K + diag(shift) = R R^T; None if indefinite, or without `array`."""
+        """Return R with K + diag(shift) = R R^T, or None."""
+        # None means that the matrix is implicit (has no `array`) or indefinite.
         return None if self.array is None else shifted_root(self.array, shift)
 
     def plus(self, factor: Array) -> "GramMatrix":

@@ -202,7 +202,7 @@ class LeastSquares:
 
     @cached_property
     def _factors(self) -> tuple[Array, Array, Indices, Array]:
-        """Return Q, R, the indices of independent columns, and lengths of all columns."""
+        """Return Q, R, indices of independent columns, and lengths of all columns."""
         scaled, sizes = standardized(
             self.columns, self.weights, fit_intercept=self.fit_intercept
         )

@@ -58,8 +58,8 @@ class DeviceMains(CenteredMains):
             forms[start - starts[0] : stop - starts[0]] += row[partners]
 
     def _masked(self, mains: Indices) -> tuple[DeviceArray, DeviceArray]:
-        """Return the factors of some main kernels as one array, and masks of their rows."""
-        # The masks, (total_rank, n_mains), are float64: one in the rows of a factor.
+        """Return factors of main kernels as one array, and a mask for each of them."""
+        # The masks, (total_rank, n_mains), are one in the rows of a factor, in float64.
         space, ranks = self.space, self.stack.ranks[mains]
         shifts = self.stack.offsets[mains] - np.cumsum(ranks) + ranks
         rows = np.arange(ranks.sum()) + np.repeat(shifts, ranks)
