@@ -149,7 +149,7 @@ class CenterMains(Step):
         self, m: int, multiply: Callable[[Array], Array]
     ) -> tuple[Array, float] | None:
         """Return row means and grand mean of matrix m; None if it stays uncentered."""
-        # They center the matrix. `multiply` multiplies the uncentered matrix by a vector.
+        # `multiply` multiplies the uncentered matrix by a vector; the means center it.
         kernel = self.kernels[m]
         centered = deferred_centering(kernel)
         if centered is None:

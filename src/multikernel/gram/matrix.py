@@ -24,8 +24,8 @@ ENTRIES_PER_TASK = 2**21
 HELD_BYTES = 2**28
 """Bytes of matrices that are cached for repeated products."""
 
-# Its arguments are positions of matrices K among some chosen kernels, (n_positions,), and
-# rows, (n_positions, n_vectors, n_samples). The result has the shape of the rows.
+# Its arguments are positions of matrices K among some chosen kernels, (n_positions,),
+# and rows, (n_positions, n_vectors, n_samples). The result has the shape of the rows.
 BlockMultiplier = Callable[[Indices, Array], Array]
 """A function of positions and rows that returns rows[k] @ K of K at positions[k]."""
 
