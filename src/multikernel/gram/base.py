@@ -178,7 +178,7 @@ class GramStack(ABC):
         return largest.result()
 
     def resident_products(self, kernels: Indices) -> BlockMultiplier:
-        """Return a function that repeatedly multiplies a few kernels by vectors."""
+        """Return a function for repeated products of chosen kernels with vectors."""
         # See `BlockMultiplier`. Matrices become arrays unless they are very large.
         n_samples = self.shape[2]
         if 8 * kernels.size * n_samples**2 <= HELD_BYTES:
@@ -250,7 +250,7 @@ class GramStack(ABC):
     def count(  # noqa: B027 - only `MeteredStack` counts
         self, kernels: int, rows: int, vectors: int = 1
     ) -> None:
-        """Count products that a caller of `tall_form` computes; only meters do it."""
+        """Count products that callers of `tall_form` compute; no action by default."""
         # The arguments are the numbers of kernels, of rows per kernel and of vectors.
 
     # Residuals: the kernels minus the stored matrices.

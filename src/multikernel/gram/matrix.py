@@ -27,7 +27,7 @@ HELD_BYTES = 2**28
 # Its arguments are positions of matrices K among some chosen kernels, (n_positions,),
 # and rows, (n_positions, n_vectors, n_samples). The result has the shape of the rows.
 BlockMultiplier = Callable[[Indices, Array], Array]
-"""A function of positions and rows that returns rows[k] @ K of K at positions[k]."""
+"""A function of positions and rows; it returns rows[k] @ K for K at positions[k]."""
 
 
 class GramMatrix(ABC):

@@ -77,7 +77,7 @@ def _free_bytes(folder: Path, names: tuple[str, str, str]) -> Iterator[int]:
 
 
 def byte_limit(max_bytes: int | None) -> int:
-    """Return the limit on the bytes of a stack, by default half of the free memory."""
+    """Return the bytes allowed to a stack, by default half of the available memory."""
     return available_bytes() // 2 if max_bytes is None else max_bytes
 
 

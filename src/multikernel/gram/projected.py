@@ -254,6 +254,6 @@ def standardized(
 
 
 def rank_of(R: Array) -> int:
-    """Return how many diagonal entries of R, from a QR factorization, are no errors."""
-    # Smaller entries are rounding errors: the columns of R have length one.
+    """Return the rank of R, a triangular factor of columns of length one."""
+    # Diagonal entries of at most COLLINEAR are rounding errors.
     return int(np.count_nonzero(np.abs(np.diagonal(R)) > COLLINEAR))

@@ -59,7 +59,7 @@ class DeviceMains(CenteredMains):
 
     def _masked(self, mains: Indices) -> tuple[DeviceArray, DeviceArray]:
         """Return factors of main kernels as one array, and a mask for each of them."""
-        # The masks, (total_rank, n_mains), are one in the rows of a factor, in float64.
+        # The masks, (total_rank, n_mains), are one in the rows of a factor, else zero.
         space, ranks = self.space, self.stack.ranks[mains]
         shifts = self.stack.offsets[mains] - np.cumsum(ranks) + ranks
         rows = np.arange(ranks.sum()) + np.repeat(shifts, ranks)
