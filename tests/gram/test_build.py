@@ -297,7 +297,7 @@ def test_factors_over_the_limit_are_refused():
 
 def test_values_too_large_for_single_precision_get_a_sentence():
     X = 1e25 * np.random.default_rng(0).normal(size=(12, 2))
-    with pytest.raises(ValueError, match=r"Kernel 0 .* too large for single precision"):
+    with pytest.raises(ValueError, match=r"kernel 0 .* too large for single precision"):
         FixedWeightsMKLRegressor(
             [LinearKernel()], normalize=None, storage="dense32"
         ).fit(X, X[:, 0])

@@ -165,7 +165,7 @@ def test_kernels_of_one_sort_have_one_storage():
 
 def test_what_does_more_than_scale_is_refused():
     X, _ = problem()
-    with pytest.raises(ValueError, match="scales kernels: normalize must be None"):
+    with pytest.raises(ValueError, match="does not support normalize='center', which"):
         build_stack(mixed_dictionary(), X, normalize="center", storage="by_kernel")
 
 

@@ -71,7 +71,7 @@ def test_values_that_are_not_finite_are_refused():
 
 def test_values_beyond_single_precision_are_refused():
     single = Device("array_api_strict", precision="float32")
-    with pytest.raises(ValueError, match=r"Kernel 0 \(linear\(\)\).*storage='dense'"):
+    with pytest.raises(ValueError, match=r"kernel 0 \(linear\(\)\).*storage='dense'"):
         build_stack(
             ListDictionary([LinearKernel()]), np.full((3, 1), 1e30), storage=single
         )

@@ -76,9 +76,9 @@ def test_copies_count_towards_the_limit(normalize):
     chosen, options = np.arange(5), {"normalize": normalize}
     one, limit = 8 * 4 * 25, whole.array.nbytes + 2 * 8 * 4 * 25
     assert build_part(whole, chosen, max_bytes=limit, n_copies=2, **options)
-    with pytest.raises(StackTooLargeError, match=r"800 bytes per .*: 3\).*fewer jobs"):
+    with pytest.raises(StackTooLargeError, match=r"800 bytes per .*: 3\..*fewer jobs"):
         build_part(whole, chosen, max_bytes=limit, n_copies=3, **options)
-    with pytest.raises(StackTooLargeError, match=r": 1\) besides the whole stack"):
+    with pytest.raises(StackTooLargeError, match=r": 1\. Copies and the whole stack"):
         build_part(whole, chosen, max_bytes=whole.array.nbytes + one - 1, **options)
 
 

@@ -31,7 +31,7 @@ from multikernel.linalg.tall import (
 
 
 def uncentered_trace_weight(n_samples: int) -> float:
-    """Return w: `GramStack.rounded_traces` adds w times the uncentered trace."""
+    """Return the factor of the uncentered trace in `GramStack.rounded_traces`."""
     # Rounding errors of matrix products are at most (4 + sqrt(n)) EPS times the trace.
     # Entries that were rounded before centering have errors of random signs, whose
     # quadratic forms are about 2 EPS times the mean uncentered diagonal entry.
@@ -49,10 +49,10 @@ class GramStack(ABC):
     """
 
     in_memory: bool = False
-    """Whether entries are stored instead of computed."""
+    """Whether matrices or factors are stored, not computed whenever they are needed."""
 
     makes_factors: bool = False
-    """Whether `take` computes new factors, which later passes over its result reuse."""
+    """Whether `take` computes factors, which its result stores for later passes."""
 
     # Abstract methods.
 
@@ -80,7 +80,7 @@ class GramStack(ABC):
     # Stacks of some kernels or samples.
 
     def once(self, kernels: Indices) -> "GramStack":
-        """Return the chosen kernels as a stack for one multiplication; no copy."""
+        """Return the chosen kernels, without a copy, as a stack for one product."""
         return self.take(kernels)
 
     def restrict(self, samples: Indices) -> "GramStack":
@@ -120,18 +120,18 @@ class GramStack(ABC):
         return np.concatenate(blocks, axis=1)
 
     def traces(self, shares: Array | None = None) -> Array:
-        """Return every trace; with `shares`, sums of shares times diagonal entries."""
-        # The shares are weights of the samples, (n_samples,); the result has shape
-        # (n_kernels,).
+        """Return every trace, weighted by `shares` if they are given, (n_kernels,)."""
+        # The shares are weights of the samples, (n_samples,). A weighted trace is the
+        # sum of the shares times the diagonal entries.
         diagonals = self.diagonals()
         if shares is None:
             return np.asarray(diagonals.sum(axis=1))
         return np.asarray(diagonals @ shares)
 
     def rounded_traces(self) -> Array:
-        """Return the traces for bounds on rounding errors, shape (n_kernels,)."""
-        # The bounds are proportional to these traces, which exceed `traces` if entries
-        # are small differences of large numbers.
+        """Return the traces that rounding errors are proportional to, (n_kernels,)."""
+        # They exceed `traces` if entries are small differences of large numbers. Bounds
+        # on the rounding errors of quadratic forms are multiples of them.
         return np.abs(self.traces())
 
     def held_numbers(self) -> Array:
@@ -144,7 +144,7 @@ class GramStack(ABC):
         return float(self.held_numbers().sum())
 
     def shares_work(self) -> bool:
-        """Return whether a pass reads at most half of the numbers of all matrices."""
+        """Return whether a pass reads at most half of the sum of `held_numbers`."""
         # Stacks of products compute the quadratic forms of all kernels together, which
         # costs less than kernel by kernel.
         return bool(2.0 * self.pass_numbers() <= self.held_numbers().sum())
@@ -160,8 +160,9 @@ class GramStack(ABC):
     # Quadratic forms in a pass.
 
     def rough_forms(self, v: Array) -> tuple[Array, Array]:
-        """Return quadratic forms, possibly in single precision, and error bounds."""
-        # The bounds, (n_kernels,), exclude rounding in double precision.
+        """Return quadratic forms, and bounds on their errors in single precision."""
+        # Both have shape (n_kernels,). A storage that computes in double precision has
+        # bounds of zero: they exclude rounding errors in double precision.
         return self.quadratic_forms(v), np.zeros(self.shape[0])
 
     def largest_forms(
@@ -177,8 +178,8 @@ class GramStack(ABC):
         return largest.result()
 
     def resident_products(self, kernels: Indices) -> BlockMultiplier:
-        """Return a `BlockMultiplier` for repeated products with a few kernels."""
-        # Matrices are stored as arrays unless they are very large.
+        """Return a function for repeated products of chosen kernels with vectors."""
+        # See `BlockMultiplier`. Matrices become arrays unless they are very large.
         n_samples = self.shape[2]
         if 8 * kernels.size * n_samples**2 <= HELD_BYTES:
             matrices = self.take(kernels).columns(np.arange(n_samples))
@@ -188,10 +189,10 @@ class GramStack(ABC):
     # Factors, and functions in the spaces of kernels.
 
     def tall_form(self) -> tuple[TallMatrix, Indices] | None:
-        """Return factors with K_m = Z_m Z_m^T side by side, and their offsets.
+        """Return the factors of K_m = Z_m Z_m^T as one tall matrix, and offsets.
 
-        Factor Z_m has the columns ``offsets[m]`` to ``offsets[m + 1]``. None without
-        factors.
+        Factor Z_m is in columns ``offsets[m]`` to ``offsets[m + 1] - 1``. The result is
+        None if the stack has no factors.
         """
         return None
 
@@ -214,7 +215,7 @@ class GramStack(ABC):
         return self.shape[1]
 
     def own_expansions(self, coefs: Array) -> Array:
-        """Return coefficients of the functions K_m coefs[m]; see `expansion_length`."""
+        """Convert `coefs` of the functions K_m coefs[m]; see `expansion_length`."""
         return coefs
 
     def term_products(self, coefs: Array) -> TermProducts:
@@ -249,7 +250,7 @@ class GramStack(ABC):
     def count(  # noqa: B027 - only `MeteredStack` counts
         self, kernels: int, rows: int, vectors: int = 1
     ) -> None:
-        """Count products that a caller computes with the result of `tall_form`."""
+        """Count products that callers of `tall_form` compute; no action by default."""
         # The arguments are the numbers of kernels, of rows per kernel and of vectors.
 
     # Residuals: the kernels minus the stored matrices.
@@ -273,7 +274,7 @@ class GramStack(ABC):
         return np.zeros(self.shape[0], dtype=bool)
 
     def full_forms(self, kernels: Indices, v: Array) -> Array:
-        """Return v^T K_m v of full kernels, not of their factors; nan if unknown."""
+        """Return v^T K_m v of chosen kernels without approximation; nan if unknown."""
         return np.full(kernels.size, np.nan)
 
 
@@ -290,7 +291,7 @@ def multiplier_of_stack(stack: GramStack) -> BlockMultiplier:
 
 @dataclass(frozen=True, eq=False)
 class RestrictedStack(GramStack):
-    """Any stack restricted to some samples; other samples have coefficient zero."""
+    """Any stack restricted to some samples; `parent` is the stack of all samples."""
 
     parent: GramStack
     samples: Indices
@@ -333,7 +334,7 @@ class RestrictedStack(GramStack):
         return self.parent.full_forms(kernels, self.padded(v))
 
     def padded(self, v: Array) -> Array:
-        """Return v extended to all samples by zeros."""
+        """Return v with a row for every sample of `parent`, zero for other samples."""
         return zero_padded(v, self.samples, self.parent.shape[1])
 
 

@@ -140,7 +140,7 @@ def _build_factors(
 
 @dataclass(frozen=True, eq=False)
 class CenterMains(Step):
-    """A step that centers main kernels by means over their `CenteredKernel.samples`."""
+    """A step that centers kernels on the `samples` of their `CenteredKernel`."""
 
     kernels: Sequence[Kernel]  # `apply` receives their uncentered matrices
     X: Array  # the samples of the matrices
@@ -149,7 +149,7 @@ class CenterMains(Step):
         self, m: int, multiply: Callable[[Array], Array]
     ) -> tuple[Array, float] | None:
         """Return row means and grand mean of matrix m; None if it stays uncentered."""
-        # `multiply` multiplies the uncentered matrix by a vector.
+        # `multiply` multiplies the uncentered matrix by a vector; the means center it.
         kernel = self.kernels[m]
         centered = deferred_centering(kernel)
         if centered is None:
@@ -157,7 +157,8 @@ class CenterMains(Step):
         assert isinstance(kernel, ColumnKernel)
         X, samples = select_columns(self.X, kernel.columns), centered.samples
         if samples is not None and np.array_equal(samples, X, equal_nan=True):
-            # The samples already contain only the kernel's columns.
+            # The kernel is centered on the rows of its own matrix, so the matrix has
+            # all means.
             shares = equal_shares(len(X), centered.weights)
             means = multiply(shares)
             return means, float(means @ shares)
@@ -193,7 +194,7 @@ def _centered_main_matrix(
 def _build_on_device(
     dictionary: KernelDictionary, X: Array, device: Device, options: BuildOptions
 ) -> BuiltStack:
-    """Return a stack of factors or matrices on a device, or of products of matrices."""
+    """Return factors, matrices or products of matrices on a device, normalized."""
     space = open_space(device)
     if device.factors:
         # Some training methods cannot refine factors, so factors start with the maximum
@@ -272,7 +273,7 @@ def _build_lazy(
     normalization: Normalization,
     max_bytes: int | None,
 ) -> BuiltStack:
-    """Return a stack that computes its matrices when they are needed."""
+    """Return a normalized stack that computes its matrices in every pass."""
     limit = byte_limit(max_bytes)
     steps = normalization.steps
     n_bytes = sum(step.means.nbytes for step in steps if isinstance(step, CenterStep))

@@ -27,7 +27,7 @@ class ByKernelStack(GramStack):
     """A stack that stores some kernels as matrices, and the others as factors.
 
     The mask `is_dense` selects the kernels in `dense`; both parts keep the order of the
-    kernels. Only factors have residuals. Predictions for new samples require
+    kernels. Only factors approximate kernels. Predictions for new samples require
     `dictionary`, and `scales`, the normalization factors of the kernels in `dense`,
     shape (n_dense,), ones by default.
     """
@@ -46,11 +46,11 @@ class ByKernelStack(GramStack):
         actual = self.dense.shape[0], self.factored.shape[0]
         if expected != actual or self.dense.shape[1] != self.factored.shape[1]:
             raise ValueError(
-                f"ByKernelStack: is_dense describes {expected[0]} matrices and "
-                f"{expected[1]} factors on the same samples, but dense has {actual[0]} "
-                f"matrices on {self.dense.shape[1]} samples, and factored {actual[1]} "
-                f"kernels on {self.factored.shape[1]} samples: pass stacks that match "
-                "is_dense."
+                f"ByKernelStack: is_dense has {expected[0]} true and {expected[1]} "
+                f"false entries, but dense has {actual[0]} kernels on "
+                f"{self.dense.shape[1]} samples, and factored has {actual[1]} kernels "
+                f"on {self.factored.shape[1]} samples. Pass stacks with these numbers "
+                "of kernels, on the same samples."
             )
         if self.dictionary is not None and self.factored.landmarks is not None:
             object.__setattr__(self, "landmarks", self._all_landmarks())
@@ -216,7 +216,7 @@ class SampleLandmarks(Landmarks):
     def coefficients(
         self, stack: GramStack, m: int, coefs: Array
     ) -> tuple[Array, Array]:
-        """Return coefficients over landmarks; see `Landmarks.coefficients`."""
+        """Return weights of landmarks, and constants; see `Landmarks.coefficients`."""
         assert isinstance(stack, ByKernelStack)
         if stack.is_dense[m]:
             return self.scales[m] * coefs, np.zeros(coefs.shape[1])
@@ -251,12 +251,12 @@ def join_parts(
 
 
 def subset_options(options: BuildOptions, kernels: Mask) -> BuildOptions:
-    """Return build options of some kernels; raise if a step does more than scale."""
+    """Return build options of the kernels in a mask; raise if a step is no scaling."""
     if not options.unfitted(1, 1).only_scales:
         raise ValueError(
-            "storage='by_kernel' supports only normalization that scales kernels: "
-            "normalize must be None, 'trace' or 'variance', got "
-            f"{options.normalize!r}."
+            f"storage='by_kernel' does not support normalize={options.normalize!r}, "
+            "which does more than multiply kernels by numbers: pass normalize=None, "
+            "'trace' or 'variance', or storage='auto'."
         )
     steps = [
         GivenScales(step.factors[kernels]) if isinstance(step, GivenScales) else step

@@ -54,8 +54,10 @@ def is_semidefinite(K: GramMatrix) -> bool:
 def asymmetry_and_forms(
     stack: DenseStack, weights: Array, random: np.random.RandomState
 ) -> tuple[Array, Array]:
-    """Return u^T (K_m - K_m^T) v, u and v random, and w^T K_m w with `weights` w."""
-    # With random signs, u_i v_j - u_j v_i would be zero for half of all pairs (i, j).
+    """Return u^T (K_m - K_m^T) v of random u and v, and w^T K_m w of weights w."""
+    # Both have shape (n_kernels,). The first is zero if all matrices are symmetric.
+    # Vectors of random signs would not suffice: u_i v_j - u_j v_i, the factor of the
+    # difference of entries (i, j) and (j, i), would be zero for half of all pairs.
     u, v = random.standard_normal((2, stack.shape[1]))
     vectors = np.vstack([u, v, weights])
     sums, diagonals = np.empty((stack.shape[0], 3)), np.empty(stack.shape[:2])
@@ -80,7 +82,7 @@ def non_product_kernels(stack: GramStack) -> Indices:
 
 
 def trivial_distances(stack: GramStack) -> tuple[Array, Array]:
-    """Return distances of non-product kernels from a constant and from the identity."""
+    """Return how far main kernels are from being constant, and from the identity."""
     n_kernels, n_samples, _ = stack.shape
     products = stack.stack if isinstance(stack, ScaledStack) else stack
     if isinstance(products, ProductStack | FactoredProducts):
@@ -94,8 +96,8 @@ def trivial_distances(stack: GramStack) -> tuple[Array, Array]:
         block = evenly_spaced(n_samples, 1000)
         means, ratios = trivial_distances(stack.restrict(block))
         return means, np.sqrt(n_samples / block.size) * ratios
-    # In 212 of 216 cases, the `off_diagonal_ratio` of 16 rows and the one of all rows
-    # were both above or both below the threshold `MEMORIZES`.
+    # 16 rows suffice: in 212 of 216 cases, their `off_diagonal_ratio` was on the same
+    # side of the threshold `MEMORIZES` as the ratio of all rows.
     rows = evenly_spaced(n_samples, 16)
     sums = np.empty((n_kernels, 2))
     step = max(1, ENTRIES_PER_TASK // (n_samples * rows.size))
@@ -109,9 +111,9 @@ def trivial_distances(stack: GramStack) -> tuple[Array, Array]:
     run_blocks(work, range(0, n_kernels, step))
     means, squares = sums.T / (rows.size * max(1, n_samples - 1))
     spreads = np.sqrt(np.maximum(squares - means**2, 0.0))
-    # `means` and `spreads` are those of (mean diagonal - off-diagonal entry), relative
-    # to the largest entry. Both are zero for a constant kernel. For the identity, the
-    # spread is zero, and so is the ratio.
+    # `means` and `spreads` are the mean and the standard deviation of (mean diagonal -
+    # off-diagonal entry), relative to the largest entry. Both are zero for a constant
+    # kernel. For the identity, the spread is zero, and so is the ratio.
     constant_distances = np.maximum(np.abs(means), spreads)
     return constant_distances, off_diagonal_ratio(means, spreads, n_samples)
 

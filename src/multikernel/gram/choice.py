@@ -67,7 +67,7 @@ def _default_choice(
         assert ranks is not None
         # If the active factors have more columns than samples, every Newton step
         # multiplies them out to n x n matrices: with five linear kernels of 80 columns
-        # on 200 samples it took 1.6 times as long.
+        # on 200 samples, a fit with factors took 1.6 times as long.
         if not is_small or ranks.sum() < len(X):
             return costs.low_rank(ranks, "low_rank")
     if is_small:
@@ -85,7 +85,7 @@ def choose_products(
     storage: Storage = "auto",
     max_bytes: int | None = None,
 ) -> Choice | None:
-    """Return the storage of interactions as products; None if `storage` allows none."""
+    """Return how to store interactions as products; None for other storages."""
     is_factored = storage == "low_rank" or isinstance(storage, LowRank)
     if not is_factored and storage not in ("auto", "dense", "dense32"):
         return None
@@ -112,7 +112,7 @@ def choose_products(
 def _factored_products(
     dictionary: InteractionDictionary, X: Array, costs: Costs, storage: Storage
 ) -> tuple[Choice, float]:
-    """Return the choice of factors, and the mean rank of main kernels in products."""
+    """Return the choice of factors, and the mean rank of kernels with products."""
     mains = ListDictionary([uncenter(kernel) for kernel in dictionary.mains.kernels])
     ranks = sampled_ranks(mains, X)
     low_rank = storage if isinstance(storage, LowRank) else "low_rank"

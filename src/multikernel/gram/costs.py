@@ -23,18 +23,19 @@ Storage = str | LowRank | Device
 SMALL = 2**25
 """Largest total number of matrix entries for which no kernel is approximated."""
 
-# For kernels that are no products: a search with ten classes, 400 rows and 64 columns
-# (12 million entries) took twice as long with matrices as with storage "by_kernel".
+# The limit for dictionaries without interactions. A search with ten classes, 400 rows
+# and 64 columns (12 million entries) took twice as long with matrices as "by_kernel".
 UNRANKED = 2**23
 """Largest number of matrix entries that are stored without estimates of ranks."""
 
-# The time to compute an entry of a matrix, to multiply by it, to compute an entry of a
-# factor, to subtract one landmark from it, and for one step of a matrix product.
+# ENTRY: compute an entry of a matrix. PRODUCT: multiply a stored entry by a number.
+# VALUE: compute an entry of a factor, to which each landmark adds LANDMARK. STEP: one
+# multiplication in a product of two matrices.
 ENTRY, PRODUCT, VALUE, LANDMARK, STEP = 4.0, 0.5, 10.0, 0.5, 0.1
 """Nanoseconds that five kinds of steps take on one core."""
 
 N_COPIES = 3
-"""Matrices of a fit besides kernels: a weighted sum, its factorization, one copy."""
+"""n x n matrices besides the kernels: a weighted sum, its factorization, a copy."""
 
 PASSES, NEWTON_STEPS, ACTIVE = 20, 30, 20
 """Passes, Newton steps and active kernels of a long fit."""
@@ -122,7 +123,7 @@ class Costs:
         return Choice(storage, REQUESTED, self.n_kernels, n_bytes, choice.seconds)
 
     def as_float32(self, choice: Choice) -> Choice:
-        """Return a choice with kernels in single precision, work memory in double."""
+        """Return a choice with kernels in float32, and all other arrays in float64."""
         saved_bytes = 4 * self.n_kernels * self.n_samples**2
         return replace(choice, n_bytes=choice.n_bytes - saved_bytes)
 
@@ -157,7 +158,10 @@ class Costs:
         )
         if stores_products(n_kernels, self.n_samples):
             all_bytes = readable_bytes(8 * n_kernels * self.n_samples**2)
-            reason = f"its {n_kernels} matrices take {all_bytes}, within {limit}"
+            reason = (
+                f"its {n_kernels} matrices take {all_bytes}, within the limit of "
+                f"{limit}"
+            )
         return replace(
             dense,
             reason=reason,
@@ -254,7 +258,6 @@ class Costs:
         return 1e-9 * self._typical_share * nanoseconds / available_threads()
 
     def _newton_seconds(self, rank: float) -> float:
-        """Return the seconds of the Newton steps of a fit."""
         rank = min(rank, self.n_samples)
         steps = NEWTON_STEPS * self.n_samples * rank * rank
         return 1e-9 * self._typical_share * STEP * steps

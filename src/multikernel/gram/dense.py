@@ -23,7 +23,7 @@ from multikernel.linalg.threads import Block, compiled, run_blocks, with_one_bla
 LOOPS = "multikernel.gram.dense_loops"
 
 FEW = 0.5
-"""Largest share of nonzero vector entries for which only their matrix rows are read."""
+"""If a vector has at most this share of nonzero entries, only their rows are read."""
 
 
 def n_threads_for(n_entries: int) -> int | None:
@@ -45,20 +45,23 @@ class DenseStack(GramStack):
 
     def __post_init__(self) -> None:
         if not isinstance(self.array, np.ndarray) or self.array.ndim != 3:
-            n_dims = getattr(self.array, "ndim", "no")
+            n_dims = getattr(self.array, "ndim", None)
+            received = type(self.array).__name__
+            if n_dims is not None:
+                received = f"{n_dims} dimensions"
             raise ValueError(
                 "A DenseStack requires an array of shape (n_kernels, n_rows, "
-                f"n_cols), got {n_dims} dimensions: pass numpy.stack(matrices)."
+                f"n_cols), got {received}: pass numpy.stack(matrices)."
             )
         if self.array.dtype not in (np.float64, np.float32):
             raise ValueError(
                 f"A DenseStack requires float64 or float32, got {self.array.dtype}: "
-                "convert the array with astype(float)."
+                "pass array.astype(float)."
             )
         if not self.array.flags.c_contiguous:
             raise ValueError(
-                "A DenseStack requires a C-contiguous array: copy it with "
-                "numpy.ascontiguousarray."
+                "A DenseStack requires a C-contiguous array, got another memory "
+                "layout: pass numpy.ascontiguousarray(array)."
             )
 
     @property
@@ -295,8 +298,8 @@ class PartStack(GramStack):
 
     def combined_rows(self, weights: Array, rows: Indices) -> Array:
         """Return some rows of sum_m weights[m] K_m, shape (n_rows, n_samples)."""
-        # Sum the weights of each kernel of the original stack: a part may contain a
-        # kernel twice.
+        # The weights of repeated kernels add up: this stack may contain a kernel of
+        # `parent` twice.
         kernel_weights = np.zeros(self.parent.shape[0])
         np.add.at(kernel_weights, self.kernels, weights)
         row_sums = self.parent.combined_rows(kernel_weights, self.samples[rows])

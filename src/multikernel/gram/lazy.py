@@ -51,9 +51,9 @@ class LazyStack(GramStack):
     """Gram matrices that are not stored: each pass computes them block by block.
 
     `lazy_stack` creates such stacks. The plan says which kernels are computed together.
-    `take` stores its result if it has at most `dense_bytes`. Normalization may need
-    whole rows, so blocks then have all training columns, and `cols` are selected from
-    them.
+    `take` stores its result if it has at most `dense_bytes`. `cols` are the columns of
+    a normalized stack: normalization may need whole rows, so blocks are computed with
+    all training columns, and `cols` are selected afterwards.
     """
 
     plan: Plan
@@ -106,7 +106,8 @@ class LazyStack(GramStack):
     def _images(
         self, shape: tuple[int, ...], multiply: Callable[[Indices, Array], Array]
     ) -> Array:
-        """Return results of `multiply` for all blocks, (n_kernels, n_rows, *shape)."""
+        """Return `multiply(kernels, block)` of all blocks as one array."""
+        # The array has shape (n_kernels, n_rows, *shape).
         images = np.empty((*self.shape[:2], *shape))
 
         def visit(kernels: Indices, rows: slice, block: Array) -> None:
@@ -324,7 +325,7 @@ def normalize_lazily(stack: LazyStack, normalization: Normalization) -> GramStac
         return normalization.learn_scales(stack)
     normalized, all_samples = stack, np.arange(stack.shape[1])
     for position, step in enumerate(normalization.steps):
-        # Each step but "trace" and "cosine" computes every kernel once.
+        # Fitting computes every kernel, except for "trace" and "cosine".
         step.learn(slice(None), normalized)
         fitted = Normalization(normalization.steps[: position + 1])
         normalized = replace(stack, normalization=fitted, cols=all_samples)

@@ -24,8 +24,10 @@ ENTRIES_PER_TASK = 2**21
 HELD_BYTES = 2**28
 """Bytes of matrices that are cached for repeated products."""
 
+# Its arguments are positions of matrices K among some chosen kernels, (n_positions,),
+# and rows, (n_positions, n_vectors, n_samples). The result has the shape of the rows.
 BlockMultiplier = Callable[[Indices, Array], Array]
-"""A function of positions and rows: rows[k] times the kernel at positions[k]."""
+"""A function of positions and rows; it returns rows[k] @ K for K at positions[k]."""
 
 
 class GramMatrix(ABC):
@@ -78,7 +80,8 @@ class GramMatrix(ABC):
         return solve_shifted(matrix, rhs, shift, low_rank)
 
     def root(self, shift: Array) -> Root | None:
-        """Return R with K + diag(shift) = R R^T; None if implicit or indefinite."""
+        """Return R with K + diag(shift) = R R^T, or None."""
+        # None means that the matrix is implicit (has no `array`) or indefinite.
         return None if self.array is None else shifted_root(self.array, shift)
 
     def plus(self, factor: Array) -> "GramMatrix":
@@ -233,7 +236,8 @@ class TermProducts(Protocol):
         """Return the traces of the kernels, shape (n_kernels,)."""
 
     def sums(self, used: NDArray[np.bool_], units: Array) -> tuple[Array, Array]:
-        """Return sum_m K_m c_m and sum_m units[m] sqrt(diag K_m) over used kernels."""
+        """Return sum_m K_m c_m and sum_m units[m] sqrt(diag K_m) over the used m."""
+        # `used` is a mask of kernels; the second sum has shape (n_samples,).
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,7 +17,8 @@ V2 = ("memory.max", "memory.current", "inactive_file")
 """Names of a control group's limit, usage and inactive file cache, versions 1 and 2."""
 
 
-# Reading control groups takes milliseconds, so smaller sizes are not checked.
+# Reading control groups takes milliseconds, so stacks of at most this size are not
+# checked.
 MODEST_BYTES = 2**26
 """Bytes that are assumed to be available on every machine."""
 
@@ -30,7 +31,6 @@ def available_bytes(root: Path = Path("/")) -> int:
 
 
 def _machine_bytes(root: Path) -> int:
-    """Return the available memory of the machine."""
     meminfo = root / "proc/meminfo"
     if meminfo.exists():
         for line in meminfo.read_text(encoding="ascii").splitlines():
@@ -77,7 +77,7 @@ def _free_bytes(folder: Path, names: tuple[str, str, str]) -> Iterator[int]:
 
 
 def byte_limit(max_bytes: int | None) -> int:
-    """Return the limit on a stack, by default half of the available memory."""
+    """Return the bytes allowed to a stack, by default half of the available memory."""
     return available_bytes() // 2 if max_bytes is None else max_bytes
 
 
@@ -142,7 +142,7 @@ def new_file(path: Path, shape: Sequence[int], dtype: str) -> "np.memmap[Any, An
             _allocate_disk(file, n_bytes)
     except FileExistsError as error:
         raise FileExistsError(
-            f"{path} exists: choose another folder, or remove this file."
+            f"{path} already exists: choose another folder, or remove this file."
         ) from error
     except OSError as error:
         path.unlink(missing_ok=True)

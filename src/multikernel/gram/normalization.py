@@ -103,8 +103,8 @@ class Normalization:
         for step in self.steps:
             if not isinstance(step, ScaleStep):
                 raise TypeError(
-                    "The kernels of this stack can only be multiplied by numbers, but "
-                    f"normalize contains {type(step).__name__}: use 'trace' or "
+                    f"normalize contains {type(step).__name__}, but kernels of this "
+                    "stack can only be multiplied by numbers: use 'trace' or "
                     "'variance'."
                 )
             step.learn(slice(None), scaled, None if forms is None else scales * forms)

@@ -113,14 +113,16 @@ def _cut_both(
 def _check_copies(
     stack: DenseStack, n_samples: int, max_bytes: int | None, n_copies: int
 ) -> None:
-    """Raise if all copies (with `max_bytes`, also the stack) exceed the limit."""
+    """Raise if the copies of parallel folds (and `stack`) exceed `max_bytes`."""
+    # The stack counts only if the user passed `max_bytes`: the default, half of the
+    # available memory, already excludes it.
     shape = stack.shape[0], n_samples, n_samples
     copies = n_copies * prod(shape) * stack.array.itemsize
     needed = copies + (0 if max_bytes is None else stack.array.nbytes)
     check_memory(
         f"Normalizing {shape[0]} kernels in every fold requires a copy of "
-        f"{readable_bytes(copies // n_copies)} per fold (folds at the same time: "
-        f"{n_copies}){' besides the whole stack' * (max_bytes is not None)}, in all",
+        f"{readable_bytes(copies // n_copies)} per fold. Folds at the same time: "
+        f"{n_copies}. Copies{' and the whole stack' * (max_bytes is not None)} take",
         needed,
         byte_limit(max_bytes),
         "Use normalize='trace', 'variance' or None to avoid copies, use fewer jobs, or "

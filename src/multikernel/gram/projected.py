@@ -1,8 +1,9 @@
 """Kernel matrices projected on the complement of unpenalized columns.
 
-With unpenalized columns B and sample weights W, f + B beta with the best beta has the
-residuals P (y - f), P = I - B (B^T W B)^-1 B^T W. A weighted sum of squares is then a
-problem in P K_m P^T alone. P is not symmetric unless W is the identity.
+A model f + B beta with unpenalized columns B, fitted to targets y with sample weights
+W, has the residuals P (y - f) for the best beta, with P = I - B (B^T W B)^-1 B^T W. Its
+weighted least squares problem therefore depends only on the matrices P K_m P^T. P is
+not symmetric unless W is a multiple of the identity.
 """
 
 from dataclasses import dataclass
@@ -43,7 +44,7 @@ class Projection:
         return np.asarray(v - self.weighted @ (self.span.T @ v))
 
     def project_each(self, vectors: Array, *, transposed: bool = False) -> Array:
-        """Return `residual` (or `transposed`) of every vector in one array."""
+        """Return P v (or P^T v) for each v = vectors[m], in the shape of `vectors`."""
         U, V = (self.span, self.weighted)[:: -1 if transposed else 1]
         flat = vectors.reshape(*vectors.shape[:2], prod(vectors.shape[2:]))
         return np.asarray(flat - U @ (V.T @ flat)).reshape(vectors.shape)
@@ -201,7 +202,7 @@ class LeastSquares:
 
     @cached_property
     def _factors(self) -> tuple[Array, Array, Indices, Array]:
-        """Return Q, R, the pivots of independent columns, and sizes of all columns."""
+        """Return Q, R, indices of independent columns, and lengths of all columns."""
         scaled, sizes = standardized(
             self.columns, self.weights, fit_intercept=self.fit_intercept
         )
@@ -237,7 +238,8 @@ class LeastSquares:
 def standardized(
     columns: Array, weights: Array | None, *, fit_intercept: bool
 ) -> tuple[Array, Array]:
-    """Return weighted (centered) columns, scaled to length one, and their lengths."""
+    """Return columns times root weights, scaled to length one, and their lengths."""
+    # With an intercept, columns are centered before they are weighted.
     sample_weights = np.ones(len(columns)) if weights is None else weights
     centered = columns
     # Center twice: the first mean has rounding errors if columns are far from zero.
@@ -252,5 +254,6 @@ def standardized(
 
 
 def rank_of(R: Array) -> int:
-    """Return the number of pivots of a triangular factor above rounding errors."""
+    """Return the rank of R, a triangular factor of columns of length one."""
+    # Diagonal entries of at most COLLINEAR are rounding errors.
     return int(np.count_nonzero(np.abs(np.diagonal(R)) > COLLINEAR))

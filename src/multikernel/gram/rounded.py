@@ -27,7 +27,7 @@ def with_rounding_ratios(
     *,
     single: bool = False,
 ) -> GramStack:
-    """Return the stack, with uncentered traces in `rounded_traces` if far larger."""
+    """Return the stack; `rounded_traces` includes uncentered traces if far larger."""
     traces = np.abs(stack.traces())
     ratios = _ratios_of_steps(traces, normalization)
     # Entries were rounded to single precision before they were centered.

@@ -27,9 +27,9 @@ from multikernel.linalg.threads import aside, run_blocks, with_one_blas_thread
 
 THETA = Number(0, integer=True)
 
-# Lanczos's method is faster for fewer eigenvalues.
+# Lanczos's method computes fewer eigenvalues faster than a factorization.
 CROWDED = 4
-"""All eigenvalues of a matrix are computed if over n_rows / CROWDED are required."""
+"""If more than n_rows / CROWDED eigenvalues are required, all are computed."""
 
 VANISHES = 1e-6
 """Share of the trace below which a tail counts as zero: the precision of tails."""
@@ -212,7 +212,7 @@ class TailStep(ScaleStep):
     short: NDArray[np.bool_]  # kernels of rank theta or less
 
     def _check_fitted(self) -> None:
-        """Raise unless the shapes of the arrays match, as those in a file may not."""
+        """Raise unless the arrays have matching shapes, also after loading a file."""
         super()._check_fitted()
         check_shapes(
             "TailStep",
@@ -229,7 +229,7 @@ class TailStep(ScaleStep):
         self.short[kernels] = sums.short
 
     def learn_moments(self, m: int, moments: Moments) -> None:
-        """Store the factor of a kernel, and multiply; see `Step.learn_moments`."""
+        """Fit the scale of kernel m and scale `moments`; see `Step.learn_moments`."""
         factor = moments.rows.T
         ones = np.ones(factor.shape[1])
         pairs = leading_spectrum(LowRankMatrix(factor, ones), self.theta, self.weights)

@@ -40,12 +40,14 @@ class Step:
         raise NotImplementedError
 
     def learn_moments(self, m: int, moments: "Moments") -> None:
-        """Fit the step to the factor of kernel m, and normalize the factor in place."""
+        """Fit the step to the low-rank factor of kernel m, and normalize `moments`."""
 
 
 @dataclass(eq=False)
 class Moments:
-    """The factor Z of a training matrix K = Z Z^T + E, residual E, in normalization."""
+    """The low-rank factor Z of a training matrix K, normalized step by step."""
+
+    # K = Z Z^T + E with residual E, of which only the mean diagonal is known.
 
     rows: Array  # (rank, n_train), Z^T after the previous steps
     mean: Array  # (rank,), weighted mean of the columns of `rows`
@@ -54,7 +56,7 @@ class Moments:
     shift: Array | None = None  # (rank,), the mean subtracted from the unscaled factor
 
     def multiply(self, factor: float) -> None:
-        """Multiply the matrix by a number, and its factor by the root of the number."""
+        """Multiply K by a number, and Z by the square root of this number."""
         self.scale *= factor
         self.size *= factor
         if factor != 1.0:
@@ -62,7 +64,7 @@ class Moments:
             self.mean *= np.sqrt(factor)
 
     def center(self) -> None:
-        """Subtract the mean from the factor."""
+        """Subtract the mean from Z."""
         self.size -= float(self.mean @ self.mean)
         self.rows -= self.mean[:, None]
         root = np.sqrt(self.scale) if self.scale > 0.0 else 1.0
@@ -79,7 +81,7 @@ class ScaleStep(Step):
     factors: Array  # (n_kernels,), zero for a kernel that is zero
 
     def _check_fitted(self) -> None:
-        """Raise unless the shapes of the arrays match, as those in a file may not."""
+        """Raise unless the arrays have matching shapes, also after loading a file."""
         owner, factors = type(self).__name__, (self.factors, ("n_kernels",))
         check_shapes(owner, weights=(self.weights, ("n_train",)), factors=factors)
 
@@ -107,12 +109,12 @@ class GivenScaleStep(ScaleStep):
     """Scaling by given factors, not learned from the training samples."""
 
     def learn_moments(self, m: int, moments: Moments) -> None:
-        """Multiply by the factor of a kernel; see `Step.learn_moments`."""
+        """Scale `moments` by the given factor of kernel m; see `Step.learn_moments`."""
         moments.multiply(float(self.factors[m]))
 
 
 class MomentStep(ScaleStep, ABC):
-    """Scaling by a factor computed from the diagonal and the mean of a kernel."""
+    """Scaling by a number that is computed from a kernel's diagonal and mean entry."""
 
     @abstractmethod
     def sizes(self, means: Array, forms: Callable[[], Array]) -> Array:
@@ -131,7 +133,7 @@ class MomentStep(ScaleStep, ABC):
         self.store(kernels, self.sizes(stack.traces(self.weights), known_forms))
 
     def learn_moments(self, m: int, moments: Moments) -> None:
-        """Store the factor of a kernel, and multiply; see `Step.learn_moments`."""
+        """Fit the scale of kernel m and scale `moments`; see `Step.learn_moments`."""
         mean = moments.mean
         sizes = np.array([moments.size])
         self.store(slice(m, m + 1), self.sizes(sizes, lambda: np.array([mean @ mean])))
@@ -178,7 +180,7 @@ class CenterStep(Step):
     kept: Array  # (n_kernels,), zero for a constant kernel, otherwise one
 
     def _check_fitted(self) -> None:
-        """Raise unless the shapes of the arrays match, as those in a file may not."""
+        """Raise unless the arrays have matching shapes, also after loading a file."""
         check_shapes(
             "CenterStep",
             weights=(self.weights, ("n_train",)),
@@ -220,7 +222,7 @@ class CenterStep(Step):
         _scale(self.kept[m], K, row_diagonal, diagonal)
 
     def learn_moments(self, m: int, moments: Moments) -> None:
-        """Store the means of a kernel, and center; see `Step.learn_moments`."""
+        """Fit the means of kernel m and center `moments`; see `Step.learn_moments`."""
         mean, size = moments.mean, moments.size
         self.means[m], self.grand_means[m] = mean @ moments.rows, mean @ mean
         self.kept[m] = size - self.grand_means[m] > VANISHES * size

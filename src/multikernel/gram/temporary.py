@@ -47,7 +47,8 @@ def create_folder(folder: PathLike) -> Path:
 
 
 def _remove_file(path: Path, folder: TemporaryFolder, process: int) -> None:
-    """Remove a file, except in a fork; `folder` only has to exist until now."""
+    """Remove a file, except in a fork of the process that created it."""
+    # The argument `folder` is unused: it keeps the folder until this call.
     if os.getpid() == process:
         path.unlink(missing_ok=True)
 

@@ -40,7 +40,7 @@ def radial_forms(
 def rough_radial_forms(
     plan: RadialPlan, samples: BlockSamples, v: Array, forms: Array
 ) -> float:
-    """Add v^T K_m v of Gaussian kernels in float32; return a bound on each error."""
+    """Add v^T K_m v of Gaussian kernels in float32; return a bound on every error."""
     # The caller checks `in_single_range`; arguments are as in `radial_forms`.
     largest = float(np.abs(v).max())
     if largest == 0.0:

@@ -163,9 +163,9 @@ def check_single_range(largest: float, m: int, dictionary: KernelDictionary) -> 
     """Raise if a kernel's largest value is outside the range of single precision."""
     if largest > LARGEST or 0.0 < largest < SMALLEST:
         raise ValueError(
-            f"Kernel {m} ({kernel_name(dictionary[m])}) has values of up to "
-            f"{largest:.3g}, which is too {'large' if largest > 1.0 else 'small'} for "
-            "single precision: scale the features, or choose storage='dense'."
+            f"The largest value of kernel {m} ({kernel_name(dictionary[m])}) is "
+            f"{largest:.3g}, too {'large' if largest > 1.0 else 'small'} for single "
+            "precision: scale the features, or pass storage='dense'."
         )
 
 
@@ -213,7 +213,7 @@ def radial_matrices(kernels: Sequence[Kernel], X: Array, Y_features: Array) -> A
 def evaluate_other(
     plan: Plan, index: int, samples: BlockSamples, rows_part: slice = ALL_ROWS
 ) -> Array:
-    """Return validated rows of kernel `plan.others[index]`, for reading only."""
+    """Return validated rows of the matrix of kernel `plan.others[index]`, read-only."""
     # The rows of a precomputed kernel are a view of its own array.
     kernel_index = int(plan.sources[index])
     kernel = plan.dictionary[kernel_index]

@@ -88,7 +88,8 @@ class Plan:
 
 def make_plan(dictionary: KernelDictionary, n_features: int) -> Plan:
     """Return the plan of a dictionary on data with `n_features` columns."""
-    # A subclass may return other kernels than those in `radial_table`.
+    # `_table_plan` requires exactly this class: a subclass may return other kernels
+    # than those in `radial_table`.
     if type(dictionary) is RandomSubsetGaussians:
         return _table_plan(dictionary)
     column_sets: dict[tuple[int, ...], int] = {}

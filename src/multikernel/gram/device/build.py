@@ -33,8 +33,8 @@ from multikernel.kernels.polynomial import LinearKernel, PolynomialKernel
 def normalized_by_step(step: Step, m: int, K: DeviceArray, space: Space) -> DeviceArray:
     """Return the matrix of kernel m after a fitted normalization step."""
     raise TypeError(
-        f"storage='device' does not support the normalization step "
-        f"{type(step).__name__}: use 'trace', 'variance', 'cosine' or 'center'."
+        f"normalize contains {type(step).__name__}, which storage='device' does not "
+        "support: use 'trace', 'variance', 'cosine' or 'center'."
     )
 
 

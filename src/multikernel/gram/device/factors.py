@@ -18,12 +18,12 @@ from multikernel.gram.normalization import BuiltStack
 from multikernel.gram.refine import Refinement, refined
 
 COLUMNS = 2048
-"""Factor columns whose products with `TILE` other columns are computed at a time."""
+"""Number of factor columns that are multiplied by others in one matrix product."""
 
 
 @dataclass(frozen=True, eq=False)
 class DeviceMains(CenteredMains):
-    """Factors of main kernels; the device computes quadratic forms of products."""
+    """Factors of main kernels; a device computes the forms of their products."""
 
     space: Space = field(kw_only=True)
 
@@ -58,7 +58,8 @@ class DeviceMains(CenteredMains):
             forms[start - starts[0] : stop - starts[0]] += row[partners]
 
     def _masked(self, mains: Indices) -> tuple[DeviceArray, DeviceArray]:
-        """Return centered factors as one array, and a mask of each factor's rows."""
+        """Return factors of main kernels as one array, and a mask for each of them."""
+        # The masks, (total_rank, n_mains), are one in the rows of a factor, else zero.
         space, ranks = self.space, self.stack.ranks[mains]
         shifts = self.stack.offsets[mains] - np.cumsum(ranks) + ranks
         rows = np.arange(ranks.sum()) + np.repeat(shifts, ranks)

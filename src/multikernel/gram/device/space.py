@@ -54,7 +54,7 @@ class Device:
         if self.factors and self.precision == "float32":
             raise ValueError(
                 "Device: factors=True requires precision='float64', got 'float32': "
-                "change one of them."
+                "pass precision='float64' or factors=False."
             )
 
 
@@ -127,6 +127,7 @@ class Space:
     @contextmanager
     def memory_guard(self, what: str) -> Iterator[None]:
         """Turn errors of a device that is out of memory into a StackTooLargeError."""
+        # `what` completes "requires memory for" in the message.
         try:
             yield
         except StackTooLargeError:
@@ -137,13 +138,13 @@ class Space:
                 raise
             raise StackTooLargeError(
                 "The device is out of memory: storage='device' requires memory for "
-                f"{what}. Use Device(precision='float32'), storage='low_rank', or "
-                "fewer kernels or samples."
+                f"{what}. Pass Device(precision='float32', factors=False) or "
+                "storage='low_rank', or use fewer kernels or samples."
             ) from error
 
 
 def open_space(settings: Device) -> Space:
-    """Return the library and device that settings name; raise if one is missing."""
+    """Return the array library and device of `settings`; raise if one is missing."""
     if find_spec("array_api_compat") is None:
         raise ImportError(
             f"storage='device' requires array-api-compat: {how_to_install('device')}.",

@@ -43,7 +43,7 @@ class DeviceMatrix(GramMatrix):
         return self.space.get(self.space.xp.linalg.diagonal(self.entries))
 
     def plus(self, factor: Array) -> GramMatrix:
-        """Return K + U U^T, on the device."""
+        """Return K + U U^T on the device, for the factor U."""
         U = self.space.put(factor)
         return DeviceMatrix(self.entries + U @ U.T, self.space)
 
