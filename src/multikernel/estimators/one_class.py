@@ -52,8 +52,8 @@ class OneClassMethod:
 class OneClassMKL(OutlierMixin, BaseMKL):
     r"""Novelty and outlier detection with lp-norm weights of the kernels.
 
-    The fit minimizes, over weights of p-norm at most one, functions of the kernels'
-    spaces and an offset [1]_,
+    The fit minimizes, over kernel weights theta of p-norm at most one, functions f_m in
+    the kernels' spaces and an offset b [1]_,
 
     .. math::
         \frac12 \sum_m \frac{\|f_m\|^2}{\theta_m} - b

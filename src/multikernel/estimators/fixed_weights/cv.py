@@ -169,7 +169,7 @@ class FixedWeightsMKLClassifierCV(
     kernel_ : int
         Index of the chosen kernel in ``kernel_names_``; only for "single".
     path_ : RegularizationPath
-        Fits on all samples for all C up to the chosen one; its alphas are 1 / C.
+        Fits on all samples for all C up to the chosen one; the alphas are 1 / C.
     best_params_ : dict
         Chosen parameters. Among equal scores, a model with kernels is preferred, then
         the lower ``mean_test_loss``, then the simplest model.
@@ -335,7 +335,7 @@ class FixedWeightsMKLRegressorCV(WeightedRegression, WeightedSearchCV, Regressor
     kernel_ : int
         Index of the chosen kernel in ``kernel_names_``; only for "single".
     path_ : RegularizationPath
-        Fits on all samples for all C up to the chosen one; its alphas are 1 / C.
+        Fits on all samples for all C up to the chosen one; the alphas are 1 / C.
     best_params_ : dict
         Chosen parameters. Among equal scores, a model with kernels is preferred, then
         the lower ``mean_test_loss``, then the simplest model.

@@ -57,7 +57,7 @@ class WeightedRegression:
 class FixedWeightsMKLClassifier(WeightedClassification, ClassifierMKL):
     r"""Classification with a sum of kernels with fixed weights.
 
-    The fit minimizes, over functions of the kernels' spaces and an intercept,
+    The fit minimizes, over functions f_m in the kernels' spaces and an intercept b,
 
     .. math::
         \frac12 \sum_m \frac{\|f_m\|^2}{\theta_m}
@@ -203,7 +203,7 @@ class FixedWeightsMKLClassifier(WeightedClassification, ClassifierMKL):
 class FixedWeightsMKLRegressor(WeightedRegression, RegressorMKL):
     r"""Regression with a sum of kernels with fixed weights.
 
-    The fit minimizes, over functions of the kernels' spaces and an intercept,
+    The fit minimizes, over functions f_m in the kernels' spaces and an intercept b,
 
     .. math::
         \frac12 \sum_m \frac{\|f_m\|^2}{\theta_m}

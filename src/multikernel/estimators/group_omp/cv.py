@@ -58,7 +58,7 @@ class PrefixCandidates(Candidates):
         }
 
     def open_grids(self, best_params: Mapping[str, Any]) -> Mapping[str, Array]:
-        """Return the grids for which the caller reports a best value at an end."""
+        """Return the grids; a search warns if the best value is at an end of one."""
         edges = {"alpha": self.alphas}
         if self.open_end and best_params["max_kernels"] > 0:
             edges["max_kernels"] = np.arange(self.max_kernels + 1.0)

@@ -30,8 +30,8 @@ class HullSearchCV(SearchCV):
             if self.alphas is not None:
                 return HullCandidates(method, grid_of(self.alphas)[::-1])
             # The penalty is squared, so no strength makes the functions exactly zero.
-            # With alpha=1 they are almost zero, and no search on 20 data sets chose
-            # more than 3e-3.
+            # With alpha=1 they are almost zero, and no search on 20 data sets chose an
+            # alpha above 3e-3.
             alphas = np.geomspace(1.0, self.alpha_min_ratio, self.n_alphas)
             return HullCandidates(method, alphas)
 

@@ -150,8 +150,8 @@ class HullModel:
     # Coefficients of each node's centered features, (n_columns, n_outputs).
     coefs: tuple[Array, ...]
     means: tuple[Array, ...]  # means of each node's features, (n_columns,)
-    # What the features of each node require besides the graph; None for most nodes.
-    # Outputs share it, because they share the samples.
+    # Data from the training samples that a node's features require besides the graph;
+    # None for most nodes. All outputs have the same samples, and thus the same data.
     bases: tuple[Any, ...]
     active: Indices  # the nodes with nonzero functions
     intercept: Array

@@ -56,7 +56,7 @@ class HullRegression:
 class HKLClassifier(HullClassification, ClassifierMKL):
     r"""Classification by selection among the nodes of a graph of kernels, HKL [1]_.
 
-    The fit minimizes, over functions of all nodes v and an intercept,
+    The fit minimizes, over functions f_v of all nodes v and an intercept b,
 
     .. math::
         \frac{1}{\sum_i s_i} \sum_i s_i\, \ell\Bigl(y_i, \sum_v f_v(x_i) + b\Bigr)
@@ -181,7 +181,7 @@ class HKLClassifier(HullClassification, ClassifierMKL):
 class HKLRegressor(HullRegression, RegressorMKL):
     r"""Regression by selection among the nodes of a graph of kernels, HKL [1]_.
 
-    The fit minimizes, over functions of all nodes v and an intercept,
+    The fit minimizes, over functions f_v of all nodes v and an intercept b,
 
     .. math::
         \frac{1}{\sum_i s_i} \sum_i s_i\, \ell\Bigl(y_i, \sum_v f_v(x_i) + b\Bigr)

@@ -49,7 +49,7 @@ class TailCandidates(MarginCandidates):
         return {"C": self.Cs.ravel(), "theta": np.tile(self.ps, len(self.Cs))}
 
     def open_grids(self, best_params: Mapping[str, Any]) -> Mapping[str, Array]:
-        """Return the grid of C, whose ends a search warns about; not that of theta."""
+        """Return only the grid of C; a search warns if the best C is at its end."""
         return {"C": self.Cs[:, np.searchsorted(self.ps, best_params["theta"])]}
 
     def with_tol(self, tol: float) -> Self:

@@ -65,8 +65,8 @@ class TailRegression:
 class LocalRademacherMKLClassifier(TailClassification, ClassifierMKL):
     r"""Classification by local Rademacher complexity: conv and dc [1]_.
 
-    The fit minimizes, over functions of the kernels' spaces, an intercept and kernel
-    weights :math:`\mu \ge 0`,
+    The fit minimizes, over functions f_m in the kernels' spaces, an intercept b and
+    kernel weights :math:`\mu \ge 0`,
 
     .. math::
         \frac12 \sum_m \frac{\|f_m\|^2}{\mu_m}
@@ -232,8 +232,8 @@ class LocalRademacherMKLClassifier(TailClassification, ClassifierMKL):
 class LocalRademacherMKLRegressor(TailRegression, RegressorMKL):
     r"""Regression by local Rademacher complexity: conv and dc [1]_.
 
-    The fit minimizes, over functions of the kernels' spaces, an intercept and kernel
-    weights :math:`\mu \ge 0`,
+    The fit minimizes, over functions f_m in the kernels' spaces, an intercept b and
+    kernel weights :math:`\mu \ge 0`,
 
     .. math::
         \frac12 \sum_m \frac{\|f_m\|^2}{\mu_m}

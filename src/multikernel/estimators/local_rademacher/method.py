@@ -129,7 +129,7 @@ def dc_attributes(fit: GramFit) -> dict[str, Any]:
 
 
 def with_gaps(solutions: Sequence[Solution]) -> list[Solution]:
-    """Return solutions; in those of "dc", the gap is of the last convex problem."""
+    """Return solutions; those of "dc" get the gap of their last convex problem."""
     # The problem of "dc" is not convex, so its solutions have a gap of nan.
     return [
         replace(solution, duality_gap=solution.subproblem_gap)

@@ -62,7 +62,7 @@ class LpRegression:
 class LpMKLClassifier(LpClassification, ClassifierMKL):
     r"""Classification by lp-norm multiple kernel learning [1]_.
 
-    The fit minimizes, over functions of the kernels' spaces and an intercept,
+    The fit minimizes, over functions f_m in the kernels' spaces and an intercept b,
 
     .. math::
         \frac12 \Bigl( \sum_m \|f_m\|^q \Bigr)^{2/q} + C \sum_i s_i\,
@@ -208,7 +208,7 @@ class LpMKLClassifier(LpClassification, ClassifierMKL):
 class LpMKLRegressor(LpRegression, RegressorMKL):
     r"""Regression by lp-norm multiple kernel learning [1]_.
 
-    The fit minimizes, over functions of the kernels' spaces and an intercept,
+    The fit minimizes, over functions f_m in the kernels' spaces and an intercept b,
 
     .. math::
         \frac12 \Bigl( \sum_m \|f_m\|^q \Bigr)^{2/q} + C \sum_i s_i\,

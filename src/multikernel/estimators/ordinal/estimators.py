@@ -23,7 +23,7 @@ class SpicyMKLOrdinal(OrdinalMKL):
     r"""Sparse multiple kernel model of ordered classes: grades, stages, ratings.
 
     A cumulative logit model [1]_: for every class k, a function and the threshold of k
-    determine the odds that y is at most k. The fit minimizes, over functions of the
+    determine the odds that y is at most k. The fit minimizes, over functions f_m in the
     kernels' spaces and increasing thresholds theta,
 
     .. math::

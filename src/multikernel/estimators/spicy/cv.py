@@ -88,7 +88,7 @@ class AlphaCandidates(Candidates):
         return {"alpha": self.alphas}
 
     def scaled_to_share(self, share: float) -> Self:
-        """Return candidates with the strengths that suit a share of the samples."""
+        """Return candidates whose strengths are adapted to a share of the samples."""
         return replace(self, alphas=self.alphas * share**-RATE)
 
     def open_grids(self, best_params: Mapping[str, Any]) -> Mapping[str, Array]:

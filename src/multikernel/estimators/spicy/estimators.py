@@ -73,7 +73,7 @@ class SparseRegression:
 class SpicyMKLClassifier(SparseClassification, ClassifierMKL):
     r"""Sparse multiple kernel classification, solved by SpicyMKL.
 
-    The fit minimizes, over functions of the kernels' spaces and an intercept,
+    The fit minimizes, over functions f_m in the kernels' spaces and an intercept b,
 
     .. math::
         \frac{1}{\sum_i s_i} \sum_i s_i\, \ell\Bigl(y_i, \sum_m f_m(x_i) + b\Bigr)
@@ -220,7 +220,7 @@ class SpicyMKLClassifier(SparseClassification, ClassifierMKL):
 class SpicyMKLRegressor(SparseRegression, RegressorMKL):
     r"""Sparse multiple kernel regression, solved by SpicyMKL.
 
-    The fit minimizes, over functions of the kernels' spaces and an intercept,
+    The fit minimizes, over functions f_m in the kernels' spaces and an intercept b,
 
     .. math::
         \frac{1}{\sum_i s_i} \sum_i s_i\, \ell\Bigl(y_i, \sum_m f_m(x_i) + b\Bigr)

@@ -17,7 +17,7 @@ class SpicyMKLSurvival(SurvivalMKL):
 
     The model is log-logistic with accelerated failure times [1]_: the logarithm of a
     time is f(x) plus sigma times a logistic variable. The fit minimizes, over functions
-    of the kernels' spaces and an intercept,
+    f_m in the kernels' spaces and an intercept b,
 
     .. math::
         \frac{1}{\sum_i s_i} \sum_i s_i\,

@@ -7,7 +7,7 @@ from scipy.special import expit
 from multikernel._typing import Array
 
 NARROWEST, WIDEST = 1e-3, 1e3
-"""Bounds of the scale: f almost determines the order of events, or has no effect."""
+"""Bounds of the scale: at 1e-3 f almost determines the order of events, at 1e3 not."""
 
 
 def null_scale(lower: Array, upper: Array, weights: Array) -> float:
