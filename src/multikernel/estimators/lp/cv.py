@@ -68,7 +68,7 @@ class MarginCandidates(Candidates):
         return columns
 
     def open_grids(self, best_params: Mapping[str, Any]) -> Mapping[str, Array]:
-        """Return the grid of C for the chosen p; a search warns of a best C at an end."""
+        """Return the grid of C for the chosen p; a search warns if its end is best."""
         column = np.searchsorted(self.ps, best_params["p"]) if self.with_p else 0
         return {"C": self.Cs[:, column]}
 
