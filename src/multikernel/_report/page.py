@@ -229,7 +229,6 @@ def _certificate(model: Any) -> str:
 
 
 def _row_count(X: Any) -> str:
-    """Return a sentence on the number of rows."""
     rows = X.shape[0] if hasattr(X, "shape") else len(X)
     return f"<p>On the {rows} rows passed to this report.</p>"
 
@@ -289,7 +288,6 @@ def _intervals(
 
 
 def _facts_table(values: Mapping[str, Any]) -> str:
-    """Return a table of names and values."""
     pairs = [(str(key), summary.shown(value)) for key, value in values.items()]
     rows = "".join(
         f"<tr><th>{html.escape(key)}</th><td>{html.escape(text)}</td></tr>"

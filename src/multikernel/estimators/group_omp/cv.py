@@ -153,8 +153,8 @@ class GroupOMPClassifierCV(GreedyClassification, GreedySearchCV, ClassifierMKL):
     """Classification by MKL-GOMP with cross-validated number of kernels and alpha.
 
     Each fold selects kernels as `GroupOMPClassifier` does, once for each alpha. The
-    first k selected kernels are the model for the number k, so one selection gives
-    the scores of all numbers. Each fold normalizes kernels by its training samples.
+    model with k kernels uses the first k selected kernels, so one selection gives the
+    scores for all k. Each fold normalizes kernels by its own training samples.
 
     Parameters
     ----------
@@ -305,8 +305,8 @@ class GroupOMPRegressorCV(GreedyRegression, GreedySearchCV, RegressorMKL):
     """Regression by MKL-GOMP with cross-validated number of kernels and alpha.
 
     Each fold selects kernels as `GroupOMPRegressor` does, once for each alpha. The
-    first k selected kernels are the model for the number k, so one selection gives
-    the scores of all numbers. Each fold normalizes kernels by its training samples.
+    model with k kernels uses the first k selected kernels, so one selection gives the
+    scores for all k. Each fold normalizes kernels by its own training samples.
 
     Parameters
     ----------

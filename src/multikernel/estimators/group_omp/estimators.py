@@ -81,10 +81,10 @@ class GroupOMPClassifier(GreedyClassification, ClassifierMKL):
         \min_{f, b} \frac{1}{\sum_i s_i} \sum_i s_i\, \ell\Bigl(y_i, \sum_{m \in G}
         f_m(x_i) + b\Bigr) + \frac{\alpha}{2} \sum_{m \in G} \|f_m\|^2
 
-    with sample weights s. Targets are -1 and 1. More than two classes have one target
-    column per class and share one selection: the improvement of a kernel is summed over
-    the classes. The first k selected kernels are a model for every k: `prefix` returns
-    one of these models, `staged_predict` predicts with all of them.
+    with sample weights s. Targets are -1 and 1. With more than two classes, each class
+    has a target column, and all share one selection: the improvement of a kernel is
+    summed over the classes. For every k, the first k selected kernels are a model:
+    `prefix` returns one of these models, `staged_predict` predicts with all of them.
 
     Parameters
     ----------
@@ -222,7 +222,7 @@ class GroupOMPRegressor(GreedyRegression, RegressorMKL):
 
     with sample weights s. Several targets share one selection: losses, penalties and
     improvements are summed over the targets, so scale the targets to comparable units.
-    The first k selected kernels are a model for every k: `prefix` returns one of these
+    For every k, the first k selected kernels are a model: `prefix` returns one of these
     models, `staged_predict` predicts with all of them.
 
     Parameters

@@ -111,7 +111,6 @@ class MarginCandidates(Candidates):
             best = latest_best
 
     def _solved(self, candidate: int, fit: GramFit) -> Solved:
-        """Return a candidate's model on a fold."""
         return solved_candidate(candidate, fit)
 
     def refit(self, training: Training, watch: Watch, best: int) -> dict[str, Any]:

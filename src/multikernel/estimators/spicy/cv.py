@@ -454,7 +454,7 @@ class SpicyMKLRegressorCV(SparseRegression, AlphaSearchCV, RegressorMKL):
         contain means over targets.
     path_ : RegularizationPath
         Fits on all samples for the candidate strengths, down to the (smallest) chosen
-        one. At strengths below its own, the path repeats the final model of a target.
+        one. Below the chosen strength of a target, the path repeats its final model.
     best_params_ : dict
         Chosen parameters. Among equal scores, a model with kernels is preferred, then
         the lower ``mean_test_loss``, then the simplest model.

@@ -156,7 +156,7 @@ class SurvivalMKL(LearnsByCopy):
         if np.isnan(index) and self.loss is None:
             warn_user(
                 f"{type(self).__name__}: the score is nan because no two samples have "
-                "a known order: score more samples.",
+                "a known order: pass more samples, including observed events.",
                 UndefinedMetricWarning,
             )
         return index
