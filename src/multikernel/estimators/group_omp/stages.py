@@ -79,8 +79,8 @@ class StagedModel:
     """The models of a greedy path; all kernels of a model share its coefficients."""
 
     grams: CrossGrams  # the kernels in the order of selection
-    # Coefficients over stored samples of the models with no kernel, one kernel, ...,
-    # shape (n_selected + 1, n_kept, n_outputs).
+    # Coefficients of the stored samples in the models with no kernel, one kernel, ...:
+    # shape (n_selected + 1, n_stored, n_outputs).
     coefs: Array
     intercepts: Array  # (n_selected + 1, n_outputs)
     # If kernels have landmarks in place of samples, the coefficients of each kernel's

@@ -78,7 +78,7 @@ class HullNames(KernelNames):
 
 @dataclass(frozen=True, eq=False)
 class HullData(Data):
-    """A graph of kernels on training samples."""
+    """Training data of HKL: the samples, and a graph of kernels on them."""
 
     samples: Samples
     X: Array  # not scaled
@@ -99,7 +99,7 @@ class HullData(Data):
         return self.samples.table.columns.names
 
     def part(self, indices: Indices, n_copies: int = 1) -> tuple["HullData", Indices]:
-        """Return the data of some samples without copies, and their indices."""
+        """Return the data of some samples, equal ones merged, and their indices."""
         indices, samples = merge_equal(self.samples, indices)
         return self.source.fit_graph(samples, self.X[indices]), indices
 
