@@ -207,7 +207,7 @@ def test_classes_are_named(data):
     ("kernel", "message"),
     [
         ("nothing", "no kernel named 'nothing'"),
-        (9, "no kernel 9"),
+        (9, "kernel=9 does not exist"),
         ([0, 2], "use different columns"),
         ([], "kernel is empty"),
     ],
@@ -252,7 +252,7 @@ def test_an_explanation_adds_up(data, model):
     total = display.base + sum(widths)
     assert total == pytest.approx(model.predict(X)[5])
     assert display.base == pytest.approx(model.predict(X).mean())
-    with pytest.raises(ValueError, match="There is no sample 80"):
+    with pytest.raises(ValueError, match="sample=80 is not a row of X"):
         ExplanationDisplay.from_estimator(model, X, 80)
 
 

@@ -53,8 +53,8 @@ def training_rows_warning(model: Any, inner: Any, X: Any) -> list[str]:
         return []
     return [
         f"At least {n_training} of the {n_rows} rows passed to this report are samples "
-        "that the model was fitted on: its scores on them are better than on new "
-        "samples."
+        "that the model was fitted on: scores on these rows are better than on new "
+        "samples. Pass rows that were not used in the fit."
     ]
 
 
@@ -112,8 +112,8 @@ def interval_warnings(model: Any, by: str, bootstrap: Bootstrap) -> list[str]:
     labels = output_labels(model, len(shares))
     outside = _outside(shares, bootstrap.interval(attribute), names, labels)
     return outside and [
-        f"The variance share of {listed(outside)} is outside its own 90 % interval "
-        f"among the {by}s: fits to resamples differ from this model. Use only the "
+        f"The variance share of {listed(outside)} is outside its own 90 % interval in "
+        f"the table of {by}s: fits to resamples differ from this model. Use only the "
         "width of this interval, as a measure of variation."
     ]
 
@@ -124,7 +124,8 @@ def split_warnings(split: VarianceSplit) -> list[str]:
     outside = _outside(split.shares, split.interval(), split.names, labels)
     return outside and [
         f"The held-out share of {listed(outside)} is outside its own 90 % interval: "
-        "there are too few held-out samples for a reliable interval."
+        "there are too few held-out samples for a reliable interval. Compute the split "
+        "again with more held-out samples."
     ]
 
 

@@ -48,7 +48,7 @@ class Answers:
     offset: Any = None
 
     def __call__(self, method: str, *y: Any) -> Any:
-        """Return the result of a method of the model; scores need the targets `y`."""
+        """Return the result of a method of the model on X; "score" requires `y`."""
         if self.offset is None:
             return getattr(self.model, method)(self.X, *y)
         before, last = last_step(self.model)
@@ -68,8 +68,8 @@ def outcomes_on(
     y = check_target_names(inner, X, y)
     if is_novelty and not np.isin(y, [-1, 1]).all():
         raise ValueError(
-            f"report: y contains {y[~np.isin(y, [-1, 1])][0]}. For novelty detection, "
-            "y must be 1 for usual and -1 for unusual samples."
+            f"report: y contains {y[~np.isin(y, [-1, 1])][0]}, but for novelty "
+            "detection it must contain only 1 for usual and -1 for unusual samples."
         )
     scores = _scores(answers, inner, y, predicted)
     if is_novelty:
@@ -90,8 +90,9 @@ def outcomes_on(
 
 
 def _calibration(classes: Any, y: Array, probas: Array) -> str:
-    """Return a calibration curve of the second of two classes."""
-    # With more classes, the curve is of the predicted class of each row.
+    """Return a calibration curve of the second of two classes, as HTML."""
+    # With more classes, the curve compares the probability of the predicted class with
+    # the share of correct predictions.
     name = "predicted class"
     is_correct, probability = y == classes[probas.argmax(axis=1)], probas.max(axis=1)
     if len(classes) == 2:
@@ -182,7 +183,7 @@ def _prediction_plots(model: Any, y: Array, predicted: Array) -> str:
 
 
 def _errors(y: Array, predicted: Array, kind: str, name: str) -> Any:
-    """Draw the prediction errors of one target and return the display."""
+    """Draw one target's predictions or residuals (`kind`) and return the display."""
     display = metrics.PredictionErrorDisplay.from_predictions(
         y,
         predicted,
@@ -206,7 +207,7 @@ ERRORS = {
     "mean absolute error": metrics.mean_absolute_error,
     "root mean squared error": metrics.root_mean_squared_error,
 }
-"""Scores of predicted numbers."""
+"""Functions that score predicted numbers, by the names of the scores."""
 
 
 def _scores(answers: Answers, inner: Any, y: Array, predicted: Array) -> dict[str, Any]:
@@ -238,7 +239,7 @@ def scrolling(table: str) -> str:
 
 
 def html_image(draw: Callable[[], Any], size: tuple[float, float] = (6.4, 4.8)) -> str:
-    """Return a drawn figure as an HTML image that contains its data."""
+    """Call `draw`, and return the figure as an HTML image with embedded data."""
     pyplot = importlib.import_module("matplotlib.pyplot")
     with pyplot.rc_context({"figure.max_open_warning": 0, "figure.figsize": size}):
         figure: Figure = draw().figure_

@@ -119,15 +119,18 @@ def _draw_thirds(inner: SurvivalMKL, X: Any, times: Times, risk: Array) -> Any:
 
 
 def _calibration(inner: SurvivalMKL, X: Any, times: Times, at: float) -> Array:
-    """Return predicted and observed shares at a time, with intervals, by group."""
+    """Return shares of samples without event until `at`, predicted and observed."""
     predicted = inner.predict_survival_function(X, [at])[:, 0]
-    # With 20 samples, the interval of a share near one half is about +-0.18.
+    # Each row is a group of samples, its columns are the mean predicted share, the
+    # Kaplan-Meier share and the ends of the interval of the latter. In a group of 20
+    # samples, this interval is about +-0.18 for a share near one half.
     n_groups = int(np.clip(len(predicted) // 20, 1, 5))
     groups, shares = _groups(predicted, n_groups), []
     for group in np.unique(groups):
         rows = groups == group
         end = times.lower[rows].max()
-        # If the last time of a group is censored and before `at`, no share is known.
+        # If the last time of a group is censored and before `at`, the share at `at` is
+        # unknown.
         if end < at and not times.seen[rows][times.lower[rows] == end].all():
             continue
         curve = _kaplan_meier(times, rows)
@@ -142,7 +145,7 @@ def _calibration(inner: SurvivalMKL, X: Any, times: Times, at: float) -> Array:
 
 
 def _draw_calibration(shares: Array, time: float) -> Any:
-    """Draw observed shares against predicted shares."""
+    """Draw observed against predicted shares of samples without event until `time`."""
     (ax,) = _style.axes_for(None, 1)
     predicted, observed, low, high = shares.T
     errors = (observed - low, high - observed)

@@ -229,13 +229,12 @@ def _certificate(model: Any) -> str:
 
 
 def _row_count(X: Any) -> str:
-    """Return a sentence on the number of rows."""
     rows = X.shape[0] if hasattr(X, "shape") else len(X)
     return f"<p>On the {rows} rows passed to this report.</p>"
 
 
 def _table_kinds(model: Any) -> list[str]:
-    """Return the units of table rows: "view", "kernel" or both."""
+    """Return which tables a page has, by the content of their rows: views, kernels."""
     units = ["view"] if hasattr(model, "view_shares_") else []
     # A graph has too many nodes for a table.
     return units if hasattr(model, "hull_") else [*units, "kernel"]
@@ -244,7 +243,7 @@ def _table_kinds(model: Any) -> list[str]:
 def _tables(model: Any, fits: Bootstrap | None) -> Iterator[tuple[str, str]]:
     """Yield headings and tables of views, kernels and unpenalized columns."""
     for by in _table_kinds(model):
-        # Bootstrap intervals are per output, so the rows must be as well.
+        # Each output has its own bootstrap interval, so each also needs its own row.
         outputs = None if fits is None else "each"
         columns = summary.table_columns(summary.summary_rows(model, by, outputs))
         columns |= {} if fits is None else _intervals(columns, model, by, fits)
@@ -272,7 +271,7 @@ def _nested(nested: NestedScores) -> str:
 def _intervals(
     columns: Mapping[str, list[Any]], model: Any, by: str, bootstrap: Bootstrap
 ) -> dict[str, list[Any]]:
-    """Return two columns: the 90 % intervals of the shares of resampled fits."""
+    """Return two columns: the ends of the 90 % bootstrap intervals of the shares."""
     names = bootstrap.view_names if by == "view" else bootstrap.kernel_names
     shares = "view_shares" if by == "view" else "variance_shares"
     low, high = (np.atleast_2d(end) for end in bootstrap.interval(shares))
@@ -289,7 +288,6 @@ def _intervals(
 
 
 def _facts_table(values: Mapping[str, Any]) -> str:
-    """Return a table of names and values."""
     pairs = [(str(key), summary.shown(value)) for key, value in values.items()]
     rows = "".join(
         f"<tr><th>{html.escape(key)}</th><td>{html.escape(text)}</td></tr>"
@@ -308,7 +306,7 @@ def _fit_section(model: Any, inner: Any, facts: Mapping[str, Any]) -> str:
         name: importlib.import_module(name).__version__
         for name in ("multikernel", "numpy", "scipy", "sklearn")
     }
-    # By default, scikit-learn cuts the text after 700 characters.
+    # Without N_CHAR_MAX, scikit-learn truncates the text after 700 characters.
     code = html.escape(model.__repr__(N_CHAR_MAX=10_000), quote=False)
     return f"{_facts_table({**facts, **fit_facts, **versions})}<pre>{code}</pre>"
 

@@ -43,7 +43,7 @@ def pyplot() -> Any:
 
 
 def figure_of(ax: Axes) -> Figure:
-    """Return the figure that contains the axes, also from a subfigure."""
+    """Return the whole figure that contains the axes, also for axes in a subfigure."""
     return ax.figure.figure
 
 
@@ -97,7 +97,7 @@ def shorten(text: str, length: int = 44) -> str:
 
 
 KERNEL = re.compile(r"(\w+)\(((?:\w+=[^(),=]+(?:, |(?=\))))*)\)(?:\[(.*)\])?( #\d+)?")
-"""Name of a kernel: kind, parameters, columns, and an optional number."""
+"""Pattern of a kernel's name: kind, parameters, columns, and an optional number."""
 
 
 def paper_name(name: str) -> str:
@@ -200,10 +200,10 @@ def label_ends(ax: Axes, lines: Sequence[Line2D], texts: Sequence[str]) -> None:
     low, high = ax.get_ylim()
     points = ax.get_position().height * figure_of(ax).get_figheight() * 72.0
     heights = [np.asarray(line.get_ydata(), dtype=float) for line in lines]
-    # A line without finite values ends at the bottom.
+    # The label of a line without finite values is written at the bottom.
     last_heights = [[low, *height[np.isfinite(height)]][-1] for height in heights]
     fractions = [(float(value) - low) / ((high - low) or 1.0) for value in last_heights]
-    # A line of text has 11 points.
+    # A line of text is 11 points high.
     heights_of_text = separated(fractions, 11.0 / points)
     labels = zip(lines, texts, fractions, heights_of_text, strict=True)
     for line, text, fraction, height in labels:
@@ -224,8 +224,8 @@ def label_ends(ax: Axes, lines: Sequence[Line2D], texts: Sequence[str]) -> None:
 
 def line_styles(values: Array) -> list[Any]:
     """Return a line style per line: dashed for lines that cover an earlier line."""
-    # The earlier line is visible in the gaps. `values` has one column per line, with
-    # NaN where the line is not drawn.
+    # The earlier line stays visible between the dashes. `values` has one column per
+    # line, with NaN where the line is not drawn.
     filled = np.nan_to_num(values)
     tolerance = 0.01 * (np.ptp(filled) if filled.size else 0.0)
     dashes: list[Any] = ["-", (0, (5, 5)), (0, (2, 6)), (0, (1, 4))]
@@ -233,7 +233,7 @@ def line_styles(values: Array) -> list[Any]:
     for line in range(values.shape[1]):
         distances = np.abs(filled[:, :line] - filled[:, [line]])
         n_covered = int(np.count_nonzero((distances <= tolerance).all(axis=0)))
-        # Lines of equal color get different dashes.
+        # Colors repeat after the palette, so lines of equal color get different dashes.
         styles.append(dashes[(n_covered + line // len(PALETTE)) % len(dashes)])
     return styles
 
@@ -243,7 +243,7 @@ def value_name(model: Any, output: int) -> str:
     labels = getattr(model, "classes_", None)
     if model._state.model.coefs.shape[2] > 1:
         return f"contribution to f of {output_heads(model)[output]}, mean zero"
-    # Ordinal models have one function for several classes.
+    # Only two classes have a positive class: ordinal models have one function for more.
     positive = ""
     if labels is not None and len(labels) == 2:
         positive = f" (positive: {labels[1]})"

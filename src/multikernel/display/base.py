@@ -47,7 +47,7 @@ class Display:
         count: int = 1,
         **figure: Any,
     ) -> list[Axes]:
-        """Check keywords, and return `count` axes, new ones if `ax` is None."""
+        """Check keywords of a plot; return `count` axes, new ones if `ax` is None."""
         self._check_keywords(function, keywords or {})
         axes = _style.axes_for(ax, count, **figure)
         self.ax_, self.figure_ = axes[0], _style.figure_of(axes[0])

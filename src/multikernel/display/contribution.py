@@ -78,8 +78,8 @@ class ContributionDisplay(Display):
         shape = tuple(axis.size for axis in self.grid)
         if len(shape) not in N_POINTS:
             raise ValueError(
-                f"{type(self).__name__}: grid must contain one or two arrays, the "
-                f"values of each column, got {len(shape)}."
+                f"{type(self).__name__}: grid must contain one array of values for "
+                f"each of one or two columns, got {len(shape)} arrays."
             )
         self._read_fields(
             values=shape,
@@ -111,7 +111,8 @@ class ContributionDisplay(Display):
         estimator : estimator
             Fitted model, or a pipeline that ends in one.
         X : array-like or data frame of shape (n_samples, n_features)
-            Data for the samples, the range, and the mean that is subtracted.
+            Data to draw as samples. Its range limits the grid, and the mean of the
+            function over its samples is subtracted.
         kernel : int, str, or sequence of these
             Kernel index or name; several are summed. A column name, or two joined by ×,
             x or ``*``, means all active kernels on these columns; for `Interactions`,

@@ -128,7 +128,7 @@ class ConvergenceDisplay(Display):
             lower.locator_params(axis="y", integer=True)
             _style.clean_axes(lower, grid="y")
         if self.output_names is not None or "label" in line_kwargs:
-            # The legend also has the lines of other displays on the same axes.
+            # The legend contains all lines on the axes, also those of other displays.
             labels = {line: str(line.get_label()) for line in upper.lines}
             labels = {k: v for k, v in labels.items() if not v.startswith("_child")}
             title = "" if "label" in line_kwargs else "class"

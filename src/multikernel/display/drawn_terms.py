@@ -26,7 +26,7 @@ N_POINTS = {1: 200, 2: 60}
 
 
 MOST_LINES = len(_style.PALETTE)
-"""Maximum number of values of a column that are drawn as lines, not as a heat map."""
+"""Maximum number of distinct values for which a column gets a line for each value."""
 
 
 def titles_of(
@@ -57,8 +57,8 @@ def requested_kernels(model: Any, kernel: Any, columns: Sequence[str]) -> list[i
             indices.append(int(key))
         else:
             raise ValueError(
-                f"There is no kernel {key!r}: use a number from 0 to {n_kernels - 1}, "
-                "or a name."
+                f"kernel={key!r} does not exist: pass a number from 0 to "
+                f"{n_kernels - 1}, or a name in kernel_names_."
             )
     if not indices:
         raise ValueError("kernel is empty: pass at least one kernel.")
@@ -124,8 +124,8 @@ def category_labels(
     model: Any, before: Any, columns: Sequence[int], values_before: Array
 ) -> list[list[str] | None]:
     """Return the category names of each column, or None for numeric columns."""
-    # `values_before` contains the columns before the transformers of a pipeline,
-    # (n_samples, n_columns). Columns of one-hot codes are categories.
+    # `before` contains the transformers of a pipeline, `values_before` their input in
+    # these columns, (n_samples, n_columns). Columns of one-hot codes are categories.
     category_columns = list(getattr(model, "category_features_", ()))
     indicators = indicator_texts(before)
     labels: list[list[str] | None] = []
@@ -145,7 +145,8 @@ def category_labels(
 class Grid:
     """Rows on a grid over one or two columns, with medians in all other columns."""
 
-    # Samples with the columns of the model's table, shape (n_points, n_features).
+    # The rows, in the encoded form in which the model evaluates them: shape
+    # (n_points, n_features).
     rows: Array
     # Values of each drawn column, in the units before the steps of a pipeline.
     axes: list[Array]
@@ -157,7 +158,7 @@ class Grid:
 
 def grid_over(model: Any, before: Any, data: Array, columns: list[int]) -> Grid:
     """Return the grid on which a function of some columns is drawn."""
-    # The model's table has text columns last, so its order differs from the user's.
+    # The columns of `data` are encoded: text columns come last, unlike in the user's X.
     order = table_column_order(model).tolist()
     indices = [order.index(column) for column in columns]
     samples = in_original_units(before, data)[:, indices]

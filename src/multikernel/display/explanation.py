@@ -31,11 +31,11 @@ class ExplanationDisplay(Display):
     Parameters
     ----------
     terms : array-like of shape (n_active,)
-        Contribution of every kernel, minus its mean.
+        Contribution of each active kernel to the prediction, minus its mean.
     kernel_names : sequence of str, of length n_active
         Names of the kernels.
     base : float
-        Intercept plus the sum of these means, to which the terms are added.
+        Intercept plus the sum of these means; base plus `terms` is the prediction.
     title, value_name : str
         Title, such as the sample's name, and axis label of `terms`.
     errors : array-like of shape (n_active,), default=None
@@ -111,14 +111,15 @@ class ExplanationDisplay(Display):
         model = pipelines.final_estimator(estimator)
         if not isinstance(sample, Integral):
             raise ValueError(
-                f"sample must be the number of a sample, got {sample!r}. To draw the "
+                f"sample must be the number of a row of X, got {sample!r}. To draw the "
                 "function of a kernel, a column or an interaction, use "
                 "ContributionDisplay.from_estimator(model, X, kernel)."
             )
         terms = np.asarray(model.contributions(pipelines.data_at_model(before, X)))
         if not 0 <= sample < len(terms):
             raise ValueError(
-                f"There is no sample {sample}: use a number from 0 to {len(terms) - 1}."
+                f"sample={sample} is not a row of X: pass a number from 0 to "
+                f"{len(terms) - 1}."
             )
         position = pipelines.output_index(model, output) if terms.ndim == 3 else 0
         terms = terms[:, position] if terms.ndim == 3 else terms

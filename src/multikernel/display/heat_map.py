@@ -68,8 +68,8 @@ class HeatMapDisplay(Display):
         estimator : estimator
             Fitted model, or a pipeline or search that ends in one.
         values : {"view_shares", "variance_shares", "kernel_weights"}, default=None
-            Fitted attribute, without its underscore; for kernels only the active ones.
-            Default: shares of views if the model has views, else of kernels.
+            Fitted attribute to plot, without its last underscore; only active kernels
+            are drawn. Default: shares of views if the model has views, else of kernels.
         ax, **mesh_kwargs
             See `plot`.
         max_rows : int, default=60

@@ -70,7 +70,7 @@ class StabilityDisplay(Display):
     ) -> "StabilityDisplay":
         """Plot the bars, the most frequent on top, and gray below the threshold.
 
-        All bars are gray if chance may explain that many stable kernels; see
+        All bars are gray if so many stable kernels may be due to chance; see
         `multikernel.inspection.Stability.proves`.
 
         Parameters
@@ -99,7 +99,7 @@ class StabilityDisplay(Display):
             f"share of {len(stability.selections)} halves that chose the kernel"
         )
         n_stable = stability.stable_kernels.size
-        # On a single line, the verdict would be wider than the figure.
+        # Without line breaks, this sentence would be wider than the figure.
         verdict = stability.verdict.replace(": ", ":\n")
         _style.headline(
             panel,

@@ -189,13 +189,14 @@ class KernelWeightsDisplay(Display):
         style: dict[str, Any] = {"color": _style.color(index), "height": 0.72}
         if self.intervals is not None:
             bounds = self.intervals[:, index, group]
-            # An interval that excludes the value must not give negative lengths.
+            # If an interval does not contain the value, one of its lengths would be
+            # negative, which matplotlib rejects.
             style["xerr"] = np.maximum([widths - bounds[0], bounds[1] - widths], 0.0)
             style["error_kw"] = {"ecolor": _style.INK, "elinewidth": 1.1, "capsize": 2}
         self.bars_.append(self.ax_.barh(rows, widths, **(style | bar_kwargs)))
 
     def _annotate(self, groups: list[Indices]) -> None:
-        """Add the axis label, and the number of kernels."""
+        """Add the axis label, and a headline with the number of kernels."""
         if self.kernel_weights.min(initial=0.0) >= 0.0:
             self.ax_.set_xlim(left=0.0)
         else:
@@ -229,7 +230,7 @@ def _largest(weights: Array, n_bars: int, *, zeros: bool) -> Indices:
 class VarianceSplitDisplay(Display):
     """Bar chart of each kernel's or view's share of the held-out variance.
 
-    Error bars show the intervals of the shares.
+    Error bars show the intervals of the shares over resamples.
 
     Parameters
     ----------
@@ -271,7 +272,7 @@ class VarianceSplitDisplay(Display):
         max_targets: int = 6,
         **parameters: Any,
     ) -> "VarianceSplitDisplay":
-        """Split the variance and plot the result.
+        """Split the held-out variance of a model and plot the shares.
 
         Parameters
         ----------

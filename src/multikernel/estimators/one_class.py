@@ -52,8 +52,8 @@ class OneClassMethod:
 class OneClassMKL(OutlierMixin, BaseMKL):
     r"""Novelty and outlier detection with lp-norm weights of the kernels.
 
-    The fit minimizes, over weights of p-norm at most one, functions of the kernels'
-    spaces and an offset [1]_,
+    The fit minimizes, over kernel weights theta of p-norm at most one, functions f_m in
+    the kernels' spaces and an offset b [1]_,
 
     .. math::
         \frac12 \sum_m \frac{\|f_m\|^2}{\theta_m} - b
@@ -79,8 +79,8 @@ class OneClassMKL(OutlierMixin, BaseMKL):
         are equal. With p = 1 few kernels are selected. With p near 1, kernels that are
         almost constant get large weights.
     normalize : str, Normalizer, list of str and Normalizer, or None, default="variance"
-        Normalization of the kernels: to "variance" one in feature space, to a mean
-        diagonal of one ("trace"), "cosine", "center" or a list of steps. None omits it.
+        Normalization of the kernels: "variance" (to one in feature space), "trace" (to
+        a mean diagonal of one), "cosine", "center" or a list of steps. None omits it.
     penalty_weights : dict, sequence of float or None, default=None
         Weights w_m > 0, one per kernel or by name of kernel or view; weights not given
         are 1. The penalty contains w_m ‖f_m‖, not ‖f_m‖. ``kernel_weights_`` and
@@ -90,15 +90,15 @@ class OneClassMKL(OutlierMixin, BaseMKL):
     max_iter : int, default=200
         Maximum number of iterations; each fits one machine and passes over all kernels.
     storage : str, LowRank or Device, default="auto"
-        Storage of the Gram matrices: "auto" (the one expected to be fastest), "dense",
-        "dense32" (single precision), "lazy" (recomputed), "low_rank" or "by_kernel"
-        (factors), "device" (accelerator) or an object: `multikernel.gram.build_stack`.
+        Storage of Gram matrices: "auto" (expected to be fastest), "dense", "dense32"
+        (single precision), "lazy" (recomputed), "low_rank" or "by_kernel" (factors),
+        "device" (accelerator) or an object; see `multikernel.gram.build_stack`.
     max_bytes : int, default=None
         Maximum bytes of the Gram matrices; None allows half of the free memory.
     verbose : int, default=0
         If positive, print one line per iteration to standard error.
     random_state : int, RandomState or None, default=None
-        Seed of subsamples, and of the tests of precomputed matrices for symmetry.
+        Seed of random subsets of rows or kernels, and of symmetry tests of matrices.
 
     Attributes
     ----------
@@ -133,14 +133,14 @@ class OneClassMKL(OutlierMixin, BaseMKL):
     n_iter_ : int
         Number of outer iterations, at least one.
     history_ : structured ndarray of shape (n_lines,)
-        One record per outer iteration: ``output`` (0) and fields of `Progress`.
+        One record per outer iteration with the fields of `Progress`; ``output`` is 0.
     status_, status_message_ : str
         Why the solver stopped: a `Status` such as "converged", and a sentence about it.
     n_kernels_ : int
         Number of candidate kernels.
     fit_info_ : dict
-        Details: "solver" names the algorithms, "storage" and "storage_reason" refer to
-        the Gram matrices, "left_out" says what the default kernels omit, and why.
+        Details: "solver" names the algorithms, "storage" is that of the Gram matrices
+        and "storage_reason" its reason; "left_out": omitted default kernels, and why.
     n_features_in_ : int
         Number of columns of X; for precomputed kernels, number of training samples.
     feature_names_in_ : ndarray of shape (n_features,)

@@ -57,7 +57,7 @@ class WeightedRegression:
 class FixedWeightsMKLClassifier(WeightedClassification, ClassifierMKL):
     r"""Classification with a sum of kernels with fixed weights.
 
-    The fit minimizes, over functions of the kernels' spaces and an intercept,
+    The fit minimizes, over functions f_m in the kernels' spaces and an intercept b,
 
     .. math::
         \frac12 \sum_m \frac{\|f_m\|^2}{\theta_m}
@@ -74,7 +74,7 @@ class FixedWeightsMKLClassifier(WeightedClassification, ClassifierMKL):
         Candidate kernels, also as functions or names of `sklearn.metrics.pairwise`.
         None means `median_dictionary` of X, for which you should standardize numeric
         columns, or `sequence_dictionary` for text. A dict maps views to columns, see
-        `multikernel.kernels.Views`. For "precomputed", pass X from `stack_grams`.
+        `multikernel.kernels.Views`. "precomputed": X is the result of `stack_grams`.
     C : float or None, default=None
         Factor of the sum of the losses, positive, as in `sklearn.svm.SVC`. None means 2
         (8 for "log_loss") divided by the variance of the combined kernel.
@@ -84,11 +84,11 @@ class FixedWeightsMKLClassifier(WeightedClassification, ClassifierMKL):
         (`multikernel.solvers.easy_weights`), for searches "single" (only the kernel
         with the best score), or an array. A callable gets a
         `multikernel.gram.GramStack`, targets (-1 and 1 for classes) and sample weights,
-        and returns an array. Each of more than two classes has its own.
+        and returns an array. With more than two classes, each has its own weights.
     weight_params : dict or None, default=None
-        Parameters of the rule: ``method`` ("independent", "joint" or "greedy") and
-        ``max_kernels`` for "alignment", ``regularization`` for "easy", or keyword
-        arguments of a callable.
+        Parameters of the rule in ``kernel_weights``: ``method`` ("independent", "joint"
+        or "greedy") and ``max_kernels`` for "alignment", ``regularization`` for "easy",
+        or keyword arguments of a callable.
     loss : {"hinge", "log_loss", "squared_error"} or Loss, default="hinge"
         Loss. "squared_error" has targets -1 and 1; `predict_proba` needs "log_loss".
     normalize : str, Normalizer, list of str and Normalizer, or None, default="trace"
@@ -101,27 +101,27 @@ class FixedWeightsMKLClassifier(WeightedClassification, ClassifierMKL):
     max_iter : int or None, default=None
         Maximum number of outer iterations; None selects the default of the solver.
     class_weight : dict, "balanced" or None, default=None
-        Factor of the sample weights by class: "balanced" for equal totals, None for 1.
+        Factor of the sample weights by class; "balanced" gives classes equal totals.
     storage : str, LowRank or Device, default="auto"
-        Storage of the Gram matrices: "auto" (the one expected to be fastest), "dense",
-        "dense32" (single precision), "lazy" (recomputed), "low_rank" or "by_kernel"
-        (factors), "device" (accelerator) or an object: `multikernel.gram.build_stack`.
+        Storage of Gram matrices: "auto" (expected to be fastest), "dense", "dense32"
+        (single precision), "lazy" (recomputed), "low_rank" or "by_kernel" (factors),
+        "device" (accelerator) or an object; see `multikernel.gram.build_stack`.
     max_bytes : int, default=None
         Maximum bytes of the Gram matrices; None allows half of the free memory.
     verbose : int, default=0
         If positive, print one line per iteration to standard error.
     random_state : int, RandomState or None, default=None
-        Seed of subsamples, and of the tests of precomputed matrices for symmetry.
+        Seed of random subsets of rows or kernels, and of symmetry tests of matrices.
 
     Attributes
     ----------
     C_ : float
         Value of C in this fit.
     machine_gap_ : float or ndarray of shape (n_outputs,)
-        Relative duality gap with the weights fixed; only if a rule computed them.
+        Relative duality gap for the computed weights; only if a rule computed them.
     kernel_weights_ : ndarray of shape (n_kernels,) or (n_classes, n_kernels)
-        Weights in use. "uniform" means 1, or 0 for a kernel without effect: zero, or
-        constant in a fit with an intercept. More than two classes: one row per class.
+        Weights of the kernels. "uniform" gives 1, but 0 to kernels without effect:
+        zero, or constant if there is an intercept. One row per class if more than two.
     block_norms_ : ndarray of shape (n_kernels,) or (n_classes, n_kernels)
         Norm of each function f_m in the space of its normalized kernel.
     variance_shares_ : ndarray of shape (n_kernels,) or (n_classes, n_kernels)
@@ -149,14 +149,14 @@ class FixedWeightsMKLClassifier(WeightedClassification, ClassifierMKL):
     n_iter_ : int or ndarray of shape (n_classes,)
         Number of outer iterations, at least one.
     history_ : structured ndarray of shape (n_lines,)
-        One record per outer iteration: class (``output``) and fields of `Progress`.
+        One record per outer iteration; ``output`` is the class index, see `Progress`.
     status_, status_message_ : str
         Worst `Status` of all classes, such as "converged", and a sentence about it.
     n_kernels_ : int
         Number of candidate kernels.
     fit_info_ : dict
-        Details: "solver" names the algorithms, "storage" and "storage_reason" refer to
-        the Gram matrices, "left_out" says what the default kernels omit, and why.
+        Details: "solver" names the algorithms, "storage" is that of the Gram matrices
+        and "storage_reason" its reason; "left_out": omitted default kernels, and why.
     classes_ : ndarray of shape (n_classes,)
         Class labels.
     n_features_in_ : int
@@ -203,7 +203,7 @@ class FixedWeightsMKLClassifier(WeightedClassification, ClassifierMKL):
 class FixedWeightsMKLRegressor(WeightedRegression, RegressorMKL):
     r"""Regression with a sum of kernels with fixed weights.
 
-    The fit minimizes, over functions of the kernels' spaces and an intercept,
+    The fit minimizes, over functions f_m in the kernels' spaces and an intercept b,
 
     .. math::
         \frac12 \sum_m \frac{\|f_m\|^2}{\theta_m}
@@ -220,7 +220,7 @@ class FixedWeightsMKLRegressor(WeightedRegression, RegressorMKL):
         Candidate kernels, also as functions or names of `sklearn.metrics.pairwise`.
         None means `median_dictionary` of X, for which you should standardize numeric
         columns, or `sequence_dictionary` for text. A dict maps views to columns, see
-        `multikernel.kernels.Views`. For "precomputed", pass X from `stack_grams`.
+        `multikernel.kernels.Views`. "precomputed": X is the result of `stack_grams`.
     C : float or None, default=None
         Factor of the sum of the losses, positive, for targets of standard deviation
         one. None means 2 divided by the variance of the combined kernel.
@@ -230,11 +230,11 @@ class FixedWeightsMKLRegressor(WeightedRegression, RegressorMKL):
         (`multikernel.solvers.easy_weights`), for searches "single" (only the kernel
         with the best score), or an array. A callable gets a
         `multikernel.gram.GramStack`, targets (-1 and 1 for classes) and sample weights,
-        and returns an array. Each of more than two classes has its own.
+        and returns an array. With more than two classes, each has its own weights.
     weight_params : dict or None, default=None
-        Parameters of the rule: ``method`` ("independent", "joint" or "greedy") and
-        ``max_kernels`` for "alignment", ``regularization`` for "easy", or keyword
-        arguments of a callable.
+        Parameters of the rule in ``kernel_weights``: ``method`` ("independent", "joint"
+        or "greedy") and ``max_kernels`` for "alignment", ``regularization`` for "easy",
+        or keyword arguments of a callable.
     loss : str or Loss, default="epsilon_insensitive"
         "squared_error", "epsilon_insensitive", "quantile", "huber", "poisson" (counts),
         "gamma" (positive amounts) or a loss object.
@@ -251,27 +251,27 @@ class FixedWeightsMKLRegressor(WeightedRegression, RegressorMKL):
     max_iter : int or None, default=None
         Maximum number of outer iterations; None selects the default of the solver.
     storage : str, LowRank or Device, default="auto"
-        Storage of the Gram matrices: "auto" (the one expected to be fastest), "dense",
-        "dense32" (single precision), "lazy" (recomputed), "low_rank" or "by_kernel"
-        (factors), "device" (accelerator) or an object: `multikernel.gram.build_stack`.
+        Storage of Gram matrices: "auto" (expected to be fastest), "dense", "dense32"
+        (single precision), "lazy" (recomputed), "low_rank" or "by_kernel" (factors),
+        "device" (accelerator) or an object; see `multikernel.gram.build_stack`.
     max_bytes : int, default=None
         Maximum bytes of the Gram matrices; None allows half of the free memory.
     verbose : int, default=0
         If positive, print one line per iteration to standard error.
     random_state : int, RandomState or None, default=None
-        Seed of subsamples, and of the tests of precomputed matrices for symmetry.
+        Seed of random subsets of rows or kernels, and of symmetry tests of matrices.
 
     Attributes
     ----------
     C_ : float or ndarray of shape (n_outputs,)
-        C in the units of the targets; one per target if these are separate.
+        Value of C in the units of y; separate selections have one each.
     epsilon_ : float or ndarray of shape (n_outputs,)
         Epsilon in the units of y; only for "epsilon_insensitive" and "huber".
     machine_gap_ : float or ndarray of shape (n_outputs,)
-        Relative duality gap with the weights fixed; only if a rule computed them.
+        Relative duality gap for the computed weights; only if a rule computed them.
     kernel_weights_ : ndarray of shape (n_kernels,)
-        Weights in use. "uniform" means 1, or 0 for a kernel without effect: zero, or
-        constant in a fit with an intercept.
+        Weights of the kernels. "uniform" gives 1, but 0 to kernels without effect:
+        zero, or constant if an intercept is fitted.
     block_norms_ : ndarray of shape (n_kernels,)
         Norm of each function f_m in the space of its normalized kernel.
     variance_shares_ : ndarray of shape (n_kernels,)
@@ -299,14 +299,14 @@ class FixedWeightsMKLRegressor(WeightedRegression, RegressorMKL):
     n_iter_ : int
         Number of outer iterations, at least one.
     history_ : structured ndarray of shape (n_lines,)
-        One record per outer iteration: ``output`` (0) and fields of `Progress`.
+        One record per outer iteration with the fields of `Progress`; ``output`` is 0.
     status_, status_message_ : str
         Why the solver stopped: a `Status` such as "converged", and a sentence about it.
     n_kernels_ : int
         Number of candidate kernels.
     fit_info_ : dict
-        Details: "solver" names the algorithms, "storage" and "storage_reason" refer to
-        the Gram matrices, "left_out" says what the default kernels omit, and why.
+        Details: "solver" names the algorithms, "storage" is that of the Gram matrices
+        and "storage_reason" its reason; "left_out": omitted default kernels, and why.
     n_features_in_ : int
         Number of columns of X; for precomputed kernels, number of training samples.
     feature_names_in_ : ndarray of shape (n_features,)

@@ -58,7 +58,7 @@ class PrefixCandidates(Candidates):
         }
 
     def open_grids(self, best_params: Mapping[str, Any]) -> Mapping[str, Array]:
-        """Return the grids for which the caller reports a best value at an end."""
+        """Return the grids; a search warns if the best value is at an end of one."""
         edges = {"alpha": self.alphas}
         if self.open_end and best_params["max_kernels"] > 0:
             edges["max_kernels"] = np.arange(self.max_kernels + 1.0)
@@ -153,8 +153,8 @@ class GroupOMPClassifierCV(GreedyClassification, GreedySearchCV, ClassifierMKL):
     """Classification by MKL-GOMP with cross-validated number of kernels and alpha.
 
     Each fold selects kernels as `GroupOMPClassifier` does, once for each alpha. The
-    first k selected kernels are the model for the number k, so one selection gives
-    the scores of all numbers. Each fold normalizes kernels by its training samples.
+    model with k kernels uses the first k selected kernels, so one selection gives the
+    scores for all k. Each fold normalizes kernels by its own training samples.
 
     Parameters
     ----------
@@ -162,7 +162,7 @@ class GroupOMPClassifierCV(GreedyClassification, GreedySearchCV, ClassifierMKL):
         Candidate kernels, also as functions or names of `sklearn.metrics.pairwise`.
         None means `median_dictionary` of X, for which you should standardize numeric
         columns, or `sequence_dictionary` for text. A dict maps views to columns, see
-        `multikernel.kernels.Views`. For "precomputed", pass X from `stack_grams`.
+        `multikernel.kernels.Views`. "precomputed": X is the result of `stack_grams`.
     cv : int, splitter, iterable of (train, test) or None, default=None
         Folds of cross-validation, as in scikit-learn; None means five. A single (train,
         test) pair is one validation set. An int or None keeps each group together if
@@ -190,10 +190,10 @@ class GroupOMPClassifierCV(GreedyClassification, GreedySearchCV, ClassifierMKL):
     loss : {"squared_error", "log_loss", "hinge"} or Loss, default="squared_error"
         Loss. "squared_error" has targets -1 and 1; `predict_proba` needs "log_loss".
     subsample : float or int, default=1.0
-        Share of the kernels, or number if an int, that each step draws and considers.
+        Share (float) or number (int) of the kernels that each step draws and compares.
     normalize : str, Normalizer, list of str and Normalizer, or None, default="variance"
-        Normalization of the kernels: to "variance" one in feature space, to a mean
-        diagonal of one ("trace"), "cosine", "center" or a list of steps. None omits it.
+        Normalization of the kernels: "variance" (to one in feature space), "trace" (to
+        a mean diagonal of one), "cosine", "center" or a list of steps. None omits it.
     penalty_weights : dict, sequence of float or None, default=None
         Weights w_m > 0, one per kernel or by name of kernel or view; weights not given
         are 1. The penalty contains w_m ‖f_m‖, not ‖f_m‖. ``kernel_weights_`` and
@@ -201,17 +201,17 @@ class GroupOMPClassifierCV(GreedyClassification, GreedySearchCV, ClassifierMKL):
     fit_intercept : bool, default=True
         Whether to fit the intercept b; otherwise b = 0.
     class_weight : dict, "balanced" or None, default=None
-        Factor of the sample weights by class: "balanced" for equal totals, None for 1.
+        Factor of the sample weights by class; "balanced" gives classes equal totals.
     storage : str, LowRank or Device, default="auto"
-        Storage of the Gram matrices: "auto" (the one expected to be fastest), "dense",
-        "dense32" (single precision), "lazy" (recomputed), "low_rank" or "by_kernel"
-        (factors), "device" (accelerator) or an object: `multikernel.gram.build_stack`.
+        Storage of Gram matrices: "auto" (expected to be fastest), "dense", "dense32"
+        (single precision), "lazy" (recomputed), "low_rank" or "by_kernel" (factors),
+        "device" (accelerator) or an object; see `multikernel.gram.build_stack`.
     max_bytes : int, default=None
         Maximum bytes of the Gram matrices; None allows half of the free memory.
     verbose : int, default=0
         If positive, print one line per iteration to standard error.
     random_state : int, RandomState or None, default=None
-        Seed of subsamples, and of the tests of precomputed matrices for symmetry.
+        Seed of random subsets of rows or kernels, and of symmetry tests of matrices.
 
     Attributes
     ----------
@@ -252,8 +252,8 @@ class GroupOMPClassifierCV(GreedyClassification, GreedySearchCV, ClassifierMKL):
     kernel_names_ : list of str
         Names of all kernels.
     dual_coef_ : ndarray of shape (n_samples,) or (n_classes, n_samples)
-        Vector a, minus the gradient of the sum of losses at the last refit. Each
-        selected f_m is K_m a (Gram matrix K_m) / (alpha * sum of sample weights).
+        Negative gradient a of the sum of losses, for the last model. Each selected f_m
+        is K_m a / (alpha * sum of sample weights), with the Gram matrix K_m.
     intercept_ : ndarray of shape (1,) or (n_classes,)
         Intercept.
     support_ : ndarray of shape (n_support,)
@@ -265,17 +265,17 @@ class GroupOMPClassifierCV(GreedyClassification, GreedySearchCV, ClassifierMKL):
     n_iter_ : int
         Number of selected kernels.
     history_ : structured ndarray of shape (n_selected + 1,)
-        One record per model, from the constant one on, with fields of `Progress`.
+        One record per model, first the constant one, with the fields of `Progress`.
     status_, status_message_ : str
         Why the selection stopped: "selected" if it reached ``max_kernels``, "precise"
         if ``tol`` stopped it; and a sentence about it.
     n_kernels_ : int
         Number of candidate kernels.
     fit_info_ : dict
-        Details: "solver" names the algorithms, "storage" and "storage_reason" refer to
-        the Gram matrices, "left_out" says what the default kernels omit, and why;
-        "cv_tol" is the relative duality gap at which folds stop, "search_rows" counts
-        the scored rows, "predicted_alike" is the class if all predictions are the same.
+        Details: "solver" names the algorithms, "storage" is that of the Gram matrices
+        and "storage_reason" its reason; "left_out": omitted default kernels, and why;
+        "cv_tol": relative duality gap of the folds; "search_rows": number of scored
+        rows; "predicted_alike": the class, if all predictions are equal, otherwise "".
     classes_ : ndarray of shape (n_classes,)
         Class labels.
     n_features_in_ : int
@@ -305,8 +305,8 @@ class GroupOMPRegressorCV(GreedyRegression, GreedySearchCV, RegressorMKL):
     """Regression by MKL-GOMP with cross-validated number of kernels and alpha.
 
     Each fold selects kernels as `GroupOMPRegressor` does, once for each alpha. The
-    first k selected kernels are the model for the number k, so one selection gives
-    the scores of all numbers. Each fold normalizes kernels by its training samples.
+    model with k kernels uses the first k selected kernels, so one selection gives the
+    scores for all k. Each fold normalizes kernels by its own training samples.
 
     Parameters
     ----------
@@ -314,7 +314,7 @@ class GroupOMPRegressorCV(GreedyRegression, GreedySearchCV, RegressorMKL):
         Candidate kernels, also as functions or names of `sklearn.metrics.pairwise`.
         None means `median_dictionary` of X, for which you should standardize numeric
         columns, or `sequence_dictionary` for text. A dict maps views to columns, see
-        `multikernel.kernels.Views`. For "precomputed", pass X from `stack_grams`.
+        `multikernel.kernels.Views`. "precomputed": X is the result of `stack_grams`.
     cv : int, splitter, iterable of (train, test) or None, default=None
         Folds of cross-validation, as in scikit-learn; None means five. A single (train,
         test) pair is one validation set. An int or None keeps each group together if
@@ -346,10 +346,10 @@ class GroupOMPRegressorCV(GreedyRegression, GreedySearchCV, RegressorMKL):
         Error in standard deviations of y: "epsilon_insensitive" ignores smaller errors
         (None means 0.1), "huber" is linear beyond it (None means 0.7).
     subsample : float or int, default=1.0
-        Share of the kernels, or number if an int, that each step draws and considers.
+        Share (float) or number (int) of the kernels that each step draws and compares.
     normalize : str, Normalizer, list of str and Normalizer, or None, default="variance"
-        Normalization of the kernels: to "variance" one in feature space, to a mean
-        diagonal of one ("trace"), "cosine", "center" or a list of steps. None omits it.
+        Normalization of the kernels: "variance" (to one in feature space), "trace" (to
+        a mean diagonal of one), "cosine", "center" or a list of steps. None omits it.
     penalty_weights : dict, sequence of float or None, default=None
         Weights w_m > 0, one per kernel or by name of kernel or view; weights not given
         are 1. The penalty contains w_m ‖f_m‖, not ‖f_m‖. ``kernel_weights_`` and
@@ -357,15 +357,15 @@ class GroupOMPRegressorCV(GreedyRegression, GreedySearchCV, RegressorMKL):
     fit_intercept : bool, default=True
         Whether to fit the intercept b; otherwise b = 0.
     storage : str, LowRank or Device, default="auto"
-        Storage of the Gram matrices: "auto" (the one expected to be fastest), "dense",
-        "dense32" (single precision), "lazy" (recomputed), "low_rank" or "by_kernel"
-        (factors), "device" (accelerator) or an object: `multikernel.gram.build_stack`.
+        Storage of Gram matrices: "auto" (expected to be fastest), "dense", "dense32"
+        (single precision), "lazy" (recomputed), "low_rank" or "by_kernel" (factors),
+        "device" (accelerator) or an object; see `multikernel.gram.build_stack`.
     max_bytes : int, default=None
         Maximum bytes of the Gram matrices; None allows half of the free memory.
     verbose : int, default=0
         If positive, print one line per iteration to standard error.
     random_state : int, RandomState or None, default=None
-        Seed of subsamples, and of the tests of precomputed matrices for symmetry.
+        Seed of random subsets of rows or kernels, and of symmetry tests of matrices.
     intervals : bool, default=False
         Whether to fit and store the models of all folds at the chosen parameters, for
         `predict_interval`. This can double the time of the search.
@@ -375,7 +375,7 @@ class GroupOMPRegressorCV(GreedyRegression, GreedySearchCV, RegressorMKL):
     epsilon_ : float or ndarray of shape (n_outputs,)
         Epsilon in the units of y; only for "epsilon_insensitive" and "huber".
     alpha_ : float or ndarray of shape (n_outputs,)
-        Strength of the penalty in the units of y; one per target if these are separate.
+        Strength of the penalty in the units of y; separate selections have one each.
     max_kernels_ : int
         Chosen number of kernels; for ties see ``best_params_``.
     alphas_ : ndarray of shape (n_alphas,)
@@ -411,8 +411,8 @@ class GroupOMPRegressorCV(GreedyRegression, GreedySearchCV, RegressorMKL):
     kernel_names_ : list of str
         Names of all kernels.
     dual_coef_ : ndarray of shape (n_samples,) or (n_outputs, n_samples)
-        Vector a, minus the gradient of the sum of losses at the last refit. Each
-        selected f_m is K_m a (Gram matrix K_m) / (alpha * sum of sample weights).
+        Negative gradient a of the sum of losses, for the last model. Each selected f_m
+        is K_m a / (alpha * sum of sample weights), with the Gram matrix K_m.
     intercept_ : ndarray of shape (n_outputs,)
         Intercept.
     support_ : ndarray of shape (n_support,)
@@ -424,17 +424,17 @@ class GroupOMPRegressorCV(GreedyRegression, GreedySearchCV, RegressorMKL):
     n_iter_ : int
         Number of selected kernels.
     history_ : structured ndarray of shape (n_selected + 1,)
-        One record per model, from the constant one on, with fields of `Progress`.
+        One record per model, first the constant one, with the fields of `Progress`.
     status_, status_message_ : str
         Why the selection stopped: "selected" if it reached ``max_kernels``, "precise"
         if ``tol`` stopped it; and a sentence about it.
     n_kernels_ : int
         Number of candidate kernels.
     fit_info_ : dict
-        Details: "solver" names the algorithms, "storage" and "storage_reason" refer to
-        the Gram matrices, "left_out" says what the default kernels omit, and why;
-        "cv_tol" is the relative duality gap at which folds stop, "search_rows" counts
-        the scored rows, "predicted_alike" is the class if all predictions are the same.
+        Details: "solver" names the algorithms, "storage" is that of the Gram matrices
+        and "storage_reason" its reason; "left_out": omitted default kernels, and why;
+        "cv_tol": relative duality gap of the folds; "search_rows": number of scored
+        rows; "predicted_alike": the class, if all predictions are equal, otherwise "".
     n_features_in_ : int
         Number of columns of X; for precomputed kernels, number of training samples.
     feature_names_in_ : ndarray of shape (n_features,)

@@ -81,10 +81,10 @@ class GroupOMPClassifier(GreedyClassification, ClassifierMKL):
         \min_{f, b} \frac{1}{\sum_i s_i} \sum_i s_i\, \ell\Bigl(y_i, \sum_{m \in G}
         f_m(x_i) + b\Bigr) + \frac{\alpha}{2} \sum_{m \in G} \|f_m\|^2
 
-    with sample weights s. Targets are -1 and 1. More than two classes have one target
-    column per class and share one selection: the improvement of a kernel is summed over
-    the classes. The first k selected kernels are a model for every k: `prefix` returns
-    one of these models, `staged_predict` predicts with all of them.
+    with sample weights s. Targets are -1 and 1. With more than two classes, each class
+    has a target column, and all share one selection: the improvement of a kernel is
+    summed over the classes. For every k, the first k selected kernels are a model:
+    `prefix` returns one of these models, `staged_predict` predicts with all of them.
 
     Parameters
     ----------
@@ -92,7 +92,7 @@ class GroupOMPClassifier(GreedyClassification, ClassifierMKL):
         Candidate kernels, also as functions or names of `sklearn.metrics.pairwise`.
         None means `median_dictionary` of X, for which you should standardize numeric
         columns, or `sequence_dictionary` for text. A dict maps views to columns, see
-        `multikernel.kernels.Views`. For "precomputed", pass X from `stack_grams`.
+        `multikernel.kernels.Views`. "precomputed": X is the result of `stack_grams`.
     alpha : float, default=0.01
         Strength of the ridge penalty, positive: the lambda of [1]_.
     max_kernels : int or None, default=None
@@ -103,10 +103,10 @@ class GroupOMPClassifier(GreedyClassification, ClassifierMKL):
     loss : {"squared_error", "log_loss", "hinge"} or Loss, default="squared_error"
         Loss. "squared_error" has targets -1 and 1; `predict_proba` needs "log_loss".
     subsample : float or int, default=1.0
-        Share of the kernels, or number if an int, that each step draws and considers.
+        Share (float) or number (int) of the kernels that each step draws and compares.
     normalize : str, Normalizer, list of str and Normalizer, or None, default="variance"
-        Normalization of the kernels: to "variance" one in feature space, to a mean
-        diagonal of one ("trace"), "cosine", "center" or a list of steps. None omits it.
+        Normalization of the kernels: "variance" (to one in feature space), "trace" (to
+        a mean diagonal of one), "cosine", "center" or a list of steps. None omits it.
     penalty_weights : dict, sequence of float or None, default=None
         Weights w_m > 0, one per kernel or by name of kernel or view; weights not given
         are 1. The penalty contains w_m ‖f_m‖, not ‖f_m‖. ``kernel_weights_`` and
@@ -114,17 +114,17 @@ class GroupOMPClassifier(GreedyClassification, ClassifierMKL):
     fit_intercept : bool, default=True
         Whether to fit the intercept b; otherwise b = 0.
     class_weight : dict, "balanced" or None, default=None
-        Factor of the sample weights by class: "balanced" for equal totals, None for 1.
+        Factor of the sample weights by class; "balanced" gives classes equal totals.
     storage : str, LowRank or Device, default="auto"
-        Storage of the Gram matrices: "auto" (the one expected to be fastest), "dense",
-        "dense32" (single precision), "lazy" (recomputed), "low_rank" or "by_kernel"
-        (factors), "device" (accelerator) or an object: `multikernel.gram.build_stack`.
+        Storage of Gram matrices: "auto" (expected to be fastest), "dense", "dense32"
+        (single precision), "lazy" (recomputed), "low_rank" or "by_kernel" (factors),
+        "device" (accelerator) or an object; see `multikernel.gram.build_stack`.
     max_bytes : int, default=None
         Maximum bytes of the Gram matrices; None allows half of the free memory.
     verbose : int, default=0
         If positive, print one line per iteration to standard error.
     random_state : int, RandomState or None, default=None
-        Seed of subsamples, and of the tests of precomputed matrices for symmetry.
+        Seed of random subsets of rows or kernels, and of symmetry tests of matrices.
 
     Attributes
     ----------
@@ -150,8 +150,8 @@ class GroupOMPClassifier(GreedyClassification, ClassifierMKL):
     kernel_names_ : list of str
         Names of all kernels.
     dual_coef_ : ndarray of shape (n_samples,) or (n_classes, n_samples)
-        Vector a, minus the gradient of the sum of losses at the last refit. Each
-        selected f_m is K_m a (Gram matrix K_m) / (alpha * sum of sample weights).
+        Negative gradient a of the sum of losses, for the last model. Each selected f_m
+        is K_m a / (alpha * sum of sample weights), with the Gram matrix K_m.
     intercept_ : ndarray of shape (1,) or (n_classes,)
         Intercept.
     support_ : ndarray of shape (n_support,)
@@ -163,15 +163,15 @@ class GroupOMPClassifier(GreedyClassification, ClassifierMKL):
     n_iter_ : int
         Number of selected kernels.
     history_ : structured ndarray of shape (n_selected + 1,)
-        One record per model, from the constant one on, with fields of `Progress`.
+        One record per model, first the constant one, with the fields of `Progress`.
     status_, status_message_ : str
         Why the selection stopped: "selected" if it reached ``max_kernels``, "precise"
         if ``tol`` stopped it; and a sentence about it.
     n_kernels_ : int
         Number of candidate kernels.
     fit_info_ : dict
-        Details: "solver" names the algorithms, "storage" and "storage_reason" refer to
-        the Gram matrices, "left_out" says what the default kernels omit, and why.
+        Details: "solver" names the algorithms, "storage" is that of the Gram matrices
+        and "storage_reason" its reason; "left_out": omitted default kernels, and why.
     classes_ : ndarray of shape (n_classes,)
         Class labels.
     n_features_in_ : int
@@ -222,7 +222,7 @@ class GroupOMPRegressor(GreedyRegression, RegressorMKL):
 
     with sample weights s. Several targets share one selection: losses, penalties and
     improvements are summed over the targets, so scale the targets to comparable units.
-    The first k selected kernels are a model for every k: `prefix` returns one of these
+    For every k, the first k selected kernels are a model: `prefix` returns one of these
     models, `staged_predict` predicts with all of them.
 
     Parameters
@@ -231,7 +231,7 @@ class GroupOMPRegressor(GreedyRegression, RegressorMKL):
         Candidate kernels, also as functions or names of `sklearn.metrics.pairwise`.
         None means `median_dictionary` of X, for which you should standardize numeric
         columns, or `sequence_dictionary` for text. A dict maps views to columns, see
-        `multikernel.kernels.Views`. For "precomputed", pass X from `stack_grams`.
+        `multikernel.kernels.Views`. "precomputed": X is the result of `stack_grams`.
     alpha : float, default=0.01
         Strength of the ridge penalty, positive, for targets of standard deviation one:
         the lambda of [1]_.
@@ -247,10 +247,10 @@ class GroupOMPRegressor(GreedyRegression, RegressorMKL):
         Error in standard deviations of y: "epsilon_insensitive" ignores smaller errors
         (None means 0.1), "huber" is linear beyond it (None means 0.7).
     subsample : float or int, default=1.0
-        Share of the kernels, or number if an int, that each step draws and considers.
+        Share (float) or number (int) of the kernels that each step draws and compares.
     normalize : str, Normalizer, list of str and Normalizer, or None, default="variance"
-        Normalization of the kernels: to "variance" one in feature space, to a mean
-        diagonal of one ("trace"), "cosine", "center" or a list of steps. None omits it.
+        Normalization of the kernels: "variance" (to one in feature space), "trace" (to
+        a mean diagonal of one), "cosine", "center" or a list of steps. None omits it.
     penalty_weights : dict, sequence of float or None, default=None
         Weights w_m > 0, one per kernel or by name of kernel or view; weights not given
         are 1. The penalty contains w_m ‖f_m‖, not ‖f_m‖. ``kernel_weights_`` and
@@ -258,20 +258,20 @@ class GroupOMPRegressor(GreedyRegression, RegressorMKL):
     fit_intercept : bool, default=True
         Whether to fit the intercept b; otherwise b = 0.
     storage : str, LowRank or Device, default="auto"
-        Storage of the Gram matrices: "auto" (the one expected to be fastest), "dense",
-        "dense32" (single precision), "lazy" (recomputed), "low_rank" or "by_kernel"
-        (factors), "device" (accelerator) or an object: `multikernel.gram.build_stack`.
+        Storage of Gram matrices: "auto" (expected to be fastest), "dense", "dense32"
+        (single precision), "lazy" (recomputed), "low_rank" or "by_kernel" (factors),
+        "device" (accelerator) or an object; see `multikernel.gram.build_stack`.
     max_bytes : int, default=None
         Maximum bytes of the Gram matrices; None allows half of the free memory.
     verbose : int, default=0
         If positive, print one line per iteration to standard error.
     random_state : int, RandomState or None, default=None
-        Seed of subsamples, and of the tests of precomputed matrices for symmetry.
+        Seed of random subsets of rows or kernels, and of symmetry tests of matrices.
 
     Attributes
     ----------
     alpha_ : float or ndarray of shape (n_outputs,)
-        Strength of the penalty in the units of y; one per target if these are separate.
+        Strength of the penalty in the units of y; separate selections have one each.
     epsilon_ : float or ndarray of shape (n_outputs,)
         Epsilon in the units of y; only for "epsilon_insensitive" and "huber".
     selection_order_ : ndarray of shape (n_selected,)
@@ -294,8 +294,8 @@ class GroupOMPRegressor(GreedyRegression, RegressorMKL):
     kernel_names_ : list of str
         Names of all kernels.
     dual_coef_ : ndarray of shape (n_samples,) or (n_outputs, n_samples)
-        Vector a, minus the gradient of the sum of losses at the last refit. Each
-        selected f_m is K_m a (Gram matrix K_m) / (alpha * sum of sample weights).
+        Negative gradient a of the sum of losses, for the last model. Each selected f_m
+        is K_m a / (alpha * sum of sample weights), with the Gram matrix K_m.
     intercept_ : ndarray of shape (n_outputs,)
         Intercept.
     support_ : ndarray of shape (n_support,)
@@ -307,15 +307,15 @@ class GroupOMPRegressor(GreedyRegression, RegressorMKL):
     n_iter_ : int
         Number of selected kernels.
     history_ : structured ndarray of shape (n_selected + 1,)
-        One record per model, from the constant one on, with fields of `Progress`.
+        One record per model, first the constant one, with the fields of `Progress`.
     status_, status_message_ : str
         Why the selection stopped: "selected" if it reached ``max_kernels``, "precise"
         if ``tol`` stopped it; and a sentence about it.
     n_kernels_ : int
         Number of candidate kernels.
     fit_info_ : dict
-        Details: "solver" names the algorithms, "storage" and "storage_reason" refer to
-        the Gram matrices, "left_out" says what the default kernels omit, and why.
+        Details: "solver" names the algorithms, "storage" is that of the Gram matrices
+        and "storage_reason" its reason; "left_out": omitted default kernels, and why.
     n_features_in_ : int
         Number of columns of X; for precomputed kernels, number of training samples.
     feature_names_in_ : ndarray of shape (n_features,)

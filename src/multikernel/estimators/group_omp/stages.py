@@ -79,15 +79,15 @@ class StagedModel:
     """The models of a greedy path; all kernels of a model share its coefficients."""
 
     grams: CrossGrams  # the kernels in the order of selection
-    # Coefficients over stored samples of the models with no kernel, one kernel, ...,
-    # shape (n_selected + 1, n_kept, n_outputs).
+    # Coefficients of the stored samples in the models with no kernel, one kernel, ...:
+    # shape (n_selected + 1, n_stored, n_outputs).
     coefs: Array
     intercepts: Array  # (n_selected + 1, n_outputs)
     # If kernels have landmarks in place of samples, the coefficients of each kernel's
     # landmarks, (n_selected + 1, n_landmarks, n_outputs); None if all use `coefs`.
     own: tuple[Array, ...] | None = None
     design: Design | None = None  # the unpenalized columns
-    # Coefficients of the unpenalized columns, (n_selected + 1, n_free, n_outputs).
+    # Coefficients of the unpenalized columns, (n_selected + 1, n_columns, n_outputs).
     effects: Array | None = None
 
     def _check_fitted(self) -> None:
@@ -251,7 +251,7 @@ class Stages:
         return self.order.size
 
     def prefix(self, k: int) -> "Stages":
-        """Return the models with at most k kernels."""
+        """Return the path that ends with the model of the first k kernels."""
         effects = self.model.effects
         model = replace(
             self.model,
@@ -297,7 +297,8 @@ class Stages:
             "kernel_weights_": weights,
             "active_kernels_": np.sort(self.order),
             "selection_order_": self.order,
-            # These and the objective are half of those in Sindhwani and Lozano (2011).
+            # The improvements and the objective are half of those in Sindhwani and
+            # Lozano (2011).
             "improvements_": self.improvements,
             "dual_coef_": single(dual),
             "support_": self.rows[coefs.any(axis=1)],

@@ -1,4 +1,4 @@
-"""Search for alpha of HKL; each solve starts from that of the next larger alpha."""
+"""Search for alpha of HKL; each fit starts from the solution for a larger alpha."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -86,7 +86,7 @@ class HullCandidates(Candidates):
         return {"alpha": self.alphas}
 
     def scaled_to_share(self, share: float) -> Self:
-        """Return candidates with the strengths that suit a share of the samples."""
+        """Return candidates whose strengths are adapted to a share of the samples."""
         return replace(self, alphas=self.alphas * share**-RATE)
 
     def solve(self, data: HullData, watch: Watch, means: Means) -> Iterator[Solved]:
@@ -127,7 +127,7 @@ class HullCandidates(Candidates):
             yield solutions
 
     def refit(self, data: HullData, watch: Watch, best: int) -> dict[str, Any]:
-        """Return the fitted attributes at strength `best`, and the path to it."""
+        """Return the fitted attributes of candidate `best`, with the path to it."""
         tasks, tol = self._tasks(data), self.method.solver.tol
         tasks, alphas = tasks[: best + 1], self.alphas[: best + 1]
         task, path = tasks[-1], list[tuple[HullSolution, ...]]()

@@ -30,8 +30,8 @@ class HullSearchCV(SearchCV):
             if self.alphas is not None:
                 return HullCandidates(method, grid_of(self.alphas)[::-1])
             # The penalty is squared, so no strength makes the functions exactly zero.
-            # With alpha=1 they are almost zero, and no search on 20 data sets chose
-            # more than 3e-3.
+            # With alpha=1 they are almost zero, and no search on 20 data sets chose an
+            # alpha above 3e-3.
             alphas = np.geomspace(1.0, self.alpha_min_ratio, self.n_alphas)
             return HullCandidates(method, alphas)
 
@@ -77,8 +77,8 @@ class HKLClassifierCV(HullClassification, HullSearchCV, ClassifierMKL):
         "log_loss", "hinge", "squared_hinge", "squared_error" (targets of -1 and 1) or a
         loss object. `predict_proba` requires "log_loss".
     standardize : bool, default=True
-        Whether to scale columns to mean zero and standard deviation one; a column with
-        an absolute value above four is then divided so that its largest one is four.
+        Whether to scale columns to mean zero and standard deviation one. A column that
+        then has values outside [-4, 4] is divided further, to fit into [-4, 4].
     fit_intercept : bool, default=True
         Whether to fit the intercept b; otherwise b = 0.
     tol : float, default=1e-3
@@ -92,7 +92,7 @@ class HKLClassifierCV(HullClassification, HullSearchCV, ClassifierMKL):
     max_iter : int, default=1000
         Maximum number of rounds of the search over the graph.
     class_weight : dict, "balanced" or None, default=None
-        Factor of the sample weights by class: "balanced" for equal totals, None for 1.
+        Factor of the sample weights by class; "balanced" gives classes equal totals.
     verbose : int, default=0
         If positive, print one line per round to standard error.
 
@@ -151,14 +151,14 @@ class HKLClassifierCV(HullClassification, HullSearchCV, ClassifierMKL):
     n_iter_ : int or ndarray of shape (n_classes,)
         Number of rounds of all searches over the graph along ``hull_path_``.
     history_ : structured ndarray of shape (n_lines,)
-        One record per round: class (``output``) and fields of `Progress`; ``n_active``
-        is the number of visited nodes.
+        One record per round, see `Progress`; ``output`` is the index of the class, and
+        ``n_active`` the number of visited nodes.
     status_, status_message_ : str
         Worst `Status` of all classes, such as "noise_limited", and a sentence about it.
     fit_info_ : dict
         Details of the fit: "solver" names the algorithm, "cv_tol" is the relative
-        duality gap at which folds stop, "search_rows" counts the scored rows,
-        "predicted_alike" is the class if all predictions are the same.
+        duality gap at which folds stop, "search_rows" the number of scored rows;
+        "predicted_alike": the class, if all predictions are equal, otherwise "".
     classes_ : ndarray of shape (n_classes,)
         Class labels.
     n_features_in_ : int
@@ -225,8 +225,8 @@ class HKLRegressorCV(HullRegression, HullSearchCV, RegressorMKL):
         Error in standard deviations of y: "epsilon_insensitive" ignores smaller errors
         (None means 0.1), "huber" is linear beyond it (None means 0.7).
     standardize : bool, default=True
-        Whether to scale columns to mean zero and standard deviation one; a column with
-        an absolute value above four is then divided so that its largest one is four.
+        Whether to scale columns to mean zero and standard deviation one. A column that
+        then has values outside [-4, 4] is divided further, to fit into [-4, 4].
     fit_intercept : bool, default=True
         Whether to fit the intercept b; otherwise b = 0.
     tol : float, default=1e-3
@@ -250,7 +250,7 @@ class HKLRegressorCV(HullRegression, HullSearchCV, RegressorMKL):
     epsilon_ : float or ndarray of shape (n_outputs,)
         Epsilon in the units of y; only for "epsilon_insensitive" and "huber".
     alpha_ : float or ndarray of shape (n_outputs,)
-        Strength of the penalty in the units of y; one per target if these are separate.
+        Strength of the penalty in the units of y; separate selections have one each.
     alphas_ : ndarray of shape (n_alphas,)
         All candidate values of alpha, descending, in the units of the given ``alphas``.
     hull_path_ : HullPath
@@ -302,14 +302,14 @@ class HKLRegressorCV(HullRegression, HullSearchCV, RegressorMKL):
     n_iter_ : int
         Number of rounds of all searches over the graph along ``hull_path_``.
     history_ : structured ndarray of shape (n_lines,)
-        One record per round: ``output`` (0) and fields of `Progress`; ``n_active`` is
-        the number of visited nodes.
+        One record per round with the fields of `Progress`; ``output`` is 0, and
+        ``n_active`` the number of visited nodes.
     status_, status_message_ : str
         Why the search stopped: a `Status` such as "noise_limited", and a sentence.
     fit_info_ : dict
         Details of the fit: "solver" names the algorithm, "cv_tol" is the relative
-        duality gap at which folds stop, "search_rows" counts the scored rows,
-        "predicted_alike" is the class if all predictions are the same.
+        duality gap at which folds stop, "search_rows" the number of scored rows;
+        "predicted_alike": the class, if all predictions are equal, otherwise "".
     n_features_in_ : int
         Number of columns.
     feature_names_in_ : ndarray of shape (n_features,)

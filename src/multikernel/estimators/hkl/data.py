@@ -78,7 +78,7 @@ class HullNames(KernelNames):
 
 @dataclass(frozen=True, eq=False)
 class HullData(Data):
-    """A graph of kernels on training samples."""
+    """Training data of HKL: the samples, and a graph of kernels on them."""
 
     samples: Samples
     X: Array  # not scaled
@@ -99,7 +99,7 @@ class HullData(Data):
         return self.samples.table.columns.names
 
     def part(self, indices: Indices, n_copies: int = 1) -> tuple["HullData", Indices]:
-        """Return the data of some samples without copies, and their indices."""
+        """Return the data of some samples, equal ones merged, and their indices."""
         indices, samples = merge_equal(self.samples, indices)
         return self.source.fit_graph(samples, self.X[indices]), indices
 
@@ -150,8 +150,8 @@ class HullModel:
     # Coefficients of each node's centered features, (n_columns, n_outputs).
     coefs: tuple[Array, ...]
     means: tuple[Array, ...]  # means of each node's features, (n_columns,)
-    # What the features of each node require besides the graph; None for most nodes.
-    # Outputs share it, because they share the samples.
+    # Data from the training samples that a node's features require besides the graph;
+    # None for most nodes. All outputs have the same samples, and thus the same data.
     bases: tuple[Any, ...]
     active: Indices  # the nodes with nonzero functions
     intercept: Array

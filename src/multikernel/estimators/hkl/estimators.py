@@ -56,7 +56,7 @@ class HullRegression:
 class HKLClassifier(HullClassification, ClassifierMKL):
     r"""Classification by selection among the nodes of a graph of kernels, HKL [1]_.
 
-    The fit minimizes, over functions of all nodes v and an intercept,
+    The fit minimizes, over functions f_v of all nodes v and an intercept b,
 
     .. math::
         \frac{1}{\sum_i s_i} \sum_i s_i\, \ell\Bigl(y_i, \sum_v f_v(x_i) + b\Bigr)
@@ -77,8 +77,8 @@ class HKLClassifier(HullClassification, ClassifierMKL):
         "log_loss", "hinge", "squared_hinge", "squared_error" (targets of -1 and 1) or a
         loss object. `predict_proba` requires "log_loss".
     standardize : bool, default=True
-        Whether to scale columns to mean zero and standard deviation one; a column with
-        an absolute value above four is then divided so that its largest one is four.
+        Whether to scale columns to mean zero and standard deviation one. A column that
+        then has values outside [-4, 4] is divided further, to fit into [-4, 4].
     fit_intercept : bool, default=True
         Whether to fit the intercept b; otherwise b = 0.
     tol : float, default=1e-3
@@ -92,7 +92,7 @@ class HKLClassifier(HullClassification, ClassifierMKL):
     max_iter : int, default=1000
         Maximum number of rounds of the search over the graph.
     class_weight : dict, "balanced" or None, default=None
-        Factor of the sample weights by class: "balanced" for equal totals, None for 1.
+        Factor of the sample weights by class; "balanced" gives classes equal totals.
     verbose : int, default=0
         If positive, print one line per round to standard error.
 
@@ -136,8 +136,8 @@ class HKLClassifier(HullClassification, ClassifierMKL):
     n_iter_ : int or ndarray of shape (n_classes,)
         Number of rounds of the search over the graph.
     history_ : structured ndarray of shape (n_lines,)
-        One record per round: class (``output``) and fields of `Progress`; ``n_active``
-        is the number of visited nodes.
+        One record per round, see `Progress`; ``output`` is the index of the class, and
+        ``n_active`` the number of visited nodes.
     status_, status_message_ : str
         Worst `Status` of all classes, such as "noise_limited", and a sentence about it.
     fit_info_ : dict
@@ -181,7 +181,7 @@ class HKLClassifier(HullClassification, ClassifierMKL):
 class HKLRegressor(HullRegression, RegressorMKL):
     r"""Regression by selection among the nodes of a graph of kernels, HKL [1]_.
 
-    The fit minimizes, over functions of all nodes v and an intercept,
+    The fit minimizes, over functions f_v of all nodes v and an intercept b,
 
     .. math::
         \frac{1}{\sum_i s_i} \sum_i s_i\, \ell\Bigl(y_i, \sum_v f_v(x_i) + b\Bigr)
@@ -206,8 +206,8 @@ class HKLRegressor(HullRegression, RegressorMKL):
         Error in standard deviations of y: "epsilon_insensitive" ignores smaller errors
         (None means 0.1), "huber" is linear beyond it (None means 0.7).
     standardize : bool, default=True
-        Whether to scale columns to mean zero and standard deviation one; a column with
-        an absolute value above four is then divided so that its largest one is four.
+        Whether to scale columns to mean zero and standard deviation one. A column that
+        then has values outside [-4, 4] is divided further, to fit into [-4, 4].
     fit_intercept : bool, default=True
         Whether to fit the intercept b; otherwise b = 0.
     tol : float, default=1e-3
@@ -226,7 +226,7 @@ class HKLRegressor(HullRegression, RegressorMKL):
     Attributes
     ----------
     alpha_ : float or ndarray of shape (n_outputs,)
-        Strength of the penalty in the units of y; one per target if these are separate.
+        Strength of the penalty in the units of y; separate selections have one each.
     epsilon_ : float or ndarray of shape (n_outputs,)
         Epsilon in the units of y; only for "epsilon_insensitive" and "huber".
     hull_ : list of nodes
@@ -265,8 +265,8 @@ class HKLRegressor(HullRegression, RegressorMKL):
     n_iter_ : int
         Number of rounds of the search over the graph.
     history_ : structured ndarray of shape (n_lines,)
-        One record per round: ``output`` (0) and fields of `Progress`; ``n_active`` is
-        the number of visited nodes.
+        One record per round with the fields of `Progress`; ``output`` is 0, and
+        ``n_active`` the number of visited nodes.
     status_, status_message_ : str
         Why the search stopped: a `Status` such as "noise_limited", and a sentence.
     fit_info_ : dict

@@ -49,7 +49,7 @@ class TailCandidates(MarginCandidates):
         return {"C": self.Cs.ravel(), "theta": np.tile(self.ps, len(self.Cs))}
 
     def open_grids(self, best_params: Mapping[str, Any]) -> Mapping[str, Array]:
-        """Return the grid of C, whose ends a search warns about; not that of theta."""
+        """Return only the grid of C; a search warns if the best C is at its end."""
         return {"C": self.Cs[:, np.searchsorted(self.ps, best_params["theta"])]}
 
     def with_tol(self, tol: float) -> Self:
@@ -154,7 +154,7 @@ class LocalRademacherMKLClassifierCV(TailClassification, TailSearchCV, Classifie
         Candidate kernels, also as functions or names of `sklearn.metrics.pairwise`.
         None means `median_dictionary` of X, for which you should standardize numeric
         columns, or `sequence_dictionary` for text. A dict maps views to columns, see
-        `multikernel.kernels.Views`. For "precomputed", pass X from `stack_grams`.
+        `multikernel.kernels.Views`. "precomputed": X is the result of `stack_grams`.
     cv : int, splitter, iterable of (train, test) or None, default=None
         Folds of cross-validation, as in scikit-learn; None means five. A single (train,
         test) pair is one validation set. An int or None keeps each group together if
@@ -182,8 +182,8 @@ class LocalRademacherMKLClassifierCV(TailClassification, TailSearchCV, Classifie
         Order of the norm that constrains the kernel weights, at least 1; infinite only
         with ``method="conv"``. With p = 1 most weights are zero.
     method : {"conv", "dc"}, default="conv"
-        "conv" bounds the tail sum of each kernel, a convex problem; "dc" the tail sum
-        of the weighted sum of kernels, a difference of convex functions.
+        "conv" bounds the tail sums of the single kernels, a convex problem; "dc" bounds
+        the tail sum of their weighted sum, a difference of convex functions.
     n_starts : int, default=3
         Number of starts of "dc" for the final model: the solution for the previous C,
         equal weights, then random weights. Folds use one start only.
@@ -193,8 +193,8 @@ class LocalRademacherMKLClassifierCV(TailClassification, TailSearchCV, Classifie
         "newton", "cutting_plane", "alternating"; for p = 1 also "squared_form", "silp",
         "simple", "hessian". All reach the same optimum; "auto" is chosen by data size.
     selection : {"shared", "separate"}, default="separate"
-        For several labels or more than two classes, "separate" fits one model with its
-        own kernels for each. "shared" fits all with the same kernels:
+        For several labels or more than two classes, "separate" fits a model with its
+        own kernels for each label or class. "shared" fits all with the same kernels;
         "log_loss" is then the multinomial loss, "hinge" the Crammer-Singer loss.
         "shared" is often more accurate if classes depend on the same columns.
     normalize : str, Normalizer, list of str and Normalizer, or None, default=None
@@ -208,11 +208,11 @@ class LocalRademacherMKLClassifierCV(TailClassification, TailSearchCV, Classifie
     max_iter : int or None, default=None
         Maximum number of outer iterations; None selects the default of the solver.
     class_weight : dict, "balanced" or None, default=None
-        Factor of the sample weights by class: "balanced" for equal totals, None for 1.
+        Factor of the sample weights by class; "balanced" gives classes equal totals.
     storage : str, LowRank or Device, default="auto"
-        Storage of the Gram matrices: "auto" (the one expected to be fastest), "dense",
-        "dense32" (single precision), "lazy" (recomputed), "low_rank" or "by_kernel"
-        (factors), "device" (accelerator) or an object: `multikernel.gram.build_stack`.
+        Storage of Gram matrices: "auto" (expected to be fastest), "dense", "dense32"
+        (single precision), "lazy" (recomputed), "low_rank" or "by_kernel" (factors),
+        "device" (accelerator) or an object; see `multikernel.gram.build_stack`.
     max_bytes : int, default=None
         Maximum bytes of the Gram matrices; None allows half of the free memory.
     verbose : int, default=0
@@ -275,20 +275,20 @@ class LocalRademacherMKLClassifierCV(TailClassification, TailSearchCV, Classifie
     start_objectives_ : ndarray of shape (n_starts,) or (n_classes, n_starts)
         Objective reached from each start, ascending; only for "dc".
     tail_sums_ : ndarray of shape (n_kernels, min(theta, n_samples) + 1)
-        Sums of the eigenvalues / n_samples of each kernel without the first 0 to theta.
+        [m, k]: sum of the eigenvalues / n_samples of kernel m without the k largest.
     n_iter_ : int or ndarray of shape (n_classes,)
         Total number of outer iterations along ``path_``.
     history_ : structured ndarray of shape (n_lines,)
-        One record per outer iteration: class (``output``) and fields of `Progress`.
+        One record per outer iteration; ``output`` is the class index, see `Progress`.
     status_, status_message_ : str
         Worst `Status` of all classes, such as "converged", and a sentence about it.
     n_kernels_ : int
         Number of candidate kernels.
     fit_info_ : dict
-        Details: "solver" names the algorithms, "storage" and "storage_reason" refer to
-        the Gram matrices, "left_out" says what the default kernels omit, and why;
-        "cv_tol" is the relative duality gap at which folds stop, "search_rows" counts
-        the scored rows, "predicted_alike" is the class if all predictions are the same.
+        Details: "solver" names the algorithms, "storage" is that of the Gram matrices
+        and "storage_reason" its reason; "left_out": omitted default kernels, and why;
+        "cv_tol": relative duality gap of the folds; "search_rows": number of scored
+        rows; "predicted_alike": the class, if all predictions are equal, otherwise "".
     classes_ : ndarray of shape (n_classes,)
         Class labels.
     n_features_in_ : int
@@ -328,7 +328,7 @@ class LocalRademacherMKLRegressorCV(TailRegression, TailSearchCV, RegressorMKL):
         Candidate kernels, also as functions or names of `sklearn.metrics.pairwise`.
         None means `median_dictionary` of X, for which you should standardize numeric
         columns, or `sequence_dictionary` for text. A dict maps views to columns, see
-        `multikernel.kernels.Views`. For "precomputed", pass X from `stack_grams`.
+        `multikernel.kernels.Views`. "precomputed": X is the result of `stack_grams`.
     cv : int, splitter, iterable of (train, test) or None, default=None
         Folds of cross-validation, as in scikit-learn; None means five. A single (train,
         test) pair is one validation set. An int or None keeps each group together if
@@ -356,8 +356,8 @@ class LocalRademacherMKLRegressorCV(TailRegression, TailSearchCV, RegressorMKL):
         Order of the norm that constrains the kernel weights, at least 1; infinite only
         with ``method="conv"``. With p = 1 most weights are zero.
     method : {"conv", "dc"}, default="conv"
-        "conv" bounds the tail sum of each kernel, a convex problem; "dc" the tail sum
-        of the weighted sum of kernels, a difference of convex functions.
+        "conv" bounds the tail sums of the single kernels, a convex problem; "dc" bounds
+        the tail sum of their weighted sum, a difference of convex functions.
     n_starts : int, default=3
         Number of starts of "dc" for the final model: the solution for the previous C,
         equal weights, then random weights. Folds use one start only.
@@ -381,9 +381,9 @@ class LocalRademacherMKLRegressorCV(TailRegression, TailSearchCV, RegressorMKL):
     max_iter : int or None, default=None
         Maximum number of outer iterations; None selects the default of the solver.
     storage : str, LowRank or Device, default="auto"
-        Storage of the Gram matrices: "auto" (the one expected to be fastest), "dense",
-        "dense32" (single precision), "lazy" (recomputed), "low_rank" or "by_kernel"
-        (factors), "device" (accelerator) or an object: `multikernel.gram.build_stack`.
+        Storage of Gram matrices: "auto" (expected to be fastest), "dense", "dense32"
+        (single precision), "lazy" (recomputed), "low_rank" or "by_kernel" (factors),
+        "device" (accelerator) or an object; see `multikernel.gram.build_stack`.
     max_bytes : int, default=None
         Maximum bytes of the Gram matrices; None allows half of the free memory.
     verbose : int, default=0
@@ -399,7 +399,7 @@ class LocalRademacherMKLRegressorCV(TailRegression, TailSearchCV, RegressorMKL):
     epsilon_ : float or ndarray of shape (n_outputs,)
         Epsilon in the units of y; only for "epsilon_insensitive" and "huber".
     C_ : float or ndarray of shape (n_outputs,)
-        C in the units of the targets; one per target if these are separate.
+        Value of C in the units of y; separate selections have one each.
     theta_ : int
         Chosen theta.
     Cs_ : ndarray of shape (n_Cs,)
@@ -450,20 +450,20 @@ class LocalRademacherMKLRegressorCV(TailRegression, TailSearchCV, RegressorMKL):
     start_objectives_ : ndarray of shape (n_starts,)
         Objective reached from each start, ascending; only for "dc".
     tail_sums_ : ndarray of shape (n_kernels, min(theta, n_samples) + 1)
-        Sums of the eigenvalues / n_samples of each kernel without the first 0 to theta.
+        [m, k]: sum of the eigenvalues / n_samples of kernel m without the k largest.
     n_iter_ : int
         Total number of outer iterations along ``path_``.
     history_ : structured ndarray of shape (n_lines,)
-        One record per outer iteration: ``output`` (0) and fields of `Progress`.
+        One record per outer iteration with the fields of `Progress`; ``output`` is 0.
     status_, status_message_ : str
         Why the solver stopped: a `Status` such as "converged", and a sentence about it.
     n_kernels_ : int
         Number of candidate kernels.
     fit_info_ : dict
-        Details: "solver" names the algorithms, "storage" and "storage_reason" refer to
-        the Gram matrices, "left_out" says what the default kernels omit, and why;
-        "cv_tol" is the relative duality gap at which folds stop, "search_rows" counts
-        the scored rows, "predicted_alike" is the class if all predictions are the same.
+        Details: "solver" names the algorithms, "storage" is that of the Gram matrices
+        and "storage_reason" its reason; "left_out": omitted default kernels, and why;
+        "cv_tol": relative duality gap of the folds; "search_rows": number of scored
+        rows; "predicted_alike": the class, if all predictions are equal, otherwise "".
     n_features_in_ : int
         Number of columns of X; for precomputed kernels, number of training samples.
     feature_names_in_ : ndarray of shape (n_features,)

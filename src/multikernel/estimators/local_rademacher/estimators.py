@@ -65,8 +65,8 @@ class TailRegression:
 class LocalRademacherMKLClassifier(TailClassification, ClassifierMKL):
     r"""Classification by local Rademacher complexity: conv and dc [1]_.
 
-    The fit minimizes, over functions of the kernels' spaces, an intercept and kernel
-    weights :math:`\mu \ge 0`,
+    The fit minimizes, over functions f_m in the kernels' spaces, an intercept b and
+    kernel weights :math:`\mu \ge 0`,
 
     .. math::
         \frac12 \sum_m \frac{\|f_m\|^2}{\mu_m}
@@ -92,7 +92,7 @@ class LocalRademacherMKLClassifier(TailClassification, ClassifierMKL):
         Candidate kernels, also as functions or names of `sklearn.metrics.pairwise`.
         None means `median_dictionary` of X, for which you should standardize numeric
         columns, or `sequence_dictionary` for text. A dict maps views to columns, see
-        `multikernel.kernels.Views`. For "precomputed", pass X from `stack_grams`.
+        `multikernel.kernels.Views`. "precomputed": X is the result of `stack_grams`.
     C : float or None, default=None
         Factor of the sum of the losses, positive, as in `sklearn.svm.SVC`. None means 2
         (8 for "log_loss") divided by the variance of the combined kernel.
@@ -100,8 +100,8 @@ class LocalRademacherMKLClassifier(TailClassification, ClassifierMKL):
         Order of the norm that constrains the kernel weights, at least 1; infinite only
         with ``method="conv"``. With p = 1 most weights are zero.
     method : {"conv", "dc"}, default="conv"
-        "conv" bounds the tail sum of each kernel, a convex problem; "dc" the tail sum
-        of the weighted sum of kernels, a difference of convex functions.
+        "conv" bounds the tail sums of the single kernels, a convex problem; "dc" bounds
+        the tail sum of their weighted sum, a difference of convex functions.
     n_starts : int, default=3
         Number of starts of "dc": the weights of "conv", equal weights, random weights.
     loss : {"hinge", "log_loss", "squared_error"} or Loss, default="hinge"
@@ -110,8 +110,8 @@ class LocalRademacherMKLClassifier(TailClassification, ClassifierMKL):
         "newton", "cutting_plane", "alternating"; for p = 1 also "squared_form", "silp",
         "simple", "hessian". All reach the same optimum; "auto" is chosen by data size.
     selection : {"shared", "separate"}, default="separate"
-        For several labels or more than two classes, "separate" fits one model with its
-        own kernels for each. "shared" fits all with the same kernels:
+        For several labels or more than two classes, "separate" fits a model with its
+        own kernels for each label or class. "shared" fits all with the same kernels;
         "log_loss" is then the multinomial loss, "hinge" the Crammer-Singer loss.
         "shared" is often more accurate if classes depend on the same columns.
     normalize : str, Normalizer, list of str and Normalizer, or None, default=None
@@ -125,11 +125,11 @@ class LocalRademacherMKLClassifier(TailClassification, ClassifierMKL):
     max_iter : int or None, default=None
         Maximum number of outer iterations; None selects the default of the solver.
     class_weight : dict, "balanced" or None, default=None
-        Factor of the sample weights by class: "balanced" for equal totals, None for 1.
+        Factor of the sample weights by class; "balanced" gives classes equal totals.
     storage : str, LowRank or Device, default="auto"
-        Storage of the Gram matrices: "auto" (the one expected to be fastest), "dense",
-        "dense32" (single precision), "lazy" (recomputed), "low_rank" or "by_kernel"
-        (factors), "device" (accelerator) or an object: `multikernel.gram.build_stack`.
+        Storage of Gram matrices: "auto" (expected to be fastest), "dense", "dense32"
+        (single precision), "lazy" (recomputed), "low_rank" or "by_kernel" (factors),
+        "device" (accelerator) or an object; see `multikernel.gram.build_stack`.
     max_bytes : int, default=None
         Maximum bytes of the Gram matrices; None allows half of the free memory.
     verbose : int, default=0
@@ -176,18 +176,18 @@ class LocalRademacherMKLClassifier(TailClassification, ClassifierMKL):
     start_objectives_ : ndarray of shape (n_starts,) or (n_classes, n_starts)
         Objective reached from each start, ascending; only for "dc".
     tail_sums_ : ndarray of shape (n_kernels, min(theta, n_samples) + 1)
-        Sums of the eigenvalues / n_samples of each kernel without the first 0 to theta.
+        [m, k]: sum of the eigenvalues / n_samples of kernel m without the k largest.
     n_iter_ : int or ndarray of shape (n_classes,)
         Number of outer iterations; for "dc", number of convex problems over all starts.
     history_ : structured ndarray of shape (n_lines,)
-        One record per outer iteration: class (``output``) and fields of `Progress`.
+        One record per outer iteration; ``output`` is the class index, see `Progress`.
     status_, status_message_ : str
         Worst `Status` of all classes, such as "converged", and a sentence about it.
     n_kernels_ : int
         Number of candidate kernels.
     fit_info_ : dict
-        Details: "solver" names the algorithms, "storage" and "storage_reason" refer to
-        the Gram matrices, "left_out" says what the default kernels omit, and why.
+        Details: "solver" names the algorithms, "storage" is that of the Gram matrices
+        and "storage_reason" its reason; "left_out": omitted default kernels, and why.
     classes_ : ndarray of shape (n_classes,)
         Class labels.
     n_features_in_ : int
@@ -232,8 +232,8 @@ class LocalRademacherMKLClassifier(TailClassification, ClassifierMKL):
 class LocalRademacherMKLRegressor(TailRegression, RegressorMKL):
     r"""Regression by local Rademacher complexity: conv and dc [1]_.
 
-    The fit minimizes, over functions of the kernels' spaces, an intercept and kernel
-    weights :math:`\mu \ge 0`,
+    The fit minimizes, over functions f_m in the kernels' spaces, an intercept b and
+    kernel weights :math:`\mu \ge 0`,
 
     .. math::
         \frac12 \sum_m \frac{\|f_m\|^2}{\mu_m}
@@ -259,7 +259,7 @@ class LocalRademacherMKLRegressor(TailRegression, RegressorMKL):
         Candidate kernels, also as functions or names of `sklearn.metrics.pairwise`.
         None means `median_dictionary` of X, for which you should standardize numeric
         columns, or `sequence_dictionary` for text. A dict maps views to columns, see
-        `multikernel.kernels.Views`. For "precomputed", pass X from `stack_grams`.
+        `multikernel.kernels.Views`. "precomputed": X is the result of `stack_grams`.
     C : float or None, default=None
         Factor of the sum of the losses, positive, for targets of standard deviation
         one. None means 2 divided by the variance of the combined kernel.
@@ -267,8 +267,8 @@ class LocalRademacherMKLRegressor(TailRegression, RegressorMKL):
         Order of the norm that constrains the kernel weights, at least 1; infinite only
         with ``method="conv"``. With p = 1 most weights are zero.
     method : {"conv", "dc"}, default="conv"
-        "conv" bounds the tail sum of each kernel, a convex problem; "dc" the tail sum
-        of the weighted sum of kernels, a difference of convex functions.
+        "conv" bounds the tail sums of the single kernels, a convex problem; "dc" bounds
+        the tail sum of their weighted sum, a difference of convex functions.
     n_starts : int, default=3
         Number of starts of "dc": the weights of "conv", equal weights, random weights.
     loss : str or Loss, default="epsilon_insensitive"
@@ -291,9 +291,9 @@ class LocalRademacherMKLRegressor(TailRegression, RegressorMKL):
     max_iter : int or None, default=None
         Maximum number of outer iterations; None selects the default of the solver.
     storage : str, LowRank or Device, default="auto"
-        Storage of the Gram matrices: "auto" (the one expected to be fastest), "dense",
-        "dense32" (single precision), "lazy" (recomputed), "low_rank" or "by_kernel"
-        (factors), "device" (accelerator) or an object: `multikernel.gram.build_stack`.
+        Storage of Gram matrices: "auto" (expected to be fastest), "dense", "dense32"
+        (single precision), "lazy" (recomputed), "low_rank" or "by_kernel" (factors),
+        "device" (accelerator) or an object; see `multikernel.gram.build_stack`.
     max_bytes : int, default=None
         Maximum bytes of the Gram matrices; None allows half of the free memory.
     verbose : int, default=0
@@ -308,7 +308,7 @@ class LocalRademacherMKLRegressor(TailRegression, RegressorMKL):
     Attributes
     ----------
     C_ : float or ndarray of shape (n_outputs,)
-        C in the units of the targets; one per target if these are separate.
+        Value of C in the units of y; separate selections have one each.
     epsilon_ : float or ndarray of shape (n_outputs,)
         Epsilon in the units of y; only for "epsilon_insensitive" and "huber".
     kernel_weights_ : ndarray of shape (n_kernels,)
@@ -341,18 +341,18 @@ class LocalRademacherMKLRegressor(TailRegression, RegressorMKL):
     start_objectives_ : ndarray of shape (n_starts,)
         Objective reached from each start, ascending; only for "dc".
     tail_sums_ : ndarray of shape (n_kernels, min(theta, n_samples) + 1)
-        Sums of the eigenvalues / n_samples of each kernel without the first 0 to theta.
+        [m, k]: sum of the eigenvalues / n_samples of kernel m without the k largest.
     n_iter_ : int
         Number of outer iterations; for "dc", number of convex problems over all starts.
     history_ : structured ndarray of shape (n_lines,)
-        One record per outer iteration: ``output`` (0) and fields of `Progress`.
+        One record per outer iteration with the fields of `Progress`; ``output`` is 0.
     status_, status_message_ : str
         Why the solver stopped: a `Status` such as "converged", and a sentence about it.
     n_kernels_ : int
         Number of candidate kernels.
     fit_info_ : dict
-        Details: "solver" names the algorithms, "storage" and "storage_reason" refer to
-        the Gram matrices, "left_out" says what the default kernels omit, and why.
+        Details: "solver" names the algorithms, "storage" is that of the Gram matrices
+        and "storage_reason" its reason; "left_out": omitted default kernels, and why.
     n_features_in_ : int
         Number of columns of X; for precomputed kernels, number of training samples.
     feature_names_in_ : ndarray of shape (n_features,)

@@ -74,7 +74,7 @@ class TailMethod(MarginMethod):
         return finish_tail_fit(solve_outputs(recipe, data, watch))
 
     def publish(self, fit: GramFit) -> dict[str, Any]:
-        """Return the fitted attributes, including tail sums and those of "dc" only."""
+        """Return the fitted attributes, with tail sums; "dc" has further attributes."""
         assert isinstance(fit.recipe, TailRecipe)
         sums = {"tail_sums_": fit.recipe.sums.tails}
         return super().publish(fit) | dc_attributes(fit) | sums
@@ -88,7 +88,7 @@ def tail_method(model: Any, theta: int, C: float | None = 1.0) -> TailMethod:
             f"{type(model).__name__}: method='dc' requires a finite p, got p=inf: use "
             "a finite p or method='conv'."
         )
-    # Always scale kernels to trace n in the end, so that their weights are comparable.
+    # The last step always scales kernels to trace n, so that weights are comparable.
     steps = (*check_steps(model.normalize), "trace")
     source = replace(
         inner.source, options=replace(inner.source.options, normalize=steps)
@@ -129,7 +129,7 @@ def dc_attributes(fit: GramFit) -> dict[str, Any]:
 
 
 def with_gaps(solutions: Sequence[Solution]) -> list[Solution]:
-    """Return solutions; in those of "dc", the gap is of the last convex problem."""
+    """Return solutions; those of "dc" get the gap of their last convex problem."""
     # The problem of "dc" is not convex, so its solutions have a gap of nan.
     return [
         replace(solution, duality_gap=solution.subproblem_gap)

@@ -68,7 +68,7 @@ class MarginCandidates(Candidates):
         return columns
 
     def open_grids(self, best_params: Mapping[str, Any]) -> Mapping[str, Array]:
-        """Return the grid of C for the chosen p, whose ends a search warns about."""
+        """Return the grid of C for the chosen p; a search warns if its end is best."""
         column = np.searchsorted(self.ps, best_params["p"]) if self.with_p else 0
         return {"C": self.Cs[:, column]}
 
@@ -111,7 +111,6 @@ class MarginCandidates(Candidates):
             best = latest_best
 
     def _solved(self, candidate: int, fit: GramFit) -> Solved:
-        """Return a candidate's model on a fold."""
         return solved_candidate(candidate, fit)
 
     def refit(self, training: Training, watch: Watch, best: int) -> dict[str, Any]:
@@ -203,7 +202,7 @@ class LpMKLClassifierCV(LpClassification, MarginSearchCV, ClassifierMKL):
         Candidate kernels, also as functions or names of `sklearn.metrics.pairwise`.
         None means `median_dictionary` of X, for which you should standardize numeric
         columns, or `sequence_dictionary` for text. A dict maps views to columns, see
-        `multikernel.kernels.Views`. For "precomputed", pass X from `stack_grams`.
+        `multikernel.kernels.Views`. "precomputed": X is the result of `stack_grams`.
     cv : int, splitter, iterable of (train, test) or None, default=None
         Folds of cross-validation, as in scikit-learn; None means five. A single (train,
         test) pair is one validation set. An int or None keeps each group together if
@@ -232,13 +231,13 @@ class LpMKLClassifierCV(LpClassification, MarginSearchCV, ClassifierMKL):
         "newton", "cutting_plane", "alternating"; for p = 1 also "squared_form", "silp",
         "simple", "hessian". All reach the same optimum; "auto" is chosen by data size.
     selection : {"shared", "separate"}, default="separate"
-        For several labels or more than two classes, "separate" fits one model with its
-        own kernels for each. "shared" fits all with the same kernels:
+        For several labels or more than two classes, "separate" fits a model with its
+        own kernels for each label or class. "shared" fits all with the same kernels;
         "log_loss" is then the multinomial loss, "hinge" the Crammer-Singer loss.
         "shared" is often more accurate if classes depend on the same columns.
     normalize : str, Normalizer, list of str and Normalizer, or None, default="variance"
-        Normalization of the kernels: to "variance" one in feature space, to a mean
-        diagonal of one ("trace"), "cosine", "center" or a list of steps. None omits it.
+        Normalization of the kernels: "variance" (to one in feature space), "trace" (to
+        a mean diagonal of one), "cosine", "center" or a list of steps. None omits it.
     penalty_weights : dict, sequence of float or None, default=None
         Weights w_m > 0, one per kernel or by name of kernel or view; weights not given
         are 1. The penalty contains w_m ‖f_m‖, not ‖f_m‖. ``kernel_weights_`` and
@@ -250,17 +249,17 @@ class LpMKLClassifierCV(LpClassification, MarginSearchCV, ClassifierMKL):
     max_iter : int or None, default=None
         Maximum number of outer iterations; None selects the default of the solver.
     class_weight : dict, "balanced" or None, default=None
-        Factor of the sample weights by class: "balanced" for equal totals, None for 1.
+        Factor of the sample weights by class; "balanced" gives classes equal totals.
     storage : str, LowRank or Device, default="auto"
-        Storage of the Gram matrices: "auto" (the one expected to be fastest), "dense",
-        "dense32" (single precision), "lazy" (recomputed), "low_rank" or "by_kernel"
-        (factors), "device" (accelerator) or an object: `multikernel.gram.build_stack`.
+        Storage of Gram matrices: "auto" (expected to be fastest), "dense", "dense32"
+        (single precision), "lazy" (recomputed), "low_rank" or "by_kernel" (factors),
+        "device" (accelerator) or an object; see `multikernel.gram.build_stack`.
     max_bytes : int, default=None
         Maximum bytes of the Gram matrices; None allows half of the free memory.
     verbose : int, default=0
         If positive, print one line per iteration to standard error.
     random_state : int, RandomState or None, default=None
-        Seed of subsamples, and of the tests of precomputed matrices for symmetry.
+        Seed of random subsets of rows or kernels, and of symmetry tests of matrices.
 
     Attributes
     ----------
@@ -317,16 +316,16 @@ class LpMKLClassifierCV(LpClassification, MarginSearchCV, ClassifierMKL):
     n_iter_ : int or ndarray of shape (n_classes,)
         Total number of outer iterations along ``path_``.
     history_ : structured ndarray of shape (n_lines,)
-        One record per outer iteration: class (``output``) and fields of `Progress`.
+        One record per outer iteration; ``output`` is the class index, see `Progress`.
     status_, status_message_ : str
         Worst `Status` of all classes, such as "converged", and a sentence about it.
     n_kernels_ : int
         Number of candidate kernels.
     fit_info_ : dict
-        Details: "solver" names the algorithms, "storage" and "storage_reason" refer to
-        the Gram matrices, "left_out" says what the default kernels omit, and why;
-        "cv_tol" is the relative duality gap at which folds stop, "search_rows" counts
-        the scored rows, "predicted_alike" is the class if all predictions are the same.
+        Details: "solver" names the algorithms, "storage" is that of the Gram matrices
+        and "storage_reason" its reason; "left_out": omitted default kernels, and why;
+        "cv_tol": relative duality gap of the folds; "search_rows": number of scored
+        rows; "predicted_alike": the class, if all predictions are equal, otherwise "".
     classes_ : ndarray of shape (n_classes,)
         Class labels.
     n_features_in_ : int
@@ -366,7 +365,7 @@ class LpMKLRegressorCV(LpRegression, MarginSearchCV, RegressorMKL):
         Candidate kernels, also as functions or names of `sklearn.metrics.pairwise`.
         None means `median_dictionary` of X, for which you should standardize numeric
         columns, or `sequence_dictionary` for text. A dict maps views to columns, see
-        `multikernel.kernels.Views`. For "precomputed", pass X from `stack_grams`.
+        `multikernel.kernels.Views`. "precomputed": X is the result of `stack_grams`.
     cv : int, splitter, iterable of (train, test) or None, default=None
         Folds of cross-validation, as in scikit-learn; None means five. A single (train,
         test) pair is one validation set. An int or None keeps each group together if
@@ -405,8 +404,8 @@ class LpMKLRegressorCV(LpRegression, MarginSearchCV, RegressorMKL):
         (the penalty contains the joint norm of a kernel's functions); "separate" fits
         each target with its own kernels and weights.
     normalize : str, Normalizer, list of str and Normalizer, or None, default="variance"
-        Normalization of the kernels: to "variance" one in feature space, to a mean
-        diagonal of one ("trace"), "cosine", "center" or a list of steps. None omits it.
+        Normalization of the kernels: "variance" (to one in feature space), "trace" (to
+        a mean diagonal of one), "cosine", "center" or a list of steps. None omits it.
     penalty_weights : dict, sequence of float or None, default=None
         Weights w_m > 0, one per kernel or by name of kernel or view; weights not given
         are 1. The penalty contains w_m ‖f_m‖, not ‖f_m‖. ``kernel_weights_`` and
@@ -418,15 +417,15 @@ class LpMKLRegressorCV(LpRegression, MarginSearchCV, RegressorMKL):
     max_iter : int or None, default=None
         Maximum number of outer iterations; None selects the default of the solver.
     storage : str, LowRank or Device, default="auto"
-        Storage of the Gram matrices: "auto" (the one expected to be fastest), "dense",
-        "dense32" (single precision), "lazy" (recomputed), "low_rank" or "by_kernel"
-        (factors), "device" (accelerator) or an object: `multikernel.gram.build_stack`.
+        Storage of Gram matrices: "auto" (expected to be fastest), "dense", "dense32"
+        (single precision), "lazy" (recomputed), "low_rank" or "by_kernel" (factors),
+        "device" (accelerator) or an object; see `multikernel.gram.build_stack`.
     max_bytes : int, default=None
         Maximum bytes of the Gram matrices; None allows half of the free memory.
     verbose : int, default=0
         If positive, print one line per iteration to standard error.
     random_state : int, RandomState or None, default=None
-        Seed of subsamples, and of the tests of precomputed matrices for symmetry.
+        Seed of random subsets of rows or kernels, and of symmetry tests of matrices.
     intervals : bool, default=False
         Whether to fit and store the models of all folds at the chosen parameters, for
         `predict_interval`. This can double the time of the search.
@@ -436,7 +435,7 @@ class LpMKLRegressorCV(LpRegression, MarginSearchCV, RegressorMKL):
     epsilon_ : float or ndarray of shape (n_outputs,)
         Epsilon in the units of y; only for "epsilon_insensitive" and "huber".
     C_ : float or ndarray of shape (n_outputs,)
-        C in the units of the targets; one per target if these are separate.
+        Value of C in the units of y; separate selections have one each.
     p_ : float
         Chosen p.
     Cs_ : ndarray of shape (n_Cs,)
@@ -488,16 +487,16 @@ class LpMKLRegressorCV(LpRegression, MarginSearchCV, RegressorMKL):
     n_iter_ : int or ndarray of shape (n_targets,)
         Total number of outer iterations along ``path_``.
     history_ : structured ndarray of shape (n_lines,)
-        One record per outer iteration: target (``output``) and fields of `Progress`.
+        One record per outer iteration; ``output``: index of the target, see `Progress`.
     status_, status_message_ : str
         Why the solver stopped: a `Status` such as "converged", and a sentence about it.
     n_kernels_ : int
         Number of candidate kernels.
     fit_info_ : dict
-        Details: "solver" names the algorithms, "storage" and "storage_reason" refer to
-        the Gram matrices, "left_out" says what the default kernels omit, and why;
-        "cv_tol" is the relative duality gap at which folds stop, "search_rows" counts
-        the scored rows, "predicted_alike" is the class if all predictions are the same.
+        Details: "solver" names the algorithms, "storage" is that of the Gram matrices
+        and "storage_reason" its reason; "left_out": omitted default kernels, and why;
+        "cv_tol": relative duality gap of the folds; "search_rows": number of scored
+        rows; "predicted_alike": the class, if all predictions are equal, otherwise "".
     n_features_in_ : int
         Number of columns of X; for precomputed kernels, number of training samples.
     feature_names_in_ : ndarray of shape (n_features,)

@@ -50,7 +50,7 @@ class OrdinalMKL(ClassifierMixin, LearnsByCopy):
 
     _checks: ClassVar[Mapping[str, Check]] = {**SPARSE_CHECKS, "order": order_choice}
 
-    # Not a parameter, because the thresholds are the intercepts.
+    # Not a parameter: the thresholds replace the intercept and are always fitted.
     fit_intercept: ClassVar[bool] = True
 
     kernels: Any = None
@@ -66,7 +66,7 @@ class OrdinalMKL(ClassifierMixin, LearnsByCopy):
     random_state: Any = None
 
     def _task(self, y: object, sample_weight: object) -> Task:
-        """Return the loss, class numbers as targets and as strata, attribute setter."""
+        """Return the loss, the class numbers as targets and strata, and a setter."""
         targets = read_targets(self, y)
         refuse_fractions(
             type(self).__name__, targets, "use y.astype(str), which keeps their order"
@@ -229,7 +229,7 @@ def _natural_key(label: str) -> list[tuple[float, str]]:
 
 
 def class_numbers(classes: Array, targets: Array) -> Indices:
-    """Return the index in `classes` of each target; arbitrary if it is not there."""
+    """Return each target's index in `classes`; arbitrary for targets of no class."""
     sorter = np.argsort(classes)
     positions = np.searchsorted(classes, targets, sorter=sorter)
     return np.asarray(sorter[np.minimum(positions, classes.size - 1)], dtype=np.intp)

@@ -23,7 +23,7 @@ class SpicyMKLOrdinal(OrdinalMKL):
     r"""Sparse multiple kernel model of ordered classes: grades, stages, ratings.
 
     A cumulative logit model [1]_: for every class k, a function and the threshold of k
-    determine the odds that y is at most k. The fit minimizes, over functions of the
+    determine the odds that y is at most k. The fit minimizes, over functions f_m in the
     kernels' spaces and increasing thresholds theta,
 
     .. math::
@@ -40,7 +40,7 @@ class SpicyMKLOrdinal(OrdinalMKL):
         Candidate kernels, also as functions or names of `sklearn.metrics.pairwise`.
         None means `median_dictionary` of X, for which you should standardize numeric
         columns, or `sequence_dictionary` for text. A dict maps views to columns, see
-        `multikernel.kernels.Views`. For "precomputed", pass X from `stack_grams`.
+        `multikernel.kernels.Views`. "precomputed": X is the result of `stack_grams`.
     alpha : float or "auto", default="auto"
         Strength of the penalty, positive; "auto" as in `SpicyMKLRegressor`.
     order : sequence of shape (n_classes,), default=None
@@ -50,22 +50,22 @@ class SpicyMKLOrdinal(OrdinalMKL):
         Share r of the block l1 norm in the penalty, in [0, 1]. Below 1, kernels that
         carry the same information enter together.
     normalize : str, Normalizer, list of str and Normalizer, or None, default="variance"
-        Normalization of the kernels: to "variance" one in feature space, to a mean
-        diagonal of one ("trace"), "cosine", "center" or a list of steps. None omits it.
+        Normalization of the kernels: "variance" (to one in feature space), "trace" (to
+        a mean diagonal of one), "cosine", "center" or a list of steps. None omits it.
     tol : float, default=1e-3
         Relative duality gap at which to stop.
     max_iter : int, default=100
         Maximum number of outer iterations; each passes over all kernels.
     storage : str, LowRank or Device, default="auto"
-        Storage of the Gram matrices: "auto" (the one expected to be fastest), "dense",
-        "dense32" (single precision), "lazy" (recomputed), "low_rank" or "by_kernel"
-        (factors), "device" (accelerator) or an object: `multikernel.gram.build_stack`.
+        Storage of Gram matrices: "auto" (expected to be fastest), "dense", "dense32"
+        (single precision), "lazy" (recomputed), "low_rank" or "by_kernel" (factors),
+        "device" (accelerator) or an object; see `multikernel.gram.build_stack`.
     max_bytes : int, default=None
         Maximum bytes of the Gram matrices; None allows half of the free memory.
     verbose : int, default=0
         If positive, print one line per iteration to standard error.
     random_state : int, RandomState or None, default=None
-        Seed of subsamples, and of the tests of precomputed matrices for symmetry.
+        Seed of random subsets of rows or kernels, and of symmetry tests of matrices.
 
     Attributes
     ----------
@@ -101,15 +101,15 @@ class SpicyMKLOrdinal(OrdinalMKL):
     n_iter_ : int
         Number of outer iterations, at least one.
     history_ : structured ndarray of shape (n_lines,)
-        One record per outer iteration: ``output`` (0) and fields of `Progress`.
+        One record per outer iteration with the fields of `Progress`; ``output`` is 0.
     status_, status_message_ : str
         Why the solver stopped: a `Status` such as "converged", and a sentence about it.
     n_kernels_ : int
         Number of kernels. Above a million, ``kernel_names_`` and ``kernel_weights_``
         contain only the kernels that the solver needed.
     fit_info_ : dict
-        Details: "solver" names the algorithms, "storage" and "storage_reason" refer to
-        the Gram matrices, "left_out" says what the default kernels omit, and why.
+        Details: "solver" names the algorithms, "storage" is that of the Gram matrices
+        and "storage_reason" its reason; "left_out": omitted default kernels, and why.
     classes_ : ndarray of shape (n_classes,)
         The classes, from the lowest to the highest.
     thresholds_ : ndarray of shape (n_classes - 1,)
@@ -205,7 +205,7 @@ class SpicyMKLOrdinalCV(OrdinalMKL, AlphaSearchCV):
         Candidate kernels, also as functions or names of `sklearn.metrics.pairwise`.
         None means `median_dictionary` of X, for which you should standardize numeric
         columns, or `sequence_dictionary` for text. A dict maps views to columns, see
-        `multikernel.kernels.Views`. For "precomputed", pass X from `stack_grams`.
+        `multikernel.kernels.Views`. "precomputed": X is the result of `stack_grams`.
     cv : int, splitter, iterable of (train, test) or None, default=None
         The folds; None means five. An int or None creates folds that are stratified by
         class and keep each group together if ``fit`` receives ``groups``.
@@ -232,22 +232,22 @@ class SpicyMKLOrdinalCV(OrdinalMKL, AlphaSearchCV):
         Share r of the block l1 norm in the penalty, in [0, 1]. Below 1, kernels that
         carry the same information enter together.
     normalize : str, Normalizer, list of str and Normalizer, or None, default="variance"
-        Normalization of the kernels: to "variance" one in feature space, to a mean
-        diagonal of one ("trace"), "cosine", "center" or a list of steps. None omits it.
+        Normalization of the kernels: "variance" (to one in feature space), "trace" (to
+        a mean diagonal of one), "cosine", "center" or a list of steps. None omits it.
     tol : float, default=1e-3
         Relative duality gap at which to stop.
     max_iter : int, default=100
         Maximum number of outer iterations; each passes over all kernels.
     storage : str, LowRank or Device, default="auto"
-        Storage of the Gram matrices: "auto" (the one expected to be fastest), "dense",
-        "dense32" (single precision), "lazy" (recomputed), "low_rank" or "by_kernel"
-        (factors), "device" (accelerator) or an object: `multikernel.gram.build_stack`.
+        Storage of Gram matrices: "auto" (expected to be fastest), "dense", "dense32"
+        (single precision), "lazy" (recomputed), "low_rank" or "by_kernel" (factors),
+        "device" (accelerator) or an object; see `multikernel.gram.build_stack`.
     max_bytes : int, default=None
         Maximum bytes of the Gram matrices; None allows half of the free memory.
     verbose : int, default=0
         If positive, print one line per iteration to standard error.
     random_state : int, RandomState or None, default=None
-        Seed of subsamples, and of the tests of precomputed matrices for symmetry.
+        Seed of random subsets of rows or kernels, and of symmetry tests of matrices.
 
     Attributes
     ----------
@@ -298,17 +298,17 @@ class SpicyMKLOrdinalCV(OrdinalMKL, AlphaSearchCV):
     n_iter_ : int
         Number of outer iterations along the path on all samples.
     history_ : structured ndarray of shape (n_lines,)
-        One record per outer iteration: ``output`` (0) and fields of `Progress`.
+        One record per outer iteration with the fields of `Progress`; ``output`` is 0.
     status_, status_message_ : str
         Why the solver stopped: a `Status` such as "converged", and a sentence about it.
     n_kernels_ : int
         Number of kernels. Above a million, ``kernel_names_`` and ``kernel_weights_``
         contain only the kernels that the solver needed.
     fit_info_ : dict
-        Details: "solver" names the algorithms, "storage" and "storage_reason" refer to
-        the Gram matrices, "left_out" says what the default kernels omit, and why;
-        "cv_tol" is the relative duality gap at which folds stop, "search_rows" counts
-        the scored rows, "predicted_alike" is the class if all predictions are the same.
+        Details: "solver" names the algorithms, "storage" is that of the Gram matrices
+        and "storage_reason" its reason; "left_out": omitted default kernels, and why;
+        "cv_tol": relative duality gap of the folds; "search_rows": number of scored
+        rows; "predicted_alike": the class, if all predictions are equal, otherwise "".
     classes_ : ndarray of shape (n_classes,)
         The classes, from the lowest to the highest.
     thresholds_ : ndarray of shape (n_classes - 1,)

@@ -88,11 +88,11 @@ class AlphaCandidates(Candidates):
         return {"alpha": self.alphas}
 
     def scaled_to_share(self, share: float) -> Self:
-        """Return candidates with the strengths that suit a share of the samples."""
+        """Return candidates whose strengths are adapted to a share of the samples."""
         return replace(self, alphas=self.alphas * share**-RATE)
 
     def open_grids(self, best_params: Mapping[str, Any]) -> Mapping[str, Array]:
-        """Return the grid; empty if no grid with a larger end could be better."""
+        """Return the grid; empty if the largest alpha is best and needs no warning."""
         is_closed = not self.open_ends and best_params["alpha"] == self.alphas[0]
         return {} if is_closed else super().open_grids(best_params)
 
@@ -208,7 +208,7 @@ class SpicyMKLClassifierCV(SparseClassification, AlphaSearchCV, ClassifierMKL):
         Candidate kernels, also as functions or names of `sklearn.metrics.pairwise`.
         None means `median_dictionary` of X, for which you should standardize numeric
         columns, or `sequence_dictionary` for text. A dict maps views to columns, see
-        `multikernel.kernels.Views`. For "precomputed", pass X from `stack_grams`.
+        `multikernel.kernels.Views`. "precomputed": X is the result of `stack_grams`.
     cv : int, splitter, iterable of (train, test) or None, default=None
         Folds of cross-validation, as in scikit-learn; None means five. A single (train,
         test) pair is one validation set. An int or None keeps each group together if
@@ -240,13 +240,13 @@ class SpicyMKLClassifierCV(SparseClassification, AlphaSearchCV, ClassifierMKL):
         Share r of the block l1 norm in the penalty, in [0, 1]. Below 1, kernels that
         carry the same information enter together.
     selection : {"shared", "separate"}, default="separate"
-        For several labels or more than two classes, "separate" fits one model with its
-        own kernels for each. "shared" fits all with the same kernels:
+        For several labels or more than two classes, "separate" fits a model with its
+        own kernels for each label or class. "shared" fits all with the same kernels;
         "log_loss" is then the multinomial loss, "hinge" the Crammer-Singer loss.
         "shared" is often more accurate if classes depend on the same columns.
     normalize : str, Normalizer, list of str and Normalizer, or None, default="variance"
-        Normalization of the kernels: to "variance" one in feature space, to a mean
-        diagonal of one ("trace"), "cosine", "center" or a list of steps. None omits it.
+        Normalization of the kernels: "variance" (to one in feature space), "trace" (to
+        a mean diagonal of one), "cosine", "center" or a list of steps. None omits it.
     penalty_weights : dict, sequence of float or None, default=None
         Weights w_m > 0, one per kernel or by name of kernel or view; weights not given
         are 1. The penalty contains w_m ‖f_m‖, not ‖f_m‖. ``kernel_weights_`` and
@@ -258,17 +258,17 @@ class SpicyMKLClassifierCV(SparseClassification, AlphaSearchCV, ClassifierMKL):
     max_iter : int, default=100
         Maximum number of outer iterations; each passes over all kernels.
     class_weight : dict, "balanced" or None, default=None
-        Factor of the sample weights by class: "balanced" for equal totals, None for 1.
+        Factor of the sample weights by class; "balanced" gives classes equal totals.
     storage : str, LowRank or Device, default="auto"
-        Storage of the Gram matrices: "auto" (the one expected to be fastest), "dense",
-        "dense32" (single precision), "lazy" (recomputed), "low_rank" or "by_kernel"
-        (factors), "device" (accelerator) or an object: `multikernel.gram.build_stack`.
+        Storage of Gram matrices: "auto" (expected to be fastest), "dense", "dense32"
+        (single precision), "lazy" (recomputed), "low_rank" or "by_kernel" (factors),
+        "device" (accelerator) or an object; see `multikernel.gram.build_stack`.
     max_bytes : int, default=None
         Maximum bytes of the Gram matrices; None allows half of the free memory.
     verbose : int, default=0
         If positive, print one line per iteration to standard error.
     random_state : int, RandomState or None, default=None
-        Seed of subsamples, and of the tests of precomputed matrices for symmetry.
+        Seed of random subsets of rows or kernels, and of symmetry tests of matrices.
 
     Attributes
     ----------
@@ -320,17 +320,17 @@ class SpicyMKLClassifierCV(SparseClassification, AlphaSearchCV, ClassifierMKL):
     n_iter_ : int or ndarray of shape (n_classes,)
         Number of outer iterations along the path on all samples.
     history_ : structured ndarray of shape (n_lines,)
-        One record per outer iteration: class (``output``) and fields of `Progress`.
+        One record per outer iteration; ``output`` is the class index, see `Progress`.
     status_, status_message_ : str
         Worst `Status` of all classes, such as "converged", and a sentence about it.
     n_kernels_ : int
         Number of kernels. Above a million, ``kernel_names_`` and ``kernel_weights_``
         contain only the kernels that the solver needed.
     fit_info_ : dict
-        Details: "solver" names the algorithms, "storage" and "storage_reason" refer to
-        the Gram matrices, "left_out" says what the default kernels omit, and why;
-        "cv_tol" is the relative duality gap at which folds stop, "search_rows" counts
-        the scored rows, "predicted_alike" is the class if all predictions are the same.
+        Details: "solver" names the algorithms, "storage" is that of the Gram matrices
+        and "storage_reason" its reason; "left_out": omitted default kernels, and why;
+        "cv_tol": relative duality gap of the folds; "search_rows": number of scored
+        rows; "predicted_alike": the class, if all predictions are equal, otherwise "".
     classes_ : ndarray of shape (n_classes,)
         Class labels.
     n_features_in_ : int
@@ -369,7 +369,7 @@ class SpicyMKLRegressorCV(SparseRegression, AlphaSearchCV, RegressorMKL):
         Candidate kernels, also as functions or names of `sklearn.metrics.pairwise`.
         None means `median_dictionary` of X, for which you should standardize numeric
         columns, or `sequence_dictionary` for text. A dict maps views to columns, see
-        `multikernel.kernels.Views`. For "precomputed", pass X from `stack_grams`.
+        `multikernel.kernels.Views`. "precomputed": X is the result of `stack_grams`.
     cv : int, splitter, iterable of (train, test) or None, default=None
         Folds of cross-validation, as in scikit-learn; None means five. A single (train,
         test) pair is one validation set. An int or None keeps each group together if
@@ -410,8 +410,8 @@ class SpicyMKLRegressorCV(SparseRegression, AlphaSearchCV, RegressorMKL):
         (the penalty contains the joint norm of a kernel's functions); "separate" fits
         each target with its own kernels and weights.
     normalize : str, Normalizer, list of str and Normalizer, or None, default="variance"
-        Normalization of the kernels: to "variance" one in feature space, to a mean
-        diagonal of one ("trace"), "cosine", "center" or a list of steps. None omits it.
+        Normalization of the kernels: "variance" (to one in feature space), "trace" (to
+        a mean diagonal of one), "cosine", "center" or a list of steps. None omits it.
     penalty_weights : dict, sequence of float or None, default=None
         Weights w_m > 0, one per kernel or by name of kernel or view; weights not given
         are 1. The penalty contains w_m ‖f_m‖, not ‖f_m‖. ``kernel_weights_`` and
@@ -423,15 +423,15 @@ class SpicyMKLRegressorCV(SparseRegression, AlphaSearchCV, RegressorMKL):
     max_iter : int, default=100
         Maximum number of outer iterations; each passes over all kernels.
     storage : str, LowRank or Device, default="auto"
-        Storage of the Gram matrices: "auto" (the one expected to be fastest), "dense",
-        "dense32" (single precision), "lazy" (recomputed), "low_rank" or "by_kernel"
-        (factors), "device" (accelerator) or an object: `multikernel.gram.build_stack`.
+        Storage of Gram matrices: "auto" (expected to be fastest), "dense", "dense32"
+        (single precision), "lazy" (recomputed), "low_rank" or "by_kernel" (factors),
+        "device" (accelerator) or an object; see `multikernel.gram.build_stack`.
     max_bytes : int, default=None
         Maximum bytes of the Gram matrices; None allows half of the free memory.
     verbose : int, default=0
         If positive, print one line per iteration to standard error.
     random_state : int, RandomState or None, default=None
-        Seed of subsamples, and of the tests of precomputed matrices for symmetry.
+        Seed of random subsets of rows or kernels, and of symmetry tests of matrices.
     intervals : bool, default=False
         Whether to fit and store the models of all folds at the chosen parameters, for
         `predict_interval`. This can double the time of the search.
@@ -441,9 +441,10 @@ class SpicyMKLRegressorCV(SparseRegression, AlphaSearchCV, RegressorMKL):
     epsilon_ : float or ndarray of shape (n_outputs,)
         Epsilon in the units of y; only for "epsilon_insensitive" and "huber".
     l1_ratio_ : float or ndarray of shape (n_outputs,)
-        Value of ``l1_ratio`` in the units of the targets; only if it is below 1.
+        Share of the block l1 norm in the penalty for y in its units; only if
+        ``l1_ratio`` is below 1.
     alpha_ : float or ndarray of shape (n_outputs,)
-        Strength of the penalty in the units of y; one per target if these are separate.
+        Strength of the penalty in the units of y; separate selections have one each.
     alphas_ : ndarray of shape (n_alphas,)
         All candidate values of alpha, descending, in the units of the given ``alphas``.
     target_scores_ : ndarray of shape (n_targets, n_candidates)
@@ -453,7 +454,7 @@ class SpicyMKLRegressorCV(SparseRegression, AlphaSearchCV, RegressorMKL):
         contain means over targets.
     path_ : RegularizationPath
         Fits on all samples for the candidate strengths, down to the (smallest) chosen
-        one. At strengths below its own, the path repeats the final model of a target.
+        one. Below the chosen strength of a target, the path repeats its final model.
     best_params_ : dict
         Chosen parameters. Among equal scores, a model with kernels is preferred, then
         the lower ``mean_test_loss``, then the simplest model.
@@ -494,17 +495,17 @@ class SpicyMKLRegressorCV(SparseRegression, AlphaSearchCV, RegressorMKL):
     n_iter_ : int or ndarray of shape (n_targets,)
         Number of outer iterations along the path on all samples.
     history_ : structured ndarray of shape (n_lines,)
-        One record per outer iteration: target (``output``) and fields of `Progress`.
+        One record per outer iteration; ``output``: index of the target, see `Progress`.
     status_, status_message_ : str
         Why the solver stopped: a `Status` such as "converged", and a sentence about it.
     n_kernels_ : int
         Number of kernels. Above a million, ``kernel_names_`` and ``kernel_weights_``
         contain only the kernels that the solver needed.
     fit_info_ : dict
-        Details: "solver" names the algorithms, "storage" and "storage_reason" refer to
-        the Gram matrices, "left_out" says what the default kernels omit, and why;
-        "cv_tol" is the relative duality gap at which folds stop, "search_rows" counts
-        the scored rows, "predicted_alike" is the class if all predictions are the same.
+        Details: "solver" names the algorithms, "storage" is that of the Gram matrices
+        and "storage_reason" its reason; "left_out": omitted default kernels, and why;
+        "cv_tol": relative duality gap of the folds; "search_rows": number of scored
+        rows; "predicted_alike": the class, if all predictions are equal, otherwise "".
     n_features_in_ : int
         Number of columns of X; for precomputed kernels, number of training samples.
     feature_names_in_ : ndarray of shape (n_features,)

@@ -73,7 +73,7 @@ class SparseRegression:
 class SpicyMKLClassifier(SparseClassification, ClassifierMKL):
     r"""Sparse multiple kernel classification, solved by SpicyMKL.
 
-    The fit minimizes, over functions of the kernels' spaces and an intercept,
+    The fit minimizes, over functions f_m in the kernels' spaces and an intercept b,
 
     .. math::
         \frac{1}{\sum_i s_i} \sum_i s_i\, \ell\Bigl(y_i, \sum_m f_m(x_i) + b\Bigr)
@@ -91,7 +91,7 @@ class SpicyMKLClassifier(SparseClassification, ClassifierMKL):
         Candidate kernels, also as functions or names of `sklearn.metrics.pairwise`.
         None means `median_dictionary` of X, for which you should standardize numeric
         columns, or `sequence_dictionary` for text. A dict maps views to columns, see
-        `multikernel.kernels.Views`. For "precomputed", pass X from `stack_grams`.
+        `multikernel.kernels.Views`. "precomputed": X is the result of `stack_grams`.
     alpha : float, "auto", "null" or NullAlpha, default="auto"
         Strength of the penalty, positive. "null" computes the strength at which some
         kernel enters with probability 0.05 if y is noise, see `NullAlpha`. "auto" is
@@ -105,13 +105,13 @@ class SpicyMKLClassifier(SparseClassification, ClassifierMKL):
         Share r of the block l1 norm in the penalty, in [0, 1]. Below 1, kernels that
         carry the same information enter together.
     selection : {"shared", "separate"}, default="separate"
-        For several labels or more than two classes, "separate" fits one model with its
-        own kernels for each. "shared" fits all with the same kernels:
+        For several labels or more than two classes, "separate" fits a model with its
+        own kernels for each label or class. "shared" fits all with the same kernels;
         "log_loss" is then the multinomial loss, "hinge" the Crammer-Singer loss.
         "shared" is often more accurate if classes depend on the same columns.
     normalize : str, Normalizer, list of str and Normalizer, or None, default="variance"
-        Normalization of the kernels: to "variance" one in feature space, to a mean
-        diagonal of one ("trace"), "cosine", "center" or a list of steps. None omits it.
+        Normalization of the kernels: "variance" (to one in feature space), "trace" (to
+        a mean diagonal of one), "cosine", "center" or a list of steps. None omits it.
     penalty_weights : dict, sequence of float or None, default=None
         Weights w_m > 0, one per kernel or by name of kernel or view; weights not given
         are 1. The penalty contains w_m ‖f_m‖, not ‖f_m‖. ``kernel_weights_`` and
@@ -123,17 +123,17 @@ class SpicyMKLClassifier(SparseClassification, ClassifierMKL):
     max_iter : int, default=100
         Maximum number of outer iterations; each passes over all kernels.
     class_weight : dict, "balanced" or None, default=None
-        Factor of the sample weights by class: "balanced" for equal totals, None for 1.
+        Factor of the sample weights by class; "balanced" gives classes equal totals.
     storage : str, LowRank or Device, default="auto"
-        Storage of the Gram matrices: "auto" (the one expected to be fastest), "dense",
-        "dense32" (single precision), "lazy" (recomputed), "low_rank" or "by_kernel"
-        (factors), "device" (accelerator) or an object: `multikernel.gram.build_stack`.
+        Storage of Gram matrices: "auto" (expected to be fastest), "dense", "dense32"
+        (single precision), "lazy" (recomputed), "low_rank" or "by_kernel" (factors),
+        "device" (accelerator) or an object; see `multikernel.gram.build_stack`.
     max_bytes : int, default=None
         Maximum bytes of the Gram matrices; None allows half of the free memory.
     verbose : int, default=0
         If positive, print one line per iteration to standard error.
     random_state : int, RandomState or None, default=None
-        Seed of subsamples, and of the tests of precomputed matrices for symmetry.
+        Seed of random subsets of rows or kernels, and of symmetry tests of matrices.
 
     Attributes
     ----------
@@ -170,15 +170,15 @@ class SpicyMKLClassifier(SparseClassification, ClassifierMKL):
     n_iter_ : int or ndarray of shape (n_classes,)
         Number of outer iterations, at least one.
     history_ : structured ndarray of shape (n_lines,)
-        One record per outer iteration: class (``output``) and fields of `Progress`.
+        One record per outer iteration; ``output`` is the class index, see `Progress`.
     status_, status_message_ : str
         Worst `Status` of all classes, such as "converged", and a sentence about it.
     n_kernels_ : int
         Number of kernels. Above a million, ``kernel_names_`` and ``kernel_weights_``
         contain only the kernels that the solver needed.
     fit_info_ : dict
-        Details: "solver" names the algorithms, "storage" and "storage_reason" refer to
-        the Gram matrices, "left_out" says what the default kernels omit, and why.
+        Details: "solver" names the algorithms, "storage" is that of the Gram matrices
+        and "storage_reason" its reason; "left_out": omitted default kernels, and why.
     classes_ : ndarray of shape (n_classes,)
         Class labels.
     n_features_in_ : int
@@ -220,7 +220,7 @@ class SpicyMKLClassifier(SparseClassification, ClassifierMKL):
 class SpicyMKLRegressor(SparseRegression, RegressorMKL):
     r"""Sparse multiple kernel regression, solved by SpicyMKL.
 
-    The fit minimizes, over functions of the kernels' spaces and an intercept,
+    The fit minimizes, over functions f_m in the kernels' spaces and an intercept b,
 
     .. math::
         \frac{1}{\sum_i s_i} \sum_i s_i\, \ell\Bigl(y_i, \sum_m f_m(x_i) + b\Bigr)
@@ -238,7 +238,7 @@ class SpicyMKLRegressor(SparseRegression, RegressorMKL):
         Candidate kernels, also as functions or names of `sklearn.metrics.pairwise`.
         None means `median_dictionary` of X, for which you should standardize numeric
         columns, or `sequence_dictionary` for text. A dict maps views to columns, see
-        `multikernel.kernels.Views`. For "precomputed", pass X from `stack_grams`.
+        `multikernel.kernels.Views`. "precomputed": X is the result of `stack_grams`.
     alpha : float, "auto", "null" or NullAlpha, default="auto"
         Strength of the penalty, positive, for targets of standard deviation one. "null"
         computes the strength at which some kernel enters with probability 0.05 if y is
@@ -261,8 +261,8 @@ class SpicyMKLRegressor(SparseRegression, RegressorMKL):
         (the penalty contains the joint norm of a kernel's functions); "separate" fits
         each target with its own kernels and weights.
     normalize : str, Normalizer, list of str and Normalizer, or None, default="variance"
-        Normalization of the kernels: to "variance" one in feature space, to a mean
-        diagonal of one ("trace"), "cosine", "center" or a list of steps. None omits it.
+        Normalization of the kernels: "variance" (to one in feature space), "trace" (to
+        a mean diagonal of one), "cosine", "center" or a list of steps. None omits it.
     penalty_weights : dict, sequence of float or None, default=None
         Weights w_m > 0, one per kernel or by name of kernel or view; weights not given
         are 1. The penalty contains w_m ‖f_m‖, not ‖f_m‖. ``kernel_weights_`` and
@@ -274,24 +274,25 @@ class SpicyMKLRegressor(SparseRegression, RegressorMKL):
     max_iter : int, default=100
         Maximum number of outer iterations; each passes over all kernels.
     storage : str, LowRank or Device, default="auto"
-        Storage of the Gram matrices: "auto" (the one expected to be fastest), "dense",
-        "dense32" (single precision), "lazy" (recomputed), "low_rank" or "by_kernel"
-        (factors), "device" (accelerator) or an object: `multikernel.gram.build_stack`.
+        Storage of Gram matrices: "auto" (expected to be fastest), "dense", "dense32"
+        (single precision), "lazy" (recomputed), "low_rank" or "by_kernel" (factors),
+        "device" (accelerator) or an object; see `multikernel.gram.build_stack`.
     max_bytes : int, default=None
         Maximum bytes of the Gram matrices; None allows half of the free memory.
     verbose : int, default=0
         If positive, print one line per iteration to standard error.
     random_state : int, RandomState or None, default=None
-        Seed of subsamples, and of the tests of precomputed matrices for symmetry.
+        Seed of random subsets of rows or kernels, and of symmetry tests of matrices.
 
     Attributes
     ----------
     alpha_ : float or ndarray of shape (n_outputs,)
-        Strength of the penalty in the units of y; one per target if these are separate.
+        Strength of the penalty in the units of y; separate selections have one each.
     epsilon_ : float or ndarray of shape (n_outputs,)
         Epsilon in the units of y; only for "epsilon_insensitive" and "huber".
     l1_ratio_ : float or ndarray of shape (n_outputs,)
-        Value of ``l1_ratio`` in the units of the targets; only if it is below 1.
+        Share of the block l1 norm in the penalty for y in its units; only if
+        ``l1_ratio`` is below 1.
     kernel_weights_ : ndarray of shape (n_kernels,) or (n_targets, n_kernels)
         Nonnegative weights with sum one; all zero if no kernel entered. Separate
         selections have one row per target.
@@ -321,15 +322,15 @@ class SpicyMKLRegressor(SparseRegression, RegressorMKL):
     n_iter_ : int or ndarray of shape (n_targets,)
         Number of outer iterations.
     history_ : structured ndarray of shape (n_lines,)
-        One record per outer iteration: target (``output``) and fields of `Progress`.
+        One record per outer iteration; ``output``: index of the target, see `Progress`.
     status_, status_message_ : str
         Why the solver stopped: a `Status` such as "converged", and a sentence about it.
     n_kernels_ : int
         Number of kernels. Above a million, ``kernel_names_`` and ``kernel_weights_``
         contain only the kernels that the solver needed.
     fit_info_ : dict
-        Details: "solver" names the algorithms, "storage" and "storage_reason" refer to
-        the Gram matrices, "left_out" says what the default kernels omit, and why.
+        Details: "solver" names the algorithms, "storage" is that of the Gram matrices
+        and "storage_reason" its reason; "left_out": omitted default kernels, and why.
     n_features_in_ : int
         Number of columns of X; for precomputed kernels, number of training samples.
     feature_names_in_ : ndarray of shape (n_features,)

@@ -58,7 +58,7 @@ class SparseMethod(GramMethod):
     null_alpha: NullAlpha | None = None
 
     def recipe(self, data: Training) -> Recipe:
-        """Return losses, penalties, solver; warn of a too large default."""
+        """Return losses, penalties, solver; warn if the default may be too large."""
         samples, owner = data.samples, self.source.owner
         n_samples = len(samples.table.y)
         if self.by_default and n_samples >= MANY_SAMPLES:
@@ -73,7 +73,7 @@ class SparseMethod(GramMethod):
         return method.recipe_at(scale, samples.total_weight)
 
     def _strength(self, data: Training) -> float:
-        """Return alpha: the given one, that of `null_alpha`, or the data's default."""
+        """Return alpha: the result of `null_alpha`, the given value, or a default."""
         samples, rule, loss = data.samples, self.null_alpha, self.loss.unit
         has_defaults = self.by_default and self.source.kernels is None
         n_samples = len(samples.table.y)

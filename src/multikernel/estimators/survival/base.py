@@ -150,13 +150,13 @@ class SurvivalMKL(LearnsByCopy):
         if len(bounds[0]) != f.size:
             raise ValueError(
                 f"{type(self).__name__}: X has {f.size} samples, but y has "
-                f"{len(bounds[0])}."
+                f"{len(bounds[0])}: pass one time for each row of X."
             )
         index = concordance(*bounds, -f, check_weights(sample_weight, f.size))
         if np.isnan(index) and self.loss is None:
             warn_user(
                 f"{type(self).__name__}: the score is nan because no two samples have "
-                "a known order: score more samples.",
+                "a known order: pass more samples, including observed events.",
                 UndefinedMetricWarning,
             )
         return index

@@ -17,7 +17,7 @@ class SpicyMKLSurvival(SurvivalMKL):
 
     The model is log-logistic with accelerated failure times [1]_: the logarithm of a
     time is f(x) plus sigma times a logistic variable. The fit minimizes, over functions
-    of the kernels' spaces and an intercept,
+    f_m in the kernels' spaces and an intercept b,
 
     .. math::
         \frac{1}{\sum_i s_i} \sum_i s_i\,
@@ -37,7 +37,7 @@ class SpicyMKLSurvival(SurvivalMKL):
         Candidate kernels, also as functions or names of `sklearn.metrics.pairwise`.
         None means `median_dictionary` of X, for which you should standardize numeric
         columns, or `sequence_dictionary` for text. A dict maps views to columns, see
-        `multikernel.kernels.Views`. For "precomputed", pass X from `stack_grams`.
+        `multikernel.kernels.Views`. "precomputed": X is the result of `stack_grams`.
     alpha : float or "auto", default="auto"
         Strength of the penalty, positive; its effect does not depend on the unit of the
         times. "auto" as in `SpicyMKLRegressor`.
@@ -45,8 +45,8 @@ class SpicyMKLSurvival(SurvivalMKL):
         Share r of the block l1 norm in the penalty, in [0, 1]. Below 1, kernels that
         carry the same information enter together.
     normalize : str, Normalizer, list of str and Normalizer, or None, default="variance"
-        Normalization of the kernels: to "variance" one in feature space, to a mean
-        diagonal of one ("trace"), "cosine", "center" or a list of steps. None omits it.
+        Normalization of the kernels: "variance" (to one in feature space), "trace" (to
+        a mean diagonal of one), "cosine", "center" or a list of steps. None omits it.
     fit_intercept : bool, default=True
         Whether to fit the intercept b; otherwise b = 0.
     tol : float, default=1e-3
@@ -54,15 +54,15 @@ class SpicyMKLSurvival(SurvivalMKL):
     max_iter : int, default=100
         Maximum number of outer iterations; each passes over all kernels.
     storage : str, LowRank or Device, default="auto"
-        Storage of the Gram matrices: "auto" (the one expected to be fastest), "dense",
-        "dense32" (single precision), "lazy" (recomputed), "low_rank" or "by_kernel"
-        (factors), "device" (accelerator) or an object: `multikernel.gram.build_stack`.
+        Storage of Gram matrices: "auto" (expected to be fastest), "dense", "dense32"
+        (single precision), "lazy" (recomputed), "low_rank" or "by_kernel" (factors),
+        "device" (accelerator) or an object; see `multikernel.gram.build_stack`.
     max_bytes : int, default=None
         Maximum bytes of the Gram matrices; None allows half of the free memory.
     verbose : int, default=0
         If positive, print one line per iteration to standard error.
     random_state : int, RandomState or None, default=None
-        Seed of subsamples, and of the tests of precomputed matrices for symmetry.
+        Seed of random subsets of rows or kernels, and of symmetry tests of matrices.
 
     Attributes
     ----------
@@ -103,15 +103,15 @@ class SpicyMKLSurvival(SurvivalMKL):
     n_iter_ : int
         Number of outer iterations, at least one.
     history_ : structured ndarray of shape (n_lines,)
-        One record per outer iteration: ``output`` (0) and fields of `Progress`.
+        One record per outer iteration with the fields of `Progress`; ``output`` is 0.
     status_, status_message_ : str
         Why the solver stopped: a `Status` such as "converged", and a sentence about it.
     n_kernels_ : int
         Number of kernels. Above a million, ``kernel_names_`` and ``kernel_weights_``
         contain only the kernels that the solver needed.
     fit_info_ : dict
-        Details: "solver" names the algorithms, "storage" and "storage_reason" refer to
-        the Gram matrices, "left_out" says what the default kernels omit, and why.
+        Details: "solver" names the algorithms, "storage" is that of the Gram matrices
+        and "storage_reason" its reason; "left_out": omitted default kernels, and why.
     n_features_in_ : int
         Number of columns of X; for precomputed kernels, number of training samples.
     feature_names_in_ : ndarray of shape (n_features,)

@@ -7,7 +7,7 @@ from scipy.special import expit
 from multikernel._typing import Array
 
 NARROWEST, WIDEST = 1e-3, 1e3
-"""Bounds of the scale: f almost determines the order of events, or has no effect."""
+"""Bounds of the scale: at 1e-3 f almost determines the order of events, at 1e3 not."""
 
 
 def null_scale(lower: Array, upper: Array, weights: Array) -> float:
@@ -74,7 +74,7 @@ def has_known_order(lower: Array, upper: Array) -> bool:
     earliest = float(upper.min())
     if earliest < lower.max():
         return True
-    # If one sample is censored at the time of another's event, its event is later.
+    # The event of a sample that is censored at another event's time comes later.
     return bool(np.any((lower == earliest) & (lower < upper)))
 
 
@@ -93,7 +93,7 @@ def concordance(
     n_comparable = n_agreed = 0.0
     for begin in range(0, events.size, rows):
         block = events[begin : begin + rows, None]
-        # If one sample is censored at the time of another's event, its event is later.
+        # The event of a sample that is censored at another event's time comes later.
         later = (upper[block] < lower) | ((upper[block] == lower) & (lower < upper))
         pairs = later * weights
         n_comparable += float(weights[block[:, 0]] @ pairs.sum(axis=1))
