@@ -104,7 +104,8 @@ class FittedDictionary:
 
     @cached_property
     def relation(self) -> Array:
-        """Return a matrix: 1 if the row is the column or its ancestor, else 0."""
+        """Return 1 if the row's node is the column's node or its ancestor, else 0."""
+        # Rows and columns are nodes in the order of `names`.
         above = np.eye(len(self.names))
         for child in range(len(self.names)):
             for parent in self.edges[self.edges[:, 1] == child, 0]:
@@ -141,7 +142,7 @@ class FittedDictionary:
         return (int(self.relation[:, self._place(node)].sum()) - 1,)
 
     def shares(self, node: str) -> Array:
-        """Return the factor of each node in the descendant sum of `node`, or zero."""
+        """Return each node's factor in the descendant sum of `node`; 0 for others."""
         above = self.relation
         inside = above[self._place(node)]
         sums = (self.weights * inside) @ above
