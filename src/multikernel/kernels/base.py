@@ -166,7 +166,7 @@ MEMORIZES = 0.25
 
 
 def off_diagonal_ratio(variances: Array, spreads: Array, n_samples: int) -> Array:
-    """Return the ratio of off-diagonal variation to the diagonal, shape (n_kernels,).
+    """Return each kernel's ratio of off-diagonal variation to diagonal, (n_kernels,).
 
     Kernels with a small ratio only memorize the training samples; constant kernels have
     ratio infinity. `variances` are means of the diagonals minus means of the

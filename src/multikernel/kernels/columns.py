@@ -209,8 +209,8 @@ def _unknown_name(column: str, names: tuple[str, ...] | None) -> str:
 
 def _normalized(columns: Columns) -> slice | tuple[int, ...] | tuple[str, ...]:
     """Return columns as a slice, a tuple of ints or a tuple of names."""
-    # This case comes first because it is the most frequent: columns that were already
-    # resolved are tuples of ints.
+    # Columns that are already resolved are tuples of ints. This case comes first
+    # because it is the most frequent.
     if type(columns) is tuple and columns and all(type(c) is int for c in columns):
         return columns
     if isinstance(columns, slice):

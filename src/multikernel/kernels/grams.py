@@ -158,7 +158,8 @@ class SampleKernel:
         return diagonal[rows]
 
     def rows_of(self, sample_numbers: Array) -> Indices:
-        """Return the row of K for each sample number, (n_samples,); -1 for no row."""
+        """Return the row of K for each sample number, shape (n_samples,)."""
+        # Samples that have no row of K get -1.
         codes = np.where(np.isnan(sample_numbers), -1.0, sample_numbers).astype(np.intp)
         is_known = (codes >= 0) & (codes < self.places.size)
         return np.where(is_known, self.places[np.where(is_known, codes, 0)], -1)

@@ -125,8 +125,9 @@ class CenteredKernel:
 
     def sizes(self, X: Array) -> Array:
         """Return each row's bound on the sizes of the terms of the centered k(x, x)."""
-        # The terms cancel, so rounding errors are relative to this bound: twice the
-        # uncentered k(x, x), plus twice its mean over the samples.
+        # The terms cancel, so rounding errors are relative to the sum of their absolute
+        # values. This sum is at most twice the uncentered k(x, x), plus twice its mean
+        # over the samples.
         samples, weights = self._weighted_samples
         diagonal = kernel_diagonal(self.kernel, self._shift(X))
         mean = float(weights @ kernel_diagonal(self.kernel, self._shift(samples)))

@@ -149,7 +149,7 @@ class KnownNodes:
         self.weights: Array = np.zeros(0)
         self.widths: Array = np.zeros(0)
         self.kinds: Indices = np.zeros(0, dtype=np.intp)
-        """Number of each node's kind, one for each `degrees`; -1 before `ask`."""
+        """Kind of each node: a number for each distinct `degrees`; -1 before `ask`."""
         self._numbers: dict[Any, int] = {}
         self._kinds: dict[tuple[int, ...], int] = {}
         self._children: dict[int, Indices] = {}

@@ -83,7 +83,7 @@ class FittedGrid:
 
     @cached_property
     def starts(self) -> tuple[tuple[int, ...], ...]:
-        """Return each input's first column of every level, and its number of columns."""
+        """Return, per input, every level's first column, and the number of columns."""
         return tuple(tuple(accumulate(x.sizes, initial=0)) for x in self.levels)
 
     @property
