@@ -273,7 +273,7 @@ def test_path(run, csv, tmp_path, rendered):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("--target", "none"), "has no 'none'"),
+        (("--target", "none"), "has no column 'none'"),
         (("--target", "outcome"), "--target requires at least two classes"),
         ((*FIT, "--alpha", "-1"), "alpha"),
         ((*FIT, "--alpha", "1", "--cv", "3"), "--alpha cannot be used with --cv"),
