@@ -273,7 +273,7 @@ def test_path(run, csv, tmp_path, rendered):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("--target", "none"), "has no 'none'"),
+        (("--target", "none"), "has no column 'none'"),
         (("--target", "outcome"), "--target requires at least two classes"),
         ((*FIT, "--alpha", "-1"), "alpha"),
         ((*FIT, "--alpha", "1", "--cv", "3"), "--alpha cannot be used with --cv"),
@@ -455,7 +455,10 @@ def test_names_of_files_and_classes_are_no_markup(run, frame, tmp_path):
     plot = folder / "].png"
     assert f"Plot saved as {plot}" in run("path", data, *FIT, "--plot", plot).stdout
     missing = sentence(run("inspect", folder / "]none.skops"))
-    assert missing == f"Error: There is no model file {folder / ']none.skops'}.\n"
+    assert missing == (
+        f"Error: There is no model file {folder / ']none.skops'}: pass the path of an "
+        "existing file.\n"
+    )
 
 
 def test_heuristics_say_that_only_their_machine_is_proved(run, csv):

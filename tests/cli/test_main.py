@@ -196,7 +196,10 @@ def test_exit_code_of_a_user_error(monkeypatch, capsys):
         main()
     assert end.value.code == 1
     said = capsys.readouterr().err
-    assert said == "Error: There is no model file no-such-file.skops.\n"
+    assert said == (
+        "Error: There is no model file no-such-file.skops: pass the path of an "
+        "existing file.\n"
+    )
 
 
 @pytest.mark.parametrize(

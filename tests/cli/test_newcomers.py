@@ -74,7 +74,7 @@ def test_names_with_commas(run, frame, plain, tmp_path):
     assert "Ignored columns in no view: amount, other" in told(result)
     assert {kernel["view"] for kernel in found["kernels"]} == {"a", "b"}
     result = run("fit", path, "-t", "outcome", "--drop", "amount,nothing")
-    assert "has no 'nothing'" in told(result)
+    assert "has no column 'nothing'" in told(result)
 
 
 def test_missing_numbers(run, frame, tmp_path):

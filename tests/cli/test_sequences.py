@@ -112,7 +112,7 @@ def test_a_column_of_words_is_no_sequence_unless_told(run, sites, tmp_path):
     assert "--sequence" in said
     assert "more than half of the values differ" in said
     result = run("fit", path, "--target", "kind", "--sequence", "rna")
-    assert "has no 'rna'" in " ".join(result.stderr.split())
+    assert "has no column 'rna'" in " ".join(result.stderr.split())
 
 
 def test_damaged_fasta_is_one_sentence(run, tmp_path):

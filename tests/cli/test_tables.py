@@ -109,9 +109,9 @@ def test_npz_with_gram_matrices(gram_file):
         (
             "income",
             [],
-            r"has no 'income'; it has age, dose, .*, amount, name\.",
+            r"has no column 'income': use one of its columns age, .*, amount, name\.",
         ),
-        ("outcome", ["size"], r"has no 'size'; it has age"),
+        ("outcome", ["size"], r"has no column 'size': use one of its columns age"),
         (
             "amount",
             [],
@@ -128,7 +128,7 @@ def test_wrong_columns(csv, frame, target, drop, message):
 
 def test_npz_without_features(tmp_path):
     np.savez(tmp_path / "data.npz", y=np.arange(3))
-    with pytest.raises(ValueError, match="has no 'X'; it has y"):
+    with pytest.raises(ValueError, match="has no column 'X': use one of its columns y"):
         read_table(tmp_path / "data.npz", ["y"], [])
 
 
@@ -251,7 +251,10 @@ def test_blanks_in_a_header_are_seen(run, tmp_path):
     path = tmp_path / "data.csv"
     path.write_text("age,  dose,two  blanks,y\n" + "1,2,3,0.5\n2,1,4,1.5\n3,5,6,2\n")
     said = run("fit", path, "-t", "weight").stderr
-    assert "has no 'weight'; it has age, dose, 'two  blanks', y." in said
+    assert (
+        "has no column 'weight': use one of its columns age, dose, 'two  blanks', y."
+        in said
+    )
     for name in ("dose", "two  blanks"):
         assert read_table(path, [name], ["age"]).y.shape == (3,)
         assert name not in read_table(path, ["y"], [f"age,{name}"]).X

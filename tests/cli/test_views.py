@@ -72,7 +72,7 @@ def test_views_chosen_by_groups_are_saved_inspected_and_predict(run, mixed, tmp_
     table.drop(columns="site").to_csv(tmp_path / "less.csv", index=False)
     result = run("predict", path, tmp_path / "less.csv")
     assert result.exit_code == 1
-    assert "has no 'site'" in result.stderr
+    assert "has no column 'site'" in result.stderr
     # Columns of numbers that no kernel in use reads need not be there.
     used = [name for name in model.summary()["kernel"] if "expression" in name]
     assert all(name.endswith("[expression: expr_0]") for name in used)

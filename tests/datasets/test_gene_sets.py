@@ -50,10 +50,10 @@ def test_sets_are_views_of_frames_and_of_sparse_tables(path):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("P53 na TP53\n", "Line 1 of .* has 1 fields"),
+        ("P53 na TP53\n", "Line 1 of .* has no genes"),
         ("A\tna\tTP53\nA\tna\tMYC\n", "Two sets .* have the name 'A'"),
         ("\n", "has no gene set"),
-        ("A\tna\tENSG01\n", "names genes like ENSG01: use the same names"),
+        ("A\tna\tENSG01\n", "gene of the file is 'ENSG01': use such names"),
     ],
 )
 def test_sentences(path, text, message):

@@ -611,7 +611,7 @@ def test_labels_that_are_numbers_of_other_languages():
 @pytest.mark.parametrize("kind", [list, np.array, pd.Series])
 def test_a_list_of_dna_says_which_letters_are_ambiguous(kind):
     texts = ["".join(row) + "NNRY" for row in rng.choice(list("ACGT"), (N, 30))]
-    with pytest.raises(ValueError, match="DNA with ambiguous bases: it holds 'NRY'"):
+    with pytest.raises(ValueError, match="they contain 'NRY' beside A, C, G and T"):
         SpicyMKLClassifier().fit(kind(texts), SEEN)
 
 

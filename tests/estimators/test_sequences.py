@@ -297,7 +297,7 @@ def test_regression_on_strings():
         (
             [GaussianKernel(1.0), SpectrumKernel(2)],
             ["AC", "CA", "GG", "TT"],
-            "X holds text only",
+            "X contains text only",
         ),
     ],
 )
@@ -310,10 +310,10 @@ def test_sentences_at_fit(kernels, X, message):
     ("kernels", "message"),
     [
         ([SpectrumKernel(2)], "select one of 'site', 'tail'"),
-        ([ColumnKernel(SpectrumKernel(2), "age")], "'age' holds numbers"),
+        ([ColumnKernel(SpectrumKernel(2), "age")], "'age' contains numbers"),
         (
             [ColumnKernel(LinearKernel(), ["age", "site"]), MIXED[0]],
-            "'site' holds sequences",
+            "'site' contains sequences",
         ),
         ([ColumnKernel(SpectrumKernel(2), "sight")], "Did you mean 'site'"),
     ],

@@ -147,7 +147,7 @@ def test_a_type_is_read_alike_everywhere(library, kind, column, entry, tmp_path)
         return
     error = NO_NUMBERS if text else REFUSED[kind]
     if entry is fit_beside_text and error == NO_NUMBERS:
-        error = "requires numbers, but column 'c' holds categories"
+        error = "requires numbers, but column 'c' contains categories"
     with pytest.raises(ValueError, match=error):
         entry(library, column, tmp_path)
 

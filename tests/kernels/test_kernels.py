@@ -124,7 +124,7 @@ def test_names(kernel, name):
         (lambda: ColumnKernel(LinearKernel(), ["a", 1]), "all indices .* or all names"),
         (
             lambda: ColumnKernel(LinearKernel(), [True, False]),
-            "np.flatnonzero converts",
+            "pass np.flatnonzero",
         ),
         (lambda: ColumnKernel(LinearKernel(), slice("a", 3)), "slice of columns must"),
         (lambda: ColumnKernel(LinearKernel(), slice("a", "c", 2)), "without a step"),
@@ -150,7 +150,7 @@ def resolved(kernel, n_features, names=None):
     ("columns", "names", "message"),
     [
         ("worst radios", NAMES, "'worst radios', which the data .*'worst radius'"),
-        ("zzz", NAMES, "The columns are 'worst radius', 'mean radius', 'age'"),
+        ("zzz", NAMES, "Use one of the columns 'worst radius', 'mean radius', 'age'"),
         ("age", None, "no column names: pass a data frame"),
         (3, None, "index 3, but the data has 3 columns: use an index from 0 to 2"),
         ([0, -4], NAMES, "index -4"),

@@ -36,8 +36,8 @@ OPTIONS = {
 
 ADVICE = {
     r"max_bytes(?= is \d)|(?<=file, raise )max_bytes": "--max-bytes",
-    r"Alphabet\('\w+', unknown='skip'\) ": "fit with --skip-letters, which ",
-    r"Alphabet\('\w+', lower='upper'\) ": "fit with --ignore-case, which ",
+    r"pass alphabet=Alphabet\('\w+', unknown='skip'\)": "fit with --skip-letters",
+    r"pass alphabet=Alphabet\('\w+', lower='upper'\)": "fit with --ignore-case",
     r", or a (NullAlpha|LowRank or Device)(?=, got)": "",
     r"(?<=^--alpha must be )one of 'auto', 'null', or ": "",
     r"^\w+ requires samples of at least two classes, got one class only: (.*)\.$": (

@@ -256,8 +256,8 @@ def mixed_marks(
     """Return the error message for decimal commas in one column, points in another."""
     # `comma` and `point` are the column, the row and the text of an example.
     return (
-        f"{path} mixes decimal commas and points: column {comma[0]!r} holds "
-        f"{comma[2]!r} at row {comma[1]}, column {point[0]!r} holds {point[2]!r} at "
+        f"{path} mixes decimal commas and points: column {comma[0]!r} contains "
+        f"{comma[2]!r} at row {comma[1]}, column {point[0]!r} contains {point[2]!r} at "
         f"row {point[1]}. Write all numbers with decimal points and without thousands "
-        "separators, or drop one of the columns."
+        "separators, or remove one of the columns."
     )

@@ -32,8 +32,10 @@ def check_columns(path: Path, present: Iterable[Any], requested: Sequence[str]) 
         hint = HEADERS * (path.suffix.lower() in SUFFIXES)
         names = ", ".join(map(repr, missing))
         if available and all(NUMBER.fullmatch(str(name)) for name in available):
-            hint = " The first row holds numbers: add a header with names."
-        raise ValueError(f"{path} has no {names}; it has {first_names}.{hint}")
+            hint = " The first row contains numbers: add a header with names."
+        raise ValueError(
+            f"{path} has no column {names}: use one of its columns {first_names}.{hint}"
+        )
 
 
 def _visible(name: Any) -> str:
@@ -72,7 +74,7 @@ def read_fasta(path: PathLike) -> Fasta:
     Raises
     ------
     ValueError
-        If the file does not start with a header, or a record or sequence is empty.
+        If the file does not start with a header, or a record has no letters.
 
     Examples
     --------
@@ -116,10 +118,12 @@ def _records(path: Path) -> tuple[list[list[str]], list[str]]:
             elif line and not parts:
                 raise ValueError(
                     f"{path} is not a FASTA file: line {number} comes before any "
-                    "header (a line that starts with '>')."
+                    "header: add a line that starts with '>' and a name above it."
                 )
             elif line:
                 parts[-1].append("".join(line.split()))
     if not headers:
-        raise ValueError(f"{path} is not a FASTA file: no line starts with '>'.")
+        raise ValueError(
+            f"{path} is not a FASTA file: no line starts with '>'. Pass a FASTA file."
+        )
     return headers, ["".join(lines).removesuffix("*") for lines in parts]

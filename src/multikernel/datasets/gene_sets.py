@@ -48,7 +48,7 @@ def read_gene_sets(
     Raises
     ------
     ValueError
-        If a line has fewer than three fields, two sets have the same name, or no set
+        If a line has no genes, two sets have the same name, or no set
         has enough genes among the columns.
 
     Warns
@@ -86,8 +86,8 @@ def read_gene_sets(
     if not large:
         raise ValueError(
             f"No set of {path} has {min_genes} or more of its genes among the columns. "
-            f"The file names genes like {next(iter(sets.values()))[0]}: use the same "
-            "names for the columns, or lower min_genes."
+            f"The first gene of the file is {next(iter(sets.values()))[0]!r}: use such "
+            "names for the columns, or pass a smaller min_genes."
         )
     small = [name for name in present if name not in large]
     _warn(Path(path), absent, small, min_genes)
@@ -112,16 +112,16 @@ def _read_sets(path: Path) -> dict[str, list[str]]:
         name, members = fields[0], [gene for gene in fields[2:] if gene]
         if not members:
             raise ValueError(
-                f"Line {line_number} of {path} has {len(fields)} fields: a GMT file "
-                "has a name, a description and genes, separated by tabs."
+                f"Line {line_number} of {path} has no genes: write a name, a "
+                "description and genes, separated by tabs, or remove the line."
             )
         if name in sets:
             raise ValueError(f"Two sets of {path} have the name {name!r}: rename one.")
         sets[name] = list(dict.fromkeys(members))
     if not sets:
         raise ValueError(
-            f"{path} has no gene set: a line of a GMT file has a name, a description "
-            "and genes, separated by tabs."
+            f"{path} has no gene set: pass a GMT file, whose lines have a name, a "
+            "description and genes, separated by tabs."
         )
     return sets
 

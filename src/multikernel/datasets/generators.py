@@ -117,7 +117,7 @@ def make_epistasis(
 def _penetrances(
     heritability: float, rng: np.random.RandomState
 ) -> tuple[Array, Array, float]:
-    """Return the genotype shares of two markers, penetrances, and prevalence."""
+    """Return genotype shares of two markers, their penetrance table, and prevalence."""
     # Urbanowicz et al. (2012). GAMETES. BioData Mining 5, 16. Row i and column j of the
     # table f is the probability of class +1 with i and j minor alleles. Its mean over
     # either marker is the prevalence K; the heritability is Var(f) / (K (1 - K)).

@@ -64,8 +64,8 @@ def load(name: str, *, as_frame: bool = False) -> Bunch:
 
     Raises
     ------
-    FileNotFoundError
-        If the data set is known but not available.
+    FileNotFoundError, ValueError
+        If the data set is known but not available, or if the name is unknown.
 
     Examples
     --------

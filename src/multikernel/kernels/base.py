@@ -29,7 +29,7 @@ class Kernel(Protocol):
 
 @runtime_checkable
 class KernelDictionary(Protocol):
-    """A finite, ordered family of kernels, which may be built when accessed."""
+    """A finite sequence of kernels; a kernel may be built only when it is accessed."""
 
     def __len__(self) -> int: ...
 
@@ -43,9 +43,9 @@ def kernel_name(kernel: Kernel) -> str:
 
 
 def overrides(kernel_class: type, method: str, base: str) -> bool:
-    """Return False if a kernel class redefines `base` but inherits `method`."""
-    # `base` and `method` are names of methods. The inherited method was written for
-    # the old `base`, so it may be wrong for the new one.
+    """Return True unless a kernel class redefines `base` but inherits `method`."""
+    # `base` and `method` are names of methods. The inherited `method` was written for
+    # the inherited `base`, so its results may be wrong for the redefined one.
     for ancestor in kernel_class.__mro__:
         if method in vars(ancestor) or base in vars(ancestor):
             return method in vars(ancestor)
@@ -99,14 +99,14 @@ def check_kernel(kernel: object, subject: str) -> None:
     if isinstance(kernel, np.ndarray):
         raise TypeError(
             f"{subject} is an array of shape {kernel.shape}: pass a Gram matrix K as "
-            "{'name': Grams(K, column)}, where a column of X names the samples, or "
-            "pass stack_grams([K, ...]) as X, with kernels='precomputed'."
+            "{'name': Grams(K, column)}, with the column of X that names the samples, "
+            "or pass stack_grams([K, ...]) as X, with kernels='precomputed'."
         )
     # Equivalent to isinstance with the protocol, but faster.
     if not (callable(kernel) and callable(getattr(kernel, "diag", None))):
         raise TypeError(
-            f"{subject} is not a kernel, got {kernel!r}: a kernel is callable as "
-            "kernel(X, Y) and has a method diag(X)."
+            f"{subject} is not a kernel, got {kernel!r}: pass an object that "
+            "is callable as kernel(X, Y) and has a method diag(X)."
         )
 
 
@@ -118,11 +118,12 @@ def checked_values(
 ) -> Array:
     """Return compute() as float64; raise unless it is real, finite and of `shape`."""
 
-    # Messages begin with `template`, filled with `owner`: a kernel or its name.
+    # Messages begin with `template`, whose {} is replaced by the name of the kernel.
+    # `owner` is the kernel or its name.
     def name() -> str:
         return template.format(owner if isinstance(owner, str) else kernel_name(owner))
 
-    # The errors below replace NumPy's overflow warnings.
+    # NumPy's overflow warnings are ignored, because the checks below raise errors.
     with np.errstate(over="ignore", invalid="ignore"):
         returned = compute()
         if np.iscomplexobj(returned):
@@ -157,14 +158,15 @@ def checked_values(
     return values
 
 
-# Single Gaussian kernels with a smaller ratio are hardly more accurate than predicting
-# the most frequent class (``benchmarks/defaults``, "Kernels that memorize").
+# A model with a single Gaussian kernel whose `off_diagonal_ratio` is smaller is hardly
+# more accurate than predicting the most frequent class (``benchmarks/defaults``,
+# "Kernels that memorize").
 MEMORIZES = 0.25
-"""Smallest off-diagonal ratio of a useful kernel."""
+"""Smallest `off_diagonal_ratio` of a kernel that does not only memorize samples."""
 
 
 def off_diagonal_ratio(variances: Array, spreads: Array, n_samples: int) -> Array:
-    """Return the off-diagonal variation of each kernel relative to its diagonal.
+    """Return each kernel's ratio of off-diagonal variation to diagonal, (n_kernels,).
 
     Kernels with a small ratio only memorize the training samples; constant kernels have
     ratio infinity. `variances` are means of the diagonals minus means of the
@@ -182,13 +184,14 @@ def off_diagonal_ratio(variances: Array, spreads: Array, n_samples: int) -> Arra
 
 
 INNER_FIELDS = ("kernel", "kernels", "gaussian", "views")
-"""Names of fields that contain other kernels."""
+"""Names of the fields in which kernels and views store other kernels."""
 
 
 def with_parameter(kernels: Any, path: Sequence[str], value: Any) -> Any:
-    """Return copies of kernels with `value` for the parameter at `path`, or raise."""
-    # `path` contains names of views, positions or fields, then the parameter's name. A
-    # name alone, such as ["sigma"], changes the parameter in all kernels that have it.
+    """Return changed copies of kernels; raise if no kernel has the parameter."""
+    # The parameter at `path` gets the new `value`. A path contains names of views,
+    # positions in lists or names of fields, and ends with the parameter's name. A path
+    # of one name, such as ["sigma"], changes this parameter of every kernel with it.
     changed = _with_change(kernels, tuple(path), value)
     if changed is kernels:
         raise ValueError(

@@ -118,7 +118,7 @@ def _single_columns(owner: str, features: int | Sequence[str]) -> list[Columns]:
     if isinstance(features, int | np.integer):
         check_parameter(owner, "features", features, COUNT)
         return list(range(int(features)))
-    # The letters of a string are no column names.
+    # A string is a sequence, too, but its letters are no column names.
     is_invalid = isinstance(features, str | bytes | Mapping)
     names: list[Columns] = []
     if isinstance(features, Iterable) and not is_invalid:
@@ -140,7 +140,7 @@ def random_subset_gaussians(
     variables of two degrees of freedom. Kernels are built on demand: a million kernels
     on 20 features need 11 MB.
     """
-    # Section 5.2 of Suzuki and Tomioka (2011).
+    # These are the kernels of section 5.2 of Suzuki and Tomioka (2011).
     check_parameter("random_subset_gaussians", "n_kernels", n_kernels, COUNT)
     check_parameter("random_subset_gaussians", "n_features", n_features, COUNT)
     rng = np.random.default_rng(random_state)
@@ -206,7 +206,7 @@ def _resolve_subsets(
         raise ValueError(
             "The kernels of random_subset_gaussians were built for data with "
             f"{dictionary.n_features} columns, "
-            f"but the data has {features.number}: build them with "
-            f"n_features={features.number}."
+            f"but the data has {features.number}: pass "
+            f"n_features={features.number} to random_subset_gaussians."
         )
     return replace(dictionary, feature_names=features.names)

@@ -87,7 +87,7 @@ class ColumnKernel:
 
 
 def select_columns(X: Array, columns: Columns) -> Array:
-    """Return columns by position, two-dimensional; a view for an index or a slice."""
+    """Return columns of X, (n_samples, n_columns); raise if `columns` are names."""
     selected = _normalized(columns)
     keys = (selected.start, selected.stop) if isinstance(selected, slice) else selected
     if any(isinstance(key, str) for key in keys):
@@ -105,7 +105,8 @@ def select_columns(X: Array, columns: Columns) -> Array:
 @singledispatch
 def resolve_kernel(kernel: Kernel, features: Features) -> Kernel:
     """Return a kernel with indices instead of column names; raise for unknown names."""
-    # Column kernels, products and centered kernels register their own functions.
+    # This is the default for kernels without columns. Column kernels, products and
+    # centered kernels register other functions with `resolve_kernel.register`.
     return kernel
 
 
@@ -201,14 +202,15 @@ def _unknown_name(column: str, names: tuple[str, ...] | None) -> str:
     hint = (
         f"Did you mean {' or '.join(repr(name) for name in similar)}?"
         if similar
-        else f"The columns are {label_of(tuple(map(repr, names)))}."
+        else f"Use one of the columns {label_of(tuple(map(repr, names)))}."
     )
     return f"A kernel is on the column {column!r}, which the data does not have. {hint}"
 
 
 def _normalized(columns: Columns) -> slice | tuple[int, ...] | tuple[str, ...]:
     """Return columns as a slice, a tuple of ints or a tuple of names."""
-    # Kernels store columns in this form, so the most frequent case comes first.
+    # Columns that are already resolved are tuples of ints. This case comes first
+    # because it is the most frequent.
     if type(columns) is tuple and columns and all(type(c) is int for c in columns):
         return columns
     if isinstance(columns, slice):
@@ -234,8 +236,8 @@ def _normalized(columns: Columns) -> slice | tuple[int, ...] | tuple[str, ...]:
         return indices
     raise ValueError(
         "Columns must be all indices (int) or all names (str), got "
-        f"{label_of(tuple(map(repr, members)))}. np.flatnonzero converts a mask to "
-        "indices."
+        f"{label_of(tuple(map(repr, members)))}. For a boolean mask, pass "
+        "np.flatnonzero(mask)."
     )
 
 

@@ -106,13 +106,13 @@ class ExpectedKernel:
         if self.learnt is None:
             raise ValueError(
                 f"{self.name} has not learned the distribution of missing values: "
-                "estimators learn it from the training samples; otherwise call "
-                "learnt_from(X)."
+                "estimators learn it from the training samples; otherwise use "
+                "the kernel that learnt_from(X) returns."
             )
         return self.learnt
 
     def _log_diagonal(self, missing: Array, variances: Array) -> Array:
-        """Return log k(x, x) for every sample."""
+        """Return log k(x, x) for every sample, shape (n_samples,)."""
         assert isinstance(self.kernel, GaussianKernel)
         square = self.kernel.width**2
         return -0.5 * (missing @ np.log1p(2.0 * variances / square))
@@ -121,10 +121,10 @@ class ExpectedKernel:
     def _log_gram(
         rows: "_Centered", columns: "_Centered", square: float, variances: Array
     ) -> Array:
-        """Return log k of all pairs of samples; `square` is the squared width."""
+        """Return log k of all pairs of samples; `square` is the width squared."""
 
         def one_missing(present_in: "_Centered", missing_in: "_Centered") -> Array:
-            """Return -2 log k, summed over columns that only `missing_in` lacks."""
+            """Return the terms of -2 log k of columns that only `missing_in` lacks."""
             wider = square + variances
             heights = np.log1p(variances / square) + present_in.values**2 / wider
             return np.asarray((present_in.present * heights) @ missing_in.missing.T)
@@ -174,11 +174,12 @@ def _category_shares(codes: Array, shares: Array) -> Array:
 
 
 def fill_gaps(X: Array) -> Array:
-    """Return X with each NaN replaced by another value of its column, or by zero."""
+    """Return X with each NaN replaced by another value of its column."""
+    # Columns without any value get zeros.
     is_missing = np.isnan(X)
     if not is_missing.any():
         return X
-    # Sorting makes the result independent of the order of the samples.
+    # Filling in sorted order makes the result independent of the samples' order.
     filled, order = X.copy(), np.lexsort(X.T[::-1])
     rng = np.random.default_rng(0)
     for column in np.flatnonzero(is_missing.any(axis=0)):

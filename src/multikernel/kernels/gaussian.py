@@ -110,7 +110,7 @@ class GaussianKernel:
         if isinstance(self.sigma, str):
             raise ValueError(
                 f"{self.name} has no width yet: estimators learn it from the training "
-                "samples; otherwise pass a number, such as median_distance(X)."
+                "samples; otherwise pass a number as sigma, such as median_distance(X)."
             )
         return self.sigma
 

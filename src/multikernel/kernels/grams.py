@@ -33,7 +33,7 @@ class Grams:
     ----------
     K : array-like of shape (n_known, n_columns), or data frame
         Kernel values. The rows are all samples, including those to predict. The
-        columns are the samples of the first n_columns rows, with all training samples.
+        columns are the first n_columns of these samples, with all training samples.
         A data frame has sample names as index and, in any order, as columns.
     samples : str or int
         Column of X with the sample names.
@@ -105,7 +105,8 @@ class Grams:
         return self
 
     def kernel(self, view: str, order: Array) -> "SampleKernel":
-        """Return a kernel on sample numbers; number i means the sample ``order[i]``."""
+        """Return a kernel on sample numbers; number i means the name ``order[i]``."""
+        # `view` is the name of the view in the kernel's error messages.
         rows = {name: row for row, name in enumerate(self.names.tolist())}
         row_indices = np.array([rows.get(name, -1) for name in order.tolist()])
         return SampleKernel(self.K, row_indices.astype(np.intp), view)
@@ -124,8 +125,9 @@ class SampleKernel:
     def __post_init__(self) -> None:
         if np.ndim(self.K) != 2 or np.ndim(self.places) != 1:
             raise ValueError(
-                f"{OWNER} must have two axes and places one axis, got "
-                f"{np.ndim(self.K)} and {np.ndim(self.places)}."
+                f"Grams {self.view!r}: K must be two-dimensional and places "
+                f"one-dimensional, got {np.ndim(self.K)} and {np.ndim(self.places)} "
+                "dimensions."
             )
         present = self.places[self.places != -1]
         check_places(f"Grams {self.view!r}", "places", present, len(self.K))
@@ -156,7 +158,8 @@ class SampleKernel:
         return diagonal[rows]
 
     def rows_of(self, sample_numbers: Array) -> Indices:
-        """Return the row of K for each sample number, (n_samples,), or -1."""
+        """Return the row of K for each sample number, shape (n_samples,)."""
+        # Samples that have no row of K get -1.
         codes = np.where(np.isnan(sample_numbers), -1.0, sample_numbers).astype(np.intp)
         is_known = (codes >= 0) & (codes < self.places.size)
         return np.where(is_known, self.places[np.where(is_known, codes, 0)], -1)
@@ -180,8 +183,8 @@ class SampleKernel:
         return self if change is None else change(self)
 
 
-# No object has this id. `copy.deepcopy` of a model then calls the function for each
-# `SampleKernel` in it.
+# To replace each `SampleKernel` in a model, pass ``{CHANGE: function}`` as the memo of
+# `copy.deepcopy`. The other keys of a memo are ids of objects, which are never -1.
 CHANGE = -1
 """Key in the memo of `copy.deepcopy` for a function that replaces `SampleKernel`s."""
 
@@ -249,8 +252,7 @@ def validate_names(row_names: Iterable[Any], n_rows: int) -> Array:
     are_text = {isinstance(name, str) for name in names}
     if len(are_text) > 1 or array.ndim != 1 or array.dtype.kind not in "Uiuf":
         raise ValueError(
-            "The names of samples must be all text or all numbers, got "
-            f"{shown(names[0])} and others."
+            f"The names of samples must be all text or all numbers, got {shown(names)}."
         )
     if array.dtype.kind != "U" and not (np.abs(array) < 2.0**53).all():
         raise ValueError(
@@ -269,7 +271,7 @@ def validate_names(row_names: Iterable[Any], n_rows: int) -> Array:
 
 
 def _columns_first(names: Array, columns: Iterable[Any]) -> Indices:
-    """Return the indices of the rows of `columns`, then those of the other rows."""
+    """Return an order of the rows: those named in `columns`, then the other rows."""
     rows = {name: row for row, name in enumerate(names.tolist())}
     column_names = list(columns)
     missing = [name for name in column_names if name not in rows]

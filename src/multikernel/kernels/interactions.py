@@ -127,7 +127,7 @@ class InteractionDictionary:
     terms: Terms  # indices of the factors in `mains`; -1: no second factor
     labels: tuple[str, ...]  # names of the main-effect kernels in products
     main_views: tuple[str, ...] | None = None  # view of each main-effect kernel
-    weight: float = 1.0  # factor of the products after normalization
+    weight: float = 1.0  # factor that multiplies the normalized products
 
     def _check_fitted(self) -> None:
         """Raise unless indices and lengths agree, as a loaded file may be damaged."""
@@ -170,7 +170,7 @@ class InteractionDictionary:
         return int(np.count_nonzero(self.terms[:, 1] >= 0))
 
     def scales(self) -> Array | TermWeights:
-        """Return the factor of each kernel after normalization, shape (n_kernels,)."""
+        """Return the factors that multiply normalized kernels, shape (n_kernels,)."""
         weights = TermWeights(self.terms, self.weight)
         return weights if isinstance(self.terms, EveryPair) else weights.whole
 
@@ -209,7 +209,7 @@ def with_interactions(
     features: Features,
     origins: Sequence[int] | None = None,
 ) -> InteractionDictionary:
-    """Return the kernels and products that `spec` makes of a resolved dictionary."""
+    """Return the kernels of `dictionary`, which is resolved, and their products."""
     mains = [dictionary[m] for m in range(len(dictionary))]
     columns = [_kernel_columns(kernel, X.shape[1]) for kernel in mains]
     if spec.kernels is None:

@@ -74,7 +74,7 @@ def median_dictionary(
         Widths on all columns jointly and on each column, in median distances.
     max_kernels : int, default=300
         Maximum number of kernels. Above it, each column keeps only the width nearest to
-        its median, or, if there are still too many, no kernel.
+        its median distance, or no kernel if there are still too many.
 
     Warns
     -----
@@ -105,7 +105,7 @@ def kernels_with_widths(
     column_multiples: Sequence[float],
     max_kernels: int,
 ) -> ListDictionary:
-    """Return default kernels for the result of `distinct_rows`; warn of omissions."""
+    """Return default kernels for the result of `distinct_rows`; warn if too many."""
     pairs = weights, _pair_shares(weights)
     joint = [LinearKernel(), *_gaussians(rows, pairs, multiples, n_rows)]
     columns = distinct_columns(rows)
@@ -120,7 +120,7 @@ def kernels_with_widths(
             for column in (columns if widths else ())
             for kernel in _gaussians(rows[:, [column]], pairs, widths, n_rows)
         )
-        # One kernel more than allowed shows that there are too many.
+        # Kernels are computed until there is one too many: data may have many columns.
         column_kernels = list(islice(generated, max_on_columns + 1))
         if len(column_kernels) <= max_on_columns:
             break
@@ -225,11 +225,13 @@ class _Distances:
 
 
 def _pair_shares(weights: Array) -> Array:
-    """Return each row pair's share of the total weight; last, all pairs of copies."""
+    """Return the share of each pair of rows in the weight of all pairs of samples."""
+    # A row of weight w represents w equal samples. The last entry is the share of all
+    # pairs of equal samples, whose distance is zero.
     equal_pairs = 0.5 * float(weights @ (weights - 1.0))
     rows, columns = np.triu_indices(len(weights), 1)
     pairs = np.append(weights[rows] * weights[columns], equal_pairs)
-    # Weights are at least one, and a single row has no pair.
+    # The total is zero for a single row of weight one, and otherwise at least one.
     return np.asarray(pairs / max(pairs.sum(), 1.0))
 
 
@@ -251,7 +253,7 @@ def _gaussians(
     n_rows: int,
 ) -> list[Kernel]:
     """Return Gaussian kernels whose widths are multiples of the median row distance."""
-    # Weights of the rows, and the share of each pair in the total weight of pairs.
+    # `pairs` contains the weights of the rows, and the shares of pairs of rows.
     weights, shares = pairs
     values, totals = _merge_equal_values(rows, weights)
     distances = _distances(

@@ -69,7 +69,7 @@ class CenteredKernel:
 
     @cached_property
     def _sample_means(self) -> Array:
-        """Return the result of `means` for `samples`."""
+        """Return the mean of k(x_j, x_i) over samples x_i, for every sample x_j."""
         return self.means(self._weighted_samples[0])
 
     @cached_property
@@ -92,7 +92,8 @@ class CenteredKernel:
         if self.samples is None:
             raise ValueError(
                 f"{self.name} has no samples for centering yet: estimators use the "
-                "training samples; otherwise pass samples, or call learnt(X)."
+                "training samples; otherwise pass samples, or use the kernel "
+                "that learnt(X) returns."
             )
         return self.samples, equal_shares(len(self.samples), self.weights)
 
@@ -123,8 +124,10 @@ class CenteredKernel:
         return np.maximum(values + self.grand_mean, 0.0)
 
     def sizes(self, X: Array) -> Array:
-        """Return an upper bound on each row's summands of the centered k(x, x)."""
-        # Twice the uncentered k(x, x), plus twice its mean over the samples.
+        """Return each row's bound on the sizes of the terms of the centered k(x, x)."""
+        # The terms cancel, so rounding errors are relative to the sum of their absolute
+        # values. This sum is at most twice the uncentered k(x, x), plus twice its mean
+        # over the samples.
         samples, weights = self._weighted_samples
         diagonal = kernel_diagonal(self.kernel, self._shift(X))
         mean = float(weights @ kernel_diagonal(self.kernel, self._shift(samples)))
@@ -137,7 +140,7 @@ class CenteredKernel:
 
 
 def uncenter(kernel: Kernel) -> Kernel:
-    """Return the uncentered kernel if callers can center its matrix, else `kernel`."""
+    """Return `kernel` without centering if callers can center its matrix instead."""
     inner = deferred_centering(kernel)
     if inner is None:
         return kernel
@@ -146,7 +149,7 @@ def uncenter(kernel: Kernel) -> Kernel:
 
 
 def deferred_centering(kernel: Kernel) -> CenteredKernel | None:
-    """Return the `CenteredKernel` whose matrix callers can center instead, or None."""
+    """Return a kernel's `CenteredKernel` if callers can center its matrix, or None."""
     inner = kernel.kernel if isinstance(kernel, ColumnKernel) else None
     # Centering the matrix of a linear kernel would lose digits.
     if not isinstance(inner, CenteredKernel) or isinstance(inner.kernel, LinearKernel):

@@ -83,7 +83,8 @@ class NystroemKernel(FeatureKernel):
         if self.landmarks is None:
             raise ValueError(
                 f"{self.name} has no landmarks yet: estimators draw them from the "
-                "training samples; otherwise pass landmarks, or call learnt(X)."
+                "training samples; otherwise pass landmarks, or use the "
+                "kernel that learnt(X) returns."
             )
         return self.landmarks
 
@@ -98,11 +99,11 @@ class NystroemKernel(FeatureKernel):
 
 @dataclass(frozen=True)
 class RandomFourierFeatures(FeatureKernel):
-    """A Gaussian kernel approximated by random Fourier features.
+    """The kernel `gaussian`, approximated by `n_components` random Fourier features.
 
     It is the mean of cos(w^T (x - x')) over `n_components` // 2 random frequencies w,
-    drawn with the seed `random_state` from a normal distribution with standard
-    deviation 1 / sigma. Duality gaps ignore the error of the approximation.
+    drawn with the seed `random_state` from a normal distribution with the inverse width
+    of `gaussian` as standard deviation. Duality gaps ignore the approximation error.
     """
 
     # Rahimi, Recht (2007). Random features for large-scale kernel machines. NIPS 20.

@@ -52,7 +52,8 @@ def unpack(pairs: Array, n_columns: int) -> Any:
     if indices.size and indices.max() >= n_columns:
         raise ValueError(
             f"A packed row has a value in column {indices.max()} (counted from 0), but "
-            f"the training table has {n_columns} columns: pass rows with these columns."
+            f"the training table has {n_columns} columns: pass a table with the same "
+            "columns."
         )
     row_ends = np.concatenate([[0], np.cumsum(is_stored.sum(axis=1))])
     return csr_array((values[is_stored], indices, row_ends), (len(pairs), n_columns))
@@ -85,6 +86,7 @@ class SparseKernel:
 
     def nonzero_columns(self, pairs: Array) -> Array:
         """Return packed rows as a dense array, without columns that are all zero."""
+        # If all columns are zero, the array is a single zero of shape (1, 1).
         table = self.table(pairs)
         columns = np.unique(table.indices)
         return table[:, columns].toarray() if columns.size else np.zeros((1, 1))

@@ -134,7 +134,8 @@ class View:
 
     name: str
     columns: tuple[int, ...]  # positions in the data
-    # Kernels on columns by position; None: default kernels; empty: no penalty.
+    # Kernels on columns by position; None: default kernels; empty: columns without
+    # kernels (`Unpenalized`).
     kernels: tuple[Kernel, ...] | None
     missing: str
     penalized: bool = True
@@ -258,7 +259,7 @@ def _find_view(name: str, spec: Any, missing: str, X: Any, features: Features) -
     if hasattr(spec, "diag"):
         raise ValueError(
             "the view is a kernel without columns: pass (columns, kernel), with "
-            "columns such as a list of names."
+            "columns such as a list of column names."
         )
     if isinstance(spec, Unpenalized):
         columns = _selected_positions(spec.columns, X, features)
@@ -316,8 +317,8 @@ def _selected_positions(
         if selected and all(isinstance(flag, bool | np.bool_) for flag in selected):
             if len(selected) != features.number:
                 raise ValueError(
-                    f"a mask of {len(selected)} values does not fit {features.number} "
-                    "columns: pass one value per column."
+                    f"a mask of {len(selected)} values does not match "
+                    f"{features.number} columns: pass one value per column."
                 )
             selected = [position for position, flag in enumerate(selected) if flag]
             to_indices = resolve_indices
@@ -343,7 +344,8 @@ class ViewDictionary(ListDictionary):
 
 
 def present_rows(X: Array) -> NDArray[np.bool_]:
-    """Return a mask: True for samples with the view, whose first value is not NaN."""
+    """Return a mask, (n_samples,): True for samples that do not lack the view."""
+    # All values of a sample that lacks the view are NaN, so the first one suffices.
     return ~np.isnan(X[:, 0]) if X.shape[1] else np.ones(X.shape[0], dtype=bool)
 
 

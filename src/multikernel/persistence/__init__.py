@@ -193,7 +193,9 @@ def load(
     if Path(path).is_dir():
         raise IsADirectoryError(f"{path} is a folder: pass the path of a model file.")
     if not Path(path).is_file():
-        raise FileNotFoundError(f"There is no model file {path}.")
+        raise FileNotFoundError(
+            f"There is no model file {path}: pass the path of an existing file."
+        )
     with _readable_errors(path):
         check_memory(Path(path).stat().st_size, max_bytes)
         # Read once, so that the checked bytes are the ones that are built.

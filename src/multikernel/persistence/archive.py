@@ -47,7 +47,7 @@ def with_version(data: bytes) -> bytes:
     """Return a copy of an archive that records its format and the library versions."""
     stream = io.BytesIO(data)
     with ZipFile(stream, "a") as archive:
-        # Earlier releases read the version of this package from "version".
+        # Earlier releases read the version of this package from the key "version".
         here = versions()
         version = {"format": FORMAT, "version": here["multikernel"], **here}
         archive.writestr(VERSION, json.dumps(version))
@@ -150,6 +150,7 @@ def _unpacked(data: bytes) -> dict[str, bytes]:
 
 def _member(archive: ZipFile, entry: ZipInfo) -> bytes:
     """Return the bytes of a member, at most one more than its size in the directory."""
+    # A member may be larger than the directory says; the limit bounds the memory.
     with archive.open(entry) as file:
         return file.read(entry.file_size + 1)
 
@@ -213,7 +214,8 @@ class _Tree:
             if key != "__id__" or isinstance(child, dict)
         }
         if isinstance(node.get("__loader__"), str):
-            # skops extends the list of trusted names at such a node.
+            # skops extends its list of trusted names at each node with ``__reduce__``,
+            # so the nodes below it need more memory.
             n_nested += "__reduce__" in node
             boxed = boxed or node.get("type") == "json"
             self._count_node(node, n_nested, boxed=boxed)
@@ -223,7 +225,7 @@ class _Tree:
         }
 
     def _count_node(self, node: dict[str, Any], n_nested: int, *, boxed: bool) -> None:
-        """Count the memory and calls of a node, and number its array file."""
+        """Add a node's memory and calls to the totals, and number its array file."""
         kind = (node["__loader__"], node["__module__"], node["__class__"])
         self.n_bytes += NODE_BYTES * (1 + n_nested)
         name = f"{kind[1]}.{kind[2]}"

@@ -16,7 +16,7 @@ from multikernel.gram.temporary import PathLike
 from multikernel.linalg.threads import uninterrupted
 
 KINDS = {stat.S_ISBLK: "a device", stat.S_ISCHR: "a device", stat.S_ISSOCK: "a socket"}
-"""Kinds of paths that cannot be written to, by test function."""
+"""Kinds of paths that cannot be written to, by the function that detects them."""
 
 UNFINISHED = ".part"
 """Suffix of incomplete files."""
@@ -59,7 +59,9 @@ def find_place(path: PathLike, inputs: Iterable[PathLike] = ()) -> Place:
     except FileNotFoundError:
         return Place(output, _new_file(output))
     except OSError as error:
-        raise OSError(f"Cannot save to {output}: {error.strerror}.") from error
+        raise OSError(
+            f"Cannot save to {output}: {error.strerror}. Name another file."
+        ) from error
     for stream in (sys.stdout, sys.stderr):
         if _is_stream(state, stream):
             refuse_input(state, output, inputs)

@@ -103,18 +103,22 @@ def _check_sizes(stack: GramStack, K: Array, tol: float) -> None:
     rounded = stack.rounded_traces()
     lower_bound = (1.0 - tol) * np.abs(stack.traces())
     if rounded.shape != K.shape[:1] or not np.all(rounded >= lower_bound):
-        raise AssertionError("rounded_traces must be at least abs(traces).")
+        raise AssertionError(
+            "rounded_traces must return one number per kernel, at least abs(traces)."
+        )
     _compare("traces with shares", stack.traces(shares), weighted, tol)
     if not stack.pass_numbers() > 0.0:
-        raise AssertionError("pass_numbers must be positive.")
+        raise AssertionError("pass_numbers must return a positive number.")
     entries = stack.held_numbers()
     if entries.shape != K.shape[:1] or not np.all(entries > 0.0):
         raise AssertionError("held_numbers must return one positive number per kernel.")
     zero = np.flatnonzero(~np.einsum("mii->mi", K).any(axis=1))
     if not np.array_equal(stack.zero_kernels(), zero):
-        raise AssertionError("zero_kernels must be the kernels with a zero diagonal.")
+        raise AssertionError(
+            "zero_kernels must return the indices of the kernels with a zero diagonal."
+        )
     if not isinstance(stack.shares_work(), bool):
-        raise AssertionError("shares_work must be True or False.")
+        raise AssertionError("shares_work must return True or False.")
     parts = [part.quadratic_forms(shares) for part in stack.in_parts()]
     _compare("forms of all parts", np.concatenate(parts), shares @ K @ shares, tol)
 
@@ -188,12 +192,14 @@ def _check_residuals(stack: GramStack, K: Array, tol: float, rng: Generator) -> 
     size = tol * np.abs(forms).max()
     if np.any(full < forms - size) or np.any(full > forms + bounds[kernels] + size):
         raise AssertionError(
-            "full_forms must be between quadratic_forms and quadratic_forms plus "
-            "residual_bounds."
+            "full_forms must return values between quadratic_forms and "
+            "quadratic_forms plus residual_bounds."
         )
     finer = refined(stack, Refinement(v, dict.fromkeys(kernels.tolist(), 0.0)))
     if finer is not None and np.any(finer.residual_bounds(v) > bounds + size):
-        raise AssertionError("refined must not increase residual_bounds.")
+        raise AssertionError(
+            "The stack that refined returns must not have larger residual_bounds."
+        )
 
 
 def _check_combination(stack: GramStack, K: Array, tol: float, rng: Generator) -> None:

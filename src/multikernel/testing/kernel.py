@@ -54,7 +54,7 @@ def check_kernel(kernel: Kernel, X: Any, tol: float = 1e-8) -> None:
 
 
 def _check_parts(kernel: Kernel, X: Any, K: Array, size: float, name: str) -> None:
-    """Raise unless values only depend on their two samples, and diag agrees."""
+    """Raise if values depend on other samples, or diag(X) is not the diagonal."""
     rows, cols = np.arange(0, len(X), 2), np.arange(1, len(X), 3)
     part = kernel(_select_rows(X, rows), _select_rows(X, cols))
     text = f"{name}: the value of two samples depends on other samples in the call"

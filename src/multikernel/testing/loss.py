@@ -101,7 +101,7 @@ def _check_parts(loss: Loss, y: Array, rng: Generator) -> None:
     try:
         values = part_of(loss, rows).value(y[rows], f[rows])
         equal = np.allclose(values, loss.value(y, f)[rows], rtol=1e-12, atol=0.0)
-    except ValueError:  # the loss of the part kept arrays of all samples
+    except ValueError:  # arrays of the loss still have the length of all samples
         equal = False
     assert equal, (
         "The loss of some samples changes if other samples are removed: it must depend "
@@ -280,7 +280,7 @@ def _check_dual_pieces(loss: PolyhedralLoss, y: Array, rng: Generator) -> None:
 
 
 def _check_weighting(loss: Loss, y: Array, weights: Array, rng: Generator) -> None:
-    """Check that weights keep capabilities, and integer weights repeat samples."""
+    """Check that weights keep capabilities, and integer weights equal repetition."""
     weighted_loss = weighted(loss, weights)
     for capability in CAPABILITIES:
         has, had = isinstance(weighted_loss, capability), isinstance(loss, capability)

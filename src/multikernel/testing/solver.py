@@ -116,7 +116,7 @@ def check_solution(problem: Problem, solution: Solution, tol: float) -> None:
     _check_values(problem, solution)
     _check_history(solution)
     if np.isnan(solution.duality_gap):
-        return  # a heuristic without certificate
+        return  # the solver is a heuristic and reports no gap
     _check_dual(problem, solution)
     gap = duality_gap(problem, solution)
     noise = 1e-8 + _gap_noise(problem, solution)
@@ -301,7 +301,7 @@ def _check_callback(solver: Solver, problem: Problem, solution: Solution) -> Non
 
 
 def _is_close_line(lines: list[Progress], last: Progress) -> bool:
-    """Return whether `lines` is one line that equals `last` up to rounding."""
+    """Return whether `lines` is a single line that equals `last` up to rounding."""
     if [line.iteration for line in lines] != [last.iteration]:
         return False
     values = lines[-1].objective, lines[-1].duality_gap

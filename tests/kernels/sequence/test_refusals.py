@@ -77,7 +77,9 @@ def test_lengths_of_rows_and_columns():
     kernel = WeightedDegreeKernel(2)
     with pytest.raises(ValueError, match="some have 3 letters and others 4"):
         kernel(["ACG"], ["ACGT"])
-    with pytest.raises(ValueError, match="sequence 1 has 2 letters and the longest 3"):
+    with pytest.raises(
+        ValueError, match="sequence 1 has 2 letters and the longest has 3"
+    ):
         kernel(["ACG", "AC"])
     assert kernel([], ["ACGT"]).shape == (0, 1)
     assert WeightedDegreeKernel(2, align="start")(["ACG"], ["ACGT"]).shape == (1, 1)

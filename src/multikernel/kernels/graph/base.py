@@ -53,14 +53,15 @@ class GraphSamples(Protocol):
         upper bound on it, with a = `dual`, ancestors A(w) and node weights d_v; and the
         same sum with only the diagonal of K_w.
         """
-        # The second sum is the expected first one if the entries of a get random signs.
+        # The second sum is the expectation of the first one over random signs of the
+        # entries of a.
 
     def evidence(self, dual: Array, ceiling: float) -> Evidence:
         """Return a function of nodes that returns -log of p-value bounds.
 
-        The bounds are on the probability that noise gives some descendant w of a node
-        as large a form a^T K_w a. Only descendants with a^T K_w a / d_w^2 > `ceiling`
-        count; nodes without such descendants get -inf.
+        The bounds are on the probability that noise instead of a = `dual` gives some
+        descendant w of a node as large a form a^T K_w a. Only descendants with
+        a^T K_w a / d_w^2 > `ceiling` count; nodes without such descendants get -inf.
         """
 
     def take(self, rows: Indices) -> "GraphSamples":
@@ -143,11 +144,12 @@ class KnownNodes:
         self.graph = graph
         self.keys: list[Any] = []
         self.n_parents: Indices = np.zeros(0, dtype=np.intp)
-        # NaN before `ask`, which searches call once all parents of a node are visited.
+        # Weights and widths are NaN before `ask`, which a search calls for a node once
+        # all its parents are visited.
         self.weights: Array = np.zeros(0)
         self.widths: Array = np.zeros(0)
         self.kinds: Indices = np.zeros(0, dtype=np.intp)
-        """Kind of each node, a number; equal for equal degrees, -1 before `ask`."""
+        """Kind of each node: a number for each distinct `degrees`; -1 before `ask`."""
         self._numbers: dict[Any, int] = {}
         self._kinds: dict[tuple[int, ...], int] = {}
         self._children: dict[int, Indices] = {}

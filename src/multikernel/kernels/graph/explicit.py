@@ -107,7 +107,8 @@ class FittedDictionary:
 
     @cached_property
     def relation(self) -> Array:
-        """Return a matrix: 1 if the row is the column or its ancestor, else 0."""
+        """Return which nodes are ancestors of which, shape (n_nodes, n_nodes)."""
+        # An entry is 1 if the row's node is the column's node or its ancestor, else 0.
         above = np.eye(len(self.names))
         for child in range(len(self.names)):
             for parent in self.edges[self.edges[:, 1] == child, 0]:
@@ -144,7 +145,8 @@ class FittedDictionary:
         return (int(self.relation[:, self._place(node)].sum()) - 1,)
 
     def shares(self, node: str) -> Array:
-        """Return the factor of each node in the descendant sum of `node`, or zero."""
+        """Return each node's factor in the descendant sum of `node`, (n_nodes,)."""
+        # Nodes that are not descendants of `node` have the factor zero.
         above = self.relation
         inside = above[self._place(node)]
         sums = (self.weights * inside) @ above

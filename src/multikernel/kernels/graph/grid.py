@@ -26,8 +26,8 @@ class DirectedGrid(ABC):
 
     Subclasses provide `_levels(x)`, the levels of an input with values x. The root has
     the weight `root_weight`, other nodes `weight_base` to the power of the sum of their
-    levels. The duality gap is only small if weights grow with the level faster than the
-    kernels.
+    levels. The duality gap is only small if the weights of nodes grow with the level
+    faster than their kernel values.
     """
 
     _style: ClassVar[str] = "{name}[{level}]"
@@ -83,7 +83,7 @@ class FittedGrid:
 
     @cached_property
     def starts(self) -> tuple[tuple[int, ...], ...]:
-        """Return, for each input, the first column of every level, and the end."""
+        """Return, per input, every level's first column, and the number of columns."""
         return tuple(tuple(accumulate(x.sizes, initial=0)) for x in self.levels)
 
     @property
@@ -149,7 +149,8 @@ class FittedGrid:
 
     def width(self, node: GridNode) -> int:
         """Return a node's number of features, the product of its levels' sizes."""
-        # Searches call this for thousands of nodes with few inputs each.
+        # The factor of every input at level zero is in `root_width`, so the loop visits
+        # only the few inputs above level zero: searches call this for many nodes.
         width = self.root_width
         for i, level in node:
             sizes = self.levels[i].sizes
@@ -157,9 +158,9 @@ class FittedGrid:
         return width
 
     def shares(self, i: int, start: int) -> Array:
-        """Return descendant-sum weights of input i's features, from level `start`."""
+        """Return weights, in descendant sums, of input i's features from `start` on."""
         sizes = self.levels[i].sizes
-        # Features of level w get 1 / (beta^start + ... + beta^w)^2, with beta =
-        # weight_base.
+        # `start` is a level. Features of level w have the weight
+        # 1 / (beta^start + ... + beta^w)^2, with beta = weight_base.
         sums = np.cumsum(self.weight_base ** np.arange(start, len(sizes), dtype=float))
         return np.asarray(np.repeat(1.0 / sums**2, sizes[start:]))

@@ -15,10 +15,10 @@ def product_sums(
     start: Single, factors: Single, prefixes: Indices, ends: Indices
 ) -> Array:
     """Return, for each node, the sum of the entries of `start` times its factors."""
-    # `start` has shape (n_entries,), `factors` (n_factors, n_entries). A node's factors
-    # are a prefix and one more factor. `prefixes` and `ends` contain the index of a
-    # shorter prefix and the row of a factor. Row k of `prefixes` makes prefix k; prefix
-    # 0 is `start`.
+    # `start` has shape (n_entries,), `factors` (n_factors, n_entries). Prefixes are
+    # products that several nodes share: prefix 0 is `start`, and prefix k is the prefix
+    # prefixes[k, 0] times the factor in row prefixes[k, 1]. The product of node k is
+    # the prefix ends[k, 0] times the factor in row ends[k, 1].
     sums = np.zeros(len(ends))
     products = np.empty((len(prefixes), CHUNK), np.float32)
     for begin in range(0, start.size, CHUNK):

@@ -55,7 +55,8 @@ def _evidence_of_all(samples: "GridSamples", dual: Array, ceiling: float) -> Arr
     for most in graph.highest:
         levels += range(1, most + 1)
     weights = base ** np.add.outer(levels, levels)
-    # Features may overflow, and level zero of an input may be zero.
+    # NumPy's warnings are ignored: features may overflow, and they are divided by level
+    # zero of the input, which may be zero. Ratios that are not finite do not count.
     with np.errstate(all="ignore"):
         forms, noise = pair_forms(samples, dual)
         ratios = forms / noise
@@ -65,10 +66,11 @@ def _evidence_of_all(samples: "GridSamples", dual: Array, ceiling: float) -> Arr
 
 
 def pair_forms(samples: "GridSamples", dual: Array) -> tuple[Array, Array]:
-    """Return a^T K a for nodes of up to two inputs, and its means over random signs."""
-    # Both results are tables with a row and a column per level above zero, after row
-    # and column 0 for no input. Entries for two levels of the same input are
-    # meaningless. Features are centered, which removes ancestors from the products.
+    """Return a^T K a for nodes of up to two inputs, and its mean over random signs."""
+    # The vector a is `dual`, and the signs are those of its entries. Both results are
+    # tables with a row and a column per level above zero, after row and column 0 for no
+    # input. Entries for two levels of the same input are meaningless. Features are
+    # centered, which removes ancestors from the products.
     features, squares, begins, root = samples.level_features
     vector = root * dual
     # All products of two levels with the dual vector a are one matrix, Z^T diag(a) Z.

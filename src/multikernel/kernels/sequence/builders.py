@@ -173,8 +173,8 @@ def why_no_sequences(sequences: Sequences) -> str | None:
         bases = ambiguous_bases(sequences)
         if bases:
             return (
-                f"the text may be DNA with ambiguous bases: it holds {bases!r} beside "
-                "A, C, G and T"
+                f"they contain {bases!r} beside A, C, G and T, as DNA with ambiguous "
+                "bases does"
             )
         return "not all letters are capitals of DNA, RNA or proteins"
     if 2 * len(set(sequences.texts())) <= lengths.size:
@@ -206,5 +206,5 @@ def fitting_alphabet(sequences: Sequences) -> str | None:
     name = next(
         (name for name, alphabet in ALPHABETS.items() if letters <= {*alphabet}), None
     )
-    # Text that is mostly bases is no protein.
+    # Text that is mostly bases is DNA or RNA with other letters, not a protein.
     return None if name == "protein" and _mostly_bases(sequences) else name

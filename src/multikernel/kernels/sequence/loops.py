@@ -20,8 +20,9 @@ def count_bits(word: np.uint64) -> np.int64:
 
 @part()
 def write_shifted(planes: Bits, shift: int, out: Bits) -> None:
-    """Write bits to `out`, at later positions, or earlier ones for negative shifts."""
-    # The arrays have shape (n_planes, n_words); bits beyond the ends are lost.
+    """Write the bits of `planes`, moved by `shift` positions, to `out`."""
+    # Positive shifts move bits to later positions, negative ones to earlier positions.
+    # Both arrays have shape (n_planes, n_words); bits beyond the ends are lost.
     n_words = planes.shape[1]
     words, bits = abs(shift) // 64, np.uint64(abs(shift) % 64)
     complement = np.uint64(64) - bits

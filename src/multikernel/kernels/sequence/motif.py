@@ -26,7 +26,9 @@ from multikernel.kernels.sequence.spectrum import (
 
 
 def _divergence_parts(p: Array, q: Array) -> Array:
-    """Return terms of minus the Jensen-Shannon divergence, without constants."""
+    """Return each common motif's term in minus the Jensen-Shannon divergence."""
+    # `p` and `q` are the shares of the motifs in two sequences. `MotifKernel.compare`
+    # subtracts the multiples of log 2, which depend on all motifs.
     total = p + q
     return 0.5 * (total * np.log(total) - (p * np.log(p) + q * np.log(q)))
 
@@ -56,7 +58,8 @@ def _common_motif_sums(
         values = term(np.repeat(A.data[entries], counts), postings.data[positions])
         K[i] = np.bincount(postings.indices[positions], values, len(B.indptr) - 1)
         if A is B:
-            starts[motifs] += 1  # K is symmetric: later rows omit column i
+            # K is symmetric, so later rows need not compute column i.
+            starts[motifs] += 1
     if A is B:
         mirror(K)
     return K
@@ -126,7 +129,7 @@ class MotifKernel(SequenceKernel):
         sums = _common_motif_sums(p, q, TERMS[self.compare_by])
         if self.compare_by == "intersection":
             return sums
-        # JS = (log 2) (|p| + |q|) / 2 - sums, with the sums |p| and |q| of shares
+        # JS = (log 2) (|p| + |q|) / 2 - sums, where |p| is the sum of the shares in p.
         half = 0.5 * np.log(2.0)
         masses, col_masses = half * row_sums(p), half * row_sums(q)
         # Adding the row sums first preserves exact symmetry.

@@ -59,7 +59,7 @@ def row_sums(table: Any) -> Array:
 
 
 def shared_words(rows: csr_array, cols: csr_array) -> tuple[csr_array, csr_array]:
-    """Return both tables, with columns for the words that occur in `cols` only."""
+    """Return both tables without the columns of words that do not occur in `cols`."""
     words, word_indices = np.unique(cols.indices, return_inverse=True)
     shape = cols.shape[0], words.size
     compact = csr_array((cols.data, word_indices, cols.indptr), shape=shape)

@@ -45,7 +45,7 @@ class Layout:
 
     @property
     def kinds(self) -> Mapping[str, tuple[int, ...]]:
-        """Return the columns of each kind that kernels use by default."""
+        """Return, by kind, the columns that kernels without chosen columns use."""
         categories = set(self.categories)
         numbers = tuple(c for c in self.numeric if c not in categories)
         return {
@@ -154,7 +154,7 @@ class Layout:
             )
         if not indices:
             raise ValueError(
-                f"{owner} requires {kind}, but X holds text only: use sequence "
+                f"{owner} requires {kind}, but X contains text only: use sequence "
                 "kernels (multikernel.kernels.sequence), or a CategoryKernel."
             )
         accepted = self.numeric if kind == CATEGORIES else self.kinds[kind]
@@ -163,7 +163,7 @@ class Layout:
             wrong_kind = CATEGORIES if wrong[0] in self.categories else NUMBERS
             wrong_kind = SEQUENCES if wrong[0] in self.sequences else wrong_kind
             raise ValueError(
-                f"{owner} requires {kind}, but column {self.label(wrong[0])} holds "
+                f"{owner} requires {kind}, but column {self.label(wrong[0])} contains "
                 f"{wrong_kind}: select columns of {kind} with ColumnKernel."
             )
 

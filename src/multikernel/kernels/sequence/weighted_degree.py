@@ -27,7 +27,8 @@ from multikernel.linalg.threads import compiled, run_blocks
 LOOPS = "multikernel.kernels.sequence.loops"
 
 ADVICE = (
-    "cut windows of one length (WindowKernel), or choose align='start' or align='end'"
+    "select windows of one length with WindowKernel, or pass align='start' or "
+    "align='end'"
 )
 
 
@@ -141,8 +142,8 @@ class WeightedDegreeKernel(SequenceKernel):
             shortest = int(np.argmin(lengths))
             raise ValueError(
                 f"{self.name} compares sequences position by position, but sequence "
-                f"{shortest} has {lengths.min()} letters and the longest {longest}: "
-                f"{ADVICE}."
+                f"{shortest} has {lengths.min()} letters and the longest has "
+                f"{longest}: {ADVICE}."
             )
 
     def represent(self, sequences: Sequences) -> "Planes":
@@ -152,7 +153,8 @@ class WeightedDegreeKernel(SequenceKernel):
         codes = self.encode(sequences)
         is_reversed = self.align == "end"
         if is_reversed:
-            # Equal words remain equal when reversed.
+            # Reversed sequences are aligned at their last letters, and equal words
+            # remain equal.
             starts = codes.starts[-1] - codes.starts[::-1]
             codes = Sequences(codes.letters[::-1], starts)
         rows = codes.padded(64 * max(1, -(-longest // 64)), UNKNOWN)
