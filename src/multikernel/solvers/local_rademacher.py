@@ -47,7 +47,7 @@ class TailConv(PathSolver):
     tails: Array | None = None
 
     def unsupported(self, problem: Problem) -> str | None:
-        """Return why this solver does not support the problem, or None if it does."""
+        """Return why this solver cannot solve the problem, or None if it can."""
         reason = reason_against_penalty(problem, type(self).__name__)
         return reason or self.solver.unsupported(problem)
 
@@ -114,7 +114,7 @@ class TailDC:
     tails: Array | None = None
 
     def unsupported(self, problem: Problem) -> str | None:
-        """Return why this solver does not support the problem, or None if it does."""
+        """Return why this solver cannot solve the problem, or None if it can."""
         reason = reason_against_penalty(problem, type(self).__name__)
         if reason is None and np.isinf(exponent_of(problem.regularizer)):
             reason = f"{type(self).__name__} needs a finite p, got p = inf."

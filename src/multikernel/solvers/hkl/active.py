@@ -76,7 +76,7 @@ def _sizes(rows: Array) -> Array:
 
 
 def _mixer(rows: Array) -> Array | None:
-    """Return M so that M^T `rows` has independent rows; None if `rows` has these."""
+    """Return M such that M^T `rows` has independent rows; None if `rows` has them."""
     directions, sizes, _ = np.linalg.svd(rows, full_matrices=False)
     # Smaller singular values are rounding errors.
     positive = sizes > 1e-7 * sizes.max(initial=0.0)
@@ -86,8 +86,8 @@ def _mixer(rows: Array) -> Array | None:
 
 
 MANY = 64
-"""Maximum number of features of a node outside J whose quadratic form is computed from
-features. If a node has more features, they are computed only when the node joins J."""
+"""Maximum number of features of a node outside the active set whose quadratic form is
+computed from them. More features are computed only when the node joins the set."""
 
 
 class StoredNodes:
@@ -142,7 +142,7 @@ class StoredNodes:
         return [made[k] for k in nodes.tolist()]
 
     def release(self, nodes: Indices, n_asked: int) -> None:
-        """Delete features of nodes outside `nodes`, if most stored nodes are unused."""
+        """Keep only the stored features of `nodes`, if most stored nodes are unused."""
         # `n_asked` is the number of nodes whose quadratic forms were computed for the
         # last dual point.
         self._most = max(self._most, nodes.size, n_asked)
@@ -153,7 +153,7 @@ class StoredNodes:
             self._store_chunk(held, prepared)
 
     def forms(self, nodes: Indices, vector: Array) -> Array:
-        """Return ||Z_v^T vector||^2 of each node v with features Z_v; store these."""
+        """Return ||Z_v^T vector||^2 of each node v; store its features Z_v."""
         if not nodes.size:
             return np.zeros(0)
         _, new = self._split(nodes)

@@ -48,7 +48,7 @@ class SquaredForm(PathSolver):
     max_iter: int = 200  # outer steps, for all strengths together
 
     def unsupported(self, problem: Problem) -> str | None:
-        """Return why this solver does not support the problem, or None if it does."""
+        """Return why this solver cannot solve the problem, or None if it can."""
         block = replace(problem, regularizer=BlockL1(1.0))
         return (
             reason_against_penalty(problem, "SquaredForm")
@@ -120,7 +120,7 @@ class _Strengths:
         self.seen = [*self.seen, (strength, total)][-4:]
 
     def next(self, alpha: float) -> float:
-        """Return a strength that should equal alpha times its sum of norms."""
+        """Return the next strength, which should equal alpha times its sum of norms."""
         pairs = [(alpha * total - strength, strength) for strength, total in self.seen]
         high = min((s for excess, s in pairs if excess < 0.0), default=self.largest)
         low = max((s for e, s in pairs if e >= 0.0 and s < high), default=0.0)
@@ -157,7 +157,6 @@ class _StrengthSearch:
     def __init__(
         self, problem: Problem, settings: SquaredForm, init: Solution | None
     ) -> None:
-        """Start the solver's path, whose strengths this search chooses."""
         self.settings = settings
         # The block 1-norm solver ignores the residuals of factors, which matter only
         # for the certificate of this problem.
@@ -181,7 +180,7 @@ class _StrengthSearch:
             yield BlockL1(self.strength)
 
     def switch_to(self, incumbent: Incumbent, init: Solution | None) -> None:
-        """Switch to a problem that differs only in its penalty."""
+        """Switch to the problem of `incumbent`, which differs only in its penalty."""
         self.incumbent, last, self.stuck_at = incumbent, self.last, np.inf
         # At the largest strength, the sum of norms may jump from zero past the value
         # that matches it: the solution is then a mixture with the constant model.

@@ -41,8 +41,8 @@ class Settings:
     """The first gamma is this divided by (gap * alpha), but at least 1 / alpha."""
 
     growth: float = 4.0
-    """Factor of gamma after each minimization over rho. Growth makes convergence
-    super-linear, but a large factor puts the next start far from its minimum."""
+    """Factor by which gamma grows after each minimization over rho. Growth makes
+    convergence super-linear, but with a large factor the next one starts far away."""
 
     inner_share: float = 0.3
     """Share of the gap at which the minimization over rho stops, and which the barrier
