@@ -143,7 +143,7 @@ def alpha_grid(
 
 
 def with_alpha(problem: Problem, alpha: float) -> Problem:
-    """Return the problem with the regularization strength `alpha`."""
+    """Return a copy of the problem with the regularization strength `alpha`."""
     return replace(problem, regularizer=problem.regularizer.with_alpha(alpha))
 
 
@@ -190,8 +190,8 @@ def continued(before: Solution | None, after: Solution) -> Solution:
         )
         for line in after.history
     ]
-    # The first history line of `after` is for the last point of the warm start, and
-    # replaces the last line of that.
+    # The first history line of `after` describes the last point of the warm start
+    # again, so it replaces the last line of `before`.
     history = (*before.history[:-1], *lines)
     overlap = before.steps[-1:] == after.steps[:1]
     steps = before.steps + after.steps[overlap:]
@@ -199,7 +199,7 @@ def continued(before: Solution | None, after: Solution) -> Solution:
 
 
 def reason_against_penalty(problem: Problem, name: str) -> str | None:
-    """Return an error message, or None if the penalty is a `SquaredBlockNorm`."""
+    """Return None if the penalty is a `SquaredBlockNorm`, else an error message."""
     if isinstance(problem.regularizer, SquaredBlockNorm):
         return None
     penalty_name = type(problem.regularizer).__name__

@@ -1,7 +1,7 @@
 """Solver whose kernel weights come from a rule, and problems over scaled kernels.
 
-`FixedWeights`, `TailConv` and `TailDC` solve problems with scaled kernels K_m / v_m. A
-weight theta_m of K_m / v_m is the weight theta_m / v_m of K_m, as in their solutions.
+`FixedWeights`, `TailConv` and `TailDC` solve problems with scaled kernels K_m / v_m.
+Their solutions contain weights of K_m: theta_m / v_m, if K_m / v_m has weight theta_m.
 """
 
 from collections.abc import Callable, Iterable, Iterator

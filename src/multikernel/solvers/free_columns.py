@@ -35,7 +35,7 @@ from multikernel.solvers.squares import BySquares, Point, Squares, SquaresSearch
 
 @dataclass(frozen=True)
 class FreeColumns(BySquares):
-    r"""Solver for problems with unpenalized columns, around one for problems without.
+    r"""Solver for unpenalized columns, around a `solver` for problems without these.
 
     Minimizes :math:`\sum_i \ell(y_i, f(x_i) + z_i^\top \beta + b)` plus the penalty on
     f, for a smooth loss and columns z, by a proximal Newton method (Lee, Sun and

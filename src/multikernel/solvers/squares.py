@@ -98,7 +98,7 @@ class FreeParameters(Protocol):
         """Return the problem, with the loss for the given parameters."""
 
     def linear(self, parameters: Array) -> Array:
-        """Return what the parameters add to the decision values, (n_samples,)."""
+        """Return the part of the decision values that the parameters determine."""
 
     def sizes(self, parameters: Array) -> Array:
         """Return each sample's sum of absolute terms of `linear`, to bound rounding."""

@@ -64,8 +64,8 @@ def alignment_weights(
     kernel and targets. "joint" gives the v >= 0 that minimizes :math:`v^\top M v - 2
     v^\top a`, which maximizes the alignment of the sum (Cortes, Mohri and Rostamizadeh,
     JMLR 13, 2012, proposition 9). "greedy" is "joint" on a subset that grows by the
-    kernel that increases the alignment most, to at most `max_kernels`. Weights have sum
-    one, or are zero if no kernel is aligned.
+    kernel that increases the alignment most, to at most `max_kernels` (None: all). The
+    weights have sum one, or are zero if no kernel is aligned.
     """
     check_parameter("alignment", "method", method, METHODS)
     check_parameter("alignment", "max_kernels", max_kernels, AnyOf((NOTHING, COUNT)))

@@ -32,8 +32,8 @@ class IterativeShrinkage:
     \gamma \rho)`, :math:`\rho = -\nabla \ell(y, f + b)`, with the soft threshold ST in
     the norm of each kernel (Suzuki and Tomioka, METR 2009-45, section 4.1). The
     intercept b is the best one for f; the paper moves it along the slope. With
-    `momentum` the slope is taken at a point beyond the last model (Beck and Teboulle,
-    SIAM J. Imaging Sciences 2, 2009), with restarts when the objective increases
+    `momentum` a step starts at a point beyond the last model (Beck and Teboulle, SIAM
+    J. Imaging Sciences 2, 2009), with restarts when the objective increases
     (O'Donoghue and Candes, Found. Comput. Math. 15, 2015). Every step is a pass over
     all Gram matrices and certifies the relative gap, which decreases at best as the
     inverse square of the number of steps.

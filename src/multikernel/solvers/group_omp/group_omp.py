@@ -199,7 +199,7 @@ class _Growth:
         return self.geometry.residual_rows(dual)
 
     def count(self, passes: float) -> None:
-        """Add passes over all kernels to the count, one for each output."""
+        """Count `passes` over all kernels, times the number of outputs."""
         meter = self.recorder.meter
         meter.read += passes * self.n_outputs * meter.entries
 

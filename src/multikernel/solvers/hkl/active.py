@@ -246,7 +246,7 @@ class ActiveSet:
         return of_node if mixer is None else np.asarray(mixer @ of_node)
 
     def visit(self, nodes: Indices) -> None:
-        """Visit frontier nodes; add those of over `MANY` features to the problem."""
+        """Visit frontier nodes, and `add` those of more than `MANY` features."""
         self.idle = np.append(self.idle, nodes)
         children = self._count(nodes, 1)
         remaining = self.frontier[~self.known.among(self.frontier, nodes)]
@@ -321,7 +321,7 @@ class ActiveSet:
         self.gram = gram
 
     def slack_norms(self, vector: Array) -> Array:
-        """Return bounds on dual norms for the parts of kernels that features omit."""
+        """Return bounds on dual norms of the parts of kernels that features omit."""
         # The bounds are sum_i |a_i| sqrt(e_i) for a = `vector`, with e the diagonal of
         # the part of a node's kernel that its features omit.
         bounds = np.zeros(len(self))
@@ -330,7 +330,7 @@ class ActiveSet:
         return bounds
 
     def keep(self, stays: NDArray[np.bool_]) -> None:
-        """Keep only the active nodes of a mask that is closed under ancestors."""
+        """Keep only the active nodes in the mask, which is closed under ancestors."""
         columns = stays[self.owner]
         new_place = np.cumsum(stays) - 1
         self.owner = new_place[self.owner[columns]]

@@ -22,7 +22,7 @@ class Settings:
     """Tuning constants of cutting planes."""
 
     proof: float = 0.5
-    """A pass for a new certificate must reduce the gap to at most this share of it."""
+    """A new gap is proved, by one pass, only if it is at most this share of the old."""
 
     least_slack: float = 0.03
     """Smallest gap of a master problem, as a share of the gap of the whole problem."""

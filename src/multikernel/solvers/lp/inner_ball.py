@@ -147,7 +147,7 @@ def best_share(
 
     at_end = dual_loss(1.0)
     if at_end <= dual_loss(1.0 - STEP_TOLERANCE):
-        return 1.0  # by convexity; the usual case
+        return 1.0  # the usual case: the convex loss still decreases at the end
     minimum = minimize_scalar(
         dual_loss,
         bounds=(0.0, 1.0),

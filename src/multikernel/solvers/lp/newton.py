@@ -58,7 +58,7 @@ class Settings:
     `failures` short steps in a row without progress, steps use no quadratic model."""
 
     quick: float = 0.5
-    """Steps without the model continue while each cuts the gap to this share of it."""
+    """Steps without the model continue while the gap falls to this share in each."""
 
     patience: int = 20
     progress: float = 0.01
@@ -283,7 +283,7 @@ class _NewtonState:
     def _candidates(
         self, ball: InnerBall, old: Expansion, weights: Array
     ) -> list[Array]:
-        """Return candidates of kernel weights at the new point, not yet scaled."""
+        """Return candidates for kernel weights at `self.point`, before scaling."""
         # The candidates are the Newton step on log(weights), exact to second order, and
         # the weights that maximize weights^T forms. Zero forms determine no weights.
         point = self.point

@@ -38,9 +38,9 @@ class SquaredForm(PathSolver):
     \|f_m\|`, has the solutions of the block 1-norm :math:`\lambda S` at :math:`\lambda
     = \alpha S` (Suzuki and Tomioka, METR 2009-45, section 5). `solver`, such as
     ``SpicyMKL``, is called with keywords ``tol`` and ``max_iter``, and must return a
-    `PathSolver` for `BlockL1`. It makes one outer step at a time, and the strength
-    changes once it causes most of the certified duality gap, so the search costs a few
-    solves. The final model lacks redundant kernels.
+    `PathSolver` for `BlockL1`. This inner solver makes one outer step at a time, and
+    the strength changes once its error causes most of the certified duality gap, so the
+    search costs a few solves. Redundant kernels are removed from the final model.
     """
 
     solver: Callable[..., PathSolver]

@@ -144,7 +144,7 @@ class WorkingSet:
         return Status.STALLED if lagrangian.stuck else None
 
     def _may_descend(self, kernels: Indices) -> bool:
-        """Return whether block coordinate descent may solve on some kernels."""
+        """Return whether block coordinate descent is faster and has not failed yet."""
         n_numbers = float(self.numbers[kernels].sum())
         return not self._descent_failed and prefers_descent(self.problem, n_numbers)
 
@@ -252,7 +252,7 @@ class WorkingSet:
     def _part(self, kernels: Indices) -> GramStack:
         """Return the stack of some kernels; the last one is cached."""
         if self._held is None or not np.array_equal(self._held[0], kernels):
-            self._held = None  # so that at most one is in memory
+            self._held = None  # frees the last stack before the next one is made
             self._held = kernels, self.problem.gram.take(kernels)
         return self._held[1]
 
