@@ -161,14 +161,14 @@ class TailDC:
 
 
 NEAR = 0.01
-"""Relative difference of kernel weights below which two iterates lead to the same
-point. Five Gaussian kernels, n = 1000, theta = 4: three starts take 3.5 (p = 1) and 6.9
-(p = 2) plain fits with this rule, 4.4 and 7.8 without it."""
+"""Relative difference of kernel weights below which `TailDC` expects two descents to
+reach the same point. Five Gaussian kernels, n = 1000, theta = 4: three starts take 3.5
+(p = 1) and 6.9 (p = 2) plain fits with this rule, 4.4 and 7.8 without it."""
 
 
 @dataclass(frozen=True, eq=False)
 class _Descent:
-    """A descent of `TailDC`: each convex problem is linearized at the last solution."""
+    """A descent of `TailDC`, with the tail sum linearized at each new solution."""
 
     settings: TailDC
     problem: Problem

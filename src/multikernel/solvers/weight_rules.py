@@ -102,7 +102,7 @@ def alignment_weights(
 def centered_products(
     gram: GramStack, sample_weight: Array, *, diagonal: bool = False
 ) -> Array:
-    """Return the matrix of inner products of centered kernels, or its diagonal."""
+    """Return the inner products of all pairs of centered kernels, or their diagonal."""
     # The cost is M^2 n^2 multiplications for M kernels, or M n^2 with `diagonal`.
     # Sample weights count as copies.
     n_kernels, n_samples, _ = gram.shape

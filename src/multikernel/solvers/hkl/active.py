@@ -311,7 +311,7 @@ class ActiveSet:
         self.relation = relation
 
     def _grow_gram(self) -> None:
-        """Add the products of the new features with all features."""
+        """Extend `gram` by the products of the new features with all features."""
         old, size = len(self.gram), len(self.features)
         gram = np.empty((size, size))
         gram[:old, :old] = self.gram

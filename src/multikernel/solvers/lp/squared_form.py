@@ -175,7 +175,7 @@ class _StrengthSearch:
         self.stuck_at = np.inf  # gap at the last strength that was not solved
 
     def _penalties(self) -> Iterator[BlockRegularizer]:
-        """Yield the penalty with the strength that is tried next."""
+        """Yield, without end, the penalty with the current strength."""
         while True:
             yield BlockL1(self.strength)
 

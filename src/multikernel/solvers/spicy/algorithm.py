@@ -86,7 +86,7 @@ class AugmentedLagrangian:
     # Steps and trial lengths that overflow are abandoned.
     @np.errstate(over="ignore", invalid="ignore")
     def solve(self, target: float, gap: float, primal: float) -> None:
-        """Minimize over rho and update alpha in turn, from gap `gap` to `target`."""
+        """Minimize over rho and update alpha in turn until the gap is `target`."""
         # Gaps are relative; `primal` is the objective at the start. The last gap is
         # above `target` only if rounding prevents a smaller gap.
         retreats, growth = 0, SETTINGS.growth

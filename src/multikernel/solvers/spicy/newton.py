@@ -300,7 +300,7 @@ class NewtonPath:
         return self._solutions(penalties, done), unsolved
 
     def _record(self, going: Indices, rounds: int) -> None:
-        """Add a line to the histories of targets, and fail targets without progress."""
+        """Add a line to each target's history; set `failed` if it makes no progress."""
         state = self.state
         for t in going.tolist():
             recorder, gap = self._recorders[t], float(state.gap[t])

@@ -237,7 +237,7 @@ class WorkingSet:
         return AugmentedLagrangian(small, kernels, self.side, coefs, b, gamma)
 
     def _coefs_of(self, kernels: Indices) -> Array:
-        """Return the expansions of the working model, zero for other kernels."""
+        """Return expansions for `kernels`: the working model's, otherwise zero."""
         coefs = self._zeros(kernels.size)
         stays = np.isin(self.working.kernels, kernels)
         position = np.searchsorted(kernels, self.working.kernels[stays])
