@@ -251,7 +251,7 @@ def test_sentences(samples):
     with pytest.raises(ValueError, match="does not support Unpenalized"):
         OneClassMKL(VIEWS).fit(X)
     labels = np.where(y > 5.0, "high", "low")
-    with pytest.raises(UnsupportedProblemError, match="need a smooth loss"):
+    with pytest.raises(UnsupportedProblemError, match="require a smooth loss"):
         SpicyMKLClassifier(VIEWS, loss="hinge").fit(X, labels)
     with pytest.raises(UnsupportedProblemError, match="loss='squared_error'"):
         GroupOMPClassifier(VIEWS, loss="log_loss").fit(X, labels)

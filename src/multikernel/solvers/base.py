@@ -1,4 +1,4 @@
-"""Protocols of solvers, and functions that solve along paths of strengths."""
+"""Protocols of solvers, and functions that solve for a sequence of penalties."""
 
 from abc import abstractmethod
 from collections import deque
@@ -29,7 +29,7 @@ class Solver(Protocol):
     """
 
     def unsupported(self, problem: Problem) -> str | None:
-        """Return why this solver does not support the problem, or None if it does."""
+        """Return why this solver cannot solve the problem, or None if it can."""
 
     def solve(
         self,
@@ -37,7 +37,7 @@ class Solver(Protocol):
         init: Solution | None = None,
         callback: Callback | None = None,
     ) -> Solution:
-        """Solve the problem; return its best model and dual point of all iterations.
+        """Solve the problem; return the best model and dual point of all iterations.
 
         `init` is a warm start, for example the solution for a similar strength.
         `callback` is called with a `Progress` after each iteration; returning True
@@ -65,7 +65,9 @@ def incumbents(
     limit: int = Patience.limit,
     share: float = Patience.share,
 ) -> Iterator[Incumbent]:
-    """Yield an `Incumbent` (best points so far) per penalty; all share a pass count."""
+    """Yield the `Incumbent`, the store of the best points, for each penalty in turn."""
+    # `limit` and `share` are those of `Patience`, which stops a solve that makes no
+    # progress. The count of passes over the kernels continues from penalty to penalty.
     problem, joint_recorder = metered(center_targets(problem), callback)
     for regularizer in regularizers:
         penalized = replace(problem, regularizer=regularizer)
@@ -76,7 +78,7 @@ def incumbents(
 
 @runtime_checkable
 class PathSolver(Solver, Protocol):
-    """A solver that reuses more than the last solution along a path of penalties."""
+    """A solver that solves for a sequence of penalties and shares work between them."""
 
     def solve(
         self,
@@ -141,7 +143,7 @@ def alpha_grid(
 
 
 def with_alpha(problem: Problem, alpha: float) -> Problem:
-    """Return the problem with the regularization strength `alpha`."""
+    """Return a copy of the problem with the regularization strength `alpha`."""
     return replace(problem, regularizer=problem.regularizer.with_alpha(alpha))
 
 
@@ -174,7 +176,7 @@ def follow(
 
 
 def continued(before: Solution | None, after: Solution) -> Solution:
-    """Return `after`, preceded by the history and steps of its warm start `before`."""
+    """Return `after` with the history and steps of its warm start `before` in front."""
     if before is None:
         return after
     last_line = before.history[-1]
@@ -188,7 +190,8 @@ def continued(before: Solution | None, after: Solution) -> Solution:
         )
         for line in after.history
     ]
-    # The first line of `after` replaces the last line of the warm start.
+    # The first history line of `after` describes the last point of the warm start
+    # again, so it replaces the last line of `before`.
     history = (*before.history[:-1], *lines)
     overlap = before.steps[-1:] == after.steps[:1]
     steps = before.steps + after.steps[overlap:]
@@ -196,11 +199,14 @@ def continued(before: Solution | None, after: Solution) -> Solution:
 
 
 def reason_against_penalty(problem: Problem, name: str) -> str | None:
-    """Return an error message, or None if the penalty is a `SquaredBlockNorm`."""
+    """Return None if the penalty is a `SquaredBlockNorm`, else an error message."""
     if isinstance(problem.regularizer, SquaredBlockNorm):
         return None
     penalty_name = type(problem.regularizer).__name__
-    return f"{name} needs the penalty SquaredBlockNorm(alpha, p), got {penalty_name}."
+    return (
+        f"{name} requires the penalty SquaredBlockNorm(alpha, p), got {penalty_name}. "
+        f"Pass this penalty, or use a solver for {penalty_name}."
+    )
 
 
 def exponent_of(regularizer: BlockRegularizer) -> float:
@@ -216,8 +222,8 @@ def follow_problems(
     callback: Callback | None = None,
 ) -> Iterator[list[Solution | None]]:
     """Yield a list of solutions, one per problem, for each step of the path."""
-    # Works as `ManySolver.follow_many`, for any solver. Each problem has a first
-    # penalty.
+    # Arguments and results are those of `ManySolver.follow_many`, for any solver. No
+    # penalty of the first step may be None.
     steps = iter(penalties)
     first_penalties = next(steps, None)
     if first_penalties is None:

@@ -1,7 +1,7 @@
 """Solver whose kernel weights come from a rule, and problems over scaled kernels.
 
-`FixedWeights`, `TailConv` and `TailDC` solve problems with scaled kernels K_m / v_m. If
-these have weights theta_m, solutions have the weights theta_m / v_m of the kernels K_m.
+`FixedWeights`, `TailConv` and `TailDC` solve problems with scaled kernels K_m / v_m.
+Their solutions contain weights of K_m: theta_m / v_m, if K_m / v_m has weight theta_m.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -29,16 +29,16 @@ WeightRule = Callable[[GramStack, Array, Array], Array]
 class FixedWeights(PathSolver):
     """Solver that chooses kernel weights by a rule and then solves for the functions.
 
-    `rule` maps a stack, targets, (n_samples,), and sample weights, (n_samples,), to
-    nonnegative kernel weights, (n_kernels,). `solver` supports `SquaredBlockNorm` with
-    p = inf. The duality gap is for these weights; it does not certify the weights.
+    `rule` maps kernels, targets, (n_samples,), and sample weights, (n_samples,), to
+    nonnegative kernel weights, (n_kernels,). `solver` must support `SquaredBlockNorm`
+    with p = inf. The duality gap certifies the functions, but not the weights.
     """
 
     rule: WeightRule
     solver: Solver
 
     def unsupported(self, problem: Problem) -> str | None:
-        """Return why this solver does not support the problem, or None if it does."""
+        """Return why this solver cannot solve the problem, or None if it can."""
         return self.solver.unsupported(problem)
 
     def follow(
@@ -77,7 +77,7 @@ def checked_weights(weights: object, problem: Problem) -> Array:
     if not (are_numbers and np.isfinite(array).all() and (array >= 0.0).all()):
         raise ValueError(
             f"kernel_weights must be {n_kernels} finite, nonnegative numbers, one per "
-            f"kernel, got {shown(weights)}."
+            f"kernel, or a function that returns these numbers, got {shown(weights)}."
         )
     return array.astype(np.float64)
 
@@ -110,7 +110,7 @@ def _extend(solution: Solution, kernels: Indices, n_kernels: int) -> Solution:
 def _refinement(
     solution: Solution, kernels: Indices, scales: Array
 ) -> Refinement | None:
-    """Map a solution's `refinement` from `kernels` to all kernels; keep None."""
+    """Return `solution.refinement`, if any, for the full stack of unscaled kernels."""
     refinement = solution.refinement
     return None if refinement is None else refinement.for_full_stack(kernels, scales)
 

@@ -35,7 +35,7 @@ from multikernel.solvers.squares import BySquares, Point, Squares, SquaresSearch
 
 @dataclass(frozen=True)
 class FreeColumns(BySquares):
-    r"""Solver for problems with unpenalized columns, around one for problems without.
+    r"""Solver for unpenalized columns, around a `solver` for problems without these.
 
     Minimizes :math:`\sum_i \ell(y_i, f(x_i) + z_i^\top \beta + b)` plus the penalty on
     f, for a smooth loss and columns z, by a proximal Newton method (Lee, Sun and
@@ -46,7 +46,7 @@ class FreeColumns(BySquares):
     """
 
     def unsupported(self, problem: Problem) -> str | None:
-        """Return why this solver does not support the problem, or None if it does."""
+        """Return why this solver cannot solve the problem, or None if it can."""
         if problem.columns is None:
             return self.solver.unsupported(problem)
         loss = problem.loss
@@ -59,16 +59,18 @@ class FreeColumns(BySquares):
         if not is_smooth(loss):
             inner = getattr(loss, "loss", loss)
             return (
-                "Columns without a penalty need a smooth loss: 'squared_error' or "
-                "'huber' for numbers, 'log_loss' or 'squared_hinge' for classes; got "
-                f"{type(inner).__name__}."
+                "Columns without a penalty require a smooth loss, got "
+                f"{type(inner).__name__}. Use loss='squared_error' or 'huber' for "
+                "regression, loss='log_loss' or 'squared_hinge' for classification, or "
+                "remove these columns."
             )
         if not hasattr(self.solver, "tol"):
-            # A solver without `tol` wraps another one, and its penalty differs from the
-            # problem's, which `evaluate` uses.
+            # A solver without `tol` (such as TailConv) wraps another solver and changes
+            # the penalty, but `evaluate` uses the penalty of the problem.
             return (
-                "Columns without a penalty need loss='squared_error' with local "
-                f"Rademacher complexity, got {type(loss).__name__}."
+                "With local Rademacher complexity, columns without a penalty require "
+                f"loss='squared_error', got {type(loss).__name__}. Use this loss, or "
+                "remove these columns."
             )
         squares = replace(problem, loss=SquaredLoss(), columns=None)
         return self.solver.unsupported(squares)
@@ -118,7 +120,7 @@ class _Columns:
         return np.concatenate([[b], init.effects])
 
     def problem_at(self, parameters: Array) -> Problem:
-        """Return the problem; its loss is the same for all parameters."""
+        """Return the problem, whose loss does not depend on `parameters`."""
         return self.problem
 
     def linear(self, parameters: Array) -> Array:
@@ -126,7 +128,7 @@ class _Columns:
         return np.asarray(parameters[0] + self._columns @ parameters[1:])
 
     def sizes(self, parameters: Array) -> Array:
-        """Return the sums of the absolute terms of `linear`, to bound its rounding."""
+        """Return each sample's sum of absolute terms of `linear`, to bound rounding."""
         sizes = np.abs(parameters)
         return np.asarray(sizes[0] + np.abs(self._columns) @ sizes[1:])
 
@@ -140,21 +142,21 @@ class _Columns:
         return Squares(projection, targets, weights, slopes)
 
     def _fit(self, weights: Array) -> LeastSquares:
-        """Return the weighted least-squares fit of targets by the columns."""
+        """Return the operator that fits targets by the columns, for sample weights."""
         return LeastSquares(self._columns, weights, self.problem.fit_intercept)
 
     def after_full_step(self, squares: Squares, f: Array, parameters: Array) -> Array:
-        """Return intercept and coefficients that best fit `squares.targets` minus f."""
+        """Return the intercept and coefficients that fit `squares.targets` minus f."""
         fit = self._fit(squares.weights)
         b, effects = fit.coefficients((squares.targets - f)[:, None])
         return np.concatenate([b, effects[:, 0]])
 
     def after_short_step(self, f: Array, parameters: Array) -> Array:
-        """Return the parameters, which are interpolated between two models already."""
+        """Return `parameters` unchanged: the caller has interpolated them."""
         return parameters
 
     def proofs(self, point: Point, inner: Array | None) -> Iterator[DualCertificate]:
-        """Yield certificates at dual points near minus the slopes, and near `inner`."""
+        """Yield certificates from minus the loss slopes and, if given, from `inner`."""
         problem = self.problem
         f = point.terms.f + self.linear(point.parameters)
         slopes = -problem.loss.gradient(problem.y, f)
@@ -168,6 +170,6 @@ class _Columns:
         return rounding_safe_dual(self.problem, certificate, point.worth)
 
     def solution_fields(self, parameters: Array) -> dict[str, Array]:
-        """Return the intercept and the coefficients of the columns."""
+        """Return the fields `intercept` and `effects` of a `Solution`."""
         intercept = parameters[:1] + self.problem.offset
         return {"intercept": intercept, "effects": parameters[1:]}

@@ -57,13 +57,13 @@ class FreeThresholds(BySquares):
     """
 
     def unsupported(self, problem: Problem) -> str | None:
-        """Return why this solver does not support the problem, or None if it does."""
+        """Return why this solver cannot solve the problem, or None if it can."""
         if not has_free_thresholds(problem.loss):
             return self.solver.unsupported(problem)
         if problem.columns is not None:
             return (
-                "Ordered classes do not support unpenalized columns. Use a kernel for "
-                "these columns."
+                "Models of ordered classes do not support columns without a penalty. "
+                "Use a kernel for these columns, or remove them."
             )
         squares = replace(problem, loss=SquaredLoss(), fit_intercept=False)
         return self.solver.unsupported(squares)
@@ -94,12 +94,10 @@ class _Thresholds:
 
     @cached_property
     def _codes(self) -> Indices:
-        """The class index of each sample."""
         return self.problem.y.astype(np.intp)
 
     @cached_property
     def _weights(self) -> Array:
-        """The sample weights."""
         return weights_of(self.problem.loss, len(self.problem.y))
 
     def null_parameters(self) -> Array:
@@ -133,7 +131,7 @@ class _Thresholds:
         return np.zeros(1)
 
     def _bends(self, f: Array, parameters: Array) -> tuple[Array, Array, Array, Array]:
-        """Return the slopes of the loss in f, and three terms of its curvature."""
+        """Return each sample's loss slope in f, and three terms of its curvature."""
         # The terms belong to a sample's lower threshold, its upper one, and to both.
         # If a sample is far from its class, its loss is nearly linear. A parabola with
         # the tiny curvature of this loss is so wide that rounding hides the other
@@ -179,7 +177,7 @@ class _Thresholds:
         return Squares(projection, targets, weights, slopes)
 
     def proofs(self, point: Point, inner: Array | None) -> Iterator[DualCertificate]:
-        """Yield certificates at zero, at minus the slopes at `point`, near `inner`."""
+        """Yield certificates at zero, minus the slopes and a point near `inner`."""
         # The dual value at zero is a lower bound because no loss is negative. The other
         # points give no bound if sample weights of very different scales prevent
         # optimal thresholds.
@@ -200,7 +198,7 @@ class _Thresholds:
     def _proof(
         self, f: Array, thresholds: Array, norms: Array
     ) -> DualCertificate | None:
-        """Return a certificate from the slopes at f; None for suboptimal thresholds."""
+        """Return a certificate from the slopes at f; None if thresholds can improve."""
         y, penalty = self.problem.y, self.problem.regularizer
         fitted = CumulativeLogitLoss(thresholds)
         if not fitted.relative_imbalance(self._codes, f, self._weights) <= CLOSED:
@@ -228,5 +226,5 @@ class _Thresholds:
         return np.asarray(min(1.0, scale) * dual)
 
     def solution_fields(self, parameters: Array) -> dict[str, Array]:
-        """Return the intercept of a solution, which is zero."""
+        """Return the field `intercept` of a `Solution`, which is zero."""
         return {"intercept": np.zeros(1)}

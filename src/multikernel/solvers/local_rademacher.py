@@ -47,7 +47,7 @@ class TailConv(PathSolver):
     tails: Array | None = None
 
     def unsupported(self, problem: Problem) -> str | None:
-        """Return why this solver does not support the problem, or None if it does."""
+        """Return why this solver cannot solve the problem, or None if it can."""
         reason = reason_against_penalty(problem, type(self).__name__)
         return reason or self.solver.unsupported(problem)
 
@@ -114,7 +114,7 @@ class TailDC:
     tails: Array | None = None
 
     def unsupported(self, problem: Problem) -> str | None:
-        """Return why this solver does not support the problem, or None if it does."""
+        """Return why this solver cannot solve the problem, or None if it can."""
         reason = reason_against_penalty(problem, type(self).__name__)
         if reason is None and np.isinf(exponent_of(problem.regularizer)):
             reason = f"{type(self).__name__} needs a finite p, got p = inf."
@@ -161,14 +161,14 @@ class TailDC:
 
 
 NEAR = 0.01
-"""Relative difference of kernel weights below which two iterates lead to the same
-point. Five Gaussian kernels, n = 1000, theta = 4: three starts take 3.5 (p = 1) and 6.9
-(p = 2) plain fits with this rule, 4.4 and 7.8 without it."""
+"""Relative difference of kernel weights below which `TailDC` expects two descents to
+reach the same point. Five Gaussian kernels, n = 1000, theta = 4: three starts take 3.5
+(p = 1) and 6.9 (p = 2) plain fits with this rule, 4.4 and 7.8 without it."""
 
 
 @dataclass(frozen=True, eq=False)
 class _Descent:
-    """A descent of `TailDC`: each convex problem is linearized at the last solution."""
+    """A descent of `TailDC`, with the tail sum linearized at each new solution."""
 
     settings: TailDC
     problem: Problem
@@ -181,7 +181,7 @@ class _Descent:
 
     @cached_property
     def totals(self) -> Array:
-        """Mean diagonals: the v_m of `TailDC` if no eigenvector is excluded."""
+        """Each kernel's mean diagonal: v_m of `TailDC` if theta were zero."""
         return self.problem.gram.traces(self.shares)
 
     def run(
@@ -199,7 +199,7 @@ class _Descent:
                 break
             candidate = self._step(best.derivatives, best)
             gain = best.objective - candidate.objective
-            # A convex solve may end above its start only because of rounding.
+            # Only rounding can make a convex solve end above its start.
             best = candidate if gain >= 0.0 else best
             status = self._record(best)
             if status is None and gain <= settings.tol * abs(best.objective):
@@ -207,7 +207,7 @@ class _Descent:
         return replace(best, status=status or Status.MAX_ITER, duality_gap=np.nan)
 
     def _step(self, v: Array, init: Solution) -> DCSolution:
-        """Solve the convex problem for v_m = v[m]; linearize again at its solution."""
+        """Solve the convex problem for the v_m in `v`; linearize at its solution."""
         penalty = self.problem.regularizer
         assert isinstance(penalty, SquaredBlockNorm)
         scales = inverse_sizes(v)
@@ -236,7 +236,7 @@ class _Descent:
         )
 
     def _derivatives(self, weights: Array, v: Array) -> Array:
-        """Return the least-norm mixture of `v` and the tail sum's slopes at weights."""
+        """Return the v_m at `weights`: `v` mixed with new slopes, of least norm."""
         p = exponent_of(self.problem.regularizer)
         theta, gram = self.settings.theta, self.problem.gram
         if theta == 0 or not weights.any():

@@ -49,12 +49,13 @@ def choose_lp_solver(
     # gigabytes for a million kernels on 200 samples. Other solvers store a few numbers
     # per kernel.
     is_large = 2 * 8 * n_samples * n_kernels > 2**31
-    # With many more kernels than samples, `SquaredForm` needs a third of the passes.
+    # With many more kernels than samples, `SquaredForm` needs a third of the passes of
+    # the Newton solver.
     if p == 1.0 and (is_large or n_kernels > PER_SAMPLE * n_samples):
         return "squared_form"
     if not is_large:
         return "newton"
-    # Closed-form weights are slow for p near 1.
+    # `Alternating` sets weights in closed form, which converges slowly for p near 1.
     return "cutting_plane" if p <= 1.1 else "alternating"
 
 
@@ -73,12 +74,13 @@ class AutoLpSolver(PathSolver):
         solver = lp_solver(name, self.tol, self.max_iter)
         penalized = replace(problem, regularizer=penalty)
         if name == "squared_form" and solver.unsupported(penalized) is not None:
-            # Newton steps support every loss that has a machine.
+            # Unlike `SquaredForm`, `InterleavedNewton` supports every loss that has a
+            # machine.
             return lp_solver("newton", self.tol, self.max_iter)
         return solver
 
     def unsupported(self, problem: Problem) -> str | None:
-        """Return why the chosen solver does not support the problem, or None."""
+        """Return why the chosen solver cannot solve the problem, or None if it can."""
         return self._choose(problem, problem.regularizer).unsupported(problem)
 
     def follow(

@@ -72,7 +72,7 @@ def machine_for_gap(
     cache_bytes: int = CACHE_BYTES,
     max_steps: int | None = None,
 ) -> KernelMachine:
-    """Return a machine for the problem's loss whose tolerance suits a relative gap."""
+    """Return a machine for the problem's loss, with a tolerance for a relative gap."""
     machine = machine_for(problem.loss)
     if isinstance(machine, SMO):
         # A violation v of SMO costs at most v times the distance that the dual
@@ -98,7 +98,8 @@ def fit_machine(
     kernels: Indices | None = None,
 ) -> MachineFit:
     """Fit the machine on `gram`, a combination of the problem's kernels."""
-    # An error about an indefinite combination names the kernel, by `kernels` if given.
+    # An error about an indefinite combination names the kernel at fault, by its entry
+    # of `kernels` if given, otherwise by its index.
     with naming_the_kernel(problem.gram, kernels):
         return machine.fit(
             gram,
@@ -142,7 +143,7 @@ def changing_samples(problem: Problem, rho: Array, f: Array) -> Indices:
 
 
 def problem_on(problem: Problem, samples: Indices) -> Problem:
-    """Return the problem restricted to some samples; only their entries are read."""
+    """Return the problem on some samples; only their kernel entries are read."""
     if samples.size == problem.y.size:
         return problem
     all_kernels = np.arange(problem.gram.shape[0])

@@ -32,7 +32,7 @@ from multikernel.solvers.machine_runs import FIRST_GAP, SHARE, SMALLEST_GAP
 
 @dataclass(frozen=True)
 class OneClass:
-    """Cutting-plane solver over kernel weights, with a one-class machine."""
+    """Solver for one-class learning, by cutting planes over kernel weights."""
 
     nu: float = 0.5  # largest share of samples outside the region
     p: float = 2.0  # exponent of the norm of the kernel weights
@@ -42,7 +42,7 @@ class OneClass:
     def solve(
         self, gram: GramStack, shares: Array, callback: Callback | None = None
     ) -> Solution:
-        """Solve the problem for sample weights `shares`, which sum to one."""
+        """Solve the one-class problem; `shares` are sample weights with sum one."""
         meter = Meter(math.prod(gram.shape))
         recorder = Recorder(callback, meter, Patience(share=0.0))
         search = _OneClassSearch(self, MeteredStack(gram, meter), shares, recorder)
@@ -119,7 +119,8 @@ class _OneClassSearch:
             n_active, gap = int(np.count_nonzero(self.best.theta)), self.gap
             self.recorder.add(self.best.objective, gap, n_active)
             self.recorder.patience.note(gap)
-            # The history has no line for the start, so the limit is smaller by one.
+            # `ended` expects a history line for the start, which is missing here, so
+            # the limit is smaller by one.
             status = self.recorder.ended(gap, tol, self.settings.max_iter - 1)
         if status is Status.CONVERGED:
             self._move_to_corner()

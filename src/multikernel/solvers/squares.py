@@ -1,11 +1,11 @@
 """Newton's method for smooth losses with unpenalized parameters.
 
 A proximal Newton method (Lee, Sun, Saunders 2014, SIAM Journal on Optimization 24,
-1420-1443). At a model with slopes s and projected curvature P^T W P, W = diag(w), a
-solver for the squared loss minimizes sum_i w_i (P F - P t)_i^2 / 2 plus the penalty
-over decision values F, where P^T W P (F - t) = s and P projects the parameters out
-(`multikernel.gram.projected`). A line search on the true objective may shorten the
-step. The gap is for the true loss.
+1420-1443). Let the loss have the slopes s and the curvature P^T W P, W = diag(w), at a
+model's decision values F_0, where P projects the parameters out
+(`multikernel.gram.projected`). A solver for the squared loss then minimizes sum_i w_i
+(P F - P t)_i^2 / 2 plus the penalty over F, with P^T W P (F_0 - t) = s. A line search
+on the true objective may shorten the step. The gap is for the true loss.
 """
 
 from collections.abc import Iterable
@@ -92,16 +92,16 @@ class FreeParameters(Protocol):
         """Return the best parameters of a model without kernels."""
 
     def warm_parameters(self, init: Solution, f: Array) -> Array | None:
-        """Return the parameters of a warm start with decision values f, or None."""
+        """Return the parameters of a warm start at f; None if it has none."""
 
     def problem_at(self, parameters: Array) -> Problem:
-        """Return the problem with the loss for given unpenalized parameters."""
+        """Return the problem, with the loss for the given parameters."""
 
     def linear(self, parameters: Array) -> Array:
-        """Return the summand of the decision values that the parameters determine."""
+        """Return the part of the decision values that the parameters determine."""
 
     def sizes(self, parameters: Array) -> Array:
-        """Return the sums of the absolute terms of `linear`, to bound its rounding."""
+        """Return each sample's sum of absolute terms of `linear`, to bound rounding."""
 
     def squares(self, f: Array, parameters: Array, line_weight: float) -> Squares:
         """Return the least-squares model of the loss at decision values f."""
@@ -114,7 +114,7 @@ class FreeParameters(Protocol):
         """Return the parameters after a shortened step to decision values f."""
 
     def proofs(self, point: Point, inner: Array | None) -> Iterable[DualCertificate]:
-        """Yield feasible dual points, one near `inner` unless `inner` is None."""
+        """Yield certificates at feasible dual points, one near `inner` if given."""
 
     def safe_dual(self, certificate: DualCertificate, point: Point) -> Array:
         """Return a dual point that is feasible despite rounding of norms."""
@@ -131,8 +131,8 @@ class SquaresSearch:
     free: FreeParameters
     recorder: Recorder
     certificate: DualCertificate | None = None
-    squares: Solution | None = None  # solution of the last least-squares problem
-    inner_dual: Array | None = None  # its dual point, for the true problem
+    squares: Solution | None = None  # of the last least-squares problem
+    inner_dual: Array | None = None  # dual point of `squares`, for the true problem
     line_weight: float = LINE_WEIGHT
     share: float = INNER_SHARE
     inner_tol: float = LOOSEST
@@ -144,7 +144,8 @@ class SquaresSearch:
         lowest = np.inf
         while True:
             gap = self._certify(point)
-            # The gap may be a weak bound, far larger than what a step can gain.
+            # If the gap did not halve, a step may gain far less than the gap, so the
+            # next least-squares problem is solved to a smaller share of it.
             has_halved = gap <= 0.5 * last_gap
             self.share = INNER_SHARE if has_halved else 0.01 * self.share
             last_gap = gap
@@ -212,8 +213,8 @@ class SquaresSearch:
             self.free.problem_at(point.parameters), point.worth, self.certificate
         )
         check_gap(gap)
-        # A dual value above the objective is due to rounding, by which the gap is
-        # enlarged.
+        # Only rounding can make the dual value exceed the objective, and the gap
+        # includes a bound on rounding: a negative gap counts as zero.
         return 0.0 if self._is_exact(point) else max(gap, 0.0)
 
     def _is_exact(self, point: Point) -> bool:

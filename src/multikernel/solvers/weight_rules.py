@@ -35,6 +35,18 @@ AlignmentMethod = Literal["independent", "joint", "greedy"]
 METHODS = OneOf(("independent", "joint", "greedy"))
 SHARE = Number(0.0, 1.0, above=True)
 
+REMEDIES = {
+    "alignment": (
+        "Use multikernel.solvers.alignment_weights with method='independent', which "
+        "needs no quadratic program."
+    ),
+    "EasyMKL": (
+        "Use multikernel.solvers.easy_weights with a larger regularization, or sample "
+        "weights of more similar size."
+    ),
+}
+"""Advice in the warning about a quadratic program that stops early, by rule name."""
+
 
 def alignment_weights(
     gram: GramStack,
@@ -52,8 +64,8 @@ def alignment_weights(
     kernel and targets. "joint" gives the v >= 0 that minimizes :math:`v^\top M v - 2
     v^\top a`, which maximizes the alignment of the sum (Cortes, Mohri and Rostamizadeh,
     JMLR 13, 2012, proposition 9). "greedy" is "joint" on a subset that grows by the
-    kernel that increases the alignment most, to at most `max_kernels`. Weights have sum
-    one, or are zero if no kernel is aligned.
+    kernel that increases the alignment most, to at most `max_kernels` (None: all). The
+    weights have sum one, or are zero if no kernel is aligned.
     """
     check_parameter("alignment", "method", method, METHODS)
     check_parameter("alignment", "max_kernels", max_kernels, AnyOf((NOTHING, COUNT)))
@@ -90,7 +102,7 @@ def alignment_weights(
 def centered_products(
     gram: GramStack, sample_weight: Array, *, diagonal: bool = False
 ) -> Array:
-    """Return the matrix of inner products of centered kernels, or its diagonal."""
+    """Return the inner products of all pairs of centered kernels, or their diagonal."""
     # The cost is M^2 n^2 multiplications for M kernels, or M n^2 with `diagonal`.
     # Sample weights count as copies.
     n_kernels, n_samples, _ = gram.shape
@@ -129,23 +141,23 @@ def _quadratic_program(
     if fit.n_steps >= max_steps and not fit.converged:
         message = (
             f"The kernel weights are not exactly those of {method_name}: its quadratic "
-            f"program stopped after {max_steps} steps for {y.size} variables. Rescale "
-            "the kernels or sample weights if their scales are very different, or "
-            "increase the regularization."
+            f"program stopped after {max_steps} steps for {y.size} variables. "
+            f"{REMEDIES[method_name]}"
         )
         warn_user(message, ConvergenceWarning)
     return fit.dual
 
 
 def _greedy(M: Array, a: Array, max_kernels: int) -> Indices:
-    """Return sorted indices of `max_kernels` kernels or fewer, added by alignment."""
+    """Return sorted indices of at most `max_kernels` greedily selected kernels."""
     selection = [int(np.argmax(a))]
     if a[selection[0]] <= 0.0:
         return np.empty(0, dtype=np.intp)
     while len(selection) < min(max_kernels, a.size):
         v = np.zeros(a.size)
         v[selection] = _best_combination(M[np.ix_(selection, selection)], a[selection])
-        # The t >= 0 that maximizes (a'v + t a_j) / |v + t e_j|, for all kernels j.
+        # For each kernel j, t >= 0 maximizes the alignment of v + t e_j, which is
+        # (a'v + t a_j) / |v + t e_j| with |x|^2 = x'Mx and the unit vector e_j.
         Mv, value, square = M @ v, float(a @ v), float(v @ M @ v)
         above = a * square - value * Mv
         below = value * np.diag(M) - a * Mv

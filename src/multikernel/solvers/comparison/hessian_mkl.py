@@ -25,11 +25,11 @@ from multikernel.solvers.lp.weight_solver import (
 class HessianMKL(WeightSolver):
     """Sparse multiple kernel learning by Newton steps on the weights, for comparison.
 
-    Minimizes the optimal value J of a machine over the simplex of kernel weights (p =
-    1). The solution of the machine gives the Hessian of J in the weights (Chapelle and
-    Rakotomamonjy, NIPS workshop on kernel learning, 2008). A quadratic program over the
-    simplex, solved by SMO, gives a Newton step, halved until J decreases enough. Each
-    evaluation of J certifies the relative duality gap.
+    Minimizes J, the optimal value of a machine (a learner for one kernel), over kernel
+    weights with sum one (p = 1). The solution of the machine gives the Hessian of J in
+    the weights (Chapelle and Rakotomamonjy, NIPS workshop on kernel learning, 2008). A
+    quadratic program, solved by SMO, gives a Newton step, which is halved until J
+    decreases enough. Each evaluation of J certifies the relative duality gap.
     """
 
     max_iter: int = 100
@@ -39,11 +39,11 @@ class HessianMKL(WeightSolver):
     def _make_step(
         self, oracle: WeightOracle, init: Solution | None, expansion: Expansion | None
     ) -> Step:
-        """Return the step function, started at weights of `init` or equal weights."""
+        """Return a `Step` that starts at the weights of `init`, or at equal weights."""
         weights, point = first_weights(oracle, init), None
 
         def step() -> Status | None:
-            """Evaluate the optimum J first; in later calls, take a Newton step."""
+            """Evaluate J in the first call; take a Newton step in each later call."""
             nonlocal point
             if point is None:
                 point = oracle.evaluate(weights, self.tol)
@@ -70,7 +70,8 @@ class HessianMKL(WeightSolver):
 
 
 def _newton_direction(point: OraclePoint, hessian: Array, tol: float) -> Array:
-    """Return the minimizer d of g^T d + d^T H d / 2 for weights + d in the simplex."""
+    """Return the Newton step d, (n_kernels,), with weights + d in the simplex."""
+    # d minimizes g^T d + d^T H d / 2 for the gradient g and the Hessian H of J.
     # Dividing by the largest derivative makes SMO's violations comparable to relative
     # gaps.
     weights, gradient = point.weights, point.gradient

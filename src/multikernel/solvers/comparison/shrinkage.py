@@ -27,16 +27,16 @@ SMOOTH = (SmoothConjugateLoss, SmoothCoupledLoss)
 class IterativeShrinkage:
     r"""Sparse multiple kernel learning by iterative shrinkage, for comparison.
 
-    Minimizes the objective of SpicyMKL for differentiable losses, by steps
-    :math:`\alpha_m \leftarrow \mathrm{ST}_{\gamma}(\alpha_m + \gamma \rho)`,
-    :math:`\rho = -\nabla \ell(y, f + b)`, with the soft threshold ST in the norm of
-    each kernel (Suzuki and Tomioka, METR 2009-45, section 4.1, where SpicyMKL's loss is
-    replaced by its tangent). The intercept b is the best one for f, where the paper
-    moves it along the slope. With `momentum` the tangent is at a point beyond the last
-    model (Beck and Teboulle, SIAM J. Imaging Sciences 2, 2009), with restarts when the
-    objective increases (O'Donoghue and Candes, Found. Comput. Math. 15, 2015). Every
-    step is a pass over all Gram matrices and certifies the relative gap, which
-    decreases at best as the inverse square of the number of steps.
+    Minimizes the objective of SpicyMKL for differentiable losses. A step of size gamma
+    replaces the expansions :math:`\alpha_m` by :math:`\mathrm{ST}_{\gamma}(\alpha_m +
+    \gamma \rho)`, :math:`\rho = -\nabla \ell(y, f + b)`, with the soft threshold ST in
+    the norm of each kernel (Suzuki and Tomioka, METR 2009-45, section 4.1). The
+    intercept b is the best one for f; the paper moves it along the slope. With
+    `momentum` a step starts at a point beyond the last model (Beck and Teboulle, SIAM
+    J. Imaging Sciences 2, 2009), with restarts when the objective increases
+    (O'Donoghue and Candes, Found. Comput. Math. 15, 2015). Every step is a pass over
+    all Gram matrices and certifies the relative gap, which decreases at best as the
+    inverse square of the number of steps.
     """
 
     tol: float = 1e-3
@@ -44,7 +44,7 @@ class IterativeShrinkage:
     momentum: bool = True
 
     def unsupported(self, problem: Problem) -> str | None:
-        """Return why this solver does not support the problem, or None if it does."""
+        """Return why this solver cannot solve the problem, or None if it can."""
         if not isinstance(problem.regularizer, ProximableRegularizer):
             return (
                 "IterativeShrinkage needs a regularizer with a separable prox, such as "
@@ -76,7 +76,7 @@ class IterativeShrinkage:
 
 
 def _forms(functions: Array) -> Array:
-    """Return the squared norm of each kernel's function, given as (coefs, values)."""
+    """Return squared norms, (n_kernels,), of functions given as coefs and values."""
     squares: Array = np.einsum("mi,mi->m", *functions)
     return np.maximum(squares, 0.0)
 
@@ -103,11 +103,12 @@ class _Tangents:
     step_size: float = 0.0
 
     first: ClassVar[float] = 8.0
-    """The first step size is this over the curvature of a squared loss along the slope.
-    Half this step is safe for the logistic loss if no direction is more curved."""
+    """The first step size is this number over the curvature of a squared loss along the
+    slope. Half of it is safe for the logistic loss, with at most a quarter of this
+    curvature, if no direction is more curved."""
 
     rounding: ClassVar[float] = 1e-14
-    """Share of the loss by which rounding may raise it above its parabola."""
+    """Share of the loss by which rounding may raise it above the step's parabola."""
 
     def __post_init__(self) -> None:
         self.problem = self.incumbent.problem
@@ -128,8 +129,8 @@ class _Tangents:
     def step(self) -> None:
         """Take a step along the tangent at the base, with the soft threshold."""
         tangent = self._tangent(self.base)
-        # Minus the slopes is a centered point of the conjugate's domain, up to rounding
-        # errors, which the projection removes.
+        # Up to rounding errors, which the projection removes, `tangent.rho` is in the
+        # domain of the conjugate, and sums to zero if there is an intercept.
         rho = project_dual(self.problem, tangent.rho)
         slope = expand(self.problem.gram, rho)
         self.incumbent.offer_dual(slope.rho, slope.forms)
@@ -137,8 +138,8 @@ class _Tangents:
         objective = end.loss + self.problem.regularizer.value(norms)
         self._offer(candidate, norms, end.intercept, objective)
         if objective > self.objective and self.base is not self.last:
-            # Momentum went too far: the next step starts at the last model, and
-            # descends.
+            # Momentum went too far: the next step starts at the last model, from which
+            # the objective decreases.
             self.base, self.pace = self.last, 1.0
             return
         pace = 0.5 * (1.0 + np.sqrt(1.0 + 4.0 * self.pace**2))
@@ -162,7 +163,8 @@ class _Tangents:
 
     def _shrunk(self, slope: Expansion, loss: float) -> tuple[Array, Array, _Tangent]:
         """Take a soft-threshold step; return the functions, their norms and tangent."""
-        # The step is halved until the loss is at most the parabola that it minimizes.
+        # A step minimizes a parabola, plus the penalty. The step size is halved until
+        # the loss at the new point is not above this parabola.
         penalty, base = self.problem.regularizer, self.base
         assert isinstance(penalty, ProximableRegularizer)
         rho = slope.rho.reshape(-1)

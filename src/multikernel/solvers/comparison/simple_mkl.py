@@ -24,11 +24,11 @@ from multikernel.solvers.machine_runs import FIRST_GAP, SMALLEST_GAP
 class SimpleMKL(WeightSolver):
     """Sparse multiple kernel learning by descent on the kernel weights, for comparison.
 
-    Minimizes the optimal value J of a machine over the simplex of kernel weights (p =
-    1) along reduced gradients (Rakotomamonjy et al., JMLR 9, 2008, eq. 12). Each step
-    goes to the point where a first weight becomes zero, and continues without that
-    kernel while J falls. Then a line search uses secants (golden sections in the
-    paper). Every evaluation of J requires a run of the machine and certifies the
+    Minimizes J, the optimal value of a machine (a learner for one kernel), over kernel
+    weights with sum one (p = 1) along reduced gradients (Rakotomamonjy et al., JMLR 9,
+    2008, eq. 12). Each step goes to the point where the first weight becomes zero, and
+    continues without that kernel while J falls. Then a line search uses secants (golden
+    sections in the paper). Every evaluation of J runs the machine and certifies the
     relative duality gap; `InterleavedNewton` needs far fewer runs.
     """
 
@@ -42,7 +42,7 @@ class SimpleMKL(WeightSolver):
     def _make_step(
         self, oracle: WeightOracle, init: Solution | None, expansion: Expansion | None
     ) -> Step:
-        """Return the step function, started at weights of `init` or equal weights."""
+        """Return a `Step` that starts at the weights of `init`, or at equal weights."""
         return _ReducedGradient(oracle, self.tol, first_weights(oracle, init)).step
 
 
@@ -57,7 +57,7 @@ class _ReducedGradient:
     point: OraclePoint | None = None
 
     def step(self) -> Status | None:
-        """Evaluate the optimum J first; in later calls, take a gradient step."""
+        """Evaluate J in the first call; take a gradient step in each later call."""
         if self.point is None:
             self.point = self.oracle.evaluate(self.first, self.precision)
             return None
@@ -81,7 +81,7 @@ class _ReducedGradient:
         return Status.STALLED if self.precision < SMALLEST_GAP else None
 
     def _look_closer(self, point: OraclePoint) -> OraclePoint:
-        """Evaluate the optimum J again at a point, with a tenth of the tolerance."""
+        """Evaluate J at the same weights again, with a tenth of the tolerance."""
         self.share *= 0.1
         return self.oracle.evaluate(point.weights, self.precision)
 
@@ -98,9 +98,9 @@ class _ReducedGradient:
     def _line_search(
         self, start: OraclePoint, direction: Array, longest: float, end: OraclePoint
     ) -> OraclePoint:
-        """Return the point along a direction with a slope near zero, by secants."""
-        # The minimum stays between a point with a negative slope and one with a
-        # positive slope.
+        """Return a point along `direction` where the slope of J is near zero."""
+        # Secants bracket the minimum by `low`, where the slope of J along the direction
+        # is negative, and `high`, where it is positive.
         best, low, high, last = start, 0.0, longest, np.nan
         first = falling = float(start.gradient @ direction)
         rising = float(end.gradient @ direction)
@@ -114,8 +114,8 @@ class _ReducedGradient:
             flat = abs(slope) <= 0.3 * abs(first) or high - low <= 0.01 * high
             if flat and best is not start:
                 break
-            # If the same end of the interval stays twice, its slope is halved (the
-            # Illinois rule).
+            # If the same end of the bracket stays twice in a row, the Illinois rule
+            # halves the slope there.
             if slope < 0.0:
                 rising *= 0.5 if low == last else 1.0
                 last, low, falling = step, step, slope

@@ -46,14 +46,14 @@ class UFOMKL:
 
     The algorithm of Orabona and Jie (ICML 2011) for the hinge loss of two classes, or
     that of Crammer and Singer (JMLR 2, 2001) for several, without an intercept. With
-    the slopes z_s of the losses of the first t samples, the next model is
-    :math:`\arg\min_w \langle \frac1t \sum_{s \le t} z_s, w \rangle + \Omega(w)`, in
-    closed form. The paper's penalty is `SparseBlockNorm` with the exponent
-    `ufo_exponent`; `SquaredBlockNorm` and `BlockElasticNet` are special cases. Every
-    epoch visits each sample once, in random order, so its mean slope gives a feasible
-    dual point and a relative gap, which decreases at best with the inverse number of
-    epochs: other solvers need far fewer passes. `cache_bytes` limits the memory for
-    columns of Gram matrices.
+    the slopes z_s of the losses of the first t samples and the penalty :math:`\Omega`,
+    the next model is :math:`\arg\min_w \langle \frac1t \sum_{s \le t} z_s, w \rangle +
+    \Omega(w)`, in closed form. The paper's penalty is `SparseBlockNorm` with the
+    exponent `ufo_exponent`; `SquaredBlockNorm` and `BlockElasticNet` are special cases.
+    Every epoch visits each sample once, in random order. Minus the mean slope is then
+    a feasible dual point and gives a relative gap, which decreases at best with the
+    inverse number of epochs: other solvers need far fewer passes. `cache_bytes` limits
+    the memory for columns of Gram matrices.
     """
 
     tol: float = 1e-2
@@ -62,7 +62,7 @@ class UFOMKL:
     cache_bytes: int = 1_000_000_000  # columns that do not fit are read in every epoch
 
     def unsupported(self, problem: Problem) -> str | None:
-        """Return why this solver does not support the problem, or None if it does."""
+        """Return why this solver cannot solve the problem, or None if it can."""
         regularizer = problem.regularizer
         split = _strengths(regularizer)
         if split is None:
@@ -146,11 +146,11 @@ class _SlopeSum:
         parts = _strengths(self.problem.regularizer)
         assert parts is not None
         threshold, squared = parts
-        # The last number is the dual exponent of 2 p / (p + 1).
+        # Block norms have the exponent 2 p / (p + 1), whose dual is 2 `conjugate_p`.
         self.penalty = threshold, squared.alpha, 2.0 * squared.conjugate_p
 
     def restart(self, point: Expansion, epochs: int) -> None:
-        """Start at a dual point, with step sizes as after `epochs` epochs."""
+        """Start at a dual point, as if `epochs` epochs had led to it."""
         n_kernels, n = self.images.shape[0], self.coefs.shape[1]
         self.epochs = epochs
         self.coefs = np.ascontiguousarray(epochs * point.rho.reshape(n, -1).T)
@@ -159,7 +159,7 @@ class _SlopeSum:
         self.squares = epochs**2 * point.forms
 
     def step(self) -> None:
-        """Add the slopes of all samples in random order, and offer the new model."""
+        """Add all samples' slopes in random order; offer the model to the incumbent."""
         visited = self.epochs * self.labels.size
         for samples, places, columns in self._blocks_of_columns():
             self.incumbent.recorder.inner_steps += compiled(LOOPS, "visit")(
@@ -190,7 +190,7 @@ class _SlopeSum:
             )
 
     def _publish(self) -> None:
-        """Offer minus the mean slope, a dual point, and its model to the incumbent."""
+        """Offer a dual point, minus the mean slope, and its model to the incumbent."""
         problem, share = self.problem, 1.0 / self.epochs
         rho = project_dual(problem, share * self.coefs.T.reshape(problem.y.shape))
         # `squares` accumulates the rounding errors of many changes, so it is recomputed

@@ -10,7 +10,7 @@ from multikernel.linalg.jit import loop, part
 def slopes(
     squares: Array, scale: float, threshold: float, strength: float, exponent: float
 ) -> Array:
-    """Return the weight of each kernel in the model of a sum of loss slopes."""
+    """Return each kernel's weight in the model that minimizes for a sum of slopes."""
     # `squares` are the squared norms of the sum of slopes; `scale` is n_samples divided
     # by the number of visited samples. With s_m = scale sqrt(squares_m), a the
     # threshold, q the exponent and v = max(s - a, 0), the weights are
@@ -47,7 +47,7 @@ def visit(  # noqa: PLR0913 - compiled code takes arrays, not objects
     images: Array,
     squares: Array,
 ) -> int:
-    """Add samples' hinge slopes to the sum, in place; return how many are nonzero."""
+    """Add hinge slopes to the sum, in place; return the number of nonzero slopes."""
     # `columns`, (n_columns, n_kernels, n_samples), are from all Gram matrices; `places`
     # are the indices of the samples' columns. `labels` are class indices, or -1 and 1
     # for one output. `coefs`, (n_outputs, n_samples), is minus the sum of the slopes of
@@ -102,7 +102,7 @@ def _add_to_output(  # noqa: PLR0913 - compiled code takes arrays, not objects
     images: Array,
     squares: Array,
 ) -> None:
-    """Add `size` times sample i to an output, and update its images and norms."""
+    """Add `size` to sample i's coefficient of an output; update images and norms."""
     coefs[output, i] += size
     for m in range(squares.size):
         row, line = rows[m], images[m, output]

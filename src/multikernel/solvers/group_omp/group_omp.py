@@ -70,7 +70,7 @@ class GroupOMP:
             )
 
     def unsupported(self, problem: Problem) -> str | None:
-        """Return why this solver does not support the problem, or None if it does."""
+        """Return why this solver cannot solve the problem, or None if it can."""
         n_kernels, n_rows, n_cols = problem.gram.shape
         if n_rows != n_cols:
             return f"GroupOMP needs square Gram matrices, got {n_rows} x {n_cols}."
@@ -135,7 +135,7 @@ class GroupOMP:
         return [path.finish() for path in paths]
 
     def _candidates(self, n_kernels: int, step: int, selected: list[int]) -> Mask:
-        """Return a mask of the random subset of a step, without selected kernels."""
+        """Return a mask of the kernels that a step may select, (n_kernels,)."""
         size, is_number = self.subsample, isinstance(self.subsample, Integral)
         size = int(size) if is_number else math.ceil(size * n_kernels)
         is_candidate = np.ones(n_kernels, dtype=bool)
@@ -161,7 +161,8 @@ class _Growth:
     ) -> None:
         self.problem, self.geometry = problem, selector.whitening
         watched, self.recorder = metered(problem, callback)
-        # Passes of refits on factors are not counted: they read the new factor only.
+        # Refits on factors read the factor of the new kernel only, which is far less
+        # than a pass over all kernels, so they are not counted.
         by_factors = low_rank_form(problem.gram) is not None
         machine = solver._machine(problem)
         self.refit = refit_for(problem if by_factors else watched, machine)
@@ -197,7 +198,7 @@ class _Growth:
         return self.geometry.residual_rows(dual)
 
     def count(self, passes: float) -> None:
-        """Count passes over the kernels, each with the residuals of all outputs."""
+        """Count `passes` over all kernels, times the number of outputs."""
         meter = self.recorder.meter
         meter.read += passes * self.n_outputs * meter.entries
 
@@ -243,7 +244,7 @@ def _with_selector(problem: Problem) -> tuple[Problem, Selector]:
 
 
 def _query(growing: list[_Growth], candidates: list[Mask]) -> Query:
-    """Return the residuals, strengths and candidates of all unfinished paths."""
+    """Return the residuals, ridges and candidate kernels of all unfinished paths."""
     rows = [path.rows() for path in growing]
     sizes = np.array([len(block) for block in rows])
     return Query(
@@ -255,7 +256,7 @@ def _query(growing: list[_Growth], candidates: list[Mask]) -> Query:
 
 
 def _is_ridge(regularizer: BlockRegularizer, n_kernels: int) -> bool:
-    """Return whether a penalty is alpha / 2 sum_m ||f_m||^2, tested at two points."""
+    """Return whether a penalty equals alpha / 2 sum_m ||f_m||^2 at two points."""
     norms = np.linspace(1.0, 2.0, n_kernels)
     probes = (norms, 3.0 * norms)
     expected = [0.5 * regularizer.alpha * float(t @ t) for t in probes]

@@ -37,7 +37,7 @@ class GreedyPath:
         return self.order.size
 
     def prefix(self, n_kernels: int) -> "GreedyPath":
-        """Return the path up to the model with `n_kernels` of its kernels."""
+        """Return the start of the path, up to the model with `n_kernels` kernels."""
         k = self._checked(n_kernels)
         return replace(
             self,
@@ -70,7 +70,8 @@ class GreedyPath:
         gram, active = self.problem.gram, np.sort(self.order[:k])
         weights, norms = np.zeros(gram.shape[0]), np.zeros(gram.shape[0])
         weights[active] = 1.0
-        # Refits use the sum of the kernels, but the returned model has separate terms.
+        # Refits use the sum of the kernels, but the returned model has one term for
+        # each kernel, whose norm is required.
         terms = evaluate_terms(gram, active, self.coefs[k][None], np.ones(k))
         norms[active] = terms.norms
         b = self.intercepts[k] - self.problem.offset

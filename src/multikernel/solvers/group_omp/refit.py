@@ -56,7 +56,7 @@ class Whitening:
 
 
 def whitening(problem: Problem) -> Whitening:
-    """Return the whitening for fits of the residual of a problem."""
+    """Return the `Whitening` for the sample weights and the intercept of a problem."""
     n_samples = problem.y.shape[0]
     loss = problem.loss
     scale = np.sqrt(loss.weights) if isinstance(loss, WeightedLoss) else None
@@ -237,7 +237,7 @@ class FactorRefit:
             self.means = np.append(self.means, raw @ self.geometry.direction)
 
     def _reserve(self, size: int) -> None:
-        """Allocate memory by doubling, so that growing has a constant cost per row."""
+        """Allocate memory for `size` rows; doubling makes the cost per row constant."""
         room = self.cholesky.shape[0]
         if size <= room:
             return

@@ -31,7 +31,7 @@ class Settings:
     """Tuning constants of the selection."""
 
     tie: float = 1e-10
-    """Relative difference, besides rounding, up to which improvements are equal."""
+    """Improvements tie if they differ by at most this share, rounding not included."""
 
     narrow: int = 40
     """Maximum rank of kernels that are factorized for exact scores."""
@@ -64,18 +64,18 @@ class Query:
 class Winners:
     """Best candidate of each group."""
 
-    kernels: Indices  # if kernels tie, the first in the dictionary
+    kernels: Indices  # one for each group; if kernels tie, the one of smallest index
     improvements: Array
-    passes: float  # products of a Gram matrix with a row, per kernel
+    passes: float  # number of products with a row, divided by the number of kernels
 
 
 def choose(query: Query, values: Array, ties: Array | float, passes: float) -> Winners:
-    """Return the candidate with the largest value in each group, the first if tied."""
+    """Return each group's candidate with the largest value, the first one if tied."""
     # `values`, (n_groups, n_kernels), are twice the improvements. They are tied if
     # their relative difference is at most `ties`.
     values = np.where(query.candidates, values, -np.inf)
     largest = values.max(axis=1, keepdims=True)
-    # argmax returns the first True, so the first tied kernel of the dictionary.
+    # argmax returns the first True, so the tied kernel of smallest index.
     kernels = np.argmax(query.candidates & (values * (1.0 + ties) >= largest), axis=1)
     return Winners(kernels, 0.5 * values[np.arange(kernels.size), kernels], passes)
 
@@ -130,7 +130,7 @@ class FactorSelector:
 
 
 def narrow_factors(stack: GramStack) -> tuple[Indices, LowRankStack | None, float]:
-    """Return the kernels of low rank, their exact factors, and the passes used."""
+    """Return the kernels of low rank, their exact factors, and the number of passes."""
     n_kernels, n_samples, _ = stack.shape
     most = min(SETTINGS.narrow, n_samples // 4)
     everyone = np.arange(n_samples)
@@ -238,7 +238,7 @@ class _Traces:
 
 
 def _traces(stack: GramStack, whitening: Whitening) -> _Traces:
-    """Return the traces; the whitened ones include an allowance for rounding."""
+    """Return the traces; those of whitened kernels are enlarged for rounding errors."""
     n_kernels, n_samples, _ = stack.shape
     squares = whitening.scaled(whitening.scaled(np.ones(n_samples)))
     whitened, raw = np.empty((2, n_kernels))

@@ -76,7 +76,7 @@ def _sizes(rows: Array) -> Array:
 
 
 def _mixer(rows: Array) -> Array | None:
-    """Return M so that M^T `rows` has independent rows; None if `rows` has these."""
+    """Return M such that M^T `rows` has independent rows; None if `rows` has them."""
     directions, sizes, _ = np.linalg.svd(rows, full_matrices=False)
     # Smaller singular values are rounding errors.
     positive = sizes > 1e-7 * sizes.max(initial=0.0)
@@ -86,8 +86,8 @@ def _mixer(rows: Array) -> Array | None:
 
 
 MANY = 64
-"""Maximum number of features of a node outside J whose quadratic form is computed from
-features. If a node has more features, they are computed only when the node joins J."""
+"""Maximum number of features of a node outside the active set whose quadratic form is
+computed from them. More features are computed only when the node joins the set."""
 
 
 class StoredNodes:
@@ -142,7 +142,7 @@ class StoredNodes:
         return [made[k] for k in nodes.tolist()]
 
     def release(self, nodes: Indices, n_asked: int) -> None:
-        """Delete features of nodes outside `nodes`, if most stored nodes are unused."""
+        """Keep only the stored features of `nodes`, if most stored nodes are unused."""
         # `n_asked` is the number of nodes whose quadratic forms were computed for the
         # last dual point.
         self._most = max(self._most, nodes.size, n_asked)
@@ -153,7 +153,7 @@ class StoredNodes:
             self._store_chunk(held, prepared)
 
     def forms(self, nodes: Indices, vector: Array) -> Array:
-        """Return ||Z_v^T vector||^2 of each node v with features Z_v; store these."""
+        """Return ||Z_v^T vector||^2 of each node v; store its features Z_v."""
         if not nodes.size:
             return np.zeros(0)
         _, new = self._split(nodes)
@@ -246,7 +246,7 @@ class ActiveSet:
         return of_node if mixer is None else np.asarray(mixer @ of_node)
 
     def visit(self, nodes: Indices) -> None:
-        """Visit frontier nodes; add those of over `MANY` features to the problem."""
+        """Visit frontier nodes, and `add` those of more than `MANY` features."""
         self.idle = np.append(self.idle, nodes)
         children = self._count(nodes, 1)
         remaining = self.frontier[~self.known.among(self.frontier, nodes)]
@@ -311,7 +311,7 @@ class ActiveSet:
         self.relation = relation
 
     def _grow_gram(self) -> None:
-        """Add the products of the new features with all features."""
+        """Extend `gram` by the products of the new features with all features."""
         old, size = len(self.gram), len(self.features)
         gram = np.empty((size, size))
         gram[:old, :old] = self.gram
@@ -321,7 +321,7 @@ class ActiveSet:
         self.gram = gram
 
     def slack_norms(self, vector: Array) -> Array:
-        """Return bounds on dual norms for the parts of kernels that features omit."""
+        """Return bounds on dual norms of the parts of kernels that features omit."""
         # The bounds are sum_i |a_i| sqrt(e_i) for a = `vector`, with e the diagonal of
         # the part of a node's kernel that its features omit.
         bounds = np.zeros(len(self))
@@ -330,7 +330,7 @@ class ActiveSet:
         return bounds
 
     def keep(self, stays: NDArray[np.bool_]) -> None:
-        """Keep only the active nodes of a mask that is closed under ancestors."""
+        """Keep only the active nodes in the mask, which is closed under ancestors."""
         columns = stays[self.owner]
         new_place = np.cumsum(stays) - 1
         self.owner = new_place[self.owner[columns]]

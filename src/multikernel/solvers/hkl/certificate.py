@@ -58,14 +58,14 @@ class SmoothedNorm:
         return self.active.relation.T @ (self.active.weights / self.smooth)
 
     def curvature(self, *, above: bool = False) -> Array:
-        """Return the Hessian of half the squared norm; `above`: of an upper bound."""
+        """Return the Hessian of half the squared norm, or with `above` of a bound."""
         active, omega = self.active, self.value
         rates = self.rates[active.owner]
         slope = rates * self.beta
         hessian = np.outer(slope, slope)
         hessian.reshape(-1)[:: rates.size + 1] += omega * rates
-        # Without the next term, the Hessian is that of a quadratic upper bound that is
-        # tight at beta.
+        # Without the negative term below, this is the Hessian of a quadratic upper
+        # bound that equals half the squared norm at beta.
         if above:
             return hessian
         # The cube of a small s_v would underflow.
@@ -111,8 +111,9 @@ def squared_norms(active: ActiveSet, beta: Array) -> Array:
 
 
 STEP, NEAR = 1e-3, 0.05
-"""Distance of the multiples near one that define a parabola, and largest distance of
-its vertex from one; with exact minima, a classification took 1.2 times as long."""
+"""`near_minimum` first uses a parabola through three points near one, at the distance
+STEP, if its vertex is within NEAR of one. With exact minima instead, a classification
+took 1.2 times as long."""
 
 
 def near_minimum(loss: Callable[[float], float]) -> tuple[float, float]:
@@ -144,10 +145,10 @@ class DualPoint:
     vector: Array  # a = rho / (W alpha)
     bound: float  # upper bound on the squared dual norm of `vector` on the active set
     _known: dict[float, float] = field(default_factory=dict, init=False)
-    """Mean conjugates by multiple, cached because many bounds use the same point."""
+    """Cache of `_loss`, by its argument `scale`: many bounds use the same multiples."""
 
     def value(self, problem: HullProblem, outside_bound: float) -> float:
-        """Return the dual value at the multiple of rho from `scaled`."""
+        """Return the dual value at s rho, for the factor s that `scaled` returns."""
         return self.scaled(problem, outside_bound)[1]
 
     def scaled(self, problem: HullProblem, outside_bound: float) -> tuple[float, float]:
@@ -205,7 +206,7 @@ class ReducedPoint:
 def needed_nodes(
     problem: HullProblem, active: ActiveSet, point: ReducedPoint, allowed: float
 ) -> Mask:
-    """Return a mask of few nodes whose model has a relative gap up to `allowed`."""
+    """Return a mask of few nodes on which the model has a gap of at most `allowed`."""
     norms = active.weights * np.sqrt(squared_norms(active, point.beta))
     below = point.dual.value(problem, 0.0)
     # Remove the nodes of smallest norms, with their descendants.

@@ -154,7 +154,7 @@ class _Level:
     def direction(
         self, point: _Iterate, *, careful: bool
     ) -> tuple[Array, float, float]:
-        """Return Newton's steps in beta and the intercept, and the slope along both."""
+        """Return the Newton steps of beta and the intercept, and the joint slope."""
         # The intercept is eliminated. A `careful` direction uses an upper bound on the
         # norm, because Newton's direction overshoots for nodes whose functions go to
         # zero.
@@ -268,7 +268,7 @@ def _fitting_constant(problem: HullProblem, zero: Array) -> ReducedPoint | None:
 def _newton(
     level: _Level, point: _Iterate, tol: float, share: float, limit: int
 ) -> tuple[ReducedPoint, _Iterate, int]:
-    """Return the certified point, the last iterate and the number of Newton steps."""
+    """Take Newton steps; return the certified point, last iterate and step count."""
     # The gap is the stopping rule, and is computed only if the decrement is small. The
     # decrement alone is not reliable: nodes at zero have such large curvatures that it
     # may hide large errors of the correlations.

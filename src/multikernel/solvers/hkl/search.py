@@ -41,10 +41,10 @@ class Settings:
     """Maximum number of nodes that join per round by the sufficient condition."""
 
     inactive: int = 80
-    """Only nodes that stand out join if visited nodes outside the pruned model, plus
-    nodes that would join (at most `sufficient`), are more than this. A count of all
-    violators instead of at most `sufficient` takes four fifths of the time, but gave
-    a test error of 8.4 instead of 6.1 (alpha = 1e-4, pumadyn-32nm)."""
+    """If the visited nodes outside the pruned model, plus the nodes that would join (at
+    most `sufficient`), are more than this, only nodes that stand out from noise join.
+    With a count of all violators, a search took four fifths of the time, but had a
+    test error of 8.4 instead of 6.1 (alpha = 1e-4, pumadyn-32nm)."""
 
     exhaustive: int = 600
     """Maximum number of nodes that join per round with `certify`."""
@@ -61,7 +61,7 @@ class Settings:
     96 instead of 6 (pumadyn-32nm) and 101 instead of 39 (pumadyn-32nh)."""
 
     share: float = 0.125
-    """Share of the tolerance for the gap on the active set, and again for pruning."""
+    """Share of `tol` for the gap on the active set; pruning may use as much again."""
 
 
 SETTINGS = Settings()
@@ -86,7 +86,7 @@ class HullSearch:
     max_iter: int = 1000  # rounds
 
     def unsupported(self, problem: HullProblem) -> str | None:
-        """Return why this solver does not support the problem, or None if it does."""
+        """Return why this solver cannot solve the problem, or None if it can."""
         if problem.y.ndim != 1:
             return (
                 f"HullSearch needs targets of one column, got {problem.y.shape[1]}: "
@@ -143,7 +143,6 @@ class _HullRun:
     def __init__(
         self, settings: HullSearch, problem: HullProblem, callback: Callback | None
     ) -> None:
-        """Start with the sources of the graph."""
         self.settings = settings
         self.callback = callback
         self.active = ActiveSet(problem)
@@ -151,7 +150,7 @@ class _HullRun:
         self.intercept = 0.0
         self.recorder = Recorder(callback)
         self.sums: Array = np.zeros((0, 2))
-        """Each node's sum over descendants and that expected of noise; nan at first."""
+        """Each node's sum over descendants, and its expectation for noise; or nan."""
         self.evidence: Evidence | None = None
         """Function for p-value bounds at the current point, None until it is needed."""
         self.needed: Mask | None = None
@@ -225,8 +224,8 @@ class _HullRun:
 
     def _necessary(self, point: ReducedPoint, ceiling: float) -> tuple[float, Indices]:
         """Return the largest scaled quadratic form of idle nodes, and nodes to add."""
-        # Prop. 2 of the paper: nodes with a^T K_v a / d_v^2 above the ceiling join;
-        # sources too, up to the limit on nodes.
+        # Prop. 2 of the paper: idle nodes with a^T K_v a / d_v^2 above the ceiling join
+        # the reduced problem. So do such sources, as long as nodes may be visited.
         active, room = self.active, self._n_nodes_allowed
         sources = np.append(active.idle, active.frontier) if room else active.idle
         weights = active.known.weights[sources]

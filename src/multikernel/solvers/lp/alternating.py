@@ -16,18 +16,18 @@ class Alternating(WeightSolver):
     r"""Solver that alternates between a machine and closed-form kernel weights.
 
     For any regularizer :math:`\frac{\alpha}{2} \min_{\theta \in D} \sum_m \|f_m\|^2 /
-    \theta_m`: given the weights, a machine with the kernel :math:`\sum_m \theta_m K_m`
-    gives the model; given the model, the weights follow in closed form (Kloft et al.,
-    JMLR 12, 2011, section 2). The objective never rises, and each run certifies the
-    relative duality gap. Convergence is linear, but sublinear for lp-norms as p goes to
-    1: use `InterleavedNewton` there. Several outputs, whose blocks share one norm, are
-    supported.
+    \theta_m`: given the weights, a machine (a learner for one kernel) with the kernel
+    :math:`\sum_m \theta_m K_m` gives the model; given the model, the weights follow in
+    closed form (Kloft et al., JMLR 12, 2011, section 2). The objective never rises, and
+    each run certifies the relative duality gap. Convergence is linear, but sublinear
+    for lp-norms as p goes to 1: use `InterleavedNewton` there. Several outputs, whose
+    blocks share one norm, are supported.
     """
 
     max_iter: int = 1000
 
     def unsupported(self, problem: Problem) -> str | None:
-        """Return why this solver does not support the problem, or None if it does."""
+        """Return why this solver cannot solve the problem, or None if it can."""
         if not is_variational(problem.regularizer):
             kind = type(problem.regularizer).__name__
             return (
@@ -39,7 +39,7 @@ class Alternating(WeightSolver):
     def _make_step(
         self, oracle: WeightOracle, init: Solution | None, expansion: Expansion | None
     ) -> Step:
-        """Return the step function, started at norms of `init` or equal norms."""
+        """Return a `Step` that starts at the norms of `init`, or at equal norms."""
         incumbent = oracle.incumbent
         regularizer = oracle.problem.regularizer
         assert is_variational(regularizer)

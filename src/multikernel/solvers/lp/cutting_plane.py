@@ -22,7 +22,7 @@ class Settings:
     """Tuning constants of cutting planes."""
 
     proof: float = 0.5
-    """A pass proves a new gap only if that is at most this share of the current gap."""
+    """A new gap is proved, by one pass, only if it is at most this share of the old."""
 
     least_slack: float = 0.03
     """Smallest gap of a master problem, as a share of the gap of the whole problem."""
@@ -42,16 +42,16 @@ SETTINGS = Settings()
 class CuttingPlane(WeightSolver):
     """lp-norm multiple kernel learning by cutting planes, interleaved with a machine.
 
-    Minimizes the optimal value J of a machine over kernel weights of p-norm at most
-    one. Each short run gives a dual point, and so a plane below J; a master problem
-    gives weights at which the highest plane is low (Kloft et al., NIPS 22, 2009,
-    section 2.4.2; p = 1: Sonnenburg et al., JMLR 7, 2006). An interior point method
-    solves the master only as exactly as the planes are, in the middle of the weights
-    that may be optimal (Gondzio et al., EJOR 224, 2013). A combination of the dual
-    points proves the relative gap `tol`. For p = 1 linear programs (HiGHS) then look
-    for an equally good model of few kernels. Machines are solved to the current gap or
-    to `precision`, whichever is smaller. An iteration costs one or two passes and one
-    weighted sum of the kernels.
+    Minimizes J, the optimal value of a machine (a learner for one kernel), over kernel
+    weights of p-norm at most one. Each short run of the machine gives a dual point, and
+    so a plane below J; a master problem gives weights at which the highest plane is low
+    (Kloft et al., NIPS 22, 2009, section 2.4.2; p = 1: Sonnenburg et al., JMLR 7,
+    2006). An interior point method solves the master problem only as exactly as the
+    planes are, in the middle of the weights that may be optimal (Gondzio et al., EJOR
+    224, 2013). A combination of the dual points proves the relative gap `tol`. For p =
+    1 linear programs (HiGHS) then look for an equally good model of few kernels. The
+    machine is run to the current gap or to `precision`, whichever is smaller. An
+    iteration costs one or two passes and one weighted sum of the kernels.
     """
 
     precision: float = FIRST_GAP  # largest gap of machine runs; `tol` if that is larger
@@ -65,7 +65,7 @@ class CuttingPlane(WeightSolver):
     def _make_step(
         self, oracle: WeightOracle, init: Solution | None, expansion: Expansion | None
     ) -> Step:
-        """Return the step function, started at weights of `init` or equal weights."""
+        """Return a `Step` that starts at the weights of `init`, or at equal weights."""
         search = _PlaneSearch(oracle, self.tol, max(self.tol, self.precision))
         search.start(init, expansion)
         return search.step
@@ -115,8 +115,8 @@ class Planes:
 
     def next_master(self, error: float, most: float) -> Master:
         """Return the solution of the master problem, as exact as the planes are."""
-        # `error` is that of the planes at the last weights, and `most` is the absolute
-        # gap.
+        # `error` is the height of the machine's optimum above the planes at the last
+        # weights, and `most`, the absolute gap, is the largest slack.
         slack = np.clip(SETTINGS.doubt * error, SETTINGS.least_slack * most, most)
         heights, slopes = np.array(self.heights), np.stack(self.slopes)
         self.master = central_master(
@@ -131,7 +131,7 @@ class Planes:
         return np.asarray(master.multipliers @ np.stack(self.points))
 
     def corner(self, n_active: int) -> Array | None:
-        """Return a minimizer of `highest` with under `n_active` nonzeros, or None."""
+        """Return a minimizer of `highest` with under `n_active` nonzeros, if found."""
         # Weights on the central path are all positive. The linear program instead
         # returns a vertex of the set of minimizers.
         weights = corner_weights(np.array(self.heights), np.stack(self.slopes))
@@ -152,7 +152,6 @@ class _PlaneSearch:
 
     @property
     def incumbent(self) -> Incumbent:
-        """The incumbent, which stores the best points."""
         return self.oracle.incumbent
 
     def start(self, init: Solution | None, expansion: Expansion | None) -> None:

@@ -59,7 +59,7 @@ class InnerBall:
         return lambda forms: p_norm(scales * forms, dual)
 
     def follow(self, old: Expansion, new: Expansion, weights: Array) -> Array:
-        """Return weights after a Newton step on log(weights) for a step in rho."""
+        """Return the weights after a Newton step of their logarithms, for `new.rho`."""
         used = (weights > 0.0) & (old.forms > 0.0)
         if np.count_nonzero(used) <= 1 or self.exponent == 1.0:
             return weights  # steps do not change a vertex of the ball
@@ -147,7 +147,7 @@ def best_share(
 
     at_end = dual_loss(1.0)
     if at_end <= dual_loss(1.0 - STEP_TOLERANCE):
-        return 1.0  # by convexity; the usual case
+        return 1.0  # the usual case: the convex loss still decreases at the end
     minimum = minimize_scalar(
         dual_loss,
         bounds=(0.0, 1.0),

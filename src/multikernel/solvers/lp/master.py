@@ -33,7 +33,7 @@ class Settings:
     """Tuning constants of master problems and of barrier responses."""
 
     centered: float = 0.3
-    """Newton decrement, over the root of the barriers' size mu, that ends a stage."""
+    """A stage (one barrier size mu) ends at this Newton decrement over sqrt(mu)."""
 
     most_steps: int = 100
     """Maximum number of Newton steps of a stage, and of a barrier response, which needs
@@ -113,7 +113,7 @@ class BarrierResponse:
     normal: Array
 
     def followed(self, change: Array) -> Array:
-        """Return the weights after a small change of the vector u, to first order."""
+        """Return the weights after a small change of u, `change`, to first order."""
         # An evaluation at the new u would be inexact: if mu is small, the last digit of
         # u affects many digits of the weights.
         along = self.moves * self.normal

@@ -43,7 +43,7 @@ class Settings:
     least `sharpening` times the gap."""
 
     short: float = 0.5
-    """Steps shorter than this share of a full step show that the model fails."""
+    """A step below this share of the full step shows that the quadratic model fails."""
 
     most_steps: tuple[int, int, int] = (500, 100, 200_000)
     """SMO on n samples makes at most 500 n or 100 n + 200 000 steps, whichever is less:
@@ -58,7 +58,7 @@ class Settings:
     `failures` short steps in a row without progress, steps use no quadratic model."""
 
     quick: float = 0.5
-    """Steps without the model continue while each reduces the gap to this share."""
+    """Steps without the model continue while the gap falls to this share in each."""
 
     patience: int = 20
     progress: float = 0.01
@@ -91,7 +91,7 @@ class InterleavedNewton(PathSolver):
     cache_bytes: int = CACHE_BYTES  # limit for combined kernels that are not arrays
 
     def unsupported(self, problem: Problem) -> str | None:
-        """Return why this solver does not support the problem, or None if it does."""
+        """Return why this solver cannot solve the problem, or None if it can."""
         return reason_against(problem, "InterleavedNewton")
 
     def follow(
@@ -250,7 +250,7 @@ class _NewtonState:
             self.excess = min(self.excess, max(sharper, SETTINGS.sharpest))
 
     def _solve_model(self, ball: InnerBall | None, weights: Array) -> Expansion:
-        """Return the model's maximizer; if `ball` is None, weights are fixed."""
+        """Return the quadratic model's maximizer; without a ball, weights are fixed."""
         problem, incumbent, point = self.problem, self.incumbent, self.point
         # Kernels with vanishing weights would cost a pass and hardly change the model.
         weights = np.where(weights > SETTINGS.vanished * weights.max(), weights, 0.0)
@@ -283,7 +283,7 @@ class _NewtonState:
     def _candidates(
         self, ball: InnerBall, old: Expansion, weights: Array
     ) -> list[Array]:
-        """Return candidates of kernel weights at the new point, not yet scaled."""
+        """Return candidates for kernel weights at `self.point`, before scaling."""
         # The candidates are the Newton step on log(weights), exact to second order, and
         # the weights that maximize weights^T forms. Zero forms determine no weights.
         point = self.point

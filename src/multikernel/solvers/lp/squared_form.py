@@ -38,9 +38,9 @@ class SquaredForm(PathSolver):
     \|f_m\|`, has the solutions of the block 1-norm :math:`\lambda S` at :math:`\lambda
     = \alpha S` (Suzuki and Tomioka, METR 2009-45, section 5). `solver`, such as
     ``SpicyMKL``, is called with keywords ``tol`` and ``max_iter``, and must return a
-    `PathSolver` for `BlockL1`. It makes one outer step at a time, and the strength
-    changes once it causes most of the certified duality gap, so the search costs a few
-    solves. The final model lacks redundant kernels.
+    `PathSolver` for `BlockL1`. This inner solver makes one outer step at a time, and
+    the strength changes once its error causes most of the certified duality gap, so the
+    search costs a few solves. Redundant kernels are removed from the final model.
     """
 
     solver: Callable[..., PathSolver]
@@ -48,7 +48,7 @@ class SquaredForm(PathSolver):
     max_iter: int = 200  # outer steps, for all strengths together
 
     def unsupported(self, problem: Problem) -> str | None:
-        """Return why this solver does not support the problem, or None if it does."""
+        """Return why this solver cannot solve the problem, or None if it can."""
         block = replace(problem, regularizer=BlockL1(1.0))
         return (
             reason_against_penalty(problem, "SquaredForm")
@@ -120,7 +120,7 @@ class _Strengths:
         self.seen = [*self.seen, (strength, total)][-4:]
 
     def next(self, alpha: float) -> float:
-        """Return a strength that should equal alpha times its sum of norms."""
+        """Return the next strength, which should equal alpha times its sum of norms."""
         pairs = [(alpha * total - strength, strength) for strength, total in self.seen]
         high = min((s for excess, s in pairs if excess < 0.0), default=self.largest)
         low = max((s for e, s in pairs if e >= 0.0 and s < high), default=0.0)
@@ -157,7 +157,6 @@ class _StrengthSearch:
     def __init__(
         self, problem: Problem, settings: SquaredForm, init: Solution | None
     ) -> None:
-        """Start the solver's path, whose strengths this search chooses."""
         self.settings = settings
         # The block 1-norm solver ignores the residuals of factors, which matter only
         # for the certificate of this problem.
@@ -176,12 +175,12 @@ class _StrengthSearch:
         self.stuck_at = np.inf  # gap at the last strength that was not solved
 
     def _penalties(self) -> Iterator[BlockRegularizer]:
-        """Yield the penalty with the strength that is tried next."""
+        """Yield, without end, the penalty with the current strength."""
         while True:
             yield BlockL1(self.strength)
 
     def switch_to(self, incumbent: Incumbent, init: Solution | None) -> None:
-        """Switch to a problem that differs only in its penalty."""
+        """Switch to the problem of `incumbent`, which differs only in its penalty."""
         self.incumbent, last, self.stuck_at = incumbent, self.last, np.inf
         # At the largest strength, the sum of norms may jump from zero past the value
         # that matches it: the solution is then a mixture with the constant model.

@@ -56,7 +56,7 @@ class OraclePoint:
 
 @dataclass
 class WeightOracle:
-    """Evaluates a machine's optimum J at kernel weights, and updates an incumbent."""
+    """Evaluates a machine's optimum J at kernel weights, and updates `incumbent`."""
 
     incumbent: Incumbent
     cache_bytes: int
@@ -118,7 +118,7 @@ class WeightSolver(ABC):
     """Smallest relative decrease of the gap that counts as progress."""
 
     def unsupported(self, problem: Problem) -> str | None:
-        """Return why this solver does not support the problem, or None if it does."""
+        """Return why this solver cannot solve the problem, or None if it can."""
         name = type(self).__name__
         reason = reason_against(problem, name)
         return reason or (reason_against_p(problem, name) if self.sparse_only else None)
@@ -146,7 +146,7 @@ class WeightSolver(ABC):
 
 
 def reason_against_p(problem: Problem, name: str) -> str | None:
-    """Return an error message unless the problem has p = 1, else None."""
+    """Return an error message, or None if the problem has p = 1."""
     p = exponent_of(problem.regularizer)
     return None if p == 1.0 else f"{name} needs p = 1, got p = {p:g}."
 

@@ -86,7 +86,7 @@ class AugmentedLagrangian:
     # Steps and trial lengths that overflow are abandoned.
     @np.errstate(over="ignore", invalid="ignore")
     def solve(self, target: float, gap: float, primal: float) -> None:
-        """Minimize over rho and update alpha in turn, from gap `gap` to `target`."""
+        """Minimize over rho and update alpha in turn until the gap is `target`."""
         # Gaps are relative; `primal` is the objective at the start. The last gap is
         # above `target` only if rounding prevents a smaller gap.
         retreats, growth = 0, SETTINGS.growth
@@ -194,7 +194,7 @@ class AugmentedLagrangian:
         self._values = self._spaces.values(self._v_images, self._shares)
 
     def _check(self, worst: int) -> None:
-        """Raise an error about kernel `worst` if its quadratic form is negative."""
+        """Raise an IndefiniteKernelError if the form of kernel `worst` is negative."""
         # Recompute the form: images that were updated many times drift from K_m v_m if
         # the penalty is negligible relative to the targets.
         suspect = self.problem.gram.take(np.array([worst]))
@@ -237,11 +237,11 @@ class AugmentedLagrangian:
 
 
 def find_length(slope: Callable[[float], float], longest: float) -> float:
-    """Return a step length at which an increasing slope is nearly zero."""
+    """Return a length in [0, longest] at which an increasing slope is nearly zero."""
     # The slope is the derivative of a convex function along a descent direction.
     start, end = slope(0.0), slope(longest)
     if start >= 0.0 or end <= 0.1 * abs(start):
-        return longest  # a gain is only rounding, or the longest step is not too long
+        return longest  # rounding hides the descent, or the longest step is short
     low, high = 0.0, longest
     for _ in range(30):
         length = 0.5 * (low + high)

@@ -179,7 +179,6 @@ class BlockDescent:
         return float(quadratic + self._strength * self._norms(u).sum())
 
     def _norms(self, u: Array) -> Array:
-        """Return the norms of the blocks of u."""
         return np.array([float(np.linalg.norm(u[part])) for part in self._parts])
 
     def _move(self, f: Array, u: Array, alpha: Array) -> None:

@@ -63,7 +63,7 @@ class SummedHessian:
         return rows
 
     def times(self, x: Array) -> Array:
-        """Return the product of the weighted sum with x; `JointHessian` adds U U^T."""
+        """Return the product of the weighted kernels with x, without the term U U^T."""
         return self._matrix.matvec(x)
 
 
@@ -93,7 +93,7 @@ class JointHessian:
 
 @dataclass(frozen=True, eq=False)
 class ImageSpaces:
-    """Function spaces of kernels, whose images are K_m v, (n_kernels, n_samples)."""
+    """Function spaces of kernels; images of v are all K_m v, (n_kernels, n_samples)."""
 
     # `FactorSpaces` has the same methods with images of another shape, so callers use
     # images only through these methods.
@@ -109,7 +109,7 @@ class ImageSpaces:
         return self.gram.block_matvec(coefs)
 
     def expansions(self, coefs: Array, v: Array, images: Array) -> Array:
-        """Return the expansions coefs + v, which have the given images."""
+        """Return the expansions of coefs + v, whose images are given."""
         return coefs + v
 
     def inner(self, images: Array, v: Array, v_images: Array) -> Array:
@@ -179,7 +179,7 @@ class FactorSpaces:
         return self.Z.inner_of_each(coefs, self._parts)
 
     def expansions(self, coefs: Array, v: Array, images: Array) -> Array:
-        """Return the expansions coefs + v, which have the given images."""
+        """Return the expansions of coefs + v, whose images are given."""
         # If `GramStack.expansion_length` is not n_samples, models store expansions over
         # the columns of factors. These are the images, padded to equal length.
         length = self.gram.expansion_length
@@ -316,7 +316,7 @@ def _joint_step(
 
 
 def _pivot(ones: Array) -> Array:
-    """Return the sums over samples of `ones`, A^-1 1; raise unless all are positive."""
+    """Return the sums of `ones` = A^-1 1 over samples; raise if one is not positive."""
     # With the positive definite matrix A of Newton's step, only rounding can make a
     # sum negative or zero, for example if kernels have values near 1e16.
     total = np.asarray(ones.sum(axis=0))
@@ -329,7 +329,7 @@ def _pivot(ones: Array) -> Array:
 
 
 def _halved_step(root: Root, sides: Array, excess: Array | None) -> tuple[Array, Array]:
-    """Return the result of `_joint_step`, computed from R^-1 `sides` for a root R."""
+    """Return what `_joint_step` returns, computed from R^-1 `sides` for a root R."""
     # Inner products b^T (R R^T)^-1 c need only R^-1 b and R^-1 c. With 100 outputs and
     # 7 active kernels on 1000 samples this took 38 ms, full solutions 58 ms.
     n_samples, n_outputs, _ = sides.shape

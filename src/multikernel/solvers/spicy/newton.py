@@ -65,7 +65,7 @@ class NewtonState(CertifiedTargets):
         self.tangents: list[Tangent | None] = [None] * len(problems)
 
     def start(self, t: int, norms: Array | None, alpha: float, dual: Array) -> None:
-        """Start target t at a dual point and block norms for `alpha` (None is zero)."""
+        """Start target t at a dual point and block norms (None: zero) for `alpha`."""
         self.eta[:, t] = 0.0 if norms is None else norms / alpha
         if not self.quadratic:
             with np.errstate(all="ignore"):
@@ -169,7 +169,7 @@ class NewtonState(CertifiedTargets):
             self._move(targets, moves)
 
     def _move(self, targets: Indices, moves: Array) -> None:
-        """Add moves to the points F, halved while they change curvatures too much."""
+        """Move the points F; halve moves while they change curvatures too much."""
         places = self.index_of(targets)
         y, point = self.y[:, places], self.point[:, places]
         flexibility, end = self._flexibility(y, point), point + moves
@@ -240,7 +240,7 @@ class NewtonPath:
     ) -> None:
         self.state = state
         self.tol, self.max_iter, self.callback = tol, max_iter, callback
-        # The last solution of each target, at first its start.
+        # The last solution of each target; before the first solve, its start.
         self.solved: list[Solution | None] = []
         # Targets whose point has not been evaluated yet.
         self.unevaluated = np.arange(len(state.problems))
@@ -252,7 +252,7 @@ class NewtonPath:
         starts: Sequence[Solution | None],
         penalties: Sequence[BlockRegularizer | None],
     ) -> None:
-        """Start at solutions for given penalties, or at models without kernels."""
+        """Start each target at its solution for its penalty, or without kernels."""
         state = self.state
         self.solved = list(starts)
         for t, (start, penalty) in enumerate(zip(starts, penalties, strict=True)):
@@ -283,7 +283,7 @@ class NewtonPath:
         # most `tol`, or when it fails: rounding prevents any step, or its gap has not
         # decreased for some rounds (`patience`).
         while True:
-            with np.errstate(all="ignore"):  # NaN has no certificate.
+            with np.errstate(all="ignore"):  # A gap of NaN counts as not solved.
                 state.evaluate(unevaluated, alphas)
                 state.measure(going, alphas)
             for t in unevaluated:
@@ -298,12 +298,12 @@ class NewtonPath:
         self.unevaluated = np.empty(0, dtype=np.intp)
         done = wanted & (state.gap <= self.tol) & ~state.failed
         may_go_on = state.failed | ((rounds < self.max_iter) & (not self.stopped))
-        # Unsolved targets with iterations left, which the working sets continue.
+        # Working sets continue unsolved targets that failed or have iterations left.
         unsolved = np.flatnonzero(wanted & ~done & may_go_on)
         return self._solutions(penalties, done), unsolved
 
     def _record(self, going: Indices, rounds: int) -> None:
-        """Add a line to the histories of targets, and fail targets without progress."""
+        """Add a line to each target's history; set `failed` if it makes no progress."""
         state = self.state
         for t in going.tolist():
             recorder, gap = self._recorders[t], float(state.gap[t])

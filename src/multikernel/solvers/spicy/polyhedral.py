@@ -41,13 +41,13 @@ class Corners:
         return self.high - self.low
 
     def subgradients(self, x: Array) -> tuple[Array, Array]:
-        """Return least and largest subgradients at x, equal off bounds and kinks."""
+        """Return the least and the largest subgradient at x; they differ at corners."""
         below = np.where(x > self.low, self.left, -np.inf)
         above = np.where(x < self.high, self.right, np.inf)
         return np.where(x > 0.0, self.right, below), np.where(x < 0.0, self.left, above)
 
     def slope(self, x: Array, step: Array) -> float:
-        """Return the derivative at x along a step, which moves no entries at a kink."""
+        """Return the derivative at x along a step that moves no entry at a kink."""
         moving = step != 0.0
         slopes = np.where(x > 0.0, self.right, self.left)[moving]
         return float(slopes @ step[moving])

@@ -41,8 +41,8 @@ class Settings:
     """The first gamma is this divided by (gap * alpha), but at least 1 / alpha."""
 
     growth: float = 4.0
-    """Factor of gamma after each minimization over rho. Growth makes convergence
-    super-linear, but a large factor puts the next start far from its minimum."""
+    """Factor by which gamma grows after each minimization over rho. Growth makes
+    convergence super-linear; too much puts the next start far from its minimum."""
 
     inner_share: float = 0.3
     """Share of the gap at which the minimization over rho stops, and which the barrier
@@ -63,13 +63,13 @@ class Settings:
     """Rounds on a model end if a change is at most this share of the largest change."""
 
     first_share: float = 0.2
-    """As `descent_share`, if curvatures have just changed and will change again."""
+    """Replaces `descent_share` if curvatures have just changed and may change again."""
 
     extrapolated: int = 5
     """Number of rounds whose points are extrapolated together."""
 
     moved: float = 0.1
-    """The matrices H_m are updated once curvatures have changed by this share."""
+    """The matrices H_m are updated if curvatures change by this share in total."""
 
     # Newton steps for losses with bounds or kinks, by barriers or by active sets.
 
@@ -112,7 +112,7 @@ class Settings:
     """Maximum number of Newton steps; working sets solve the remaining targets."""
 
     in_vain: int = 5
-    """Steps in a row without a smaller gap before a working set solves a target."""
+    """After so many steps without a smaller gap, a working set solves the target."""
 
     # Targets with the squared loss whose dual points are in small spaces, see `spans`.
 

@@ -61,7 +61,7 @@ class SpicyMKL:
         check_parameter("SpicyMKL", "algorithm", self.algorithm, OneOf(ALGORITHMS))
 
     def unsupported(self, problem: Problem) -> str | None:
-        """Return why this solver does not support the problem, or None if it does."""
+        """Return why this solver cannot solve the problem, or None if it can."""
         if not is_proximable(problem.regularizer):
             return (
                 "SpicyMKL needs a regularizer with a separable prox, such as BlockL1 "
@@ -182,7 +182,7 @@ def newton_for(problems: Sequence[Problem]) -> type[NewtonState] | None:
 
 
 def _has_small_spaces(gram: GramStack, n_targets: int) -> bool:
-    """Return whether small spaces of dual points cost less than full dual points."""
+    """Return whether `spans`, with few dual vectors per target, costs less."""
     if gram.tall_form() is not None:
         return n_targets > 1 and _is_exact(gram)
     n_kernels, n_samples, _ = gram.shape

@@ -41,7 +41,7 @@ class SpannedTargets(NewtonState):
         self._last = np.full(size, np.nan)  # strength of every target's last step
 
     def start(self, t: int, norms: Array | None, alpha: float, dual: Array) -> None:
-        """Start target t at a dual point and block norms for `alpha` (None is zero)."""
+        """Start target t at a dual point and block norms (None: zero) for `alpha`."""
         super().start(t, norms, alpha, dual)
         self.rho[:, t] = dual
         # The space of dual points is empty; `evaluate` adds `dual` as the first vector.
@@ -49,7 +49,7 @@ class SpannedTargets(NewtonState):
         self.basis[t], self.coefs[t] = 0.0, 0.0
 
     def evaluate(self, targets: Indices, alphas: Array) -> None:
-        """Evaluate the dual points of some targets."""
+        """Compute dual points, decision values and quadratic forms of some targets."""
         new = targets[self.sizes[targets] == 0]
         if new.size:
             self._append(new, self._first(new))
@@ -61,7 +61,7 @@ class SpannedTargets(NewtonState):
         self._evaluate(targets)
 
     def _first(self, targets: Indices) -> Array:
-        """Return the first vectors: dual points of starts, or of constant models."""
+        """Return the dual points of the targets' starts or else of constant models."""
         rho, y = self.rho[:, targets], self.y[:, targets]
         b = self.shares @ y if self.has_intercept else np.zeros(targets.size)
         return np.where(rho.any(axis=0), rho, (y - b) / self.shift[:, None])
@@ -186,7 +186,7 @@ class SpannedTargets(NewtonState):
         self.grams = np.pad(self.grams, ((0, 0), (0, 0), (0, more), (0, more)))
 
     def _solved(self, targets: Indices, sides: Array) -> Array | None:
-        """Return B^-1 `sides`, corrected for an intercept; None if B has no factor."""
+        """Return B^-1 `sides`, corrected for an intercept; None if that fails."""
         ones = np.ones((len(sides), 1))
         columns = np.hstack([ones, sides]) if self.has_intercept else sides
         eta = self.eta[:, targets].mean(axis=1)

@@ -39,7 +39,7 @@ class WorkingSet:
     """Outer loop of SpicyMKL on one problem; `step` performs one iteration."""
 
     incumbent: Incumbent  # the whole problem, with its best points
-    # Whether machines on weighted sums may make the first step.
+    # Whether the first step may use machines on weighted sums of kernels.
     machines: bool = field(default=False, kw_only=True)
     working: Model = field(init=False)  # the last model
     rho: Array = field(init=False)
@@ -60,7 +60,7 @@ class WorkingSet:
 
     @property
     def problem(self) -> Problem:
-        """The problem with all kernels."""
+        """The problem with all kernels, which the working set restricts."""
         return self.incumbent.problem
 
     @property
@@ -107,14 +107,14 @@ class WorkingSet:
         return limited and self.problem.regularizer == regularizer
 
     def run(self, tol: float, max_iter: int) -> Solution:
-        """Take at most `max_iter` outer steps, until there is a reason to stop."""
+        """Take outer steps until a stopping rule applies; return the best solution."""
         resumes, step = self.status is Status.MAX_ITER, partial(self.step, tol)
         solution = self.incumbent.run(step, tol, max_iter, resumes=resumes)
         self.status = solution.status
         return solution
 
     def step(self, tol: float) -> Status | None:
-        """Choose kernels, solve on them, and certify with one pass over all kernels."""
+        """Solve on the next working set, then certify in a pass over all kernels."""
         gap, kernels = self.incumbent.gap, self._next_kernels()
         is_first = self.side is None and not self.working.kernels.size
         opens = self.machines and is_first and kernels.size
@@ -144,7 +144,7 @@ class WorkingSet:
         return Status.STALLED if lagrangian.stuck else None
 
     def _may_descend(self, kernels: Indices) -> bool:
-        """Return whether block coordinate descent may solve on some kernels."""
+        """Return whether block coordinate descent is faster and has not failed yet."""
         n_numbers = float(self.numbers[kernels].sum())
         return not self._descent_failed and prefers_descent(self.problem, n_numbers)
 
@@ -174,7 +174,8 @@ class WorkingSet:
         self.rho, self.side = descent.rho, None
         has_new = self._has_new_kernels(kernels, self.incumbent.gap)
         self._certify(kernels, descent.alpha, None)
-        # Newton's method may reduce a gap that descent cannot, so the search goes on.
+        # Newton's method may reduce a gap that descent cannot, so failed descent is no
+        # reason to stop.
         if has_new or self._descent_failed:
             self.incumbent.recorder.patience.restart()
         return True
@@ -211,7 +212,7 @@ class WorkingSet:
         self.incumbent.offer_dual(self.rho, self.sizes**2)
 
     def _has_new_kernels(self, kernels: Indices, gap: float) -> bool:
-        """Return whether a kernel was unused since the gap last fell by a tenth."""
+        """Return whether a kernel is new since the gap last fell by a tenth."""
         # A kernel that returns is not new: if rounding limits the gap, it would return
         # until the iteration limit.
         if gap < 0.9 * self._lowest:
@@ -236,7 +237,7 @@ class WorkingSet:
         return AugmentedLagrangian(small, kernels, self.side, coefs, b, gamma)
 
     def _coefs_of(self, kernels: Indices) -> Array:
-        """Return the expansions of the working model, zero for other kernels."""
+        """Return expansions for `kernels`: the working model's, otherwise zero."""
         coefs = self._zeros(kernels.size)
         stays = np.isin(self.working.kernels, kernels)
         position = np.searchsorted(kernels, self.working.kernels[stays])
@@ -251,7 +252,7 @@ class WorkingSet:
     def _part(self, kernels: Indices) -> GramStack:
         """Return the stack of some kernels; the last one is cached."""
         if self._held is None or not np.array_equal(self._held[0], kernels):
-            self._held = None  # so that at most one is in memory
+            self._held = None  # frees the last stack before the next one is made
             self._held = kernels, self.problem.gram.take(kernels)
         return self._held[1]
 
