@@ -40,11 +40,11 @@ RENAMED = {
     "e8fdc8fe4ee2": "48efa17ee5df",
     "cedf9f11bfc0": "c3dff60e12aa",
     "7603af7aa525": "2780d564ec8f",
-    "349172788c61": "a93963c09274",
-    "34ddb36bdb58": "48efa17ee5df",
-    "892c2cfd0eaa": "0403fa2eb572",
-    "fa9075763c04": "c3dff60e12aa",
-    "dbe175f8f115": "2780d564ec8f",
+    "7b6fe1195c15": "a93963c09274",
+    "200c425f5ee8": "48efa17ee5df",
+    "0a3950bbe2ba": "0403fa2eb572",
+    "9b5845b5b18f": "c3dff60e12aa",
+    "157f7ff7ac43": "2780d564ec8f",
 }
 """Hashes of code, and of the same code before names or texts of messages changed.
 

@@ -47,13 +47,13 @@ class IterativeShrinkage:
         """Return why this solver cannot solve the problem, or None if it can."""
         if not isinstance(problem.regularizer, ProximableRegularizer):
             return (
-                "IterativeShrinkage needs a regularizer with a separable prox, such as "
-                f"BlockL1 or BlockElasticNet, got {type(problem.regularizer).__name__}."
+                "IterativeShrinkage needs a regularizer with a separable prox, got "
+                f"{type(problem.regularizer).__name__}: use BlockL1 or BlockElasticNet."
             )
         if not isinstance(problem.loss, SMOOTH):
             return (
-                "IterativeShrinkage needs a differentiable loss, such as the squared "
-                f"or the logistic one, got {type(problem.loss).__name__}."
+                "IterativeShrinkage needs a differentiable loss, got "
+                f"{type(problem.loss).__name__}: use the squared or the logistic loss."
             )
         return None
 

@@ -83,7 +83,7 @@ class UFOMKL:
                 f"several, got {type(loss).__name__}."
             )
         if problem.fit_intercept:
-            return "UFOMKL has no intercept, got fit_intercept=True: use False."
+            return "UFOMKL has no intercept: pass fit_intercept=False."
         return None
 
     def solve(

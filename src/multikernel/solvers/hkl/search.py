@@ -90,14 +90,14 @@ class HullSearch:
         if problem.y.ndim != 1:
             return (
                 f"HullSearch needs targets of one column, got {problem.y.shape[1]}: "
-                "fit one model per output."
+                "fit one model per column."
             )
         if is_polyhedral(problem.loss) or is_smooth(problem.loss):
             return None
         return (
-            "HullSearch needs a loss with a smooth conjugate or a piecewise linear "
-            "one, such as the squared or the hinge loss, got "
-            f"{type(problem.loss).__name__}."
+            "HullSearch needs a loss that is piecewise linear or has a smooth "
+            f"conjugate, got {type(problem.loss).__name__}: use another loss, for "
+            "example SquaredLoss or HingeLoss."
         )
 
     def solve(

@@ -32,7 +32,7 @@ class Alternating(WeightSolver):
             kind = type(problem.regularizer).__name__
             return (
                 "Alternating needs a regularizer with kernel weights in closed form, "
-                f"such as SquaredBlockNorm, got {kind}."
+                f"got {kind}: pass a SquaredBlockNorm."
             )
         return reason_against_loss(problem)
 

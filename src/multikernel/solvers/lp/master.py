@@ -306,8 +306,8 @@ def corner_weights(heights: Array, slopes: Array) -> Array | None:
     if solved.status == 1:  # HiGHS reached the limit of steps.
         message = (
             "The linear program that searches for a model of fewer kernels stopped "
-            f"after {most} steps: the model may have more kernels than necessary. A "
-            "larger tol allows fewer kernels."
+            f"after {most} steps: the model may have more kernels than necessary. "
+            "Increase tol to allow fewer kernels."
         )
         warn_user(message, ConvergenceWarning)
     if not solved.success or solved.x is None:

@@ -64,8 +64,8 @@ class SpicyMKL:
         """Return why this solver cannot solve the problem, or None if it can."""
         if not is_proximable(problem.regularizer):
             return (
-                "SpicyMKL needs a regularizer with a separable prox, such as BlockL1 "
-                f"or BlockElasticNet, got {type(problem.regularizer).__name__}."
+                "SpicyMKL needs a regularizer with a separable prox, got "
+                f"{type(problem.regularizer).__name__}: use BlockL1 or BlockElasticNet."
             )
         if not treats_kernels_alike(problem.regularizer):
             return (
@@ -81,7 +81,8 @@ class SpicyMKL:
         if not treated:
             return (
                 "SpicyMKL needs a loss whose conjugate is twice differentiable or "
-                f"piecewise linear, got {type(loss).__name__}."
+                f"piecewise linear, got {type(loss).__name__}: use another loss, for "
+                "example SquaredLoss or HingeLoss."
             )
         return None
 
