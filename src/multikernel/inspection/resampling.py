@@ -333,7 +333,7 @@ def _check_estimator(owner: str, model: Any, offset: Any) -> None:
     if offset is None and getattr(vars(model).get("_state"), "has_offset", False):
         warn_user(
             f"{owner}: {name} was fitted with an offset, but none was passed, so the "
-            "resamples are fitted without one: pass offset=..."
+            "resamples are fitted without one: pass the offset of that fit."
         )
 
 
