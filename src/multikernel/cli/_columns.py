@@ -25,7 +25,7 @@ class ColumnChoice:
     # Column with the groups of rows for cross-validation.
     group: str | None = None
     sequences: tuple[str, ...] = ()
-    # Whether targets are classes, and the name of the option that says so.
+    # Whether targets are classes, and the option with which a user declares this.
     labels: bool = False
     label_option: str = ""
     # Columns that a saved model was fitted on as text.
@@ -62,12 +62,12 @@ class ColumnChoice:
 
     @property
     def lists(self) -> list[str]:
-        """All columns named in the options."""
+        """All columns named in the options, except the columns of views."""
         single = [name for name in (self.group, self.offset) if name is not None]
         return [*single, *chain.from_iterable(getattr(self, key) for key in LISTS)]
 
     def ignored(self, present: Iterable[str]) -> set[str | None]:
-        """Return which columns are no numeric features; `present` are all columns."""
+        """Return the columns that are not converted to numbers; `present` are all."""
         names = {*self.drop, *self.sequences, *self.dates, *self.ids, self.group}
         if self.only is not None:
             names |= {*present} - {*self.only, *self.target, self.offset}

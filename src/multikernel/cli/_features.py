@@ -115,7 +115,7 @@ def _refuse_texts(
     why = "" if reason is None else f" ({texts[0]} holds {reason})"
     unique = [n for n in texts if 10 * frame[n].nunique() > 9 * frame[n].count()]
     repeating = [name for name in texts if name not in unique]
-    advice = "Ignore them"
+    advice = "Ignore these columns"
     if doubts:
         advice = "Name sequences with --sequence, or ignore the columns"
     if doubts and repeating:

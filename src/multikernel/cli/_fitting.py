@@ -112,7 +112,7 @@ def fit_table(
     """Return the fitted pipeline, and a dict with its seconds and training score."""
     start = time.perf_counter()
     if impute is not None and isinstance(table, _large.PartitionedTable):
-        raise ValueError("--impute requires the whole file: add --no-stream.")
+        raise ValueError("--impute requires the whole file: remove --stream or --dask.")
     with closing(ProgressBar(title)) as watch:
         watch.show("building kernels")
         if isinstance(table, _large.PartitionedTable):

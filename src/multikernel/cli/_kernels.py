@@ -155,8 +155,8 @@ def _check_graph_columns(table: Table) -> None:
     if table.views or texts:
         dropped = " ".join(f"--drop '{name}'" for name in texts)
         raise ValueError(
-            "--method hkl supports numeric columns only, without --view and "
-            f"--category{': ignore text with ' * bool(dropped)}{dropped}."
+            "--method hkl supports numeric columns only: remove --view, --category and "
+            f"--sequence{', and ignore text with ' * bool(dropped)}{dropped}."
         )
 
 

@@ -199,9 +199,9 @@ def read_partitions(
     if texts:
         refuse_odd_cells(features[texts])
         raise ValueError(
-            f"{path} has non-numeric columns: {', '.join(texts)}. Ignore them with "
-            "--drop, or read the whole file (--no-stream), where --category names "
-            "text columns."
+            f"{path} has non-numeric columns: {', '.join(texts)}. Ignore these with "
+            "--drop, or read the whole file with --no-stream and without --dask, where "
+            "--category names text columns."
         )
     numeric_features(path, features)
     note_ids(features, ())

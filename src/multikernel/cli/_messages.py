@@ -118,7 +118,7 @@ def _shell_message(error: BaseException, options: Sequence[str]) -> str:
     if isinstance(error, OSError) and error.filename is not None and error.strerror:
         text = f"Cannot open {error.filename}: {error.strerror.lower()}."
     elif isinstance(error, OSError) and error.errno == errno.ENOSPC:
-        text = "Standard output, or a temporary file, cannot be written: no space left."
+        text = "Cannot write standard output or a temporary file: free disk space."
     text = _with_options(text.replace(IMPUTE, FILL), options)
     for pattern, replacement in ADVICE.items():
         text = re.sub(pattern, replacement, text)

@@ -176,10 +176,14 @@ def _check_targets(option: str, task: str, y: Any) -> None:
     if task == "regression":
         invalid = next((cell for cell in cells if isinstance(cell, str)), None)
         expected, advice = "numbers", "use a loss for classes, such as log_loss"
+        other_task = "classification"
     else:
         floats = (cell for cell in cells if isinstance(cell, float))
         invalid = next((number for number in floats if not number.is_integer()), None)
         expected, advice = "classes", "use a loss for numbers, such as squared_error"
+        other_task = "regression"
+    if option.startswith("--task"):
+        advice = f"use --task {other_task}"
     if invalid is not None:
         raise ValueError(
             f"{option} requires {expected}, but the target holds {invalid!r}: "

@@ -42,9 +42,9 @@ def model_report(estimator: Any) -> dict[str, Any]:
         "status_message": model.status_message_,
         "storage": model.fit_info_.get("storage"),
         "storage_reason": model.fit_info_.get("storage_reason"),
-        # Active kernels by decreasing weight (by norm for hulls, by order of selection
-        # for greedy methods), with ``class`` or ``target`` if there are several
-        # outputs.
+        # Active kernels by decreasing weight (by norm for graph nodes, by order of
+        # selection for greedy methods), with ``class`` or ``target`` if there are
+        # several outputs.
         "kernels": _kernel_rows(model),
         "views": summary.summary_rows(model, "view") if has_views else None,
         "unpenalized": summary.unpenalized_rows(model) or None,

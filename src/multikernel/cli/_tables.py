@@ -266,7 +266,7 @@ def _refuse_options(path: Path, content: str, choice: ColumnChoice, *keys: str) 
         advice = " or write the table as CSV or Parquet" * (keys == NAMED)
         raise ValueError(
             f"{path} is {content}, which does not support {', '.join(options)}: remove "
-            f"the option{advice}."
+            f"{'these options' if len(options) > 1 else 'this option'}{advice}."
         )
 
 

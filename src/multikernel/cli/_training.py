@@ -89,7 +89,9 @@ def explain_settings(request: Training) -> Iterator[None]:
     except TypeError as error:
         if not request.settings:
             raise
-        raise ValueError(f"A value of --set is not accepted: {error}") from error
+        raise ValueError(
+            f"Correct the value of --set that has a wrong type: {error}"
+        ) from error
 
 
 def _storage(request: Training) -> Storage | None:
@@ -142,7 +144,10 @@ def requested_columns(request: Training, targets: list[str]) -> ColumnChoice:
     for period in request.period or ():
         check_choice("--period", period, PERIODS)
     if request.period and not request.date:
-        raise ValueError("--period requires --date: name the columns of dates.")
+        raise ValueError(
+            "--period requires --date: add --date with the columns of dates, or remove "
+            "--period."
+        )
     labels, option = _labels(request)
     return ColumnChoice(
         target=tuple(targets),

@@ -131,10 +131,10 @@ def kernel_tests(
     V^{-1/2} \rho`, which is exact for the squared loss with normal noise.
 
     Family-wise p-values compare statistics that are standardized over permutations.
-    Above one million kernels they are not, and only the largest statistic of each
-    permutation is stored. Then at most 1000 kernels are listed, those above the
-    smallest of these maxima (q-values assume p = 1 for all others), tests of views are
-    not available, and ``n_permutations=19`` is enough for a level of 0.05.
+    With over one million kernels, statistics are not standardized, and only the largest
+    one of each permutation is stored. Then at most 1000 kernels are listed, those above
+    the smallest of these maxima (q-values assume p = 1 for all others), tests of views
+    are not available, and ``n_permutations=19`` is enough for a level of 0.05.
 
     References
     ----------

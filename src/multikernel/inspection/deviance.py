@@ -152,10 +152,10 @@ def _loss_and_targets(model: Any, y: Array) -> tuple[Loss, Array]:
 def _decreases(
     loss: Loss, y: Array, data: HeldOut
 ) -> tuple[Array, Array, Array, Array]:
-    """Return how much each term lowers each sample's loss, and three more arrays.
+    """Return each term's decrease of each sample's loss, and three more arrays.
 
-    These are the losses of the constant and of the fitted model, and bounds on the
-    rounding errors of the former.
+    These are the losses of the constant, the losses of the fitted model, and bounds on
+    the rounding errors of the losses of the constant.
     """
     # A term lowers the loss by minus its centered values times the gradient, integrated
     # on the line from the constant to the fitted model. Shapes are (n_samples,

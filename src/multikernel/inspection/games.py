@@ -81,7 +81,7 @@ class Games:
 
     @cached_property
     def _shared(self) -> frozenset[int]:
-        """``id`` of every factor of the product kernels, as products may share one."""
+        """The ``id`` of each factor of product kernels, which may share factors."""
         grams = self.model.grams
         if not isinstance(grams, KernelGrams):
             return frozenset()
@@ -134,8 +134,9 @@ class Games:
                 if in_view.sum() > 1 and any(np.isnan(rows).any() for rows in tables):
                     raise ValueError(
                         f"Shapley values: X or background has missing values (NaN) in "
-                        f"columns of {kernel_name(factor)}, whose columns may only be "
-                        "missing together: remove the samples with missing values."
+                        f"columns of {kernel_name(factor)}, which requires that all of "
+                        "its columns are missing together, but a coalition contains a "
+                        "part of them: remove the samples with missing values."
                     )
 
     def _columns_of(self, kernel: Kernel) -> set[int]:

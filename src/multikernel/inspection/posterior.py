@@ -31,7 +31,7 @@ OWNER = "term_posterior"
 # Measured: at most 0.03 for fits at the default tolerance, and at least 0.58 for the
 # samples or targets of another fit.
 AGREEMENT = 0.1
-"""Largest relative difference of residuals or terms from those by ``dual_coef_``."""
+"""Allowed relative difference of residuals or terms from those of ``dual_coef_``."""
 
 
 ROUNDING = 16.0 * EPS

@@ -88,7 +88,7 @@ def refit(
 
 
 def warn_repeated(owner: str, samples: Samples, advice: str) -> None:
-    """Warn if rows of X repeat far more often than for independent columns."""
+    """Warn if rows of X repeat more often than random combinations of cells would."""
     X = samples.X
     if not isinstance(X, np.ndarray) or X.ndim != 2:
         return
@@ -176,7 +176,7 @@ class Resamples:
 
 
 def halves(n_resamples: int, rng: np.random.RandomState, samples: Samples) -> Indices:
-    """Return halves of all classes as 0 and 1; consecutive rows are complementary."""
+    """Return halves as 0/1 masks, stratified by class; pairs of rows are disjoint."""
 
     def draw(stratum: Indices, n_drawn: int) -> Indices:
         counts = np.zeros((n_drawn, stratum.max() + 1), np.intp)
@@ -333,7 +333,7 @@ def _check_estimator(owner: str, model: Any, offset: Any) -> None:
     if offset is None and getattr(vars(model).get("_state"), "has_offset", False):
         warn_user(
             f"{owner}: {name} was fitted with an offset, but none was passed, so the "
-            "resamples are fitted without one: pass offset=..."
+            "resamples are fitted without one: pass the offset of that fit."
         )
 
 

@@ -1,4 +1,4 @@
-"""Validation of users' losses before a fit; `check_loss` is the complete check."""
+"""Validation of users' losses before a fit; `testing.check_loss` checks more."""
 
 from typing import Any
 

@@ -15,10 +15,10 @@ class Loss(Protocol):
 
     The argument u of the conjugate is a gradient of the loss; the dual variable of a
     problem is rho = -u. All arrays have shape (n_samples,) or (n_samples, n_outputs).
-    Classification targets are -1.0 and +1.0. A loss must not depend on other samples,
-    because solvers evaluate subsets: use `multikernel.losses.weighted` for sample
-    weights, and row numbers of a stored table for targets that are not single numbers,
-    as `multikernel.losses.LogLogisticLoss` does.
+    Classification targets are -1.0 and +1.0. The loss of a sample must not depend on
+    other samples, because solvers evaluate subsets: use `multikernel.losses.weighted`
+    for sample weights. If a target is not a single number, y contains row numbers of a
+    table stored in the loss, as in `multikernel.losses.LogLogisticLoss`.
     """
 
     def value(self, y: Array, f: Array) -> Array:
@@ -31,7 +31,7 @@ class Loss(Protocol):
         """Return the conjugate l*(y, u), infinity outside `dual_bounds`."""
 
     def dual_bounds(self, y: Array) -> tuple[Array, Array]:
-        """Return ends (lower, upper) of each sample's conjugate domain, around 0."""
+        """Return the ends lower <= 0 <= upper of each sample's conjugate domain."""
 
 
 class NamedLoss(Loss, Protocol):
@@ -136,7 +136,7 @@ class CoupledLoss(Loss, Protocol):
     Targets y are one-hot, (n_samples, n_classes). Gradients are u = p - y with class
     shares p >= 0 that sum to one in each row (to the sample weight if the loss is
     weighted). `value` and `conjugate` return shape (n_samples,); `dual_bounds` returns
-    a box around the domain. Best constants have mean zero.
+    a box around the domain. The best constants have mean zero.
     """
 
     def project_rows(self, y: Array, u: Array) -> Array:
@@ -168,7 +168,7 @@ class SmoothCoupledLoss(CoupledLoss, Protocol):
     """A coupled loss whose conjugate is differentiable inside the simplex."""
 
     def conjugate_gradient(self, y: Array, u: Array) -> Array:
-        """Return decision values whose gradient is u, up to a constant in every row."""
+        """Return decision values with the gradient u, up to a constant in every row."""
 
 
 @runtime_checkable

@@ -95,7 +95,7 @@ class CumulativeLogitLoss(LogLogisticLoss):
         return loss._newton(codes, f, weights)[0]
 
     def _newton(self, codes: Indices, f: Array, weights: Array) -> tuple[Self, bool]:
-        """Return the loss with thresholds by Newton's method; whether it converged."""
+        """Return the loss after Newton steps, and whether its thresholds converged."""
         loss, y, last_imbalance = self, codes.astype(np.float64), np.inf
         for _ in range(50):
             slopes, curvature = loss.threshold_derivatives(codes, f, weights)
@@ -125,8 +125,8 @@ class CumulativeLogitLoss(LogLogisticLoss):
         return loss, loss.relative_imbalance(codes, f, weights) <= CLOSED
 
     def relative_imbalance(self, codes: Indices, f: Array, weights: Array) -> float:
-        """Return the largest relative derivative by a threshold; 0 at the optimum."""
-        # Relative to the sum of the positive and negative parts of a derivative.
+        """Return a relative size of the gradient by thresholds, 0 at the optimum."""
+        # The largest absolute derivative, divided by the largest sum of its two parts.
         positive, negative = self._slopes(codes, f, weights)
         total = float(weights.sum())
         # If thresholds separate all samples, both parts of the gradient vanish.

@@ -12,7 +12,7 @@ FARTHEST = 300.0
 """Exponent above which arsinh(exp(x)) is x + log 2 up to rounding."""
 
 FLATTEST = 1e-12
-"""Smallest curvature of the loss for an interval, relative to an observed event."""
+"""Smallest curvature of an interval's loss, divided by that of an observed event."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -46,7 +46,8 @@ class LogLogisticLoss:
             row = int(invalid_rows[0])
             raise ValueError(
                 "Every interval requires lower <= upper and a finite end, but interval "
-                f"{row} (counted from 0) is [{self.lower[row]}, {self.upper[row]}]."
+                f"{row} (counted from 0) is [{self.lower[row]}, {self.upper[row]}]: "
+                "correct it."
             )
 
     def __repr__(self) -> str:

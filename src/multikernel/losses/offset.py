@@ -126,7 +126,7 @@ def _offset_loss(loss: Loss, offset: Array) -> OffsetLoss:
 def with_offset(
     loss: Loss, y: Array, offset: Array
 ) -> tuple[Loss, Array, Array | None]:
-    """Return a loss, targets and weights equivalent to a loss with an offset."""
+    """Return a loss, targets and weights (or None) equivalent to a loss with offset."""
     if is_coupled(loss):
         raise UnsupportedProblemError(
             f"{type(loss).__name__} does not support offsets, because it couples all "

@@ -19,7 +19,7 @@ class PinballLoss:
     Parameters
     ----------
     quantile : float, default=0.5
-        The level :math:`\tau` in (0, 1); 0.5 is half the absolute error.
+        The level :math:`\tau` in (0, 1); with 0.5, the loss is half the absolute error.
 
     Raises
     ------

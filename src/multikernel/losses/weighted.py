@@ -52,7 +52,7 @@ class WeightedLoss:
         return self._broadcast_weights(values) * values
 
     def _unweighted_slopes(self, y: Array, u: Array) -> Array:
-        """Return u / w, which rounding must not move out of the unweighted domain."""
+        """Return u / w, clipped to the domain of `loss` if only rounding left it."""
         w = self._broadcast_weights(y)
         lower, upper = self.loss.dual_bounds(y)
         is_inside = (u >= w * lower) & (u <= w * upper)

@@ -122,7 +122,7 @@ def support_product(gram: GramMatrix, v: Array) -> Array:
 
 
 def whole_array(gram: GramMatrix, n_bytes: int) -> Array | None:
-    """Return the matrix as a C-ordered float64 array, or None if it stays implicit."""
+    """Return the matrix as a C-ordered float64 array, or None if it is not computed."""
     n, array = gram.shape[0], gram.array
     if array is None:
         # Its entries are not stored yet: compute them, unless products with it are fast
@@ -203,7 +203,7 @@ def _output(fit: MachineFit, k: int) -> MachineFit:
 
 
 def factorization_error(gram: GramMatrix) -> ValueError:
-    """Return the error to raise if a positive diagonal plus K has no factorization."""
+    """Return the error for a K whose sum with a positive diagonal did not factorize."""
     if np.isfinite(gram.matvec(np.ones(gram.shape[1]))).all():
         return IndefiniteKernelError(NOT_A_KERNEL)
     return ValueError(NOT_FINITE)
@@ -213,8 +213,8 @@ def factorization_error(gram: GramMatrix) -> ValueError:
 class BoxCost:
     """Loss whose conjugate at -rho is the linear cost c^T rho on a box around zero."""
 
-    # With it, a machine with an intercept minimizes rho^T K rho / 2 + c^T rho subject
-    # to L <= rho <= U and sum(rho) = 0. Targets are ignored.
+    # With this loss and an intercept, a machine minimizes rho^T K rho / 2 + c^T rho
+    # subject to L <= rho <= U and sum(rho) = 0. Targets are ignored.
 
     lower: Array  # L <= 0
     upper: Array  # U >= 0
@@ -239,7 +239,7 @@ class BoxCost:
         return -self.upper, -self.lower
 
     def dual_pieces(self, y: Array) -> tuple[Array, Array, Array]:
-        """Return sign of -rho, cost and size of both pieces: rho > 0 and rho < 0."""
+        """Return signs of u, costs and sizes of two pieces: rho > 0 and rho < 0."""
         ones = np.ones_like(self.costs)
         return (
             np.stack([-ones, ones]),

@@ -10,8 +10,8 @@ from multikernel.losses.coupled.intercept import improved_intercept, smoothed_in
 from multikernel.losses.coupled.simplex import SimplexDomain, class_weights, true_values
 
 WARM = 0.003
-"""Lowest temperature of the log-sum-exp, relative to the size of decision values; the
-linear program follows."""
+"""Lowest temperature of the log-sum-exp, relative to the size of decision values. Its
+minimum is the start of the linear program."""
 
 
 @dataclass(frozen=True)

@@ -52,14 +52,15 @@ def class_weights(y: Array, weights: Array | None) -> tuple[Array, Array]:
     if not np.all(totals > 0.0):
         raise ValueError(
             "The best constant model is infinite: class "
-            f"{int(np.argmin(totals))} has no samples. Remove its column from y."
+            f"{int(np.argmin(totals))} (counted from 0) has no samples. Remove its "
+            "column from y."
         )
     return sample_weights, np.asarray(totals)
 
 
 MOST_STEPS, HALVINGS = 200, 20
 LOOSE = (1e-9, 1e-5, 1e-2, 1.0)
-"""Ridges of Newton's step per sample, tried in turn; 1.0 is almost a gradient step."""
+"""Ridges per sample, tried in turn; with 1.0, Newton's step is almost the gradient."""
 
 _Point = tuple[Array, Array, Mask]
 """A shift, the projection of the shifted point, and its support."""

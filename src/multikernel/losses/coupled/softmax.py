@@ -9,9 +9,10 @@ from multikernel._typing import Array
 from multikernel.losses.coupled.intercept import smoothed_intercept
 from multikernel.losses.coupled.simplex import SimplexDomain, class_weights, true_values
 
-# For a larger spread, Newton's method starts at a higher temperature.
+# The temperature of the log-sum-exp is the spread of decision values divided by FLAT,
+# then lower by the factor COOLING in each run of Newton's method, down to 1.
 FLAT, COOLING = 8.0, 4.0
-"""Largest spread of decision values without cooling, and the factor of each cooling."""
+"""Largest spread of decision values at temperature 1, and ratio of temperatures."""
 
 
 @dataclass(frozen=True)

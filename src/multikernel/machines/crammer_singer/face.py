@@ -74,7 +74,7 @@ def _best_projected_step(
 
 
 def _step_to_first_bound(masses: Array, change: Array) -> Array:
-    """Return the masses after a step to the point where a first mass becomes zero."""
+    """Return the masses after the longest step that keeps all of them nonnegative."""
     lengths = np.full_like(masses, np.inf)
     np.divide(masses, -change, out=lengths, where=change < 0.0)
     stepped = np.maximum(masses + lengths.min() * change, 0.0)
@@ -85,7 +85,7 @@ def _step_to_first_bound(masses: Array, change: Array) -> Array:
 def _direction(
     K: Array, scores: Array, free: Mask, excess: Array
 ) -> tuple[Array, Array]:
-    """Return the Newton steps of the free dual values and of the intercepts."""
+    """Return the Newton steps of the positive masses and of the intercepts."""
     members = [np.flatnonzero(rows) for rows in free]
     inverses = [_inverse(K[np.ix_(rows, rows)]) for rows in members]
     no_diagonal = np.zeros((len(K), len(members)))

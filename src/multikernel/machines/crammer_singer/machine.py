@@ -32,8 +32,8 @@ from multikernel.machines.crammer_singer.face import minimize_on_face, split_sam
 
 # Larger systems cost as much as hundreds of sweeps (see benchmarks/ablation).
 MOST_TORN, STALLED_TORN = 200, 1500
-"""Maximum number of samples with several positive masses in a Newton step: usually, and
-after sweeps have stalled."""
+"""Largest numbers of samples with several positive masses for which a Newton step is
+made: the usual number, and the number after sweeps have stalled."""
 
 SWEEP = "multikernel.machines.crammer_singer.loops", "sweep"
 
@@ -43,7 +43,7 @@ class CrammerSinger(KernelMachine):
     """Solver of the Crammer-Singer SVM: sweeps over samples, and Newton steps.
 
     `tol` is the relative duality gap at which the machine stops, and `max_steps` the
-    number of rounds after which it stops, of up to ten sweeps and a Newton step each. A
+    maximum number of rounds; a round has up to ten sweeps and one Newton step. A
     Gram matrix that is not an array is computed if it fits in `cache_bytes`.
     """
 
@@ -85,7 +85,7 @@ class CrammerSinger(KernelMachine):
 def _best_share(linear: float, rho: Array, values: Array) -> float:
     """Return the t in [0, 1] that maximizes the dual value of t rho."""
     # If classes are separated and the kernel grows tenfold, the best dual point shrinks
-    # tenfold: with t = 1, a path over C took more rounds than cold starts.
+    # tenfold. With t = 1, warm starts on a path over C took more rounds than cold ones.
     form = float(np.sum(rho * values))
     return min(1.0, max(linear, 0.0) / form) if form > 0.0 else 1.0
 
@@ -238,7 +238,7 @@ class _Sweeps:
         return has_converged
 
     def certify(self) -> _Proof:
-        """Return the feasible dual point next to rho, with its model and intercepts."""
+        """Return the feasible dual point nearest to rho, its model and objectives."""
         task = self.task
         y, loss = task.y, task.loss
         rho = project_coupled(loss, y, self.rho, center=task.fit_intercept)

@@ -42,7 +42,7 @@ class Settings:
     """Minimum number of samples of a block, unless fewer samples are likely to move."""
 
     spare: float = 1.5
-    """Minimum number of samples of a block per free sample."""
+    """Minimum size of a block, divided by the number of free samples."""
 
     # After a line search between two solutions, thousands of samples are free, until
     # the next steps return them to bounds and kinks.
