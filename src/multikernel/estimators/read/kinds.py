@@ -271,9 +271,8 @@ def default_text_kinds(sheet: Sheet) -> tuple[dict[int, str], dict[int, str]]:
             kinds[column] = SEQUENCES
             continue
         # Arrays of text may contain numbers, so categories require a data frame.
-        is_frame = sheet.names is not None
-        why_not = "X is an array, not a data frame"
-        if is_frame:
+        why_not: str | None = "X is an array, not a data frame"
+        if sheet.names is not None:
             why_not = _why_no_categories(values)
         if why_not is None:
             kinds[column] = CATEGORIES
