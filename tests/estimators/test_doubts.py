@@ -222,7 +222,7 @@ def test_offsets_and_groups_of_no_shape_get_a_sentence(form):
         SpicyMKLRegressor().fit(X, DAYS, offset=form)
     with pytest.raises(ValueError, match=r"groups.* must"):
         SpicyMKLRegressorCV().fit(X, DAYS, groups=form)
-    with pytest.raises(ValueError, match="y must"):
+    with pytest.raises(ValueError, match="y has shape .*, but must be"):
         SpicyMKLSurvival().fit(X, form)
 
 
@@ -512,7 +512,7 @@ def test_a_number_of_folds_keeps_groups_together(kind, y, labels):
 
 def test_folds_that_are_used_up_are_said_to_be():
     search = SpicyMKLRegressorCV(KERNELS, alphas=[1e-3], cv=KFold(3).split(X))
-    with pytest.raises(ValueError, match="an iterator works for one fit only"):
+    with pytest.raises(ValueError, match="an iterator can be used for one fit"):
         search.fit(X, DAYS).fit(X, DAYS)
 
 

@@ -288,7 +288,7 @@ def test_regression_on_strings():
         ([SpectrumKernel(2)], ["ACG", None, "AC", "A"], "Sequence 1 is None"),
         ([SpectrumKernel(2)], ["ACG", 3.0, "AC", "A"], "Sequence 1 is 3.0"),
         ([SpectrumKernel(2)], ["ACG", "AC", "ANG", "A"], "2 has the letter 'N' at po"),
-        ([SpectrumKernel(2)], ["ACG", "AC", "ac", "A"], "lower='upper'. reads"),
+        ([SpectrumKernel(2)], ["ACG", "AC", "ac", "A"], "='upper'., which reads"),
         ([SpectrumKernel(2)], ["ACG", "A\u0416", "AC", "A"], "'\u0416' at position 1"),
         ([WeightedDegreeKernel(2)], ["AC", "ACG", "GG", "TT"], "align='start'"),
         ([SpectrumKernel(2)], np.eye(4), "X has no strings"),

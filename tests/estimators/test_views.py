@@ -168,7 +168,7 @@ def test_category_kernels_in_a_list_beside_numbers_and_sequences():
     in_views = {"site": "site", "dna": ("dna", SpectrumKernel(2)), "g": "g0"}
     other = SpicyMKLRegressor(in_views, alpha=0.01).fit(frame, Y)
     assert other.kernel_names_[:2] == ["category()[site]", "spectrum(k=2)[dna]"]
-    with pytest.raises(ValueError, match="requires numbers, but column 'site' holds"):
+    with pytest.raises(ValueError, match="numbers, but column 'site' contains"):
         SpicyMKLRegressor({"site": ("site", LinearKernel())}).fit(frame, Y)
 
 
@@ -263,7 +263,7 @@ def test_missing_categories():
             {"a": make_column_selector(pattern="q")},
             "View 'a': the view has no columns",
         ),
-        ({"a": ([True], LinearKernel())}, "a mask of 1 values does not fit 10 columns"),
+        ({"a": ([True], LinearKernel())}, "of 1 values does not match 10 columns"),
         ({"a": ("g0", [])}, "View 'a': A dictionary requires at least one kernel"),
         ({"a": 17}, "View 'a': .* index 17"),
         ({"a": (LinearKernel(), "g0")}, r"View 'a': .*: pass \(columns, kernel\)"),

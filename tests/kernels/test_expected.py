@@ -140,7 +140,7 @@ def test_without_gaps_it_is_the_plain_model():
     [
         (VIEWS, "error", r"missing='expected'\), which accepts missing values"),
         (VIEWS, {"pair": "expected"}, r"contains NaN at row 0, column 'a'"),
-        (VIEWS, "zero", r"Row 0 has missing .* view 'wave'.*missing='expected'\) f"),
+        (VIEWS, "zero", r"Row 0 has missing .* view 'wave'.*missing='expected'\) i"),
         ({"p": (["a"], PolynomialKernel(2))}, "expected", "View 'p': polynomial.*use"),
         ({"w": "a", "v": "a"}, {"w": "expected"}, "contains NaN at row 0, column 'a'"),
     ],

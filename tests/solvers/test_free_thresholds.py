@@ -125,7 +125,7 @@ def test_other_losses_go_to_the_solver_and_columns_are_refused():
     assert solver.unsupported(binary) is None
     assert solver.solve(binary).objective == same.objective
     columns = Problem(DenseStack(GRAMS), Y, START, BlockL1(1.0), columns=X[:, :1])
-    assert "unpenalized columns" in solver.unsupported(columns)
+    assert "columns without a penalty" in solver.unsupported(columns)
 
 
 def test_a_callback_stops_it():
@@ -166,7 +166,7 @@ def test_the_loss_is_a_likelihood():
     grades = np.arange(4.0)
     losses = np.stack([START.value(np.full(5, grade), f) for grade in grades], axis=1)
     np.testing.assert_allclose(np.exp(-losses), probabilities)
-    with pytest.raises(ValueError, match="must increase"):
+    with pytest.raises(ValueError, match="must be strictly increasing"):
         CumulativeLogitLoss(np.array([1.0, 0.0]))
 
 
