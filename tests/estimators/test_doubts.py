@@ -222,7 +222,7 @@ def test_offsets_and_groups_of_no_shape_get_a_sentence(form):
         SpicyMKLRegressor().fit(X, DAYS, offset=form)
     with pytest.raises(ValueError, match=r"groups.* must"):
         SpicyMKLRegressorCV().fit(X, DAYS, groups=form)
-    with pytest.raises(ValueError, match="y has shape .*, but must be"):
+    with pytest.raises(ValueError, match=r"y .*must"):
         SpicyMKLSurvival().fit(X, form)
 
 
