@@ -106,7 +106,7 @@ def test_kernels_are_named_by_their_numbers(indices):
 
 @pytest.mark.parametrize("grams", [None, 3, object()])
 def test_matrices_are_a_sequence(grams):
-    with pytest.raises(ValueError, match="a sequence of matrices, got"):
+    with pytest.raises(ValueError, match="a sequence or mapping of matrices, got"):
         stack_grams(grams)
 
 

@@ -45,7 +45,7 @@ def test_a_search_that_chooses_one_class_names_the_option(run, frame, tmp_path):
     done = run(*start, "--cv", "3", "--set", "alphas=[0.03, 0.02]")
     assert done.exit_code == 0, done.stderr
     assert "predicts class 'well' for all" in done.stderr
-    assert "choose by --scoring roc_auc, or weigh" in done.stderr
+    assert "pass --scoring roc_auc, or pass --set" in done.stderr
     assert "--set class_weight=balanced" in done.stderr
     alone = run(*start, "--alpha", "0.03", "-o", tmp_path / "model.skops")
     assert (

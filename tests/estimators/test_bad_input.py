@@ -362,7 +362,7 @@ def test_values_beyond_single_precision(scale):
         [GaussianKernel(1.0), PolynomialKernel(4, offset=0.0)], n_alphas=3, cv=2
     )
     search.set_params(storage="dense32")
-    with pytest.raises(ValueError, match=r"Kernel 1 \(polynomial.*single precision"):
+    with pytest.raises(ValueError, match=r"kernel 1 \(polynomial.*single precision"):
         search.fit(scale * X, y)
     search.set_params(storage="dense").fit(scale * X, y)
     # A single fit normalizes before it rounds.

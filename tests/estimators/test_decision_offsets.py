@@ -284,7 +284,7 @@ def test_copies_with_other_offsets_are_no_copies(samples):
 @pytest.mark.parametrize(
     ("offset", "message"),
     [
-        (np.zeros(49), r"offset must have shape \(50,\), got \(49,\)"),
+        (np.zeros(49), r"offset must have shape \(50,\), got shape \(49,\)"),
         (np.full(50, np.nan), "offset is nan at row 0: every"),
         (["a"] * 50, "offset must hold numbers"),
         ("a", r"pass the column, for example offset=X\['a'\]"),

@@ -235,7 +235,9 @@ def test_units_get_a_warning_and_no_row_beyond_all_others_passes():
     random = np.random.default_rng(0)
     X = random.standard_normal((120, 4)) * [1.0, 5.0, 20.0, 60.0] + [10, 50, 100, 300]
     model = OneClassMKL(nu=0.1)
-    with pytest.warns(DictionaryWarning, match=r"but 'x3'.* 10 times .*standardize"):
+    with pytest.warns(
+        DictionaryWarning, match=r"only on 'x3'.* 10 times .*standardize"
+    ):
         model.fit(X)
     beyond = 10.0 * X.max(axis=0, keepdims=True)
     assert model.decision_function(beyond) < model.decision_function(X).min()

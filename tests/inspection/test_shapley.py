@@ -142,7 +142,7 @@ def test_refusals_name_the_kernel():
     np.testing.assert_allclose(total, model.predict(lacking[1:5]))
     grams = stack_grams([X @ X.T])
     model = SpicyMKLRegressor("precomputed").fit(grams, y)
-    with pytest.raises(ValueError, match="given matrices"):
+    with pytest.raises(ValueError, match="precomputed matrices"):
         shapley_values(model, grams, grams)
 
 
