@@ -370,7 +370,7 @@ def read_fasta_frames(paths: Sequence[Path]) -> pd.DataFrame:
             f"Two FASTA files have the name {repeated!r}, which is their class: rename "
             "one of them."
         )
-    # Only fields that all files have become columns.
+    # Only fields present in every file become columns.
     return pd.concat(frames, join="inner")
 
 

@@ -140,7 +140,7 @@ class FixedWeightsMKLClassifierCV(
         Loss. "squared_error" has targets -1 and 1; `predict_proba` needs "log_loss".
     normalize : str, Normalizer, list of str and Normalizer, or None, default="trace"
         Normalization of the kernels: "trace" gives a mean diagonal of one, as rules for
-        weights expect; "variance", "cosine", "center" and lists as in other estimators.
+        weights expect; also "variance", "cosine", "center", or a list applied in order.
     fit_intercept : bool, default=True
         Whether to fit the intercept b; otherwise b = 0.
     tol : float, default=1e-3
@@ -201,7 +201,7 @@ class FixedWeightsMKLClassifierCV(
         Feasible dual point a that proves ``duality_gap_``. At the optimum f_m =
         ``kernel_weights_[m]`` K_m a, with the normalized Gram matrices K_m.
     intercept_ : ndarray of shape (1,) or (n_classes,)
-        Intercept.
+        Intercept. ``unpenalized_coef_``: coefficients of columns ``unpenalized_names_``.
     support_ : ndarray of shape (n_support,)
         Indices of the training samples that have a nonzero value in ``dual_coef_``.
     objective_ : float or ndarray of shape (n_classes,)
@@ -303,7 +303,7 @@ class FixedWeightsMKLRegressorCV(WeightedRegression, WeightedSearchCV, Regressor
         (None means 0.1), "huber" is linear beyond it (None means 0.7).
     normalize : str, Normalizer, list of str and Normalizer, or None, default="trace"
         Normalization of the kernels: "trace" gives a mean diagonal of one, as rules for
-        weights expect; "variance", "cosine", "center" and lists as in other estimators.
+        weights expect; also "variance", "cosine", "center", or a list applied in order.
     fit_intercept : bool, default=True
         Whether to fit the intercept b; otherwise b = 0.
     tol : float, default=1e-3
@@ -329,7 +329,7 @@ class FixedWeightsMKLRegressorCV(WeightedRegression, WeightedSearchCV, Regressor
     epsilon_ : float or ndarray of shape (n_outputs,)
         Epsilon in the units of y; only for "epsilon_insensitive" and "huber".
     C_ : float or ndarray of shape (n_outputs,)
-        Value of C in the units of y; separate selections have one each.
+        Value of C in the units of y; one per output if outputs are fitted separately.
     Cs_ : ndarray of shape (n_Cs,)
         All values of C, ascending.
     kernel_ : int
@@ -367,7 +367,7 @@ class FixedWeightsMKLRegressorCV(WeightedRegression, WeightedSearchCV, Regressor
         Feasible dual point a that proves ``duality_gap_``. At the optimum f_m =
         ``kernel_weights_[m]`` K_m a, with the normalized Gram matrices K_m.
     intercept_ : ndarray of shape (1,)
-        Intercept.
+        Intercept. ``unpenalized_coef_``: coefficients of columns ``unpenalized_names_``.
     support_ : ndarray of shape (n_support,)
         Indices of the training samples that have a nonzero value in ``dual_coef_``.
     objective_ : float

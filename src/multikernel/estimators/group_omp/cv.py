@@ -255,7 +255,7 @@ class GroupOMPClassifierCV(GreedyClassification, GreedySearchCV, ClassifierMKL):
         Negative gradient a of the sum of losses, for the last model. Each selected f_m
         is K_m a / (alpha * sum of sample weights), with the Gram matrix K_m.
     intercept_ : ndarray of shape (1,) or (n_classes,)
-        Intercept.
+        Intercept. ``unpenalized_coef_``: coefficients of columns ``unpenalized_names_``.
     support_ : ndarray of shape (n_support,)
         Indices of the training samples that have a nonzero value in ``dual_coef_``.
     objective_ : float
@@ -375,7 +375,7 @@ class GroupOMPRegressorCV(GreedyRegression, GreedySearchCV, RegressorMKL):
     epsilon_ : float or ndarray of shape (n_outputs,)
         Epsilon in the units of y; only for "epsilon_insensitive" and "huber".
     alpha_ : float or ndarray of shape (n_outputs,)
-        Strength of the penalty in the units of y; separate selections have one each.
+        Strength of the penalty in the units of y; one per output if fitted separately.
     max_kernels_ : int
         Chosen number of kernels; for ties see ``best_params_``.
     alphas_ : ndarray of shape (n_alphas,)
@@ -414,7 +414,7 @@ class GroupOMPRegressorCV(GreedyRegression, GreedySearchCV, RegressorMKL):
         Negative gradient a of the sum of losses, for the last model. Each selected f_m
         is K_m a / (alpha * sum of sample weights), with the Gram matrix K_m.
     intercept_ : ndarray of shape (n_outputs,)
-        Intercept.
+        Intercept. ``unpenalized_coef_``: coefficients of columns ``unpenalized_names_``.
     support_ : ndarray of shape (n_support,)
         Indices of the training samples that have a nonzero value in ``dual_coef_``.
     objective_ : float

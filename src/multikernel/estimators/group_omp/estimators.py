@@ -153,7 +153,7 @@ class GroupOMPClassifier(GreedyClassification, ClassifierMKL):
         Negative gradient a of the sum of losses, for the last model. Each selected f_m
         is K_m a / (alpha * sum of sample weights), with the Gram matrix K_m.
     intercept_ : ndarray of shape (1,) or (n_classes,)
-        Intercept.
+        Intercept. ``unpenalized_coef_``: coefficients of columns ``unpenalized_names_``.
     support_ : ndarray of shape (n_support,)
         Indices of the training samples that have a nonzero value in ``dual_coef_``.
     objective_ : float
@@ -271,7 +271,7 @@ class GroupOMPRegressor(GreedyRegression, RegressorMKL):
     Attributes
     ----------
     alpha_ : float or ndarray of shape (n_outputs,)
-        Strength of the penalty in the units of y; separate selections have one each.
+        Strength of the penalty in the units of y; one per output if fitted separately.
     epsilon_ : float or ndarray of shape (n_outputs,)
         Epsilon in the units of y; only for "epsilon_insensitive" and "huber".
     selection_order_ : ndarray of shape (n_selected,)
@@ -297,7 +297,7 @@ class GroupOMPRegressor(GreedyRegression, RegressorMKL):
         Negative gradient a of the sum of losses, for the last model. Each selected f_m
         is K_m a / (alpha * sum of sample weights), with the Gram matrix K_m.
     intercept_ : ndarray of shape (n_outputs,)
-        Intercept.
+        Intercept. ``unpenalized_coef_``: coefficients of columns ``unpenalized_names_``.
     support_ : ndarray of shape (n_support,)
         Indices of the training samples that have a nonzero value in ``dual_coef_``.
     objective_ : float

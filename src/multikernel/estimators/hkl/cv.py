@@ -250,7 +250,7 @@ class HKLRegressorCV(HullRegression, HullSearchCV, RegressorMKL):
     epsilon_ : float or ndarray of shape (n_outputs,)
         Epsilon in the units of y; only for "epsilon_insensitive" and "huber".
     alpha_ : float or ndarray of shape (n_outputs,)
-        Strength of the penalty in the units of y; separate selections have one each.
+        Strength of the penalty in the units of y; one per output if fitted separately.
     alphas_ : ndarray of shape (n_alphas,)
         All candidate values of alpha, descending, in the units of the given ``alphas``.
     hull_path_ : HullPath

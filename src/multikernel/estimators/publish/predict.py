@@ -132,7 +132,7 @@ class KernelGrams(CrossGrams):
 
 @dataclass(frozen=True, eq=False)
 class LandmarkGrams(CrossGrams):
-    """Kernels between new samples and each kernel's landmarks, or explicit features."""
+    """Kernel values of new samples and landmarks; explicit features where they exist."""
 
     # The model's coefficients come from `Landmarks.coefficients`. For centered kernels,
     # the last column contains ones, for the constant.
@@ -248,9 +248,10 @@ class PrecomputedGrams(CrossGrams):
     def between(self, X: Array, Y: Array, position: int) -> Array:
         """Raise, because precomputed matrices are not functions of samples."""
         raise ValueError(
-            "Precomputed matrices contain values between new and training samples "
-            "only, so their combination is not defined for other samples: pass kernels "
-            "on columns, or Views whose kernels are Grams."
+            "The combined kernel of two arbitrary samples is not defined for "
+            "precomputed matrices, which contain only values between new and training "
+            "samples: fit with kernels on columns, or with Views whose kernels are "
+            "Grams."
         )
 
     def at(self, X: Rows) -> Callable[[int], Array]:

@@ -310,7 +310,7 @@ class SpicyMKLClassifierCV(SparseClassification, AlphaSearchCV, ClassifierMKL):
     dual_coef_ : ndarray of shape (n_samples,) or (n_classes, n_samples)
         Dual point a that proves ``duality_gap_``; optimal f_m are multiples of K_m a.
     intercept_ : ndarray of shape (1,) or (n_classes,)
-        Intercept.
+        Intercept. ``unpenalized_coef_``: coefficients of columns ``unpenalized_names_``.
     support_ : ndarray of shape (n_support,)
         Indices of the training samples that have a nonzero value in ``dual_coef_``.
     objective_ : float or ndarray of shape (n_classes,)
@@ -444,7 +444,7 @@ class SpicyMKLRegressorCV(SparseRegression, AlphaSearchCV, RegressorMKL):
         Share of the block l1 norm in the penalty for y in its units; only if
         ``l1_ratio`` is below 1.
     alpha_ : float or ndarray of shape (n_outputs,)
-        Strength of the penalty in the units of y; separate selections have one each.
+        Strength of the penalty in the units of y; one per output if fitted separately.
     alphas_ : ndarray of shape (n_alphas,)
         All candidate values of alpha, descending, in the units of the given ``alphas``.
     target_scores_ : ndarray of shape (n_targets, n_candidates)
@@ -485,7 +485,7 @@ class SpicyMKLRegressorCV(SparseRegression, AlphaSearchCV, RegressorMKL):
     dual_coef_ : ndarray of shape (n_samples,) or (n_targets, n_samples)
         Dual point a that proves ``duality_gap_``; optimal f_m are multiples of K_m a.
     intercept_ : ndarray of shape (n_targets,)
-        Intercept of each target.
+        Intercepts. ``unpenalized_coef_``: coefficients of columns ``unpenalized_names_``.
     support_ : ndarray of shape (n_support,)
         Indices of the training samples that have a nonzero value in ``dual_coef_``.
     objective_ : float or ndarray of shape (n_targets,)

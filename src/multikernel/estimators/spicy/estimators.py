@@ -160,7 +160,7 @@ class SpicyMKLClassifier(SparseClassification, ClassifierMKL):
     dual_coef_ : ndarray of shape (n_samples,) or (n_classes, n_samples)
         Dual point a that proves ``duality_gap_``; optimal f_m are multiples of K_m a.
     intercept_ : ndarray of shape (1,) or (n_classes,)
-        Intercept.
+        Intercept. ``unpenalized_coef_``: coefficients of columns ``unpenalized_names_``.
     support_ : ndarray of shape (n_support,)
         Indices of the training samples that have a nonzero value in ``dual_coef_``.
     objective_ : float or ndarray of shape (n_classes,)
@@ -287,7 +287,7 @@ class SpicyMKLRegressor(SparseRegression, RegressorMKL):
     Attributes
     ----------
     alpha_ : float or ndarray of shape (n_outputs,)
-        Strength of the penalty in the units of y; separate selections have one each.
+        Strength of the penalty in the units of y; one per output if fitted separately.
     epsilon_ : float or ndarray of shape (n_outputs,)
         Epsilon in the units of y; only for "epsilon_insensitive" and "huber".
     l1_ratio_ : float or ndarray of shape (n_outputs,)
@@ -312,7 +312,7 @@ class SpicyMKLRegressor(SparseRegression, RegressorMKL):
     dual_coef_ : ndarray of shape (n_samples,) or (n_targets, n_samples)
         Dual point a that proves ``duality_gap_``; optimal f_m are multiples of K_m a.
     intercept_ : ndarray of shape (n_targets,)
-        Intercept of each target.
+        Intercepts. ``unpenalized_coef_``: coefficients of columns ``unpenalized_names_``.
     support_ : ndarray of shape (n_support,)
         Indices of the training samples that have a nonzero value in ``dual_coef_``.
     objective_ : float or ndarray of shape (n_targets,)
