@@ -139,7 +139,7 @@ class FixedWeightsMKLClassifier(WeightedClassification, ClassifierMKL):
         Feasible dual point a that proves ``duality_gap_``. At the optimum f_m =
         ``kernel_weights_[m]`` K_m a, with the normalized Gram matrices K_m.
     intercept_ : ndarray of shape (1,) or (n_classes,)
-        Intercept. ``unpenalized_coef_``: coefficients of columns ``unpenalized_names_``.
+        Intercept. ``unpenalized_coef_``: coefficients of ``unpenalized_names_``.
     support_ : ndarray of shape (n_support,)
         Indices of the training samples that have a nonzero value in ``dual_coef_``.
     objective_ : float or ndarray of shape (n_classes,)
@@ -264,7 +264,7 @@ class FixedWeightsMKLRegressor(WeightedRegression, RegressorMKL):
     Attributes
     ----------
     C_ : float or ndarray of shape (n_outputs,)
-        Value of C in the units of y; one per output if outputs are fitted separately.
+        Value of C in the units of y; one per output if fitted separately.
     epsilon_ : float or ndarray of shape (n_outputs,)
         Epsilon in the units of y; only for "epsilon_insensitive" and "huber".
     machine_gap_ : float or ndarray of shape (n_outputs,)
@@ -289,7 +289,7 @@ class FixedWeightsMKLRegressor(WeightedRegression, RegressorMKL):
         Feasible dual point a that proves ``duality_gap_``. At the optimum f_m =
         ``kernel_weights_[m]`` K_m a, with the normalized Gram matrices K_m.
     intercept_ : ndarray of shape (1,)
-        Intercept. ``unpenalized_coef_``: coefficients of columns ``unpenalized_names_``.
+        Intercept. ``unpenalized_coef_``: coefficients of ``unpenalized_names_``.
     support_ : ndarray of shape (n_support,)
         Indices of the training samples that have a nonzero value in ``dual_coef_``.
     objective_ : float

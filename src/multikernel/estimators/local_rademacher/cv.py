@@ -263,7 +263,7 @@ class LocalRademacherMKLClassifierCV(TailClassification, TailSearchCV, Classifie
     dual_coef_ : ndarray of shape (n_samples,) or (n_classes, n_samples)
         Feasible dual point of the (last) convex problem.
     intercept_ : ndarray of shape (1,) or (n_classes,)
-        Intercept. ``unpenalized_coef_``: coefficients of columns ``unpenalized_names_``.
+        Intercept. ``unpenalized_coef_``: coefficients of ``unpenalized_names_``.
     support_ : ndarray of shape (n_support,)
         Indices of the training samples that have a nonzero value in ``dual_coef_``.
     objective_ : float or ndarray of shape (n_classes,)
@@ -399,7 +399,7 @@ class LocalRademacherMKLRegressorCV(TailRegression, TailSearchCV, RegressorMKL):
     epsilon_ : float or ndarray of shape (n_outputs,)
         Epsilon in the units of y; only for "epsilon_insensitive" and "huber".
     C_ : float or ndarray of shape (n_outputs,)
-        Value of C in the units of y; one per output if outputs are fitted separately.
+        Value of C in the units of y; one per output if fitted separately.
     theta_ : int
         Chosen theta.
     Cs_ : ndarray of shape (n_Cs,)
@@ -438,7 +438,7 @@ class LocalRademacherMKLRegressorCV(TailRegression, TailSearchCV, RegressorMKL):
     dual_coef_ : ndarray of shape (n_samples,)
         Feasible dual point of the (last) convex problem.
     intercept_ : ndarray of shape (1,)
-        Intercept. ``unpenalized_coef_``: coefficients of columns ``unpenalized_names_``.
+        Intercept. ``unpenalized_coef_``: coefficients of ``unpenalized_names_``.
     support_ : ndarray of shape (n_support,)
         Indices of the training samples that have a nonzero value in ``dual_coef_``.
     objective_ : float

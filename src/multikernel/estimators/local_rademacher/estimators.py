@@ -164,7 +164,7 @@ class LocalRademacherMKLClassifier(TailClassification, ClassifierMKL):
     dual_coef_ : ndarray of shape (n_samples,) or (n_classes, n_samples)
         Feasible dual point of the (last) convex problem.
     intercept_ : ndarray of shape (1,) or (n_classes,)
-        Intercept. ``unpenalized_coef_``: coefficients of columns ``unpenalized_names_``.
+        Intercept. ``unpenalized_coef_``: coefficients of ``unpenalized_names_``.
     support_ : ndarray of shape (n_support,)
         Indices of the training samples that have a nonzero value in ``dual_coef_``.
     objective_ : float or ndarray of shape (n_classes,)
@@ -308,7 +308,7 @@ class LocalRademacherMKLRegressor(TailRegression, RegressorMKL):
     Attributes
     ----------
     C_ : float or ndarray of shape (n_outputs,)
-        Value of C in the units of y; one per output if outputs are fitted separately.
+        Value of C in the units of y; one per output if fitted separately.
     epsilon_ : float or ndarray of shape (n_outputs,)
         Epsilon in the units of y; only for "epsilon_insensitive" and "huber".
     kernel_weights_ : ndarray of shape (n_kernels,)
@@ -329,7 +329,7 @@ class LocalRademacherMKLRegressor(TailRegression, RegressorMKL):
     dual_coef_ : ndarray of shape (n_samples,)
         Feasible dual point of the (last) convex problem.
     intercept_ : ndarray of shape (1,)
-        Intercept. ``unpenalized_coef_``: coefficients of columns ``unpenalized_names_``.
+        Intercept. ``unpenalized_coef_``: coefficients of ``unpenalized_names_``.
     support_ : ndarray of shape (n_support,)
         Indices of the training samples that have a nonzero value in ``dual_coef_``.
     objective_ : float

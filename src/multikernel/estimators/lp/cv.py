@@ -306,7 +306,7 @@ class LpMKLClassifierCV(LpClassification, MarginSearchCV, ClassifierMKL):
         Feasible dual point a that proves ``duality_gap_``. At the optimum f_m =
         ``kernel_weights_[m]`` K_m a, with the normalized Gram matrices K_m.
     intercept_ : ndarray of shape (1,) or (n_classes,)
-        Intercept. ``unpenalized_coef_``: coefficients of columns ``unpenalized_names_``.
+        Intercept. ``unpenalized_coef_``: coefficients of ``unpenalized_names_``.
     support_ : ndarray of shape (n_support,)
         Indices of the training samples that have a nonzero value in ``dual_coef_``.
     objective_ : float or ndarray of shape (n_classes,)
@@ -435,7 +435,7 @@ class LpMKLRegressorCV(LpRegression, MarginSearchCV, RegressorMKL):
     epsilon_ : float or ndarray of shape (n_outputs,)
         Epsilon in the units of y; only for "epsilon_insensitive" and "huber".
     C_ : float or ndarray of shape (n_outputs,)
-        Value of C in the units of y; one per output if outputs are fitted separately.
+        Value of C in the units of y; one per output if fitted separately.
     p_ : float
         Chosen p.
     Cs_ : ndarray of shape (n_Cs,)
@@ -477,7 +477,7 @@ class LpMKLRegressorCV(LpRegression, MarginSearchCV, RegressorMKL):
         Feasible dual point a that proves ``duality_gap_``. At the optimum f_m =
         ``kernel_weights_[m]`` K_m a, with the normalized Gram matrices K_m.
     intercept_ : ndarray of shape (n_targets,)
-        Intercepts. ``unpenalized_coef_``: coefficients of columns ``unpenalized_names_``.
+        Intercepts. ``unpenalized_coef_``: coefficients of ``unpenalized_names_``.
     support_ : ndarray of shape (n_support,)
         Indices of the training samples that have a nonzero value in ``dual_coef_``.
     objective_ : float or ndarray of shape (n_targets,)

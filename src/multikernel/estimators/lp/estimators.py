@@ -146,7 +146,7 @@ class LpMKLClassifier(LpClassification, ClassifierMKL):
         Feasible dual point a that proves ``duality_gap_``. At the optimum f_m =
         ``kernel_weights_[m]`` K_m a, with the normalized Gram matrices K_m.
     intercept_ : ndarray of shape (1,) or (n_classes,)
-        Intercept. ``unpenalized_coef_``: coefficients of columns ``unpenalized_names_``.
+        Intercept. ``unpenalized_coef_``: coefficients of ``unpenalized_names_``.
     support_ : ndarray of shape (n_support,)
         Indices of the training samples that have a nonzero value in ``dual_coef_``.
     objective_ : float or ndarray of shape (n_classes,)
@@ -274,7 +274,7 @@ class LpMKLRegressor(LpRegression, RegressorMKL):
     Attributes
     ----------
     C_ : float or ndarray of shape (n_outputs,)
-        Value of C in the units of y; one per output if outputs are fitted separately.
+        Value of C in the units of y; one per output if fitted separately.
     epsilon_ : float or ndarray of shape (n_outputs,)
         Epsilon in the units of y; only for "epsilon_insensitive" and "huber".
     kernel_weights_ : ndarray of shape (n_kernels,) or (n_targets, n_kernels)
@@ -297,7 +297,7 @@ class LpMKLRegressor(LpRegression, RegressorMKL):
         Feasible dual point a that proves ``duality_gap_``. At the optimum f_m =
         ``kernel_weights_[m]`` K_m a, with the normalized Gram matrices K_m.
     intercept_ : ndarray of shape (n_targets,)
-        Intercepts. ``unpenalized_coef_``: coefficients of columns ``unpenalized_names_``.
+        Intercepts. ``unpenalized_coef_``: coefficients of ``unpenalized_names_``.
     support_ : ndarray of shape (n_support,)
         Indices of the training samples that have a nonzero value in ``dual_coef_``.
     objective_ : float or ndarray of shape (n_targets,)

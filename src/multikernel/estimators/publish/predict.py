@@ -132,7 +132,7 @@ class KernelGrams(CrossGrams):
 
 @dataclass(frozen=True, eq=False)
 class LandmarkGrams(CrossGrams):
-    """Kernel values of new samples and landmarks; explicit features where they exist."""
+    """Kernel values of new samples and landmarks, or a kernel's explicit features."""
 
     # The model's coefficients come from `Landmarks.coefficients`. For centered kernels,
     # the last column contains ones, for the constant.

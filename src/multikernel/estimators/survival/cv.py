@@ -187,7 +187,7 @@ class SpicyMKLSurvivalCV(SurvivalMKL, AlphaSearchCV):
     dual_coef_ : ndarray of shape (n_samples,)
         Dual point a that proves ``duality_gap_``; optimal f_m are multiples of K_m a.
     intercept_ : ndarray of shape (1,)
-        Intercept. ``unpenalized_coef_``: coefficients of columns ``unpenalized_names_``.
+        Intercept. ``unpenalized_coef_``: coefficients of ``unpenalized_names_``.
     support_ : ndarray of shape (n_support,)
         Indices of the training samples that have a nonzero value in ``dual_coef_``.
     objective_ : float
