@@ -130,8 +130,9 @@ class GramStack(ABC):
 
     def rounded_traces(self) -> Array:
         """Return the traces that rounding errors are proportional to, (n_kernels,)."""
-        # They exceed `traces` if entries are small differences of large numbers. Bounds
-        # on the rounding errors of quadratic forms are multiples of them.
+        # Rounded traces exceed `traces` if entries are small differences of large
+        # numbers. Bounds on the rounding errors of quadratic forms are multiples of
+        # rounded traces.
         return np.abs(self.traces())
 
     def held_numbers(self) -> Array:
@@ -215,7 +216,7 @@ class GramStack(ABC):
         return self.shape[1]
 
     def own_expansions(self, coefs: Array) -> Array:
-        """Convert `coefs` of the functions K_m coefs[m]; see `expansion_length`."""
+        """Return stored coefficients of K_m coefs[m]; see `expansion_length`."""
         return coefs
 
     def term_products(self, coefs: Array) -> TermProducts:

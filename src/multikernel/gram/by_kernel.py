@@ -150,7 +150,7 @@ class ByKernelStack(GramStack):
     def refine(
         self, refinement: Refinement, max_bytes: int | None = None
     ) -> "ByKernelStack | None":
-        """Return the stack with more landmarks in its factors; see `refine.refined`."""
+        """Return the stack with more landmarks in its factors; None without any."""
         positions = self.positions
         goals = {
             int(positions[m]): goal

@@ -54,10 +54,11 @@ def is_semidefinite(K: GramMatrix) -> bool:
 def asymmetry_and_forms(
     stack: DenseStack, weights: Array, random: np.random.RandomState
 ) -> tuple[Array, Array]:
-    """Return u^T (K_m - K_m^T) v of random u and v, and w^T K_m w of weights w."""
-    # Both have shape (n_kernels,). The first is zero if all matrices are symmetric.
-    # Vectors of random signs would not suffice: u_i v_j - u_j v_i, the factor of the
-    # difference of entries (i, j) and (j, i), would be zero for half of all pairs.
+    """Return each kernel's asymmetry, and its form w^T K_m w with w = `weights`."""
+    # Both have shape (n_kernels,). The asymmetry is u^T (K_m - K_m^T) v, with the same
+    # random u and v for all kernels; it is zero if K_m is symmetric. Vectors of random
+    # signs would not suffice: u_i v_j - u_j v_i, the factor of the difference of
+    # entries (i, j) and (j, i), would be zero for half of all pairs.
     u, v = random.standard_normal((2, stack.shape[1]))
     vectors = np.vstack([u, v, weights])
     sums, diagonals = np.empty((stack.shape[0], 3)), np.empty(stack.shape[:2])

@@ -85,7 +85,7 @@ def choose_products(
     storage: Storage = "auto",
     max_bytes: int | None = None,
 ) -> Choice | None:
-    """Return how to store interactions as products; None for other storages."""
+    """Return how interactions are stored as products; None if `storage` cannot."""
     is_factored = storage == "low_rank" or isinstance(storage, LowRank)
     if not is_factored and storage not in ("auto", "dense", "dense32"):
         return None

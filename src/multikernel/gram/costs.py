@@ -207,6 +207,7 @@ class Costs:
 
     def by_ranks(self, ranks: Indices, *, only_scales: bool) -> Choice:
         """Return the storage to use, given the ranks of a few kernels."""
+        # `only_scales` says that normalization only multiplies kernels by numbers.
         factored, lazy = self.low_rank(ranks, "low_rank"), self.lazy()
         choice = self._fastest(ranks, factored, only_scales=only_scales)
         if choice.n_bytes > self.limit:

@@ -80,8 +80,8 @@ class GramMatrix(ABC):
         return solve_shifted(matrix, rhs, shift, low_rank)
 
     def root(self, shift: Array) -> Root | None:
-        """Return R with K + diag(shift) = R R^T, or None."""
-        # None means that the matrix is implicit (has no `array`) or indefinite.
+        """Return R with K + diag(shift) = R R^T; None if implicit or indefinite."""
+        # An implicit matrix has no `array`.
         return None if self.array is None else shifted_root(self.array, shift)
 
     def plus(self, factor: Array) -> "GramMatrix":
@@ -152,7 +152,7 @@ class MatrixPlusFactor(GramMatrix):
 
     @property
     def quick_products(self) -> bool:
-        """Return `quick_products` of K."""
+        """Return whether products with K are quick; see `GramMatrix.quick_products`."""
         return self.base.quick_products
 
     def within(self, indices: Indices) -> Array:
@@ -176,7 +176,7 @@ class MatrixPlusFactor(GramMatrix):
     def solve(
         self, rhs: Array, *, shift: Array, low_rank: Array | None = None
     ) -> Array:
-        """Solve (K + U U^T + diag(shift) + V V^T) x = rhs; see `GramMatrix.solve`."""
+        """Solve (K + U U^T + diag(shift) + V V^T) x = rhs, with V = `low_rank`."""
         factors = [self.factor] if low_rank is None else [self.factor, low_rank]
         return self.base.solve(rhs, shift=shift, low_rank=np.hstack(factors))
 

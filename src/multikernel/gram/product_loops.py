@@ -18,11 +18,12 @@ def write_entries_by_sign(  # noqa: PLR0913 - compiled code takes arrays, not ob
     positions: Places,
     roots: Array,
 ) -> tuple[int, int]:
-    """Write indices and roots of |v_a v_b|, positive v_a v_b first; return counts."""
+    """Write indices and root weights of entries; return counts of both signs."""
     # Entry (a, b) of rows `start` to `stop` - 1 has the weight v_a v_b, summed over the
     # columns of v, and doubled off the diagonal. `positions` are flat indices into a
     # matrix of `n_all` samples: positive weights from the start, negative ones
-    # backwards from the end. The counts are those of both signs.
+    # backwards from the end. `roots` are roots of the absolute weights. The counts are
+    # the numbers of positive and of negative weights.
     forwards, backwards = 0, positions.size
     for a in range(start, stop):
         row = samples[a] * n_all

@@ -173,10 +173,11 @@ class ProductStack(ProductsOfWhole):
         return np.where(largest >= np.finfo(np.float64).tiny, largest, 1.0)
 
     def _inner_products(self, v: Array) -> Array:
-        """Return v^T (K_i o K_j) v for all mains i, j in products, a square matrix."""
-        # K_i o K_j is the elementwise product. With the entries of the mains as rows of
-        # V and weights w = v_a v_b of entries (a, b), the forms are V diag(w) V^T: one
-        # product of the positive weights minus one of the negative weights.
+        """Return v^T (K_i o K_j) v for all main kernels i and j, (n_mains, n_mains)."""
+        # K_i o K_j is the elementwise product; main kernels without products are
+        # excluded. With the entries of the main matrices as rows of V and weights w =
+        # v_a v_b of entries (a, b), the forms are V diag(w) V^T: one product of the
+        # positive weights minus one of the negative weights.
         size = self._product_mains[0].size
         G = np.zeros((size, size))
         step = max(self._sample_rows.size, CHUNK_BYTES // (8 * size))
@@ -248,7 +249,9 @@ class ProductStack(ProductsOfWhole):
         return images
 
     def _write_images(self, v: Array, out: Array) -> None:
-        """Write (K_i o K_j) v for all products; entry a is <K_i[a] * v, K_j[a]>."""
+        """Write the image of v by each product of main matrices to its row of `out`."""
+        # Entry a of the image is sum(K_i[a] * v * K_j[a]) for the product of matrices
+        # K_i and K_j.
         mains, positions = self._product_mains
         i, j = positions.T
         support = np.flatnonzero(v)

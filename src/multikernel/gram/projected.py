@@ -44,7 +44,7 @@ class Projection:
         return np.asarray(v - self.weighted @ (self.span.T @ v))
 
     def project_each(self, vectors: Array, *, transposed: bool = False) -> Array:
-        """Return P v (or P^T v) for each v = vectors[m], in the shape of `vectors`."""
+        """Return P v, or P^T v if `transposed`, for each v = vectors[m]; same shape."""
         U, V = (self.span, self.weighted)[:: -1 if transposed else 1]
         flat = vectors.reshape(*vectors.shape[:2], prod(vectors.shape[2:]))
         return np.asarray(flat - U @ (V.T @ flat)).reshape(vectors.shape)
@@ -148,7 +148,8 @@ class ProjectedStack(AroundOther):
 
     @cached_property
     def _diagonals(self) -> Array:
-        """Compute K_ii - 2 (K V U^T)_ii + (U V^T K V U^T)_ii, with P = I - U V^T."""
+        """Return the diagonal of P K_m P^T for every m, (n_kernels, n_samples)."""
+        # It is K_ii - 2 (K V U^T)_ii + (U V^T K V U^T)_ii, with P = I - U V^T.
         U, V = self.projection.span, self.projection.weighted
         diagonals = self.stack.diagonals().astype(np.float64)
         for kernels in column_runs(self.shape[0], U.size):
@@ -202,7 +203,7 @@ class LeastSquares:
 
     @cached_property
     def _factors(self) -> tuple[Array, Array, Indices, Array]:
-        """Return Q, R, indices of independent columns, and lengths of all columns."""
+        """Return Q, R, independent columns (indices), and lengths of all columns."""
         scaled, sizes = standardized(
             self.columns, self.weights, fit_intercept=self.fit_intercept
         )
@@ -239,7 +240,7 @@ def standardized(
     columns: Array, weights: Array | None, *, fit_intercept: bool
 ) -> tuple[Array, Array]:
     """Return columns times root weights, scaled to length one, and their lengths."""
-    # With an intercept, columns are centered before they are weighted.
+    # If `fit_intercept`, columns are centered before they are weighted.
     sample_weights = np.ones(len(columns)) if weights is None else weights
     centered = columns
     # Center twice: the first mean has rounding errors if columns are far from zero.

@@ -28,6 +28,7 @@ def with_rounding_ratios(
     single: bool = False,
 ) -> GramStack:
     """Return the stack; `rounded_traces` includes uncentered traces if far larger."""
+    # `single` says that matrices are stored in single precision.
     traces = np.abs(stack.traces())
     ratios = _ratios_of_steps(traces, normalization)
     # Entries were rounded to single precision before they were centered.

@@ -79,7 +79,7 @@ def leading_spectrum(
     *,
     tol: float = TOLERANCE,
 ) -> LeadingPairs:
-    """Return the theta leading eigenpairs of D K D, with D = diag(sqrt(shares))."""
+    """Return the `theta` leading eigenpairs of D K D, with D = diag(sqrt(shares))."""
     # With equal shares that sum to one, the eigenvalues are those of K / n. Unequal
     # shares act like repeated samples. The sum of eigenvalues is exact to `tol` times
     # the trace, and for factors of rank r < n up to rounding, at a cost of O(n r^2).

@@ -143,7 +143,7 @@ class ScaledStack(AroundOther):
         return self.scales[kernels] * self.stack.full_forms(kernels, v)
 
     def tall_form(self) -> tuple[TallMatrix, Indices] | None:
-        """Return the stack as one tall matrix if its factors are in memory."""
+        """Return scaled factors as one tall matrix; None if they are not in memory."""
         form = self.stack.tall_form()
         if form is None or not isinstance(form[0], TallArray):
             return None

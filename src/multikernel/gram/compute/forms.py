@@ -67,7 +67,7 @@ def rough_radial_forms(
 
 
 def _gamma(n: int) -> float:
-    """Return n u / (1 - n u), the largest relative error of n roundings of unit u."""
+    """Return n u / (1 - n u), u the unit of single precision: n roundings' error."""
     return n * SINGLE / (1.0 - n * SINGLE)
 
 

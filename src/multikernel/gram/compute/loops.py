@@ -52,9 +52,9 @@ def sum_squares(  # noqa: PLR0913 - compiled code takes arrays, not objects
     out: Array,
 ) -> None:
     """Write to out[r] the squared distances of row first_row + r from some samples."""
-    # These are counts[r] samples from sample `start` on. Distances are over the columns
-    # used[in_set]. Four columns of the samples serve all rows while a core's cache
-    # holds them.
+    # Row r has the distances to counts[r] samples, from sample `start` on. They are
+    # distances over the columns used[in_set]. Four columns of the samples serve all
+    # rows while a core's cache holds them.
     n_in_fours = in_set.size - in_set.size % 4
     for r in range(counts.size):
         out[r] = 0.0

@@ -106,7 +106,7 @@ class DeviceFactors(LowRankStack):
     def refine(
         self, refinement: Refinement, max_bytes: int | None = None
     ) -> "DeviceFactors | None":
-        """Return factors with more landmarks; see `refine.refined`."""
+        """Return factors with more landmarks; None if no kernel gets any."""
         finer = refined.dispatch(LowRankStack)(self, refinement, max_bytes)
         if finer is None:
             return None

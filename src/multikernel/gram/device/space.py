@@ -30,13 +30,16 @@ DeviceArray = Any
 
 @dataclass(frozen=True)
 class Device:
-    """Storage of kernels on an accelerator, by default with PyTorch or CuPy on CUDA.
+    """Storage of kernels on an accelerator.
 
-    `device` is a name such as "cuda:1" in the library `namespace` ("torch", "cupy").
-    With float32, entries of matrices are rounded to seven digits, and the duality gap
-    includes this rounding; sums and factors use float64. factors=True stores factors,
-    as "low_rank", and False whole matrices. By default, interactions are stored as
-    "auto" selects, and other kernels as whole matrices.
+    `device` is a name such as "cuda:1" in the library `namespace` ("torch", "cupy"). By
+    default, CUDA is used with PyTorch or, if PyTorch has no CUDA device, CuPy. With
+    `precision` "float32", entries of matrices are rounded to seven digits, and the
+    duality gap includes this rounding; sums and factors use float64. With
+    ``factors=True``, kernels are stored as low-rank factors, as with "low_rank"; with
+    ``factors=False``, as whole matrices. By default, whole matrices are stored,
+    except for dictionaries of kernels and their products (interactions): they are
+    stored as factors if "auto" would choose factors.
     """
 
     namespace: str | None = None

@@ -78,13 +78,13 @@ class DeviceMatrix(GramMatrix):
     def _shifted(
         self, matrix: DeviceArray, scale: Array, diagonal: Array
     ) -> DeviceArray:
-        """Return S K S + D, with diagonal matrices S and D."""
+        """Return S K S + D for K = `matrix`, S = diag(scale) and D = diag(diagonal)."""
         roots, identity = self.space.put(scale), self.space.eye(len(scale))
         shift = identity * self.space.put(diagonal)
         return roots[:, None] * matrix * roots[None, :] + shift
 
     def root(self, shift: Array) -> Root | None:
-        """Return R with K + diag(shift) = R R^T; see `GramMatrix.root`."""
+        """Return R with K + diag(shift) = R R^T; None if the sum is indefinite."""
         scale = 1.0 / np.sqrt(shift)
         with self.space.memory_guard("a linear system of all samples"):
             system = self._shifted(self.entries, scale, np.ones(len(scale)))
@@ -227,7 +227,7 @@ class DeviceStack(OnDevice):
         return replace(self, matrices=tuple(self.matrices[m] for m in indices))
 
     def restrict(self, samples: Indices) -> "DeviceStack":
-        """Return the stack on the chosen samples, a view."""
+        """Return the stack on the chosen samples, which shares the matrices."""
         return replace(self, samples=self._sample_rows[samples])
 
 
@@ -278,7 +278,7 @@ class DeviceProducts(ProductsOfWhole, OnDevice):
         return forms
 
     def _inner_products(self, mains: Indices, columns: DeviceArray) -> DeviceArray:
-        """Return quadratic forms of all products of two mains, (n_mains, n_mains)."""
+        """Return quadratic forms of all products of two kernels, (n_mains, n_mains)."""
         xp, n = self.space.xp, self.n_all
         matrices = [self.mains.matrices[m] for m in mains.tolist()]
         total = self.space.zeros((len(matrices), len(matrices)))
@@ -306,5 +306,5 @@ class DeviceProducts(ProductsOfWhole, OnDevice):
         return DeviceStack(matrices, self.space, self.n_all, self.samples)
 
     def restrict(self, samples: Indices) -> "DeviceProducts":
-        """Return the stack on the chosen samples, a view."""
+        """Return the stack on the chosen samples, which shares the main matrices."""
         return replace(self, samples=self._sample_rows[samples])

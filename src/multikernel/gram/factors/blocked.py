@@ -36,7 +36,8 @@ class BlockedStack(FactorStack):
     """Kernels of low rank, K_m = Z_m Z_m^T, with factors Z_m in blocks of rows."""
 
     blocks: RowBlocks  # each block is a `FactorBlock`
-    # (n_all + 1,): kernel m has columns offsets[m] to offsets[m + 1] - 1 of the blocks.
+    # (n_all + 1,), for all n_all kernels whose factors the blocks contain. Kernel m has
+    # columns offsets[m] to offsets[m + 1] - 1 of every block.
     offsets: Indices
     all_traces: Array  # (n_all,), traces of the matrices Z_m Z_m^T
     # (n_all,), mean roots of the residual diagonals, as `Residual.means`; None if no
@@ -103,7 +104,7 @@ class BlockedStack(FactorStack):
         return self.forms_and_bounds(v)[0]
 
     def forms_and_bounds(self, v: Array) -> tuple[Array, Array]:
-        """Return v^T K_m v, and upper bounds on v^T E_m v with residuals E_m."""
+        """Return v^T K_m v for every m, and upper bounds on the forms of residuals."""
         # Cache both results for the last v: callers ask for one, then for the other.
         for vector, forms, bounds in self._cached_forms:
             if np.array_equal(vector, v):

@@ -126,7 +126,7 @@ class CenteredMains:
         return np.asarray(self.roots + self.drifts[:, None])
 
     def main_roots(self, v: Array) -> Array:
-        """Return bounds on sqrt(v^T R_i v), R_i the residual of centered main i."""
+        """Return bounds on sqrt(v^T R v), R the residual of a centered main kernel."""
         drift = float(np.linalg.norm(v.sum(axis=0)))
         return np.asarray(self.roots @ row_norms(v) + drift * self.drifts)
 
@@ -213,10 +213,10 @@ class CenteredMains:
 
     @cached_property
     def _row_groups(self) -> list[tuple[Indices, Indices] | None]:
-        """Return groups of equal rows of every factor, as `distinct_rows`."""
+        """Return groups of equal rows of each factor; None for those with too many."""
         n_samples = self.stack.shape[1]
-        # The entry of a factor with too many groups is None. With few samples, factors
-        # are small, so equal rows are not grouped.
+        # Groups are those of `distinct_rows`. With few samples, factors are small, so
+        # equal rows are not grouped.
         if n_samples <= SAMPLED:
             return [None for _ in self.column_slices]
         max_groups = n_samples // REPEATED
@@ -274,7 +274,7 @@ class CenteredMains:
 
     def _factorize(self, A: Array, B: Array) -> ProductFactor:
         """Factorize the product of two kernels, given their factors, by landmarks."""
-        # Few products of two features, one of each kernel, are stored as exact factor.
+        # If the features of both kernels have few products, these are an exact factor.
         if len(A) * len(B) <= MOST_VALUES:
             return ProductFactor((A[:, None] * B).reshape(-1, A.shape[1]))
         widest = min(len(A) * len(B), A.shape[1])

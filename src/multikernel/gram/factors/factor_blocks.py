@@ -88,8 +88,9 @@ def root_rows(block: FactorBlock, indices: Indices, kernels: Indices) -> Array:
 def traces_and_roots(
     block: FactorBlock, weights: Array, parts: Parts
 ) -> tuple[Array, ...]:
-    """Return traces, weighted sums of residual roots, and if there are residuals."""
-    # The last result is 1.0 or 0.0, because results are added over blocks.
+    """Return traces, weighted sums of residual roots, and a flag for residuals."""
+    # The flag is 1.0 if the block has residuals, otherwise 0.0, because results are
+    # added over blocks.
     traces = np.array([np.vdot(Z, Z) for Z in block.kernel_factors(parts)])
     if block.roots is None:
         return traces, np.zeros(len(parts)), np.zeros(1)

@@ -36,12 +36,13 @@ class Goal:
     """A criterion to stop adding landmarks."""
 
     max_rank: int  # maximum number of landmarks
-    # Limit on the residual's trace, as a share of the centered kernel's trace. If
-    # `sizes` are given, it limits their sum times roots of the residual's diagonal.
+    # Without `sizes`: limit on the trace of the residual E, as a share of the centered
+    # kernel's trace. With `sizes`: limit on the sum of sizes[i] * sqrt(E_ii) over all
+    # samples i.
     value: float
     # (n_samples,), |v| of the dual point v where bounds must be small.
     sizes: Array | None = None
-    # Minimum number of landmarks, unless the residual is only rounding.
+    # Minimum number of landmarks, unless the residual contains only rounding errors.
     min_rank: int = 0
 
 
@@ -130,7 +131,7 @@ class KernelColumns:
 def kernel_columns(
     kernel: Kernel, X: Array, owner: str, *, cosine: bool
 ) -> KernelColumns:
-    """Return an object that computes single columns of a kernel's matrix on X."""
+    """Return an object that computes columns of a kernel on X, or of its cosines."""
     # A `ColumnKernel` must give its columns as indices, not as names.
     kernel_on_columns, X_columns = kernel_and_columns(kernel, X)
     columns = KernelColumns(kernel_on_columns, np.ascontiguousarray(X_columns), owner)
@@ -209,8 +210,7 @@ def _enlarged(rows: Array, landmarks: Indices, max_rank: int) -> tuple[Array, In
 def _add_to_capacity(
     columns: KernelColumns, factor: Factor, rank: int, weights: Array, goal: Goal
 ) -> tuple[int, bool]:
-    """Add landmarks while `factor.rows` has space; return the rank and a flag."""
-    # The flag is True if the goal is met, and False if there is no more space.
+    """Add landmarks while there is space; return the rank, and if the goal is met."""
     form = radial_form(columns.kernel)
     sizes = np.empty(0) if goal.sizes is None else goal.sizes
     floor = ROUNDING * EPS * float(factor.diagonal.max(initial=0.0))
@@ -299,7 +299,9 @@ def _n_rows_for_goal(factor: Factor, rows: Array, weights: Array, goal: float) -
 
 
 def extended_triangle(factor: Factor, old_triangle: Array | None) -> Array | None:
-    """Return the triangle of a factor at its landmarks: the old one with new rows."""
+    """Return the old triangle of a factor with rows for its new landmarks."""
+    # A triangle has a factor's rows at its landmarks. The result is None if
+    # `old_triangle` is None.
     rank = factor.landmarks.size
     if old_triangle is None or old_triangle.shape[0] == rank:
         return old_triangle

@@ -115,8 +115,8 @@ def small_enough(  # noqa: PLR0913 - compiled code takes numbers, not objects
     if largest <= floor:
         return True
     # With `sizes`, absolute values of a dual point, the goal limits the sum of sizes
-    # times roots of the residual. Otherwise it limits `total`, the residual's weighted
-    # mean, as a share of the mean diagonal of the centered kernel.
+    # times roots of the residual's diagonal. Otherwise it limits `total`, the weighted
+    # mean of this diagonal, as a share of the mean diagonal of the centered kernel.
     if sizes.size:
         return root_sum(residual, sizes) <= goal
     return total <= goal * centered

@@ -225,9 +225,9 @@ class Landmarks:
         return np.asarray(self.scales[kernels][:, None, None] * columns)
 
     def _without_cosine(self, kernels: Indices) -> tuple[Indices, LazyStack | None]:
-        """Return positions of kernels that 'cosine' does not change, and a stack."""
-        # The cosine normalization changes all kernels but Gaussian ones. The stack has
-        # the unchanged kernels, unnormalized; it is None if there are none.
+        """Return positions of kernels unchanged by 'cosine', and a stack of them."""
+        # The cosine normalization changes all kernels but Gaussian ones. The stack is
+        # not normalized; it is None if 'cosine' changes all of the kernels.
         members = [self.dictionary[int(m)] for m in kernels]
         is_unchanged = [not self.cosine or radial_form(k) is not None for k in members]
         positions = np.flatnonzero(is_unchanged)
@@ -247,6 +247,7 @@ def feature_rows(
     kernel: Kernel, X: Array, *, cosine: bool
 ) -> tuple[Array, Array] | None:
     """Return exact features, (rank, n_samples), and the diagonal; None if unknown."""
+    # With `cosine`, every sample's features are scaled to length one.
     features = kernel_features(kernel, X)
     if features is None:
         return None
@@ -269,7 +270,7 @@ def kernel_features(kernel: Kernel, X: Array) -> Array | None:
 
 @kernel_features.register
 def _linear_features(kernel: LinearKernel, X: Array) -> Array | None:
-    """Return the samples, which are the features of a linear kernel."""
+    """Return the samples, the features of a linear kernel; None for subclasses."""
     # A subclass may compute another kernel.
     return X if type(kernel) is LinearKernel else None
 
@@ -306,7 +307,7 @@ def _polynomial_features(kernel: PolynomialKernel, X: Array) -> Array | None:
 
 @kernel_features.register
 def _columns_features(kernel: ColumnKernel, X: Array) -> Array | None:
-    """Return the features of the kernel on its columns."""
+    """Return the features of the kernel on its columns; None if none are known."""
     if type(kernel) is not ColumnKernel:
         return None
     return kernel_features(kernel.kernel, select_columns(X, kernel.columns))
@@ -314,7 +315,7 @@ def _columns_features(kernel: ColumnKernel, X: Array) -> Array | None:
 
 @kernel_features.register
 def _sequences_features(kernel: SequenceKernel, X: Array) -> Array | None:
-    """Return the factor of a sequence kernel as its features."""
+    """Return the factor of a sequence kernel as features; None for custom kernels."""
     return kernel.factor(X) if is_built_in(kernel) else None
 
 

@@ -369,6 +369,6 @@ def low_rank_form(stack: GramStack) -> LowRankStack | None:
 
 @low_rank_form.register
 def _scaled_factors(stack: ScaledStack) -> LowRankStack | None:
-    """Return a scaled copy of the factors of the wrapped stack."""
+    """Return a scaled copy of the wrapped stack's factors; None if it has none."""
     factors = low_rank_form(stack.stack)
     return None if factors is None else factors.scaled(stack.scales)

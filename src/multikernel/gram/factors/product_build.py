@@ -23,11 +23,11 @@ from multikernel.kernels.interactions import InteractionDictionary
 from multikernel.kernels.products import uncenter
 from multikernel.kernels.terms import ComputedRows, EveryPair, Terms
 
-# The factor of a product has ten times as many columns as that of a main kernel. With a
-# larger tolerance it is smaller, and bounds include its residual. On 100 000 samples it
-# has 107 columns; with a ratio of 1 it had 145.
+# The factor of a product has ten times as many columns as the factor of a main kernel.
+# A larger tolerance saves columns, and bounds include the larger residual. On 100 000
+# samples, a product's factor has 107 columns; with equal tolerances it had 145.
 ROUGHER = 100.0
-"""Tolerance of the factors of products over the tolerance of main kernels."""
+"""Tolerance of the factors of products, divided by the tolerance of main kernels."""
 
 
 class WholeTraces(FactoredProducts):

@@ -197,7 +197,9 @@ class FactoredProducts(ProductsOfMains):
         return images.reshape(*self.shape[:2], *v.shape[1:])
 
     def _write_images(self, v: Array, out: Array) -> None:
-        """Write K_m v to `out` for products, diag(Z_i Z_i^T diag(v) Z_j Z_j^T)."""
+        """Write the unscaled image K_m v of each product K_m to its row of `out`."""
+        # The image is the diagonal of Z_i Z_i^T diag(v) Z_j Z_j^T, with the factors Z_i
+        # and Z_j of both main kernels.
         if not self._products.size:
             return
         (mains, positions), offsets = self._product_mains, self._main_offsets
