@@ -49,7 +49,7 @@ class RotatedOutputs:
         return cls(small, turn, problem.offset, doubt)
 
     def to_rotated(self, solution: Solution | None) -> Solution | None:
-        """Map a solution of the original problem to a start for the smaller one."""
+        """Map a solution (or None) of the large problem to a start for the small one."""
         if solution is None:
             return None
         return replace(
