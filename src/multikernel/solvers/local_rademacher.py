@@ -236,7 +236,7 @@ class _Descent:
         )
 
     def _derivatives(self, weights: Array, v: Array) -> Array:
-        """Return the v_m of `TailDC` at `weights`, between `v` and new ones."""
+        """Return `TailDC`'s v_m at `weights`: of least norm between `v` and others."""
         p = exponent_of(self.problem.regularizer)
         theta, gram = self.settings.theta, self.problem.gram
         if theta == 0 or not weights.any():

@@ -168,7 +168,7 @@ class SMO(KernelMachine):
             stalled = step if code == STALLED else -1
 
     def _newton_step(self, v: Array, K: Array, *, paired: bool) -> int:
-        """Make a Newton step, which keeps sum(rho) if `paired`; return its cost in steps."""
+        """Make a Newton step (of sum 0 if `paired`); return its cost in pair steps."""
         free, n = free_samples(v), v.shape[1]
         # With 1500 free samples, the factorization takes a tenth of a second.
         if free.size > 1500:

@@ -81,7 +81,7 @@ class RoundedRisk:
     mu: float  # positive weight of the barrier
 
     def _parts(self, f: Array) -> tuple[Array, Array, Array, Array]:
-        """Return signs s, s f - c, slopes p, and u - p of all pieces (see the class)."""
+        """Return signs s, s f - c, slopes p, and u - p of all pieces; see the class."""
         signs, costs, sizes = self.loss.dual_pieces(self.y)
         excess = signs * f - costs
         # The roots of a quadratic equation, computed without cancellation.

@@ -206,7 +206,7 @@ class _StrengthSearch:
         self._settle()
 
     def step(self) -> Status | None:
-        """Take one outer step; return STALLED if two steps in a row are in vain."""
+        """Take one outer step; return STALLED if two strengths in a row fail."""
         # The strength changes if it causes most of the gap.
         incumbent, tol = self.incumbent, SETTINGS.inner * self.settings.tol
         solution = next(self.steps)

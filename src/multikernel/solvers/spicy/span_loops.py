@@ -204,7 +204,7 @@ def _least_nonnegative(H: Array, aims: Array, x: Array) -> bool:
 
 @part(error_model="numpy", fastmath=FAST)
 def _free_minimum(H: Array, aims: Array, x: Array, free: Mask) -> bool:
-    """Move x to the minimum over free entries, fixing zeros; return if it is found."""
+    """Minimize over free entries of x, fixing zeros; return whether that worked."""
     used = np.empty(x.size, np.intp)
     for _ in range(x.size + 1):
         n = _write_places(free, used)
