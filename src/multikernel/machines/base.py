@@ -78,7 +78,7 @@ class KernelMachine(ABC):
         fit_intercept: bool,
         init: MachineFit | None = None,
     ) -> MachineFit:
-        """Solve the problem; outputs are separate problems unless a loss couples them.
+        """Return the solution; outputs are separate unless the loss couples them.
 
         The decision values f of a warm start `init` must belong to `gram` (see
         `warm_start`). Targets of one class only, numbers that are not finite or wrong
@@ -235,11 +235,11 @@ class BoxCost:
         return np.where(is_inside, -self.costs * u, np.inf)
 
     def dual_bounds(self, y: Array) -> tuple[Array, Array]:
-        """Return lower and upper bounds of u in the conjugate's domain."""
+        """Return lower and upper bounds of u = -rho, the conjugate's argument."""
         return -self.upper, -self.lower
 
     def dual_pieces(self, y: Array) -> tuple[Array, Array, Array]:
-        """Return signs of u, costs and sizes of two pieces: rho > 0 and rho < 0."""
+        """Return signs of u = -rho, costs and sizes of pieces rho > 0 and rho < 0."""
         ones = np.ones_like(self.costs)
         return (
             np.stack([-ones, ones]),

@@ -122,7 +122,7 @@ class ManySolver(PathSolver, Protocol):
         starts: Sequence[Solution | None],
         callback: Callback | None = None,
     ) -> Iterator[list[Solution | None]]:
-        """Yield a list of solutions, one per problem, for each step of the path."""
+        """Yield each step's solutions, one per problem; None for a skipped problem."""
         # `supports_many` must return True. Each item of `penalties` has one penalty per
         # problem, and strengths should decrease from item to item. A problem whose
         # penalty is None is skipped from then on, and its solution is None. A callback
@@ -221,7 +221,7 @@ def follow_problems(
     starts: Sequence[Solution | None],
     callback: Callback | None = None,
 ) -> Iterator[list[Solution | None]]:
-    """Yield a list of solutions, one per problem, for each step of the path."""
+    """Yield each step's solutions, one per problem; None for a skipped problem."""
     # Arguments and results are those of `ManySolver.follow_many`, for any solver. No
     # penalty of the first step may be None.
     steps = iter(penalties)

@@ -207,7 +207,7 @@ class _Descent:
         return replace(best, status=status or Status.MAX_ITER, duality_gap=np.nan)
 
     def _step(self, v: Array, init: Solution) -> DCSolution:
-        """Solve the convex problem for the v_m in `v`; linearize at its solution."""
+        """Solve the convex problem with v_m = v[m] (see `TailDC`); linearize there."""
         penalty = self.problem.regularizer
         assert isinstance(penalty, SquaredBlockNorm)
         scales = inverse_sizes(v)
@@ -236,7 +236,7 @@ class _Descent:
         )
 
     def _derivatives(self, weights: Array, v: Array) -> Array:
-        """Return the v_m at `weights`: `v` mixed with new slopes, of least norm."""
+        """Return `TailDC`'s v_m at `weights`: of least norm between `v` and others."""
         p = exponent_of(self.problem.regularizer)
         theta, gram = self.settings.theta, self.problem.gram
         if theta == 0 or not weights.any():
@@ -260,7 +260,7 @@ class _Descent:
         return np.asarray(v + min(steps, key=norm) * (towards - v))
 
     def _record(self, best: DCSolution) -> Status | None:
-        """Add a line to the history; return `Status.STOPPED` if the callback stops."""
+        """Add a line to the history; return STOPPED if the callback stops, or None."""
         self.recorder.inner_steps += best.n_iter
         figures = best.objective, best.subproblem_gap, int(best.active.size)
         return Status.STOPPED if self.recorder.add(*figures) else None

@@ -129,7 +129,8 @@ class _OneClassSearch:
     def _add_plane(self, theta: Array) -> float:
         """Add the plane of a machine run; return its height above previous planes."""
         point = self._evaluate(theta)
-        # Objectives above -floor count as zero, which the zero model attains.
+        # Objectives above -floor count as zero, the objective of the zero model, with
+        # which `best` starts.
         if point.objective < min(self.best.objective, -self.floor):
             self.best = point
         slope = 0.5 * point.forms

@@ -128,16 +128,16 @@ def _best_combination(M: Array, a: Array) -> Array:
     # never active.
     cost, zeros = BoxCost(np.zeros_like(a), 2.0 * a, -a), np.zeros_like(a)
     tol = 1e-12 * float(a.max(initial=0.0))
-    return _quadratic_program("alignment", M, zeros, cost, tol, center=False)
+    return _quadratic_program("alignment", M, zeros, cost, tol, sums_to_zero=False)
 
 
 def _quadratic_program(
-    method_name: str, K: Array, y: Array, loss: Loss, tol: float, *, center: bool
+    method_name: str, K: Array, y: Array, loss: Loss, tol: float, *, sums_to_zero: bool
 ) -> Array:
     """Return the solution of a quadratic program by SMO; warn at the limit of steps."""
     max_steps = SETTINGS.steps_per_sample * y.size
     machine = SMO(tol=tol, max_steps=max_steps)
-    fit = machine.fit(DenseMatrix(K), y, loss, fit_intercept=center)
+    fit = machine.fit(DenseMatrix(K), y, loss, fit_intercept=sums_to_zero)
     if fit.n_steps >= max_steps and not fit.converged:
         message = (
             f"The kernel weights are not exactly those of {method_name}: its quadratic "
@@ -216,7 +216,7 @@ def hull_points(
     bounds = np.sqrt(2.0 * shares * shares.sum()) / regularization
     gamma = np.abs(
         _quadratic_program(
-            "EasyMKL", system, y, weighted(HingeLoss(), bounds), 1e-9, center=True
+            "EasyMKL", system, y, weighted(HingeLoss(), bounds), 1e-9, sums_to_zero=True
         )
     )
     for sign in (-1.0, 1.0):

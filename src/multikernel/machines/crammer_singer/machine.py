@@ -120,7 +120,6 @@ class _Sweeps:
     shift: Array = field(init=False)
 
     def __post_init__(self) -> None:
-        """Set the constants of a run: weights, weighted targets, diagonal, penalty."""
         task = self.task
         self.weights = task.loss.masses(task.y)
         self.targets = np.ascontiguousarray((self.weights[:, None] * task.y).T)

@@ -64,7 +64,7 @@ def run_in_blocks(
     *,
     paired: bool,
 ) -> Outcome:
-    """Solve for the state `v` in place, by runs on blocks of samples."""
+    """Solve for the state `v` in place, by blocks; `paired` steps keep sum(rho)."""
     # `limits` are the tolerance and the maximum numbers of steps and bytes per block.
     tol, most, n_bytes = limits
     steps, lowest = 0, np.inf
@@ -106,10 +106,13 @@ def _run_on(
 
 
 def _violations(v: Array, *, paired: bool) -> Array:
-    """Return each sample's violations of optimality, upwards and downwards, (2, n)."""
+    """Return each sample's violations for an increase and a decrease of rho, (2, n).
+
+    If `paired`, another sample moves in the opposite direction, which keeps sum(rho).
+    """
     # F + UP and F + DOWN are slopes of the objective for an increase and a decrease of
-    # rho. If samples are `paired`, two of them move in opposite directions. Otherwise,
-    # a sample may also move alone, as if its partner had slope zero.
+    # rho. Unless `paired`, a sample may also move alone, as if its partner had slope
+    # zero.
     up, down = v[F] + v[UP], v[F] + v[DOWN]
     low, high = up.min(), down.max()
     if not paired:

@@ -155,10 +155,9 @@ def move_and_select(
 def second_down(
     v: Array, row: Array, diagonal_i: float, low: float, lanes: Array, alone: bool
 ) -> Found:
-    """Return the partner of largest second-order gain, and the largest violation."""
+    """Return the best partner, perhaps NOBODY if `alone`, and the largest violation."""
     # WSS 2 of Fan, Chen and Lin (2005): moving the first sample i up and a partner j
     # down gains about violation^2 / (2 curvature) with curvature K_ii + K_jj - 2 K_ij.
-    # The partner may be NOBODY if i may move `alone`.
     best, top = lanes[0], lanes[1]
     fill(best, 0.0)
     fill(top, -low if alone else -np.inf)
@@ -216,9 +215,9 @@ def solve_pairs(  # noqa: PLR0913 - compiled code takes arrays, not objects
     paired: bool,
     task: tuple[int, int],
 ) -> Result:
-    """Make pair steps until convergence or a maximum number of steps."""
-    # `task` contains the numbers of the first and the last step. Steps keep sum(rho) if
-    # `paired`. K and `nothing`, the row of NOBODY, are read-only.
+    """Make steps, which keep sum(rho) if `paired`, until convergence or a limit."""
+    # `task` contains the numbers of the first and the last step. K and `nothing`, the
+    # row of NOBODY, are read-only.
     step, last = task
     i, low = move_and_select(v, nothing, nothing, (0.0, 0.0), lanes)
     while True:

@@ -120,7 +120,6 @@ class SMO(KernelMachine):
     def _fit_one(
         self, task: Task[PolyhedralLoss], start: MachineFit | None
     ) -> MachineFit:
-        """Solve the problem of one output."""
         gram, paired = task.gram, task.fit_intercept
         v = _first_state(task)
         if start is not None:
@@ -132,7 +131,7 @@ class SMO(KernelMachine):
         return _checked_fit(v, gram, outcome, paired=paired, tol=self.tol)
 
     def _run(self, v: Array, gram: GramMatrix, *, paired: bool) -> Outcome:
-        """Solve for the state `v` in place, on the entire matrix or on blocks."""
+        """Solve for the state `v` in place; steps keep sum(rho) if `paired`."""
         most = self.max_steps
         most = SETTINGS.steps_per_sample * v.shape[1] if most is None else most
         run = partial(self._run_on_array, paired=paired)
@@ -146,7 +145,7 @@ class SMO(KernelMachine):
     def _run_on_array(
         self, tol: float, most: int, v: Array, K: Array, *, paired: bool
     ) -> Outcome:
-        """Solve for `v` in place, by pair steps and Newton steps on free samples."""
+        """Solve for `v` in place by SMO and Newton steps; `paired` keeps sum(rho)."""
         loop, n = compiled(LOOPS, "solve_pairs"), v.shape[1]
         # `nothing` is zero, or NaN where the diagonal is not finite, which makes f NaN.
         rows, nothing = read_only(K), read_only(0.0 * v[DIAGONAL])
@@ -169,7 +168,7 @@ class SMO(KernelMachine):
             stalled = step if code == STALLED else -1
 
     def _newton_step(self, v: Array, K: Array, *, paired: bool) -> int:
-        """Make a Newton step on the free samples; return its cost in pair steps."""
+        """Make a Newton step (of sum 0 if `paired`); return its cost in pair steps."""
         free, n = free_samples(v), v.shape[1]
         # With 1500 free samples, the factorization takes a tenth of a second.
         if free.size > 1500:
@@ -209,7 +208,7 @@ def _first_state(task: Task[PolyhedralLoss]) -> Array:
 def _go_to_start(
     v: Array, gram: GramMatrix, start: MachineFit, *, paired: bool
 ) -> None:
-    """Validate a warm start, and set the state to it."""
+    """Set the state to a warm start; raise unless feasible (sum 0 if `paired`)."""
     rho, b = start.dual, float(start.intercept[0])
     excess = float(np.max(np.maximum(rho - v[UPPER], v[LOWER] - rho)))
     if not excess <= SETTINGS.rounding * float(np.max(v[UPPER] - v[LOWER])):
@@ -243,7 +242,7 @@ def _go_to_start(
 def _checked_fit(
     v: Array, gram: GramMatrix, outcome: Outcome, *, paired: bool, tol: float
 ) -> MachineFit:
-    """Return the fit of the final state; raise if the matrix is indefinite."""
+    """Return the final fit, with an intercept if `paired`; raise if K is indefinite."""
     rho = v[RHO]
     if not np.isfinite(v[F]).all():
         raise ValueError(NOT_FINITE)

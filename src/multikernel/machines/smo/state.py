@@ -52,12 +52,12 @@ def free_samples(v: Array) -> Indices:
 
 
 def minimize_on_face(v: Array, free: Indices, rows: Array, *, paired: bool) -> int:
-    """Minimize the dual over free samples; return the number of linear systems."""
+    """Minimize over free samples, with fixed sum if `paired`; return system count."""
+    # `rows` are the free samples' rows of K.
     # Pair steps are slow if kernels differ by many orders of magnitude, because the
     # largest kernel dominates the curvature of most pairs. With a ratio of 1e6 between
     # two kernels on 30 samples, they take millions of steps. One linear system over the
-    # free samples contains the full curvature. `rows`, (n_free, n_active), are the free
-    # samples' rows of K; if samples are `paired`, the sum of rho is fixed.
+    # free samples contains the full curvature.
     start, old, inside = v[F].copy(), v[RHO, free], np.ones(free.size, dtype=bool)
     systems = 0
     while systems < MOST_FACES:
@@ -81,7 +81,7 @@ def minimize_on_face(v: Array, free: Indices, rows: Array, *, paired: bool) -> i
 
 
 def _direction(K: Array, gradient: Array, *, paired: bool) -> Array | None:
-    """Return the direction to the minimum on the face; None if it does not descend."""
+    """Return the step to the face's minimum, of sum 0 if `paired`; None if it fails."""
     # The shift exceeds the rounding errors of the factorization. A later step corrects
     # its effect.
     shift = np.full(gradient.size, 1e-14 * float(np.trace(K)))

@@ -43,7 +43,7 @@ class HessianMKL(WeightSolver):
         weights, point = first_weights(oracle, init), None
 
         def step() -> Status | None:
-            """Evaluate J in the first call; take a Newton step in each later call."""
+            """Evaluate J, later take a Newton step; return STALLED if J cannot fall."""
             nonlocal point
             if point is None:
                 point = oracle.evaluate(weights, self.tol)

@@ -57,7 +57,7 @@ class _ReducedGradient:
     point: OraclePoint | None = None
 
     def step(self) -> Status | None:
-        """Evaluate J in the first call; take a gradient step in each later call."""
+        """Evaluate J, later take a gradient step; return STALLED if J cannot fall."""
         if self.point is None:
             self.point = self.oracle.evaluate(self.first, self.precision)
             return None

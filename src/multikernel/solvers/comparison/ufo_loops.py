@@ -102,7 +102,7 @@ def _add_to_output(  # noqa: PLR0913 - compiled code takes arrays, not objects
     images: Array,
     squares: Array,
 ) -> None:
-    """Add `size` to sample i's coefficient of an output; update images and norms."""
+    """Add `size` to coefs[output, i]; update images K_m coefs and squared norms."""
     coefs[output, i] += size
     for m in range(squares.size):
         row, line = rows[m], images[m, output]

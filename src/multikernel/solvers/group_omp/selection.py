@@ -51,7 +51,7 @@ class Query:
     candidates: Mask  # (n_groups, n_kernels)
 
     def row_shifts(self) -> Array:
-        """Return the ridge c of each row."""
+        """Return the ridge of each row, which is that of its group."""
         sizes = np.diff(np.append(self.starts, self.rows.shape[0]))
         return np.repeat(self.shifts, sizes)
 
@@ -130,7 +130,7 @@ class FactorSelector:
 
 
 def narrow_factors(stack: GramStack) -> tuple[Indices, LowRankStack | None, float]:
-    """Return the kernels of low rank, their exact factors, and the number of passes."""
+    """Return kernels of low rank, their factors (None if no kernel), and the passes."""
     n_kernels, n_samples, _ = stack.shape
     most = min(SETTINGS.narrow, n_samples // 4)
     everyone = np.arange(n_samples)

@@ -321,9 +321,12 @@ class ActiveSet:
         self.gram = gram
 
     def slack_norms(self, vector: Array) -> Array:
-        """Return bounds on dual norms of the parts of kernels that features omit."""
+        """Return upper bounds on the dual norms of the nodes' residuals, (n_nodes,).
+
+        A node's residual is the part of its kernel that its low-rank features omit.
+        """
         # The bounds are sum_i |a_i| sqrt(e_i) for a = `vector`, with e the diagonal of
-        # the part of a node's kernel that its features omit.
+        # the residual.
         bounds = np.zeros(len(self))
         for k, roots in self._residuals.items():
             bounds[k] = np.abs(vector) @ roots

@@ -153,6 +153,7 @@ class DualPoint:
 
     def scaled(self, problem: HullProblem, outside_bound: float) -> tuple[float, float]:
         """Return nearly the best factor s of rho, and the dual value at s rho."""
+        # `outside_bound` bounds the squared dual norm outside the active set.
         half = 0.5 * problem.alpha * max(self.bound, outside_bound)
 
         def loss(scale: float) -> float:

@@ -81,7 +81,7 @@ class RoundedRisk:
     mu: float  # positive weight of the barrier
 
     def _parts(self, f: Array) -> tuple[Array, Array, Array, Array]:
-        """Return signs s, excesses s f - c, slopes p, and u - p of all pieces."""
+        """Return signs s, s f - c, slopes p, and u - p of all pieces; see the class."""
         signs, costs, sizes = self.loss.dual_pieces(self.y)
         excess = signs * f - costs
         # The roots of a quadratic equation, computed without cancellation.
@@ -154,7 +154,7 @@ class _Level:
     def direction(
         self, point: _Iterate, *, careful: bool
     ) -> tuple[Array, float, float]:
-        """Return the Newton steps of beta and the intercept, and the joint slope."""
+        """Return steps of beta and intercept, shorter if `careful`, and their slope."""
         # The intercept is eliminated. A `careful` direction uses an upper bound on the
         # norm, because Newton's direction overshoots for nodes whose functions go to
         # zero.

@@ -349,7 +349,7 @@ class _HullRun:
 
 
 def robust_z_scores(forms: Array, noise: Array, kinds: Indices) -> Array:
-    """Return robust z-scores of forms / noise, among the sources of the same kind."""
+    """Return robust z-scores of nodes' forms / noise, among the nodes of each kind."""
     # `forms` are sums over descendants, and `noise` is their expectation for noise
     # alone.
     tiny = np.finfo(np.float64).tiny

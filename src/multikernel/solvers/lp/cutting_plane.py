@@ -43,15 +43,15 @@ class CuttingPlane(WeightSolver):
     """lp-norm multiple kernel learning by cutting planes, interleaved with a machine.
 
     Minimizes J, the optimal value of a machine (a learner for one kernel), over kernel
-    weights of p-norm at most one. Each short run of the machine gives a dual point, and
-    so a plane below J; a master problem gives weights at which the highest plane is low
-    (Kloft et al., NIPS 22, 2009, section 2.4.2; p = 1: Sonnenburg et al., JMLR 7,
-    2006). An interior point method solves the master problem only as exactly as the
-    planes are, in the middle of the weights that may be optimal (Gondzio et al., EJOR
-    224, 2013). A combination of the dual points proves the relative gap `tol`. For p =
-    1 linear programs (HiGHS) then look for an equally good model of few kernels. The
-    machine is run to the current gap or to `precision`, whichever is smaller. An
-    iteration costs one or two passes and one weighted sum of the kernels.
+    weights of p-norm at most one. Each short run of the machine, to the current gap or
+    to `precision` if that is smaller, gives a dual point and so a plane below J. A
+    master problem gives weights at which the highest plane is low (Kloft et al., NIPS
+    22, 2009, section 2.4.2; p = 1: Sonnenburg et al., JMLR 7, 2006). An interior point
+    method solves it to the accuracy of the planes; the solution is in the middle of the
+    weights that may be optimal (Gondzio et al., EJOR 224, 2013). A combination of the
+    dual points proves the relative gap `tol`. For p = 1, linear programs (HiGHS) then
+    look for an equally good model of few kernels. An iteration costs one or two passes
+    and one weighted sum of the kernels.
     """
 
     precision: float = FIRST_GAP  # largest gap of machine runs; `tol` if that is larger
@@ -131,7 +131,7 @@ class Planes:
         return np.asarray(master.multipliers @ np.stack(self.points))
 
     def corner(self, n_active: int) -> Array | None:
-        """Return a minimizer of `highest` with under `n_active` nonzeros, if found."""
+        """Return a minimizer of `highest` with under `n_active` nonzeros, or None."""
         # Weights on the central path are all positive. The linear program instead
         # returns a vertex of the set of minimizers.
         weights = corner_weights(np.array(self.heights), np.stack(self.slopes))
@@ -188,7 +188,6 @@ class _PlaneSearch:
         self._prove(master)
 
     def _add(self, rho: Array, forms: Array) -> None:
-        """Add the plane of a dual point."""
         problem = self.incumbent.problem
         height = -float(problem.loss.conjugate(problem.y, -rho).sum())
         self.planes.add(height, forms / (2.0 * problem.regularizer.alpha), rho)

@@ -222,7 +222,8 @@ class _Program:
     regularizer: SquaredBlockNorm
 
     def at(self, multipliers: Array, mu: float, excess: float = np.inf) -> _Point:
-        """Evaluate the objective; `excess` is from the response at a similar point."""
+        """Return the point at some multipliers and barrier size, with its objective."""
+        # `excess` starts Newton's method for the response; see `barrier_response`.
         u = multipliers @ self.slopes
         response = barrier_response(self.regularizer, u, mu, excess)
         barrier = mu * float(np.log(multipliers).sum())

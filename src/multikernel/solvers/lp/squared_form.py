@@ -206,7 +206,8 @@ class _StrengthSearch:
         self._settle()
 
     def step(self) -> Status | None:
-        """Take one outer step, and change the strength if it causes most of the gap."""
+        """Take one outer step; return STALLED if two strengths in a row fail."""
+        # The strength changes if it causes most of the gap.
         incumbent, tol = self.incumbent, SETTINGS.inner * self.settings.tol
         solution = next(self.steps)
         last, before = self.last, 0

@@ -214,7 +214,10 @@ def _soft_entries(softness: Array, hessian: JointHessian) -> Mask:
 def _preconditioner(
     softness: Array, hessian: JointHessian, inside: Mask, *, centered: bool
 ) -> _Nearby:
-    """Return the preconditioner in which H couples the entries of a mask only."""
+    """Return the preconditioner in which H couples the entries of a mask only.
+
+    If `centered`, the sum of its solutions over samples is fixed for each class.
+    """
     rows = np.flatnonzero(inside.any(axis=1))
     members = [np.flatnonzero(is_inside) for is_inside in inside.T]
     if not rows.size:

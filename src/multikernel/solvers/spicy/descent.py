@@ -137,9 +137,12 @@ class BlockDescent:
         self._move(f, u, alpha)
 
     def _round(self, f: Array, u: Array, alpha: Array, *, every: bool) -> float:
-        """Minimize over blocks in turn, in place; return the sum of squared steps."""
+        """Minimize over one block after another; return the sum of squared steps.
+
+        `f`, `u` and `alpha` change in place. Unless `every`, zero blocks are skipped.
+        """
         # Steps are squared in the norms of the H_m. `f` is relative to the expansion
-        # point. Unless `every`, zero blocks are skipped.
+        # point.
         change, strength, curvature = 0.0, self._strength, self._curvature
         for factor, part, (m, kernel) in self._blocks(enumerate(self.factors)):
             if not (every or u[part].any()):

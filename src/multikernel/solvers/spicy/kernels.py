@@ -44,7 +44,6 @@ class SummedHessian:
 
     @cached_property
     def _matrix(self) -> GramMatrix:
-        """The weighted sum of the kernels."""
         return self.gram.combine(self.weights)
 
     def solve(self, rhs: Array, shift: Array) -> Array:
@@ -52,7 +51,7 @@ class SummedHessian:
         return self._matrix.solve(rhs, shift=shift, low_rank=self.low_rank)
 
     def root(self, shift: Array) -> Root | None:
-        """Return a root of H + diag(shift), None without an array or for shift <= 0."""
+        """Return a root of H + diag(shift); None if H is no array or shift not > 0."""
         return self._matrix.root(shift) if np.all(shift > 0.0) else None
 
     def rows(self, indices: Indices) -> Array:
@@ -133,7 +132,7 @@ class ImageSpaces:
     def hessian(
         self, weights: Array, bends: Array, images: Array
     ) -> Hessian | JointHessian:
-        """Return sum_m w_m K_m + b_m^2 (K_m v_m) (K_m v_m)^T, with b = `bends`."""
+        """Return sum_m w_m K_m + b_m^2 (K_m v_m) (K_m v_m)^T for weights w, bends b."""
         # `images` are the K_m v_m. The multiples b are zero for kernels of zero weight
         # w.
         bent = np.flatnonzero(weights)

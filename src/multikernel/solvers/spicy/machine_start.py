@@ -1,15 +1,15 @@
 """Start for piecewise linear losses: Newton's method in the weights, with a machine.
 
-For given weights eta, a machine with the kernel sum_m eta_m K_m gives a dual point rho
-and f_m = eta_m K_m rho. At the optimum, the dual norm sqrt(q_m), q_m = rho^T K_m rho,
-is the slope of the penalty if eta_m > 0. The elastic net l |f_m| + c |f_m|^2 / 2 has
-the slope l / (1 - c eta_m) there. As the inverse of this slope is linear in eta_m, a
-step d with eta + d >= 0 solves, as in `newton`,
+A machine is a learner for one kernel. With the kernel sum_m eta_m K_m, for weights eta,
+it gives a dual point rho and f_m = eta_m K_m rho. Let q_m = rho^T K_m rho. At the
+optimum, the dual norm sqrt(q_m) is the slope of the penalty if eta_m > 0. The elastic
+net l |f_m| + c |f_m|^2 / 2 has the slope l / (1 - c eta_m) there, whose inverse is
+linear in eta_m. As in `newton`, a step d solves the complementarity problem
 
-    (l H + diag(c q^(3/2))) d - q (sqrt(q) (1 - c eta) - l) >= 0,
+    0 <= eta + d  and  (l H + diag(c q^(3/2))) d - q (sqrt(q) (1 - c eta) - l) >= 0,
 
-where a row is zero if its new weight is positive, and H is the matrix of `newton` on
-the samples at no bound or kink.
+one being zero for each kernel. H is the matrix of `newton` on the samples at no bound
+or kink.
 """
 
 from collections.abc import Callable

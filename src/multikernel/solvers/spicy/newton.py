@@ -40,7 +40,7 @@ from multikernel.solvers.spicy.settings import SETTINGS
 
 @dataclass(frozen=True, eq=False)
 class Tangent:
-    """Derivatives with respect to the kernel weights, at the dual point of a target."""
+    """Derivatives of a target's q and F (see the module) by its kernel weights."""
 
     # The kernels with a positive weight or a dual norm near alpha; the next step
     # changes their weights.
@@ -100,7 +100,7 @@ class NewtonState(CertifiedTargets):
                     self._store_tangent(t, *root, images[:, :, number], alphas[t])
 
     def _solve(self, t: int, flexible: Array, z: Array) -> tuple[Root, Array] | None:
-        """Set a target's dual point; return a root R of A, and R^-1 1 with norm one."""
+        """Set target t's dual point; return a root R of A and unit R^-1 1, or None."""
         # With an intercept, the part of R^-1 z along R^-1 1 is removed, which makes rho
         # sum to zero. If A has no root in double precision, the result is None, and
         # working sets solve the target.
@@ -169,7 +169,7 @@ class NewtonState(CertifiedTargets):
             self._move(targets, moves)
 
     def _move(self, targets: Indices, moves: Array) -> None:
-        """Move the points F; halve moves while they change curvatures too much."""
+        """Move the points F of the module; halve moves that change curvatures a lot."""
         places = self.index_of(targets)
         y, point = self.y[:, places], self.point[:, places]
         flexibility, end = self._flexibility(y, point), point + moves
@@ -267,7 +267,7 @@ class NewtonPath:
     def solve(
         self, penalties: Sequence[BlockRegularizer | None]
     ) -> tuple[list[Solution | None], Indices]:
-        """Return the solutions, and indices of targets that working sets must solve."""
+        """Return solutions (None: no penalty), and the targets left to working sets."""
         state = self.state
         alphas = np.array([1.0 if each is None else each.alpha for each in penalties])
         wanted = np.array([each is not None for each in penalties])
@@ -316,7 +316,7 @@ class NewtonPath:
     def _solutions(
         self, penalties: Sequence[BlockRegularizer | None], done: Mask
     ) -> list[Solution | None]:
-        """Return the solution of each target with a penalty; store converged ones."""
+        """Return targets' solutions, None without a penalty; store converged ones."""
         early = Status.STOPPED if self.stopped else Status.MAX_ITER
         solutions: list[Solution | None] = [None] * len(penalties)
         for t, penalty in enumerate(penalties):

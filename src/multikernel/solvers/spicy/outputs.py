@@ -49,7 +49,7 @@ class RotatedOutputs:
         return cls(small, turn, problem.offset, doubt)
 
     def to_rotated(self, solution: Solution | None) -> Solution | None:
-        """Map a solution of the original problem to a start for the smaller one."""
+        """Map a solution of the large problem, or None, to one of the small problem."""
         if solution is None:
             return None
         return replace(

@@ -144,7 +144,7 @@ class FaceSearch:
         return False
 
     def _face_step(self, free: Indices, block: Array) -> Array:
-        """Return the step to the optimum over free samples; `block` is H for these."""
+        """Return the step to the optimum over free samples with the Hessian `block`."""
         block = block.copy()
         # With kernels of low rank, free samples may have no curvature.
         diagonal = block.reshape(-1)[:: free.size + 1]
@@ -338,8 +338,9 @@ class CornerSide(Side):
 
     def more_robust(self) -> BarrierSide:
         """Return a `BarrierSide`, for use if steps by active sets fail."""
-        # It starts at the current point, moved toward the middle of the domain and so
-        # into the interior, with the gap of the last call of `center`.
+        # The new side starts at the current point, moved toward the middle of the
+        # domain and so into the interior. Its barrier fits the gap that `center` last
+        # stored.
         middle = 0.5 * (self.corners.low + self.corners.high)
         rho = (1.0 - SETTINGS.inward_share) * self.rho + SETTINGS.inward_share * middle
         return BarrierSide(self.loss, self.y, rho, self.allowed)

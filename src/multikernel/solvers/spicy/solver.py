@@ -146,7 +146,7 @@ class SpicyMKL:
         starts: Sequence[Solution | None],
         callback: Callback | None = None,
     ) -> Iterator[list[Solution | None]]:
-        """Yield the solutions of all problems; see `ManySolver.follow_many`."""
+        """Yield solutions, None for skipped problems; see `ManySolver.follow_many`."""
         newton = newton_for(problems)
         assert newton is not None
         state = newton([center_targets(problem) for problem in problems])

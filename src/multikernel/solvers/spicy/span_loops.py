@@ -61,7 +61,7 @@ def _solve_one_target(  # noqa: PLR0913 - compiled code takes arrays, not object
     ridge: float,
     most: int,
 ) -> bool:
-    """Solve the small problem of one target; see `solve_small_problems`."""
+    """Solve one target's small problem in place; return whether it is solved."""
     n_kernels, k = grams.shape[0], side.size
     system = np.empty((k, k))
     images, halves = np.empty((n_kernels, k)), np.empty((n_kernels, k))
@@ -101,7 +101,7 @@ def _solve_one_target(  # noqa: PLR0913 - compiled code takes arrays, not object
 def _write_coefs(
     grams: Array, side: Array, eta: Array, system: Array, c: Array
 ) -> bool:
-    """Write the Cholesky factor and the coefficients for weights; False if it fails."""
+    """Write the Cholesky factor and the coefficients; return whether that worked."""
     k = c.size
     for i in range(k):
         for j in range(k):
@@ -151,7 +151,7 @@ def _violation(q: Array, eta: Array, alpha: float) -> float:
 def _step(
     halves: Array, pull: Array, ridge: float, kernels: Indices, eta: Array
 ) -> bool:
-    """Set the weights of some kernels by one Newton step; False if it fails."""
+    """Set the weights of `kernels` by one Newton step; return whether that worked."""
     # As in `solvers.spicy.newton`, the new weights are the x >= 0 that minimizes
     # d^T H d / 2 - pull^T d for d = x - eta. H is halves halves^T plus a ridge against
     # rounding.
@@ -181,7 +181,8 @@ def _step(
 
 @part(error_model="numpy", fastmath=FAST)
 def _least_nonnegative(H: Array, aims: Array, x: Array) -> bool:
-    """Minimize x^T H x / 2 - aims^T x over x >= 0 (Lawson and Hanson), in place."""
+    """Minimize x^T H x / 2 - aims^T x over x >= 0 in x; return whether it worked."""
+    # This is the algorithm of Lawson and Hanson.
     n = aims.size
     free, unit = np.empty(n, np.bool_), 0.0
     for i in range(n):
@@ -203,7 +204,7 @@ def _least_nonnegative(H: Array, aims: Array, x: Array) -> bool:
 
 @part(error_model="numpy", fastmath=FAST)
 def _free_minimum(H: Array, aims: Array, x: Array, free: Mask) -> bool:
-    """Move x to the minimum over free entries; entries that reach zero get fixed."""
+    """Minimize over free entries of x, fixing zeros; return whether that worked."""
     used = np.empty(x.size, np.intp)
     for _ in range(x.size + 1):
         n = _write_places(free, used)
@@ -272,7 +273,7 @@ def _factorize(system: Array) -> bool:
 
 @part(error_model="numpy", fastmath=FAST)
 def _solve_lower(factor: Array, x: Array) -> None:
-    """Solve factor s = x for a lower factor, overwriting x."""
+    """Replace x by the solution s of factor s = x, for a lower triangular factor."""
     for i in range(x.size):
         total = x[i]
         for j in range(i):
@@ -282,7 +283,7 @@ def _solve_lower(factor: Array, x: Array) -> None:
 
 @part(error_model="numpy", fastmath=FAST)
 def _write_half(factor: Array, side: Array, x: Array) -> None:
-    """Solve factor x = side for a lower factor, writing x."""
+    """Write into x the solution of factor x = side, for a lower triangular factor."""
     for i in range(x.size):
         x[i] = side[i]
     _solve_lower(factor, x)
@@ -290,7 +291,7 @@ def _write_half(factor: Array, side: Array, x: Array) -> None:
 
 @part(error_model="numpy", fastmath=FAST)
 def _solve_upper(factor: Array, x: Array) -> None:
-    """Solve factor^T s = x for a lower factor, overwriting x."""
+    """Replace x by the solution s of factor^T s = x, for a lower triangular factor."""
     for i in range(x.size - 1, -1, -1):
         x[i] /= factor[i, i]
         for j in range(i):

@@ -1,13 +1,13 @@
 """Newton's method for many targets of the squared loss, in spaces of dual points.
 
-A target's dual point V c is in the span of a few vectors V, orthonormal in the inner
-product of D (as in `newton`), and maximizes c^T V^T y - |c|^2 / 2 subject to c^T V^T
-K_m V c <= alpha^2: a problem of `newton` with small matrices, whose solution satisfies
-all constraints. With the residual r = y - b - D rho - sum_m eta_m K_m rho (Galerkin),
-the gap is r^T D^-1 r / 2. If it is too large, B^-1 r joins V, with B = D + sum_m eta_m
-K_m for the mean weights of all targets, as in preconditioned conjugate gradients. V is
-kept along the path. Each matrix is read once for all targets; a vector costs n_kernels
-+ 1 products.
+A target's dual point rho = V c is in the span of a few vectors V, orthonormal in the
+inner product of D, and maximizes c^T V^T y - |c|^2 / 2 subject to c^T V^T K_m V c <=
+alpha^2. This is a problem of `newton`, which defines D and the weights eta_m, with
+small matrices; its solution satisfies all constraints. For the residual r = y - b - D
+rho - sum_m eta_m K_m rho, the gap is r^T D^-1 r / 2. If it is too large, B^-1 r joins
+V, where B = D + sum_m eta_m K_m has the mean weights of all targets, as in
+preconditioned conjugate gradients. V is kept along the path. Each matrix is read once
+for all targets; adding a vector requires n_kernels + 1 products for its target.
 """
 
 from collections.abc import Sequence
@@ -67,7 +67,7 @@ class SpannedTargets(NewtonState):
         return np.where(rho.any(axis=0), rho, (y - b) / self.shift[:, None])
 
     def _append_tangents(self, targets: Indices) -> None:
-        """Add B^-1 r, and B^-1 K_m rho of kernels with a weight, to targets' spaces."""
+        """Add B^-1 r, and B^-1 K_m rho for eta_m > 0, to spaces (see the module)."""
         # In a space of one vector, all forms change together and determine no weights.
         self._evaluate(targets)
         images = self.gram.matvec(self.rho[:, targets])
@@ -87,8 +87,8 @@ class SpannedTargets(NewtonState):
     @np.errstate(all="ignore")
     def step(self, targets: Indices, alphas: Array) -> None:
         """Take a step for some targets: add a vector, then compute the best weights."""
-        # The new vector is B^-1 r, with the residual r of the target and one B for all
-        # targets (see the module). The first step for a strength adds no vector.
+        # A target's new vector is B^-1 r, with its residual r; all targets have the
+        # same matrix B (see the module). The first step for a strength adds no vector.
         again = self._last[targets] == alphas[targets]
         self._last[targets] = alphas[targets]
         late = targets[again]
@@ -186,7 +186,7 @@ class SpannedTargets(NewtonState):
         self.grams = np.pad(self.grams, ((0, 0), (0, 0), (0, more), (0, more)))
 
     def _solved(self, targets: Indices, sides: Array) -> Array | None:
-        """Return B^-1 `sides`, corrected for an intercept; None if that fails."""
+        """Return B^-1 `sides`, of sum zero with an intercept; None if that fails."""
         ones = np.ones((len(sides), 1))
         columns = np.hstack([ones, sides]) if self.has_intercept else sides
         eta = self.eta[:, targets].mean(axis=1)

@@ -114,7 +114,7 @@ class WorkingSet:
         return solution
 
     def step(self, tol: float) -> Status | None:
-        """Solve on the next working set, then certify in a pass over all kernels."""
+        """Solve on a working set, certify with all kernels; return STALLED if stuck."""
         gap, kernels = self.incumbent.gap, self._next_kernels()
         is_first = self.side is None and not self.working.kernels.size
         opens = self.machines and is_first and kernels.size
@@ -258,7 +258,8 @@ class WorkingSet:
 
     def rest(self) -> None:
         """Free matrices that one pass can recompute, until the next solve."""
-        # For seven classes, five folds and 1540 samples, these took 8 of 11 GB.
+        # For seven classes, five folds and 1540 samples, these matrices took 8 of the
+        # 11 GB of memory in use.
         gram = self.problem.gram
         if gram.pass_numbers() < gram.held_numbers().sum():
             self._held = None
