@@ -74,7 +74,10 @@ class Incumbent:
         self.over_factors = self.certificate
 
     def start(self, init: Solution | None) -> Expansion | None:
-        """Start at `init` or the best constant; return the dual point of `init`."""
+        """Start at `init`, and return its dual point; without `init`, return None.
+
+        The start is then the best constant model.
+        """
         n_kernels = self.problem.gram.shape[0]
         expansion = None
         if init is None:
@@ -98,7 +101,7 @@ class Incumbent:
         return best if best.forms.any() else point
 
     def exchange(self, tol: float) -> bool:
-        """Make the last model the best if its gap is at most tol; return if it is."""
+        """Make the last model the best if its gap is at most `tol`, and return True."""
         model = evaluated(self.problem, self.last)
         is_proved = self._enlarged_gap(model) <= tol
         if is_proved:
