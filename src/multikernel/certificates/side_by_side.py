@@ -67,10 +67,7 @@ class CertifiedTargets:
         return slice(None) if targets.size == len(self.problems) else targets
 
     def measure(self, targets: Indices, alphas: Array) -> None:
-        """Compute objectives and duality gaps of some targets, with rounding errors.
-
-        `alphas` are the strengths of all targets; results are stored in the arrays.
-        """
+        """Store objectives and gaps of some targets; `alphas` contains all targets."""
         index, loss, unit = self.index_of(targets), self.loss, self._unit
         y, rho, alphas = self.y[:, index], self.rho[:, index], alphas[index]
         eta, forms = self.eta[:, index], self.forms[:, index]
@@ -109,7 +106,7 @@ class CertifiedTargets:
         self.gap[index] = np.maximum(gap, 0.0)
 
     def _intercepts(self, index: Index) -> Array:
-        """Return intercepts, improved by two Newton steps unless the loss is squared."""
+        """Return intercepts, after two Newton steps unless the loss is squared."""
         b, offset = self.intercept[index], self._offset[index]
         y, f = self.y[:, index], self.f[:, index]
         if not self.has_intercept:

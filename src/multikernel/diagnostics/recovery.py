@@ -145,10 +145,7 @@ def _block_norms(forms: Array, v: Array) -> Array:
 
 
 def _ascend(forms: Array, v: Array) -> tuple[float, Array]:
-    """Return a local maximum of sum_i ||C_i v|| over unit vectors v, and this v.
-
-    forms[i] is C_i^T C_i; the ascent starts at `v`.
-    """
+    """Return a local maximum of sum_i ||C_i v|| with |v| = 1, and v; from a start v."""
     value = 0.0
     for _ in range(500):
         norms = _block_norms(forms, v)
@@ -161,7 +158,7 @@ def _ascend(forms: Array, v: Array) -> tuple[float, Array]:
 
 
 def _weighted_bound(forms: Array, v: Array) -> float:
-    """Return a bound on sum_i ||C_i w||, |w| = 1, by Cauchy-Schwarz; see `_ascend`."""
+    """Return a bound on sum_i ||C_i w||, |w| = 1, by Cauchy-Schwarz at v."""
     norms = _block_norms(forms, v)
     weighted = np.einsum("iab,i->ab", forms, 1.0 / norms)
     largest = float(np.linalg.eigvalsh(weighted)[-1])

@@ -151,8 +151,7 @@ def uncenter(kernel: Kernel) -> Kernel:
 def deferred_centering(kernel: Kernel) -> CenteredKernel | None:
     """Return the `CenteredKernel` inside a kernel on columns, or None.
 
-    None also for linear kernels, because centering their computed matrices would
-    lose digits.
+    None also for linear kernels, for which centering the matrix would lose digits.
     """
     inner = kernel.kernel if isinstance(kernel, ColumnKernel) else None
     # Centering the matrix of a linear kernel would lose digits.
