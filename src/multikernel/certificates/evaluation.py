@@ -135,7 +135,7 @@ def evaluate(
     objective = primal_value(problem, norms, f)
 
     def hidden_by(factor: float) -> float:
-        """Return how much errors of `factor` times their bounds raise the objective."""
+        """Return the objective's increase if each error is `factor` times its bound."""
         largest = np.zeros_like(norms)
         squares = terms.norms[is_used] ** 2 + factor * terms.rounding[is_used]
         largest[kernels[is_used]] = np.sqrt(squares)

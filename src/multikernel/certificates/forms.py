@@ -23,7 +23,7 @@ from multikernel.regularizers.base import ProximableRegularizer
 
 
 def factor_norms(gram: GramStack, v: Array) -> Array:
-    """Return ||v||_{K_m}, the root of v^T K_m v, of every matrix, (n_kernels,)."""
+    """Return the root of v^T K_m v for every kernel matrix K_m, (n_kernels,)."""
     forms = gram.quadratic_forms(v)
     check_forms(gram, forms, v)
     return np.sqrt(np.maximum(forms, 0.0))

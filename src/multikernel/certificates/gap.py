@@ -62,7 +62,7 @@ def project_dual(problem: Targets, rho: Array) -> Array:
 
 
 def clipped_to_sum(rho: Array, lower: Array, upper: Array, total: float = 0.0) -> Array:
-    """Return clip(rho - s, lower, upper), with s such that the sum is `total`."""
+    """Return clip(rho - s, lower, upper), for the number s that gives sum `total`."""
     low, high = float(np.min(rho - upper)), float(np.max(rho - lower))
     if np.isinf(lower).all() and np.isinf(upper).all():
         centered: Array = rho - (rho.mean() - total / rho.size)

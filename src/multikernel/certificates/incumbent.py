@@ -74,7 +74,7 @@ class Incumbent:
         self.over_factors = self.certificate
 
     def start(self, init: Solution | None) -> Expansion | None:
-        """Start at `init` or the best constant; return the dual point of `init`."""
+        """Start at `init` and return its dual point, or at the best constant (None)."""
         n_kernels = self.problem.gram.shape[0]
         expansion = None
         if init is None:
@@ -98,7 +98,7 @@ class Incumbent:
         return best if best.forms.any() else point
 
     def exchange(self, tol: float) -> bool:
-        """Make the last model the best if its gap is at most tol; return if it is."""
+        """Return whether the last model's gap is at most tol; it is then the best."""
         model = evaluated(self.problem, self.last)
         is_proved = self._enlarged_gap(model) <= tol
         if is_proved:

@@ -192,7 +192,7 @@ def _best_intercept_by_newton(
 def _best_intercept_by_kinks(
     loss: PolyhedralLoss, y: Array, f: Array
 ) -> tuple[float, Array] | None:
-    """Return the result of `best_intercept` from the sorted kinks of the loss."""
+    """Return the result of `best_intercept` from the sorted kinks, or None."""
     # The result is None if the minimum is unbounded, or if rounding may have merged
     # kinks.
     b, end = _optimal_interval(loss, y, f)

@@ -77,8 +77,7 @@ class Recorder:
     def ended(
         self, gap: float, tol: float, max_iter: int, *, in_vain: bool = False
     ) -> Status | None:
-        """Return the reason to stop at a relative gap, or None to continue."""
-        # `in_vain` says that further steps cannot reduce the gap.
+        """Return the reason to stop, or None; `in_vain`: steps cannot reduce gaps."""
         if gap <= tol:
             return Status.CONVERGED
         if self.stopped:

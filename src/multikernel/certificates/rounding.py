@@ -24,7 +24,7 @@ ORDINARY = 1e-9
 
 
 def rounding_unit(n_samples: int) -> float:
-    """Return u, the relative rounding error of an inner product over all samples."""
+    """Return the relative rounding error of an inner product over all samples."""
     return float((4.0 + np.sqrt(n_samples)) * EPS)
 
 

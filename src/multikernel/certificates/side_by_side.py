@@ -67,7 +67,7 @@ class CertifiedTargets:
         return slice(None) if targets.size == len(self.problems) else targets
 
     def measure(self, targets: Indices, alphas: Array) -> None:
-        """Certify some targets' models at their alphas, including rounding errors."""
+        """Store objectives and gaps of some targets; `alphas` contains all targets."""
         index, loss, unit = self.index_of(targets), self.loss, self._unit
         y, rho, alphas = self.y[:, index], self.rho[:, index], alphas[index]
         eta, forms = self.eta[:, index], self.forms[:, index]
@@ -106,7 +106,7 @@ class CertifiedTargets:
         self.gap[index] = np.maximum(gap, 0.0)
 
     def _intercepts(self, index: Index) -> Array:
-        """Return intercepts after two Newton steps, rounded as in fitted models."""
+        """Return intercepts, after two Newton steps unless the loss is squared."""
         b, offset = self.intercept[index], self._offset[index]
         y, f = self.y[:, index], self.f[:, index]
         if not self.has_intercept:

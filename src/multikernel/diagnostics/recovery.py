@@ -45,7 +45,8 @@ def recovery_coefficient(
     If it is below one and targets depend on the kernels `good` only, without noise, no
     other kernel is ever selected (theorem 2 of Sindhwani and Lozano, 2011), unless a
     ridge is so strong that a selected kernel would improve the fit most. `alpha` is the
-    ridge strength for the sum of losses. The time is O(M n³) for M kernels.
+    ridge strength for the sum of losses; `fit_intercept` centers the kernels. The time
+    is O(M n³) for M kernels and n samples.
     """
     # Theorem 2 of Sindhwani, Lozano (2011). Non-parametric group orthogonal matching
     # pursuit for sparse learning with multiple kernels. NIPS 24, section 4.2. With a
@@ -94,7 +95,7 @@ def _kernel_indices(owner: str, good: object, n_kernels: int) -> Indices:
 
 
 def _hat_root(gram: GramStack, m: int, alpha: float, *, fit_intercept: bool) -> Array:
-    """Return Q_m = (K_m (K_m + alpha I)^{-1})^{1/2}, centered with an intercept."""
+    """Return Q_m = (K_m (K_m + alpha I)^{-1})^{1/2}; `fit_intercept` centers K_m."""
     n_samples = gram.shape[1]
     K = gram.take(np.array([m])).columns(np.arange(n_samples))[0]
     if fit_intercept:
@@ -114,7 +115,7 @@ def _range_basis(total: Array) -> tuple[Array, Array]:
 
 
 def _norm_bounds(A_all: list[Array], B: Array) -> tuple[float, float]:
-    """Return lower and upper bounds on sup_v sum_i ||A_i B v|| over unit vectors v."""
+    """Return lower and upper bounds on max sum_i ||A_all[i] B v|| over unit v."""
     # The bounds are equal for a single A_i, and for B of rank one.
     if B.shape[0] == 0 or not np.any(B):
         return 0.0, 0.0
@@ -137,14 +138,14 @@ def _norm_bounds(A_all: list[Array], B: Array) -> tuple[float, float]:
 
 
 def _block_norms(forms: Array, v: Array) -> Array:
-    """Return ||C_i v||, or a tiny positive number; `forms` contains C_i^T C_i."""
+    """Return max(||C_i v||, a tiny number) for all i; forms[i] is C_i^T C_i."""
     squares = np.einsum("iab,a,b->i", forms, v, v)
     floor = EPS * np.trace(forms.sum(axis=0))
     return np.asarray(np.sqrt(np.maximum(squares, floor**2)))
 
 
 def _ascend(forms: Array, v: Array) -> tuple[float, Array]:
-    """Return a local maximum of sum_i ||C_i v|| over unit vectors v, and this v."""
+    """Return a local maximum of sum_i ||C_i v|| with |v| = 1, and v; from a start v."""
     value = 0.0
     for _ in range(500):
         norms = _block_norms(forms, v)
@@ -157,7 +158,7 @@ def _ascend(forms: Array, v: Array) -> tuple[float, Array]:
 
 
 def _weighted_bound(forms: Array, v: Array) -> float:
-    """Return a bound on sum_i ||C_i w|| for unit vectors w, by Cauchy-Schwarz at v."""
+    """Return a bound on sum_i ||C_i w||, |w| = 1, by Cauchy-Schwarz at v."""
     norms = _block_norms(forms, v)
     weighted = np.einsum("iab,i->ab", forms, 1.0 / norms)
     largest = float(np.linalg.eigvalsh(weighted)[-1])

@@ -69,7 +69,7 @@ class CenteredKernel:
 
     @cached_property
     def _sample_means(self) -> Array:
-        """Return the mean of k(x_j, x_i) over samples x_i, for every sample x_j."""
+        """Return the result of `means` for the samples themselves, (n_samples,)."""
         return self.means(self._weighted_samples[0])
 
     @cached_property
@@ -149,7 +149,10 @@ def uncenter(kernel: Kernel) -> Kernel:
 
 
 def deferred_centering(kernel: Kernel) -> CenteredKernel | None:
-    """Return a kernel's `CenteredKernel` if callers can center its matrix, or None."""
+    """Return the `CenteredKernel` inside a kernel on columns, or None.
+
+    None also for linear kernels, for which centering the matrix would lose digits.
+    """
     inner = kernel.kernel if isinstance(kernel, ColumnKernel) else None
     # Centering the matrix of a linear kernel would lose digits.
     if not isinstance(inner, CenteredKernel) or isinstance(inner.kernel, LinearKernel):

@@ -74,7 +74,7 @@ class NystroemKernel(FeatureKernel):
 
     @cached_property
     def _directions(self) -> Array:
-        """Return W, the inverse root of k(L, L); the features are k(X, L) W."""
+        """Return an inverse root W of k(L, L), L the landmarks; features: k(X, L) W."""
         eigenvalues, vectors = eigh(self.kernel(self._landmarks(), self._landmarks()))
         is_positive = eigenvalues > NEGLIGIBLE * max(float(eigenvalues[-1]), 0.0)
         return np.asarray(vectors[:, is_positive] / np.sqrt(eigenvalues[is_positive]))

@@ -40,7 +40,7 @@ def chi_squares_tail(weights: Array, x: float) -> float:
 
 
 def _upper_tail(a: Array, x: float) -> float:
-    """Return P(sum of a_k times chi-squared variables > x) for x at least the mean."""
+    """Return P(Y > x) for x at least the mean of Y = sum_k a[k] chi^2_k."""
     if a.max() <= 0.0 and x >= 0.0:
         return 0.0
     saddle = _saddle(a, x)
@@ -61,7 +61,7 @@ def _upper_tail(a: Array, x: float) -> float:
 
 
 def _saddle(a: Array, x: float) -> float:
-    """Return the s > 0 that minimizes E[exp(s Y - s x)] / s, Y = sum_k a_k chi^2_k."""
+    """Return the s > 0 that minimizes E[exp(s Y - s x)] / s, Y = sum_k a[k] chi^2_k."""
     largest = a.max()
 
     def slope(s: float) -> float:

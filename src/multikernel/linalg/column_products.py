@@ -50,7 +50,7 @@ class BlockColumns:
         return np.asarray(roots[:, None] * matrix + outer_part)
 
     def _inner_with_bend(self, matrix: Array) -> Array:
-        """Return u^T `matrix` of each block, repeated for each column of the block."""
+        """Return each block's `bend`^T `matrix`, repeated for all its columns."""
         inner = np.add.reduceat(self.bend[:, None] * matrix, self.starts, axis=0)
         return np.asarray(inner[self.block_of])
 
@@ -103,12 +103,12 @@ class ProductHessian:
         """Return None: this system has no explicit root; callers must use `solve`."""
 
     def rows(self, indices: Indices) -> Array:
-        """Return some rows of A B A^T."""
+        """Return some rows of the matrix."""
         rows = take_columns(self.products.Z.rows(indices), self.columns)
         return self._columns_times(self.columns, self.blocks.times(rows.T)).T
 
     def times(self, x: Array) -> Array:
-        """Return A B A^T times a matrix."""
+        """Return the matrix times another matrix."""
         inner = self.products.Z.inner(x)[self.columns]
         return self._columns_times(self.columns, self.blocks.times(inner))
 

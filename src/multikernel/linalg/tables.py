@@ -89,10 +89,12 @@ SAMPLE_ROWS = 200
 
 
 def distinct_rows(table: Array, max_groups: int) -> tuple[Indices, Indices] | None:
-    """Return the first row of each group of equal rows, and each row's group number."""
+    """Return the index of each group's first row, and each row's group number.
+
+    Rows of a group are equal. Return None if there are more than `max_groups` groups.
+    """
     sample_keys = row_keys(table[evenly_spaced(len(table), SAMPLE_ROWS)])
     if np.unique(sample_keys).size > max_groups:
-        # The result is None if there are more than `max_groups` groups.
         return None
     _, first_rows, groups = np.unique(
         row_keys(table), return_index=True, return_inverse=True

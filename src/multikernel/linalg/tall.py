@@ -97,11 +97,11 @@ class TallMatrix(Protocol):
         """Return Z^T v, shape (n_columns[, n_vectors])."""
 
     def inner_of_each(self, vectors: Array, parts: Sequence[slice]) -> Array:
-        """Return Z_m^T v_m for every part of the columns, (n_columns[, n_outputs])."""
+        """Return Z_m^T v_m for all column blocks Z_m, (n_columns[, n_outputs])."""
         # `vectors` has shape (n_parts, n_rows[, n_outputs]).
 
     def images(self, u: Array, parts: Sequence[slice]) -> Array:
-        """Return Z_m u_m for parts of the columns, (n_parts, n_rows[, n_outputs])."""
+        """Return Z_m u_m for column blocks Z_m, (n_parts, n_rows[, n_outputs])."""
 
     def times(self, u: Array) -> Array:
         """Return Z u, shape (n_rows[, n_vectors])."""
@@ -140,7 +140,7 @@ class TallArray:
         return np.asarray((v.T @ self.Z).T)
 
     def inner_of_each(self, vectors: Array, parts: Sequence[slice]) -> Array:
-        """Return Z_m^T v_m for every part of the columns."""
+        """Return Z_m^T v_m for every part Z_m of the columns."""
         products = np.zeros((self.Z.shape[1], *vectors.shape[2:]))
         for v, part in zip(vectors, parts, strict=True):
             if v.any():
@@ -148,7 +148,7 @@ class TallArray:
         return products
 
     def images(self, u: Array, parts: Sequence[slice]) -> Array:
-        """Return Z_m u_m for some parts of the columns."""
+        """Return Z_m u_m for some parts Z_m of the columns."""
         images = np.empty((len(parts), self.Z.shape[0], *u.shape[1:]))
         for k, part in enumerate(parts):
             np.matmul(self.Z[:, part], u[part], out=images[k])

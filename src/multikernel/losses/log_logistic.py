@@ -61,7 +61,7 @@ class LogLogisticLoss:
         return early + late
 
     def gradient(self, y: Array, f: Array) -> Array:
-        """Return (P(time above the interval) - P(time below it)) / sigma."""
+        """Return (P(time above the interval) - P(time below it)) / `scale`."""
         a, b = self.intervals(y)
         early = expit((a - f) / self.scale)
         late = expit((f - b) / self.scale)

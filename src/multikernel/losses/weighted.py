@@ -47,19 +47,19 @@ class WeightedLoss:
         return self._broadcast_weights(y) * self.loss.gradient(y, f)
 
     def conjugate(self, y: Array, u: Array) -> Array:
-        """Return w l*(y, u / w)."""
+        """Return w l*(y, u / w), the conjugate of a loss l times weights w."""
         values = self.loss.conjugate(y, self._unweighted_slopes(y, u))
         return self._broadcast_weights(values) * values
 
     def _unweighted_slopes(self, y: Array, u: Array) -> Array:
-        """Return u / w, clipped to the domain of `loss` if only rounding left it."""
+        """Return slopes divided by weights, clipped if only rounding is outside."""
         w = self._broadcast_weights(y)
         lower, upper = self.loss.dual_bounds(y)
         is_inside = (u >= w * lower) & (u <= w * upper)
         return np.where(is_inside, np.clip(u / w, lower, upper), u / w)
 
     def dual_bounds(self, y: Array) -> tuple[Array, Array]:
-        """Return w times the domain of the loss."""
+        """Return the ends of the loss's domain, times the sample weights."""
         lower, upper = self.loss.dual_bounds(y)
         w = self._broadcast_weights(y)
         return w * lower, w * upper
@@ -197,7 +197,7 @@ def is_squared(loss: Loss) -> bool:
 
 
 def finite_ends(loss: SmoothConjugateLoss, y: Array) -> tuple[Array, Array]:
-    """Return bounds of rho = -u, infinite where the conjugate's gradient diverges."""
+    """Return bounds of dual points, infinite where the conjugate's slope diverges."""
     lower, upper = loss.dual_bounds(y)
     # The gradient is computed without weights: at bounds that are rounded by a product
     # with weights, it would be finite.

@@ -39,10 +39,10 @@ class GraphSamples(Protocol):
         """Return the features Z of a node, shape (n_samples, n_columns)."""
 
     def residual(self, node: Any, basis: Any = None) -> Array | None:
-        """Return the diagonal of K_v - Z Z^T, (n_samples,), or None if it is zero."""
+        """Return diag(K_v - Z Z^T) of node v with features Z, or None if it is zero."""
 
     def form(self, node: Any, dual: Array) -> float:
-        """Return the quadratic form a^T K_v a, with a = `dual` and the node v."""
+        """Return a^T K_v a, with a = `dual` and the kernel matrix K_v of the node."""
 
     def descendant_forms(
         self, nodes: Sequence[Any], dual: Array
@@ -88,7 +88,7 @@ class FittedGraph(Protocol):
         """Return the parents of a node."""
 
     def weight(self, node: Any) -> float:
-        """Return the weight d_v > 0 of a node in the penalty."""
+        """Return the positive weight of a node in the penalty."""
 
     def name(self, node: Any, columns: Sequence[str] | None = None) -> str:
         """Return a readable name of a node, made from the names of the columns."""

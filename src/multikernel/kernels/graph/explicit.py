@@ -133,7 +133,7 @@ class FittedDictionary:
         return [self.names[k] for k in others]
 
     def weight(self, node: str) -> float:
-        """Return the weight d_v > 0 of a node in the penalty."""
+        """Return the positive weight of a node in the penalty."""
         return float(self.weights[self._place(node)])
 
     def name(self, node: str, columns: Sequence[str] | None = None) -> str:
@@ -190,13 +190,13 @@ class DictionarySamples:
         return self._known[node]
 
     def form(self, node: str, dual: Array) -> float:
-        """Return an upper bound on a^T K_v a, because Z Z^T omits a small residual."""
+        """Return an upper bound on the form, because features omit a small residual."""
         products = self.features(node).T @ dual
         bound = float(np.abs(dual) @ np.sqrt(self.residual(node)))
         return float(products @ products) + bound**2
 
     def residual(self, node: str, basis: None = None) -> Array:
-        """Return an upper bound on the diagonal of K_v - Z Z^T, (n_samples,)."""
+        """Return upper bounds on k(x, x) minus the squared norms of the features."""
         diagonal = np.asarray(self.graph.kernels[self.graph._place(node)].diag(self.X))
         features = self.features(node)
         residual = diagonal - np.einsum("ij,ij->i", features, features)

@@ -130,7 +130,7 @@ class GridSamples:
     def residual(
         self, node: "GridNode", basis: NodeBasis | None = None
     ) -> Array | None:
-        """Return the diagonal of K_v - Z Z^T, (n_samples,); None without `basis`."""
+        """Return k(x, x) minus the squared norms of features; None without `basis`."""
         if basis is None:
             return None
         diagonal, features = _diagonal(*self.factors(node)), self.features(node, basis)
@@ -140,7 +140,7 @@ class GridSamples:
         )
 
     def form(self, node: "GridNode", dual: Array) -> float:
-        """Return a^T K_v a, from features or, if these are many, from rows of K_v."""
+        """Return a^T K a with a = `dual` and the kernel matrix K of the node."""
         single, blocks = self.factors(node)
         weighted = single * dual
         if self.graph.width(node) <= self.n_samples:
@@ -241,7 +241,7 @@ class GridSamples:
 
     @cached_property
     def _units(self) -> list[Single]:
-        """Return transposed features, scaled so that F_{i,0} has a unit diagonal."""
+        """Return each input's transposed features, divided by its `_lengths`."""
         pairs = zip(self.columns, self._lengths, strict=True)
         return [np.asarray(z.T / length, np.float32, order="C") for z, length in pairs]
 

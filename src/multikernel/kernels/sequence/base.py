@@ -80,7 +80,7 @@ class SequenceKernel(ABC):
         return squares
 
     def factor(self, X: Any) -> Array | None:
-        """Return features Z with k(X, X) = Z Z^T, or None if there are too many."""
+        """Return features Z, k(X, X) = Z Z^T, or None if the kernel has too many."""
         return None
 
     def check(self, sequences: Sequences) -> None:
@@ -232,6 +232,6 @@ class StringKernel(SequenceKernel):
         return K
 
     def squared_norms(self, represented: Any) -> Array:
-        """Return k(s, s) for every string."""
+        """Return k(s, s) for every string s."""
         values = [self.function(a, a, **self.parameters) for a in represented]
         return np.array(values, dtype=np.float64)

@@ -195,7 +195,7 @@ def ambiguous_bases(sequences: Sequences) -> str:
 
 
 def _mostly_bases(sequences: Sequences) -> bool:
-    """Return whether most letters are bases or N (in proteins, about a quarter are)."""
+    """Return whether over half of the letters are bases or N (unknown base)."""
     bases = np.isin(sequences.letters, np.frombuffer(b"ACGTUN", dtype=np.uint8))
     return bool(bases.mean() > 0.5)
 

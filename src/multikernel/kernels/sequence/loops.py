@@ -94,7 +94,10 @@ def run_sums(  # noqa: PLR0913 - compiled code takes arrays, not objects
     symmetric: bool,
     out: Array,
 ) -> None:
-    """Write to `out` weighted numbers of equal words at equal or shifted positions."""
+    """Write to `out` weighted numbers of equal words at equal or shifted positions.
+
+    With `symmetric`, only entries on and right of the diagonal are written.
+    """
     # `rows` and `cols` are from `weighted_degree.bit_planes`. Positions where two
     # sequences agree are bits, so 64 positions are compared at once: a common word of d
     # letters starts at a bit whose next d - 1 bits are set.

@@ -118,13 +118,13 @@ class WeightedDegreeKernel(SequenceKernel):
 
     @property
     def degree_weights(self) -> Array:
-        """Return the weights of words of 1, 2, ..., D letters, which sum to one."""
+        """Return the weights of words of 1, 2, ..., `degree` letters, with sum one."""
         D = self.degree
         return np.asarray(2.0 * (D - np.arange(D)) / (D * (D + 1.0)))
 
     @property
     def shift_weights(self) -> Array:
-        """Return the weights of pairs of positions at distance 0, 1, ..., S."""
+        """Return the weights of pairs of positions at distance 0, 1, ..., `shift`."""
         weights = np.asarray(0.5 / np.arange(1.0, self.shift + 2))
         weights[0] = 1.0  # both terms are equal without a shift
         return weights

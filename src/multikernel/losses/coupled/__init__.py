@@ -1,4 +1,4 @@
-"""Losses of a row of decision values, which couple the classes."""
+"""Losses of all classes' decision values together, for more than two classes."""
 
 from multikernel.losses.base import (
     CoupledLoss,

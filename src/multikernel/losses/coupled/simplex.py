@@ -17,7 +17,7 @@ class SimplexDomain:
     """The domain of gradients u = p - y, with one-hot y and p in the simplex."""
 
     def dual_bounds(self, y: Array) -> tuple[Array, Array]:
-        """Return a box around the domain: class shares p between 0 and 1."""
+        """Return bounds on gradients u = p - y, for class shares p between 0 and 1."""
         return -y, 1.0 - y
 
     def project_rows(self, y: Array, u: Array) -> Array:
