@@ -1,15 +1,15 @@
 """Start for piecewise linear losses: Newton's method in the weights, with a machine.
 
 For given weights eta, a machine with the kernel sum_m eta_m K_m gives a dual point rho
-and f_m = eta_m K_m rho. At the optimum, the dual norm sqrt(q_m), q_m = rho^T K_m rho,
-is the slope of the penalty if eta_m > 0. The elastic net l |f_m| + c |f_m|^2 / 2 has
-the slope l / (1 - c eta_m) there. As the inverse of this slope is linear in eta_m, a
-step d with eta + d >= 0 solves, as in `newton`,
+and f_m = eta_m K_m rho. At the optimum, if eta_m > 0, the dual norm sqrt(q_m) with q_m
+= rho^T K_m rho is the slope of the penalty in |f_m| = eta_m sqrt(q_m). The elastic net
+l |f_m| + c |f_m|^2 / 2 then has the slope l / (1 - c eta_m). As the inverse of this
+slope is linear in eta_m, a step d with eta + d >= 0 solves, as in `newton`,
 
     (l H + diag(c q^(3/2))) d - q (sqrt(q) (1 - c eta) - l) >= 0,
 
-where a row is zero if its new weight is positive, and H is the matrix of `newton` on
-the samples at no bound or kink.
+where a row is zero if its new weight is positive. H is the matrix of module `newton` on
+the samples whose dual variables are neither at a bound nor at a kink.
 """
 
 from collections.abc import Callable
