@@ -2,8 +2,7 @@
 
 The settings divide work between the stages; the duality gap proves the result for any
 settings. A number was kept if varying it changed the time of a fit by a tenth; limits
-of memory and guards against rounding were not varied. ``benchmarks/ablation`` measures
-the effect of each mechanism.
+of memory and guards against rounding were not varied. See ``benchmarks/ablation``.
 """
 
 from dataclasses import dataclass
