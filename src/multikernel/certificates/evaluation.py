@@ -1,6 +1,6 @@
-"""Norms, objective and gap of a model, computed anew from its expansions.
+"""Norms, objective and gap of a model, computed anew from its coefficients.
 
-Rounding errors that accumulated in a solver have no influence on them.
+Rounding errors that accumulated in a solver do not affect these numbers.
 """
 
 import math

@@ -1,8 +1,9 @@
 """Dual norms, the roots of rho^T K_m rho for a dual point rho, from validated forms.
 
 If kernels are stored as low-rank factors, dual norms include an upper bound on the form
-of the residual. If this bound is too loose for a few kernels, the forms of the full
-kernels are computed. Kernels whose full forms make rho infeasible need more landmarks.
+of the residual, the kernel minus its low-rank approximation. If this bound is too loose
+for a few kernels, the forms of the full kernels are computed. Kernels whose residuals
+are too large need more landmarks.
 """
 
 from collections.abc import Callable
@@ -136,8 +137,8 @@ def best_multiple(problem: Problem, point: Expansion, norms: Array) -> Expansion
 class FullProof:
     """A dual point that is feasible over the full kernels.
 
-    `goals` has an entry for every kernel whose residual bound is too large for the
-    tolerance: the bound that more landmarks must achieve, at the unscaled dual point.
+    `goals` maps each kernel with too large a residual bound for the tolerance to the
+    bound that more landmarks must achieve, at the unscaled dual point.
     """
 
     certificate: DualCertificate

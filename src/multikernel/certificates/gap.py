@@ -1,10 +1,10 @@
 """One duality gap for every loss, regularizer and solver.
 
-The dual of `multikernel.problem.Problem` maximizes -sum_i loss*(y_i, -rho_i) -
-Omega*(||rho||_{K_1}, ..., ||rho||_{K_M}), with sum_i rho_i = 0 if there is an
-intercept; loss* and Omega* are the conjugates of loss and regularizer. The dual depends
-on the kernels only through the M dual norms ||rho||_{K_m}. Every dual value is computed
-at a *feasible* point, so the gap is a proof.
+Over dual points rho, the dual of `multikernel.problem.Problem` maximizes -sum_i
+loss*(y_i, -rho_i) - Omega*(||rho||_{K_1}, ..., ||rho||_{K_M}), with sum_i rho_i = 0 if
+there is an intercept; loss* and Omega* are the conjugates of loss and regularizer. The
+dual depends on the kernels K_m only through the M dual norms ||rho||_{K_m} = (rho^T K_m
+rho)^(1/2). Every dual value is computed at a *feasible* point, so the gap is a proof.
 """
 
 from collections.abc import Callable

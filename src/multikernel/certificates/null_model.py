@@ -48,9 +48,9 @@ TOGETHER = 64
 class ConstantModel:
     """The best model without kernels.
 
-    The intercept, (n_outputs,), includes the problem's offset, and is zero if the
-    problem has none. The optimal dual point is minus a subgradient of the loss; with an
-    intercept, it sums to zero.
+    `intercept`, (n_outputs,), includes the problem's offset; it is zero for a problem
+    without intercept. `dual` is minus a subgradient of the loss; with an intercept, it
+    sums to zero.
     """
 
     intercept: Array
@@ -271,9 +271,9 @@ def alpha_max(problem: Problem) -> float:
     """Return the smallest regularization strength at which no kernel is active.
 
     It is the largest dual norm of the best constant model's dual point, in the scale of
-    `Problem` (n_samples times the alpha of estimators), and an upper bound if the loss
-    has kinks there. If only a share of alpha is a threshold, as in the elastic net, the
-    result is divided by it. A penalty without a threshold raises
+    `Problem` (n_samples times the alpha of estimators). If the loss has kinks at this
+    model, the result is an upper bound. If only a share of alpha is a threshold, as in
+    the elastic net, the result is divided by it. A penalty without a threshold raises
     `UnsupportedProblemError`.
     """
     threshold_share = _threshold_share(problem)

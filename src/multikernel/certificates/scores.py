@@ -1,9 +1,9 @@
 """Score tests: the rate at which each kernel would lower the loss of the null model.
 
 The statistic of a kernel is rho^T K_m rho, where -rho are the slopes of the loss at the
-model without kernels. Its square root is the smallest regularization strength at which
-a sparse model without other active kernels omits the kernel. Permuted residuals
-estimate the distribution of the statistic for noise.
+model without kernels. The square root of the statistic is the smallest regularization
+strength at which a sparse model with this kernel alone is zero. The statistics of
+permuted residuals estimate the distribution for targets that are noise.
 """
 
 from collections.abc import Iterator, Sequence

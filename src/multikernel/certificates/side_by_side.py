@@ -1,8 +1,9 @@
 """Certificates of many targets at once, with an additional axis for the targets.
 
-The problems differ only in their targets, with a smooth loss and the block l1 norm. The
-models are f_m = eta_m K_m rho, with given quadratic forms. Certifying hundreds of
-targets one by one would take longer than solving them.
+The problems differ only in their targets, with a smooth loss and the block l1 norm. A
+model has the functions f_m = eta_m K_m rho of the Gram matrices K_m, with kernel
+weights eta_m and a dual point rho. Certifying hundreds of targets one by one would take
+longer than solving them.
 """
 
 from collections.abc import Sequence

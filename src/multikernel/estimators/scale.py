@@ -1,8 +1,9 @@
 """The scale of the targets, which converts strengths without units to numbers.
 
 ``alpha``, ``C`` and ``epsilon`` of a regressor are for targets with a deviation of one.
-With a loss of degree k and a penalty of order j, which each method defines, a strength
-is multiplied by the deviation to the power of k - j.
+If targets and functions grow by a factor c, a loss of degree k grows by c^k and a
+penalty of order j by c^j. So the method multiplies a strength by the deviation to the
+power of k - j.
 """
 
 import math

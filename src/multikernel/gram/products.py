@@ -1,8 +1,9 @@
 """Stacks of elementwise products of two main Gram matrices; products are not stored.
 
 Main kernels are those that are no products; a product of two is the kernel of their
-interaction. If row i of V has the n^2 entries of main matrix i, and w the n^2 products
-rho_a rho_b, then V diag(w) V^T has the quadratic forms of rho for all products.
+interaction. For n samples, let row i of V have the n^2 entries of main matrix i, and w
+the n^2 products rho_a rho_b of the entries of a vector rho. Then entry (i, j) of V
+diag(w) V^T is the quadratic form of rho for the product of main matrices i and j.
 """
 
 from collections.abc import Iterator

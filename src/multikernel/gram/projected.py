@@ -1,9 +1,10 @@
 """Kernel matrices projected on the complement of unpenalized columns.
 
-A model f + B beta with unpenalized columns B, fitted to targets y with sample weights
-W, has the residuals P (y - f) for the best beta, with P = I - B (B^T W B)^-1 B^T W. Its
-weighted least squares problem therefore depends only on the matrices P K_m P^T. P is
-not symmetric unless W is a multiple of the identity.
+A model has values f from kernels K_m, and B beta from unpenalized columns B. Fitted to
+targets y with sample weights on the diagonal of W, it has the residuals P (y - f) for
+the best beta, with P = I - B (B^T W B)^-1 B^T W. So the weighted least squares problem
+depends on the kernels only through the matrices P K_m P^T. P is not symmetric unless W
+is a multiple of the identity.
 """
 
 from dataclasses import dataclass

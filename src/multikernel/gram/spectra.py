@@ -39,10 +39,10 @@ VANISHES = 1e-6
 class TailSums:
     """Leading eigenvalues of kernels, and the sums of their remaining eigenvalues.
 
-    All numbers are divided by n_samples. `leading` has shape (n_kernels, min(theta,
-    n_samples)), descending; `totals` are traces and `residuals` upper bounds on their
-    errors, zero for whole matrices. `products` counts the products of each matrix with
-    a vector.
+    Eigenvalues and sums are divided by n_samples. `leading` has the theta largest
+    eigenvalues (or all) of each kernel in a row, descending; `totals` are the traces,
+    and `residuals` upper bounds on their errors, zero for whole matrices. `products`
+    counts the products of each matrix with a vector.
     """
 
     leading: Array

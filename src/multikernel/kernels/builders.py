@@ -137,8 +137,7 @@ def random_subset_gaussians(
     """Return Gaussian kernels on random subsets of features, with random widths.
 
     All nonempty subsets are equally likely. Widths are 0.1 plus five times chi-squared
-    variables of two degrees of freedom. Kernels are built on demand: a million kernels
-    on 20 features need 11 MB.
+    variables of two degrees of freedom. Kernels are built on demand.
     """
     # These are the kernels of section 5.2 of Suzuki and Tomioka (2011).
     check_parameter("random_subset_gaussians", "n_kernels", n_kernels, COUNT)

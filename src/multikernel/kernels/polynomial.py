@@ -54,11 +54,6 @@ class PolynomialKernel:
     offset, scale : float, default=1.0
         Constant c, at least 0, and positive factor s.
 
-    Raises
-    ------
-    ValueError
-        If a parameter is out of its range.
-
     Examples
     --------
     >>> import numpy as np

@@ -65,6 +65,8 @@ class PolyhedralLoss(Loss, Protocol):
 
         \ell^*(y, u) = \min_p \Bigl\{ \sum_j c_j p_j :
         \sum_j s_j p_j = u, \; 0 \le p_j \le u_j \Bigr\}
+
+    `dual_pieces` returns the signs s_j, costs c_j and bounds u_j of all pieces j.
     """
 
     def dual_pieces(self, y: Array) -> tuple[Array, Array, Array]:

@@ -18,11 +18,6 @@ class EpsilonInsensitiveLoss:
     ----------
     epsilon : float, default=0.1
         Nonnegative half-width of the tube, in units of y.
-
-    Raises
-    ------
-    ValueError
-        If `epsilon` is negative or not finite.
     """
 
     tasks: ClassVar[tuple[str, ...]] = ("regression",)

@@ -22,11 +22,6 @@ class HuberLoss:
     delta : float, default=1.0
         Positive error above which the loss is linear, in units of y.
 
-    Raises
-    ------
-    ValueError
-        If `delta` is not positive and finite.
-
     References
     ----------
     .. [1] Huber, P. J. (1964). Robust estimation of a location parameter. Ann. Math.

@@ -21,11 +21,6 @@ class PinballLoss:
     quantile : float, default=0.5
         The level :math:`\tau` in (0, 1); with 0.5, the loss is half the absolute error.
 
-    Raises
-    ------
-    ValueError
-        If `quantile` is not above 0 and below 1.
-
     References
     ----------
     .. [1] Koenker, R. and Bassett, G. (1978). Regression quantiles. Econometrica 46,

@@ -1,11 +1,12 @@
 """Multinomial kernel logistic regression on one Gram matrix, by Newton's method.
 
-Decision values are f = K rho + 1 b^T. From f_old, a step solves rho + W f = w (e_y - p)
-+ W f_old for all classes, with sample weights w, one-hot targets e_y and the class
-probabilities p at f_old; for sample i, W_i = w_i (diag(p_i) - p_i p_i^T). Conjugate
-gradients need a dozen products of K with n_classes columns, which cost less than
-n_classes factorizations (Rasmussen, Williams 2006, Gaussian Processes for Machine
-Learning, algorithm 3.3). A constant kernel models changes of the intercepts.
+Decision values are f = K rho + 1 b^T, with dual variables rho and intercepts b. A step
+from f_old solves rho + W f = w (e_y - p) + W f_old, with sample weights w, one-hot
+targets e_y and the class probabilities p at f_old; sample i has the curvature W_i = w_i
+(diag(p_i) - p_i p_i^T). Conjugate gradients need a dozen products of K with n_classes
+columns, which cost less than n_classes factorizations (Rasmussen, Williams 2006,
+Gaussian Processes for Machine Learning, algorithm 3.3). In a step, a constant kernel
+added to K represents the changes of the intercepts.
 """
 
 from dataclasses import dataclass

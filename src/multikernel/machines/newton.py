@@ -33,9 +33,9 @@ class Newton(KernelMachine):
     """Newton's method in function space, for losses with a smooth conjugate.
 
     A step solves (K + H) rho + b 1 = f - H l'(f), H = diag(1 / l''(f)), and sum(rho) =
-    0 with an intercept b (Rasmussen, Williams 2006, Gaussian Processes for Machine
-    Learning, section 3.4). `tol` limits the largest entry of rho + l'(f), relative to
-    the largest entry of rho or l'(f); this ratio bounds the error of rho.
+    0 with an intercept b, for the loss l (Rasmussen, Williams 2006, Gaussian Processes
+    for ML, section 3.4). `tol` limits the largest entry of rho + l'(f), relative to the
+    largest entry of rho or l'(f); this ratio bounds the error of rho.
     """
 
     tol: float = 1e-9

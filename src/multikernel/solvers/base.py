@@ -157,9 +157,9 @@ def follow(
     """Yield the solution for each regularizer, until `callback` stops a solve.
 
     A `PathSolver` implements this itself. With other solvers, each solve starts from
-    the previous solution; if p changes, it starts from the first solution with the
-    previous p. So group regularizers by p, and let strengths fall in each group. The
-    regularizer of `problem` is not used.
+    the previous solution; if the exponent p of an lp-norm changes, it starts from the
+    first solution with the previous p. So group regularizers by p, with decreasing
+    strengths in each group. The regularizer of `problem` is not used.
     """
     if isinstance(solver, PathSolver):
         yield from solver.follow(problem, regularizers, init, callback)

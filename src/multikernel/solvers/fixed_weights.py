@@ -1,7 +1,8 @@
 """Solver whose kernel weights come from a rule, and problems over scaled kernels.
 
-`FixedWeights`, `TailConv` and `TailDC` solve problems with scaled kernels K_m / v_m.
-Their solutions contain weights of K_m: theta_m / v_m, if K_m / v_m has weight theta_m.
+`FixedWeights`, `TailConv` and `TailDC` solve problems with scaled kernels K_m / v_m,
+v_m > 0. For a weight theta_m of K_m / v_m, solutions contain theta_m / v_m, that of
+K_m.
 """
 
 from collections.abc import Callable, Iterable, Iterator

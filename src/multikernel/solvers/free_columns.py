@@ -1,8 +1,9 @@
 """Unpenalized columns with any smooth loss: Newton steps of weighted least squares.
 
-With the weights w_i = l'', the loss at decision values F is approximated by squares
-around the targets F_i - l'_i / w_i. The columns are projected out of the least-squares
-problem. `multikernel.solvers.squares` has the Newton steps.
+With the derivatives l'_i and l''_i of the loss at the decision value F_i of sample i, a
+step approximates the loss by squares around targets F_i - l'_i / l''_i, with weights
+l''_i. The columns are projected out of the least-squares problem.
+`multikernel.solvers.squares` has the Newton steps.
 """
 
 from collections.abc import Iterator
@@ -38,11 +39,10 @@ class FreeColumns(BySquares):
     r"""Solver for unpenalized columns, around a `solver` for problems without these.
 
     Minimizes :math:`\sum_i \ell(y_i, f(x_i) + z_i^\top \beta + b)` plus the penalty on
-    f, for a smooth loss and columns z, by a proximal Newton method (Lee, Sun and
-    Saunders, SIAM Journal on Optimization 24, 2014). `solver`, a dataclass with a field
-    ``tol`` that supports the squared loss, solves the weighted least-squares problem of
-    each step. The duality gap is for the true loss, at a dual point orthogonal to the
-    columns.
+    f, for a smooth loss and columns z, by the proximal Newton method of
+    `multikernel.solvers.squares`. `solver`, a dataclass with a field ``tol`` that
+    supports the squared loss, solves the weighted least-squares problem of each step.
+    The duality gap is for the true loss, at a dual point orthogonal to the columns.
     """
 
     def unsupported(self, problem: Problem) -> str | None:

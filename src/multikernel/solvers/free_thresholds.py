@@ -1,14 +1,15 @@
 """Solver for ordered classes: one function, with unpenalized thresholds.
 
 At the best thresholds for f, the loss of `CumulativeLogitLoss` is a smooth convex
-function of f with the curvature P^T W P = W - W B T^-1 B^T W. Here W is the curvature
-in f, T the curvature in the thresholds, and -W B the mixed curvature. Module
-`multikernel.solvers.squares` has the Newton steps.
+function of f with the Hessian P^T W P = W - W B T^-1 B^T W. Here W is the Hessian of
+the loss in f for fixed thresholds, T that in the thresholds, and -W B has the mixed
+second derivatives. Module `multikernel.solvers.squares` has the Newton steps.
 
-At the best thresholds, rho = -l', minus the slopes of the loss in f, satisfies all dual
-constraints except the limits on dual norms; s rho satisfies these too if s in [0, 1] is
-small enough. The conjugate is convex and zero at zero, so the dual value at s rho is at
-least s sum_i (l_i + rho_i f_i) - Omega*(s |rho|_K1, ...).
+At the best thresholds, let sample i have the loss l_i and rho_i, minus the slope of the
+loss in f_i. The point rho satisfies all dual constraints except the limits on dual
+norms |rho|_Km; s rho satisfies these too if s in [0, 1] is small enough. The conjugate
+of the loss is convex and zero at zero. So the dual value at s rho is at least s sum_i
+(l_i + rho_i f_i) minus the conjugate of the penalty at the dual norms of s rho.
 """
 
 from collections.abc import Iterator
@@ -49,11 +50,11 @@ class FreeThresholds(BySquares):
     r"""Solver for problems of ordered classes, around a solver for the squared loss.
 
     Minimizes :math:`\sum_i \ell(y_i, f(x_i); \theta) + \Omega(\|f_1\|, \dots)` over
-    functions and thresholds :math:`\theta` of `CumulativeLogitLoss`, by a proximal
-    Newton method (Lee, Sun and Saunders, SIAM Journal on Optimization 24, 2014).
-    `solver`, a dataclass with a field ``tol``, solves its least-squares problems. The
-    duality gap is for functions and thresholds jointly. Solutions have no intercept;
-    `CumulativeLogitLoss.fitted` returns the best thresholds.
+    functions and thresholds :math:`\theta` of `CumulativeLogitLoss`, by the proximal
+    Newton method of `multikernel.solvers.squares`. `solver`, a dataclass with a field
+    ``tol``, solves its least-squares problems. The duality gap is for functions and
+    thresholds jointly. Solutions have no intercept; `CumulativeLogitLoss.fitted`
+    returns the best thresholds.
     """
 
     def unsupported(self, problem: Problem) -> str | None:

@@ -35,11 +35,12 @@ from multikernel.solvers.fixed_weights import (
 class TailConv(PathSolver):
     r"""Solver "conv": lp-norm learning with every kernel divided by its tail sum.
 
-    Minimizes the lp-norm objective over weights :math:`\|(\mu_m t_m)_m\|_p \le 1` for
-    tail sums :math:`t_m = \frac1n \sum_{j > \theta} \lambda_j(K_m)` of eigenvalues, by
-    `solver` on the kernels :math:`K_m / t_m` (Cortes, Kloft and Mohri, NIPS 26, 2013).
-    The problem is convex, and the duality gap is for the whole problem. Solutions have
-    weights of the kernels :math:`K_m`. `tails`, (n_kernels,), are the sums t if known.
+    Minimizes the lp-norm objective over kernel weights mu with :math:`\|(\mu_m
+    t_m)_m\|_p \le 1`, where :math:`t_m = \frac1n \sum_{j > \theta} \lambda_j(K_m)` sums
+    all but the theta largest eigenvalues, by `solver` on the kernels :math:`K_m / t_m`
+    (Cortes, Kloft and Mohri, NIPS 26, 2013). The problem is convex, and the duality gap
+    is for the whole problem. Solutions have weights of the kernels :math:`K_m`.
+    `tails`, (n_kernels,), are the sums t if known.
     """
 
     solver: Solver
@@ -80,8 +81,8 @@ class DCSolution(Solution):
 
     `subproblem_gap` is the relative gap of the last convex problem, `start_objectives`,
     (n_starts,), are the objectives reached from all starts, best first, and
-    `derivatives`, (n_kernels,), are the numbers v_m of `TailDC`. The vector of all mu_m
-    v_m has p-norm one.
+    `derivatives`, (n_kernels,), are the numbers v_m of `TailDC`. With the kernel
+    weights mu_m, the vector of all mu_m v_m has p-norm one.
     """
 
     subproblem_gap: float = np.nan
@@ -95,14 +96,15 @@ class TailDC:
 
     Minimizes :math:`\sum_i \ell(y_i, f(x_i) + b) + \frac{\alpha}{2} \sum_m \|f_m\|^2 /
     \mu_m` subject to :math:`\frac1n \sum_{j > \theta} \lambda_j(\sum_m \mu_m K_m) \le
-    1` (Cortes, Kloft and Mohri, NIPS 26, 2013). The tail sum is concave in the weights:
-    it is at most :math:`\langle v, \mu \rangle`, :math:`v_m = \frac1n
-    (\operatorname{tr} K_m - \sum_j u_j^\top K_m u_j)`, for theta orthonormal u_j, and
-    equal for the leading eigenvectors. Each step solves the lp-norm problem with
-    :math:`\|(\mu_m v_m)_m\|_p \le 1` by `solver`, scales the weights up to the true
-    constraint and linearizes again, until the objective decreases by at most the share
-    `tol`. The objective never rises; the result is the best stationary point of
-    `n_starts` starts, without a gap for the whole problem.
+    1` (Cortes, Kloft and Mohri, NIPS 26, 2013). The tail sum, of all but the theta
+    largest eigenvalues, is concave in the kernel weights mu: it is at most
+    :math:`\langle v, \mu \rangle`, :math:`v_m = \frac1n (\operatorname{tr} K_m - \sum_j
+    u_j^\top K_m u_j)`, for theta orthonormal u_j, and equal for the leading
+    eigenvectors. Each step solves the lp-norm problem with :math:`\|(\mu_m v_m)_m\|_p
+    \le 1` by `solver`, scales the weights up to the true constraint and linearizes
+    again, until the objective decreases by at most the share `tol`. The objective never
+    rises; the result is the best stationary point of `n_starts` starts, without a gap
+    for the whole problem.
     """
 
     solver: Solver

@@ -1,11 +1,11 @@
 """Newton's method for smooth losses with unpenalized parameters.
 
 A proximal Newton method (Lee, Sun, Saunders 2014, SIAM Journal on Optimization 24,
-1420-1443). Let the loss have the slopes s and the curvature P^T W P, W = diag(w), at a
-model's decision values F_0, where P projects the parameters out
-(`multikernel.gram.projected`). A solver for the squared loss then minimizes sum_i w_i
-(P F - P t)_i^2 / 2 plus the penalty over F, with P^T W P (F_0 - t) = s. A line search
-on the true objective may shorten the step. The gap is for the true loss.
+1420-1443). At the decision values F_0 of a model, let the loss have the gradient s and,
+once the projection P (`multikernel.gram.projected`) removes the parameters, the Hessian
+P^T W P with W = diag(w). A solver for the squared loss then minimizes sum_i w_i (P F -
+P t)_i^2 / 2 plus the penalty over F, with targets t such that P^T W P (F_0 - t) = s. A
+line search on the true objective may shorten the step. The gap is for the true loss.
 """
 
 from collections.abc import Iterable

@@ -1,8 +1,8 @@
 """Rules for kernel weights: centered alignment, and the margin of EasyMKL.
 
-Sample weights s count as copies: <K, L> = sum_ij s_i s_j K_ij L_ij. With the centered
-kernel K^c and t_i = s_i (y_i - mean(y)), the alignment <K^c, y y^T> = t^T K t needs one
-pass over the kernels, without centering them.
+Sample weights s count as copies, so inner products are <K, L> = sum_ij s_i s_j K_ij
+L_ij. For the centered kernel K^c of K and t_i = s_i (y_i - mean(y)), <K^c, y y^T> = t^T
+K t. So the alignments of all kernels need one pass, without centering the kernels.
 """
 
 from typing import Literal
@@ -178,13 +178,14 @@ def easy_weights(
 ) -> Array:
     r"""Return the kernel weights of EasyMKL, (n_kernels,), for targets y of -1 and +1.
 
-    Weights are proportional to :math:`\gamma^\top Y K_m Y \gamma` for kernels of trace
-    one, where :math:`\gamma \ge 0` minimizes :math:`(1 - \lambda) \gamma^\top Y (\sum_m
-    K_m) Y \gamma + \lambda \sum_i \gamma_i^2 / s_i` with a sum of one over each class,
-    for sample weights s (Aiolli and Donini, Neurocomputing 169, 2015). Near
-    :math:`\lambda = 0` (`regularization`, at most 1), :math:`Y \gamma` joins the
-    nearest points of the classes' convex hulls, at 1 the class means. The weighted sum
-    of the given kernels has a mean diagonal of one.
+    With :math:`Y = \operatorname{diag}(y)`, weights are proportional to
+    :math:`\gamma^\top Y K_m Y \gamma` for kernels of trace one, where :math:`\gamma \ge
+    0` minimizes :math:`(1 - \lambda) \gamma^\top Y (\sum_m K_m) Y \gamma + \lambda
+    \sum_i \gamma_i^2 / s_i` with a sum of one over each class, for sample weights s
+    (Aiolli and Donini, Neurocomputing 169, 2015). Near :math:`\lambda = 0`
+    (`regularization`, at most 1), :math:`Y \gamma` joins the nearest points of the
+    classes' convex hulls, at 1 the class means. The weighted sum of the given kernels
+    has a mean diagonal of one.
     """
     check_parameter("EasyMKL", "regularization", regularization, SHARE)
     total = sample_weight.sum()

@@ -1,10 +1,10 @@
-"""Paths of folds on a short list of kernels, for dictionaries with very many kernels.
+"""Regularization paths of folds on a short list of kernels, if there are very many.
 
-One pass over all pairwise products of d kernels is cheap, because it costs one matrix
-product with these d kernels, but each active product requires its own matrix. Scores on
-a fold need no certificate over all kernels. So a path uses listed kernels only. A few
-passes over all kernels update the list: it contains the kernels with the largest dual
-norms at the current dual point, which the fold's training samples determine.
+The dual norms of all pairwise products of d kernels are cheap, because they cost one
+matrix product with these d kernels, but each active product requires its own matrix.
+Scores on a fold need no certificate over all kernels. So a path uses listed kernels
+only: those with the largest dual norms at the current dual point. The list is updated a
+few times, from dual norms of all kernels on the fold's training samples.
 """
 
 from collections.abc import Iterable, Iterator, Sequence

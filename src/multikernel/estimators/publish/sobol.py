@@ -29,11 +29,11 @@ BINS = 32
 class SobolIndices:
     """Shares of a model's variance by columns, if columns were independent.
 
-    Shape ([n_outputs, ]n_groups): `first_order` indices are shares of functions of one
-    column, `total` indices include its interactions. The columns of a view are one
-    group. `first_order` and `interactions` together sum to one. If a kernel on many
-    columns is in use, indices are `estimated` from random draws, and interactions are
-    not listed.
+    A group is one column, or the columns of a view. `first_order` has the share of the
+    function of each group alone, and `total` also the shares of all interactions with
+    the group; both have shape ([n_outputs, ]n_groups). `first_order` and `interactions`
+    together sum to one. If a kernel on many columns is active, `estimated` is True:
+    indices come from random draws, and interactions are not listed.
     """
 
     names: tuple[str, ...]

@@ -1,7 +1,7 @@
 """Kinds of columns: numbers, text, categories, dates, and unsupported kinds.
 
 The first word of a type's name determines the kind, so that neither pandas, polars nor
-Arrow is imported. For columns of objects, the types of the values determine it.
+Arrow is imported. Columns of dtype object have the kind of their values.
 """
 
 import enum

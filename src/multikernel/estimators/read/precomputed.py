@@ -31,7 +31,8 @@ class NamedGrams:
     scikit-learn slices them like any pairwise data and keeps the names, which become
     ``kernel_names_`` of a model. `array` has shape (n_samples, n_fit_samples,
     n_kernels). `names` are different texts, one per matrix. `labels` name the samples
-    of the second axis; None if unknown. ``K[name]``, ``numpy.asarray(K)`` are arrays.
+    of the second axis; None if unknown. ``K[name]`` is one matrix, and
+    ``numpy.asarray(K)`` is `array`.
     """
 
     array: Array

@@ -1,8 +1,9 @@
 """Samples of the rows of a long table, on which a search scores its candidates.
 
-A sample doubles until the folds can distinguish the best candidates. Folds of a sample
-are the folds of all rows without the other rows, so the sets of a fold still separate
-groups, and the past from the future.
+A sample doubles until the folds can distinguish the best candidates. The folds of a
+sample are those of all rows, restricted to rows of the sample. So training and
+validation sets still have no group in common, and a training set that precedes its
+validation set in time still does.
 """
 
 import sys

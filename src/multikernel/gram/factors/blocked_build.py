@@ -1,7 +1,8 @@
 """Factors of kernels in blocks of rows, with landmarks chosen from a sample of rows.
 
-One pass computes factors and residuals of all rows, so certificates are as strong as
-those for factors in memory. Refinement adds rows with large residuals to the sample.
+One pass computes the factors of all rows and the diagonals of the residuals (kernels
+minus their low-rank approximations), so certificates are as strong as those for factors
+in memory. Refinement adds rows with large residuals to the sample.
 """
 
 from collections.abc import Callable, Mapping, Sequence

@@ -1,11 +1,12 @@
 """Newton steps on the current face of the simplices, where zero masses remain zero.
 
-The masses are the dual variables of `machine`, in one simplex per sample. The dual is
-quadratic in the masses of samples with several positive masses, with one block K_c per
-class c. The fixed sum of each sample's masses, and with an intercept that of each
-class, couple the blocks: the masses of class c change by K_c^-1 (s_c - r + b_c 1). s_c
-are its scores; the multipliers r of samples and b of classes solve a linear system. A
-step that leaves the simplices is projected onto them.
+The masses are the dual variables of module `machine`, in one simplex per sample. Only
+the positive masses of samples with several positive masses change. K_c is the Gram
+matrix of the samples whose mass of class c changes. The sums of the masses of each
+sample and, with an intercept, of each class are fixed, which couples the blocks: the
+masses of class c change by K_c^-1 (s_c - r + b_c), with the decision values s_c of the
+class. The multipliers r, one per sample, and b_c, one per class, solve a linear system.
+A step that leaves the simplices is projected onto them.
 """
 
 import numpy as np

@@ -1,10 +1,11 @@
 """Multi-class support vector machines on one Gram matrix, by sweeps over samples.
 
-The dual of Crammer and Singer's hinge has masses p in one simplex per sample, and
-maximizes sum_i (w_i - p_iy) - tr(rho^T K rho) / 2, where rho_i = w_i e_y - p_i, with
-weights w and classes y. An augmented Lagrangian treats sum_i rho_i = 0; the multipliers
-are the intercepts. If other samples are fixed, the best masses of a sample are a
-projection onto its simplex (Crammer, Singer 2001, JMLR 2, 265-292).
+Sample i has the class y_i, the weight w_i, and in the dual of Crammer and Singer's
+hinge one mass p_ic >= 0 per class c, with the sum w_i. With rho_i = w_i e - p_i, where
+e is the unit vector of class y_i, the dual maximizes sum_i (w_i - p_i,y_i) - tr(rho^T K
+rho) / 2. With intercepts, the constraint sum_i rho_i = 0 is treated by an augmented
+Lagrangian, whose multipliers are the intercepts. If other samples are fixed, the best
+masses of a sample are a projection onto its simplex (Crammer, Singer 2001, JMLR 2).
 """
 
 from dataclasses import dataclass, field

@@ -94,10 +94,10 @@ BAD_SCALES = (
 class SMO(KernelMachine):
     """Sequential minimal optimization: steps of two dual variables, for SVMs.
 
-    `tol` limits the violation of the optimality conditions in units of f, as in LIBSVM.
-    Pairs follow rule WSS 2 of Fan, Chen, Lin (2005), JMLR 6, 1889-1918. A fit that
-    needs more than `max_steps` (None: 2000 per sample) has ``converged=False``. SMO
-    runs on blocks if K exceeds `cache_bytes` or has quick products with vectors.
+    `tol` limits violations of the optimality conditions (in decision values), as in
+    LIBSVM. Pairs follow rule WSS 2 of Fan, Chen, Lin (2005), JMLR 6, 1889-1918. A fit
+    that needs more than `max_steps` (None: 2000 per sample) has ``converged=False``.
+    SMO runs on blocks if K exceeds `cache_bytes` or has quick products with vectors.
     """
 
     tol: float = 1e-3

@@ -47,11 +47,11 @@ class UFOMKL:
     The algorithm of Orabona and Jie (ICML 2011) for the hinge loss of two classes, or
     that of Crammer and Singer (JMLR 2, 2001) for several, without an intercept. With
     the slopes z_s of the losses of the first t samples and the penalty :math:`\Omega`,
-    the next model is :math:`\arg\min_w \langle \frac1t \sum_{s \le t} z_s, w \rangle +
-    \Omega(w)`, in closed form. The paper's penalty is `SparseBlockNorm` with the
+    the next model w is :math:`\arg\min_w \langle \frac1t \sum_{s \le t} z_s, w \rangle
+    + \Omega(w)`, in closed form. The paper's penalty is `SparseBlockNorm` with the
     exponent `ufo_exponent`; `SquaredBlockNorm` and `BlockElasticNet` are special cases.
-    Every epoch visits each sample once, in random order. Minus the mean slope is then
-    a feasible dual point and gives a relative gap, which decreases at best with the
+    Every epoch visits each sample once, in random order. Minus the mean slope is then a
+    feasible dual point and gives a relative gap, which decreases at best with the
     inverse number of epochs: other solvers need far fewer passes. `cache_bytes` limits
     the memory for columns of Gram matrices.
     """

@@ -1,9 +1,10 @@
 """Selection of the kernel that improves the fit of a residual most.
 
-The improvement I_m = sum_k r_k^T K_m (K_m + c I)^-1 r_k / 2 is a sum over outputs k,
-for whitened residuals and kernels (`whitening`), with the ridge c > 0. For kernels of
-low rank in any storage, such as Gaussian kernels of one column, it is computed from
-their factors. For other kernels, bounds are refined until the best kernel is certain.
+The improvement I_m = sum_k r_k^T K_m (K_m + c I)^-1 r_k / 2 of kernel K_m is a sum over
+outputs k with residuals r_k. Kernels and residuals are whitened (`whitening`), and c >
+0 is the ridge. For kernels of low rank in any storage, such as Gaussian kernels of one
+column, I_m is computed from their factors. For other kernels, bounds on I_m are refined
+until the best kernel is certain.
 """
 
 from dataclasses import dataclass, field

@@ -1,18 +1,20 @@
 """The duality gap over the whole graph, at the best multiple of one dual point.
 
-At the multiple s rho of a dual point rho, the absolute gap is primal + sum_i l*(y_i,
--s rho_i) / W + alpha s^2 / 2 max(Omega*_J(a)^2, B(a)) with a = rho / (W alpha); the
-best s in [0, 1] minimizes it. Omega*_J is the dual norm on the active set J. B is the
-bound for all other nodes (Bach 2008, Prop. 3). It is a maximum over sources t (nodes
-outside J whose parents are all in J) and idle nodes v of J. D(w) are the descendants
-and A(w) the ancestors of a node w, both with w itself:
+The notation is that of `HullProblem`, with the conjugate l* of the loss and the kernel
+matrix K_v of node v. The absolute gap at the multiple s rho of a dual point rho is the
+objective of the model plus sum_i l*(y_i, -s rho_i) / W + alpha s^2 / 2
+max(Omega*_J(a)^2, B(a)) with a = rho / (W alpha); the best s in [0, 1] minimizes it.
+Omega*_J is the dual norm on the active set J. B is the bound for all other nodes (Bach
+2008, Prop. 3), a maximum over sources t (nodes outside J whose parents are all in J)
+and idle nodes v of J (whose coefficients are zero). D(w) are the descendants and A(w)
+the ancestors of a node w, both with w itself:
 
     B(a) = max(max_t sum_{w in D(t)} a^T K_w a / (sum_{u in A(w) and D(t)} d_u)^2,
                max_v a^T K_v a / d_v^2)
 
 D(t) has exponentially many nodes, but on a grid the sum is a product over inputs
-(`descendant_forms`). A bound on Omega*_J follows from Newton's method, with the norm
-sum_v d_v s_v smoothed by s_v = sqrt(|beta_D(v)|^2 + epsilon_v^2).
+(`descendant_forms`). A bound on Omega*_J follows from Newton's method for coefficients
+beta, in which s_v = sqrt(|beta_D(v)|^2 + epsilon_v^2) smooths the norm sum_v d_v s_v.
 """
 
 from collections.abc import Callable

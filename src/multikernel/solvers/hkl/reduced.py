@@ -1,7 +1,7 @@
 """Solver of the problem on the active set: Newton's method with decreasing smoothing.
 
-`certificate.SmoothedNorm` smooths the norm, and a barrier the kinks of piecewise linear
-losses. The certificate is for the problem without any smoothing.
+`certificate.SmoothedNorm` smooths the norm; a barrier smooths the kinks of piecewise
+linear losses. The certificate is for the problem without any smoothing.
 """
 
 from dataclasses import dataclass, replace

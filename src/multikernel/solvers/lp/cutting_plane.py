@@ -75,10 +75,9 @@ class CuttingPlane(WeightSolver):
 class SILP(CuttingPlane):
     """Sparse MKL as a semi-infinite linear program, for comparison.
 
-    The wrapper algorithm of Sonnenburg et al. (JMLR 7, 2006): `CuttingPlane` for p =
-    1, with every machine run to `tol` before the next linear program, which is solved
-    to a share of the gap. The relative gap is certified as in `CuttingPlane`, whose
-    short runs of machines reach the same optimum sooner.
+    The wrapper algorithm of Sonnenburg et al. (JMLR 7, 2006): `CuttingPlane` for p = 1,
+    with every machine run to `tol` before the next linear program, which is solved to a
+    share of the gap. The relative gap is certified.
     """
 
     precision: float = 0.0

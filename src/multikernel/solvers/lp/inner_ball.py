@@ -1,10 +1,11 @@
 """Smoother balls of kernel weights inside the unit p-ball.
 
 Around weights c of p-norm one, and for P >= p, the ball sum_m c_m^(p - P) theta_m^P <=
-1 touches the p-ball at c and lies inside it, by Jensen's inequality: the mean of
-(theta_m / c_m)^P under the probabilities c_m^p bounds that of p-th powers. So the
-problem over this ball is a restriction, with the same optimality conditions at c, and
-smooth even for p = 1. Line searches between dual points rho use only K_m rho.
+1 touches the p-ball at c. It lies inside the p-ball by Jensen's inequality, since with
+probabilities c_m^p, if the mean of (theta_m / c_m)^P is at most one, the mean of
+(theta_m / c_m)^p is too. The problem over this ball has the same optimality conditions
+at c, and is smooth even for p = 1. Line searches between dual points rho use only the
+products K_m rho.
 """
 
 from collections.abc import Callable

@@ -1,15 +1,16 @@
 """Master problems of cutting planes over kernel weights.
 
-Dual points give planes h_j - theta^T s_j below J(theta). The master minimizes the
-highest plane over the unit p-ball. Its dual maximizes lambda^T h - |u|_{p/(p-1)}, u =
-sum_j lambda_j s_j, over multipliers lambda >= 0 with sum one. The norm is the support
-function of the ball; a barrier of size mu, sigma_mu(u) = max theta^T u + mu sum_m
-log(theta_m) over |theta|_p <= 1, makes it smooth for every p.
+J(theta) is the optimal value for kernel weights theta. Each dual point j gives a plane
+h_j - theta^T s_j below J. The master problem minimizes the highest plane over the unit
+p-ball. Its dual maximizes lambda^T h - |u|_{p/(p-1)}, u = sum_j lambda_j s_j, over
+multipliers lambda >= 0 with sum one. The norm is the support function of the ball; a
+barrier of size mu, sigma_mu(u) = max theta^T u + mu sum_m log(theta_m) over |theta|_p
+<= 1, makes it smooth for every p.
 
-Exact minimizers are extreme points, often far from all previous weights and no better.
-Points on the central path are in the middle of the weights that may be optimal (Gondzio
-et al. 2013, EJOR 224, 41-51). They minimize sigma_mu(u) - lambda^T h - mu sum_j
-log(lambda_j), by damped Newton steps for decreasing mu. The master of Kloft et al.
+Exact minimizers are often far from all previous weights, and no better. Points on the
+central path, the minimizers for every mu, are in the middle of the weights that may be
+optimal (Gondzio et al. 2013, EJOR 224, 41-51). Damped Newton steps for decreasing mu
+minimize sigma_mu(u) - lambda^T h - mu sum_j log(lambda_j). The master of Kloft et al.
 (2009, section 2.4.2) expands the norm to second order around the last weights; here
 each Newton step does so, around its own weights.
 """

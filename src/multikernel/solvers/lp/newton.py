@@ -73,8 +73,9 @@ SETTINGS = Settings()
 class InterleavedNewton(PathSolver):
     r"""lp-norm multiple kernel learning: Newton steps interleaved with a machine.
 
-    Maximizes :math:`-\sum_i \ell^*(y_i, -\rho_i) - \frac{1}{2 \alpha} \max_{\theta \ge
-    0, \|\theta\|_p \le 1} \sum_m \theta_m \rho^\top K_m \rho`. The second term is
+    For strength alpha, maximizes over dual points rho :math:`-\sum_i \ell^*(y_i,
+    -\rho_i) - \frac{1}{2 \alpha} \max_{\theta \ge 0, \|\theta\|_p \le 1} \sum_m
+    \theta_m \rho^\top K_m \rho`. The maximum over the kernel weights theta is
     homogeneous of degree two, so its quadratic model at rho is that of a machine with
     one kernel: the combined kernel plus a low-rank term for the response of theta.
     After a short run of the machine and an exact line search along :math:`\delta\rho`,

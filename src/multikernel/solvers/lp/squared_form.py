@@ -1,10 +1,11 @@
 """Sparse multiple kernel learning (p = 1) by a solver for the block 1-norm.
 
-With S = sum_m |f_m|, alpha S^2 / 2 is the maximum of lambda S - lambda^2 / (2 alpha)
-over lambda >= 0. So the problem has the minimizers of the block 1-norm of strength
-lambda = alpha S, S at the optimum (Suzuki, Tomioka 2009, METR 2009-45, section 5). S
-decreases in lambda, so there is one such strength. A model and a dual point of gap g at
-a strength lambda have the gap g + (alpha S - lambda)^2 / (2 alpha) for this problem:
+For p = 1 and strength alpha, the penalty is alpha S^2 / 2 with S = sum_m |f_m|. It is
+the maximum of lambda S - lambda^2 / (2 alpha) over lambda >= 0. So the problem has the
+same minimizers as with the penalty lambda S (the block 1-norm) for lambda = alpha S,
+with S at the optimum (Suzuki, Tomioka 2009, METR 2009-45, section 5). If lambda grows,
+the optimal S decreases, so there is one such lambda. A model and a dual point of gap g
+at a strength lambda have the gap g + (alpha S - lambda)^2 / (2 alpha) for this problem:
 the error of the strength enters squared.
 """
 

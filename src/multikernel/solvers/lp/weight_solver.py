@@ -1,8 +1,9 @@
 """Solvers that run a machine at a sequence of kernel weights.
 
-The optimal value J(theta) = max_rho -sum_i l*(y_i, -rho_i) - sum_m theta_m rho^T K_m
-rho / (2 alpha) is convex. Its derivatives are -rho^T K_m rho / (2 alpha) at the best
-rho.
+For kernel weights theta and strength alpha, the optimal value of a machine is J(theta)
+= max_rho -sum_i l*(y_i, -rho_i) - sum_m theta_m rho^T K_m rho / (2 alpha), with the
+conjugate l* of the loss. J is convex, with derivatives -rho^T K_m rho / (2 alpha) at
+the best rho.
 """
 
 from abc import ABC, abstractmethod

@@ -1,7 +1,8 @@
 """SpicyMKL's algorithm: Table 1 of the paper, on the kernels of a working set.
 
-The paper is Suzuki, Tomioka (2009), METR 2009-45. In its symbols alpha_m is the
-expansion of kernel m, b the intercept, rho the dual point, gamma the penalty parameter,
+The paper is Suzuki, Tomioka (2009), METR 2009-45. In its symbols, alpha_m are the
+coefficients of f_m = K_m alpha_m, b is the intercept, rho the dual point, Omega the
+penalty, l* the conjugate of the loss, gamma the parameter of the augmented Lagrangian,
 v_m = alpha_m + gamma rho, and ST(v_m) = v_m t_m / |v_m| with t_m = prox_{gamma
 Omega}(|v_m|), in the norm of K_m (soft threshold for the block 1-norm). Then
 

@@ -10,7 +10,7 @@ requires. H is the Hessian of the kernels' term, g the gradient of the objective
 softness s, the inverse curvature of the conjugate, is p for the softmax. For Crammer
 and Singer's hinge, multipliers keep points off the boundary (`Walls`). H dominates for
 large softness, so conjugate gradients are preconditioned by the same problem with H
-restricted to the softest entries (`SimplexSystem`); others enter products with H only.
+restricted to the softest entries (`SimplexSystem`).
 """
 
 from dataclasses import dataclass

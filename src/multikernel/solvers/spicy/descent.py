@@ -1,13 +1,15 @@
 """Block coordinate descent on factored kernels, for very many samples.
 
-With K_m = Z_m Z_m^T and f_m = Z_m u_m, the primal problem is a group lasso. The loss is
-replaced by its second-order model with the curvatures h_i = 1 / l*''(y_i, -rho_i),
-which is minimized by blocks (Yang, Zou 2015, Statistics and Computing 25, 1129-1141).
-With q, minus the model's gradient in block m at u_m = 0, and H_m = Z_m^T diag(h) Z_m,
-the best block is u_m = t q / (t H_m + alpha). Its norm t is the root of an equation in
-one variable (Qin, Scheinberg, Goldfarb 2013, Mathematical Programming Computation 5,
-section 3). The expansion of f_m is t / alpha times minus the model's slopes after the
-step. A round reads all factors twice; a Newton step on R columns costs n R^2 flops.
+With K_m = Z_m Z_m^T, functions f_m = Z_m u_m and the strength alpha of the block
+1-norm, the primal problem is a group lasso in the blocks u_m. The loss is replaced by
+its second-order model with the curvatures h_i = 1 / l*''(y_i, -rho_i), which is
+minimized by blocks (Yang, Zou 2015, Statistics and Computing 25, 1129-1141). With q,
+minus the model's gradient in block m at u_m = 0, and H_m = Z_m^T diag(h) Z_m, the best
+block is u_m = t q / (t H_m + alpha). Its norm t is the root of an equation in one
+variable (Qin, Scheinberg, Goldfarb 2013, Mathematical Programming Computation 5,
+section 3). The coefficients c_m of f_m = K_m c_m are -t / alpha times the slopes of the
+loss's model after the step. A round over all blocks reads the factors twice; a Newton
+step on factors with R columns in total costs n_samples R^2 flops.
 """
 
 from collections.abc import Iterable, Iterator, Mapping

@@ -1,6 +1,7 @@
 """The kernels in SpicyMKL's inner problem: images of vectors, and the Hessian.
 
-The image of v is K v for a kernel in memory, and Z^T v for a factored K = Z Z^T. The
+The image of a vector v is K v for a kernel in memory, and Z^T v for a factored K = Z
+Z^T. With v_m of module `algorithm` and numbers w_m and b_m from the penalty, the
 Hessian (eq. 9 of METR 2009-45) is sum_m w_m K_m + b_m^2 (K_m v_m) (K_m v_m)^T.
 """
 

@@ -1,7 +1,8 @@
 """Newton's method in the weights, for one target or many with separate selections.
 
-As alpha |f_m| is the minimum over eta_m >= 0 of (|f_m|^2 / eta_m + alpha^2 eta_m) / 2,
-the second-order model of a target around decision values F is kernel ridge regression,
+The penalty alpha |f_m| is the minimum of (|f_m|^2 / eta_m + alpha^2 eta_m) / 2 over
+weights eta_m >= 0. So the second-order model of the problem of one target around
+decision values F is, for fixed weights, kernel ridge regression with intercept b:
 
     rho = A^-1 (z - b),  A = D + sum_m eta_m K_m,  f_m = eta_m K_m rho,
     q_m = rho^T K_m rho,  z = F - D l'(F),  D the inverse curvatures of the loss at F.
@@ -10,13 +11,13 @@ At the optimum sqrt(q_m) = alpha if eta_m > 0, and at most alpha otherwise. Newt
 method is applied to 1 / sqrt(q_m) = 1 / alpha, nearly linear in eta, as in trust
 regions (Conn, Gould, Toint 2000, Trust Region Methods, section 7.3). With H_lm = rho^T
 K_l A^-1 K_m rho (projected for an intercept), a change d of the weights changes q by -2
-H d; after row m is multiplied by q_m^(3/2), a step solves the complementarity problem
+H d. With row m multiplied by q_m^(3/2), a step solves the complementarity problem
 
     0 <= eta + d  and  H d - q (sqrt(q) / alpha - 1) >= 0,  one being zero,
 
-and F becomes z - D (rho - A^-1 sum_m d_m K_m rho): weights and decision values move
-together. Steps far from the optimum aim at intermediate strengths. `spans` uses small
-spaces of dual points for the squared loss.
+in each row, and F becomes z - D (rho - A^-1 sum_m d_m K_m rho): weights and decision
+values move together. Steps far from the optimum aim at strengths above alpha. Module
+`spans` uses small spaces of dual points for the squared loss.
 """
 
 from collections.abc import Callable, Iterator, Sequence

@@ -2,8 +2,8 @@
 
 Let the targets be Y = L Q^T, with orthonormal columns in Q. The squared loss and norms
 over all outputs are invariant under rotations, and best functions for targets
-orthogonal to Q are zero. So targets L give the same norms, objective and gap, and
-functions and intercepts that must be multiplied by Q^T, after one QR factorization.
+orthogonal to Q are zero. So the problem with targets L has the same norms, objective
+and gap. Its functions and intercepts times Q^T are those for Y.
 """
 
 from dataclasses import dataclass, replace

@@ -6,12 +6,12 @@ a Newton step minimizes a quadratic program over the box, with h_i(x) = l*(y_i, 
 
     sum_i h_i(x_i) + f^T (x - rho) + (x - rho)^T H (x - rho) / 2,
 
-where f are the decision values at rho, H is the Hessian of the kernels' term, and x has
-sum zero if there is an intercept. The corners are the two bounds of h_i and its kink at
-zero. A sample is fixed at a corner or free between two, and a step to the optimum over
-the free samples fixes those that reach a corner. At this optimum, fixed samples whose
-subgradients exclude their corner are freed. A step costs the cube of the number of free
-samples.
+where rho is the current point, f are the decision values at rho, H is the Hessian of
+the kernels' term, and x has sum zero if there is an intercept. The corners are the two
+bounds of h_i and its kink at zero. A sample is fixed at a corner or free between two,
+and a step to the optimum over the free samples fixes those that reach a corner. At this
+optimum, fixed samples whose subgradients exclude their corner are freed. A step costs
+the cube of the number of free samples.
 """
 
 from dataclasses import dataclass

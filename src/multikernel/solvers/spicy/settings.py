@@ -1,9 +1,8 @@
 """The numbers that tune SpicyMKL, with their meaning.
 
-They divide work between the stages; the duality gap proves the result for any settings.
-A number was kept if varying it changed the time of a fit by a tenth; limits of memory
-and guards against rounding were not varied. ``benchmarks/ablation`` measures
-mechanisms.
+The settings divide work between the stages; the duality gap proves the result for any
+settings. A number was kept if varying it changed the time of a fit by a tenth; limits
+of memory and guards against rounding were not varied. See ``benchmarks/ablation``.
 """
 
 from dataclasses import dataclass

@@ -2,7 +2,8 @@
 
 The inner problem minimizes sum_i l*(y_i, -rho_i) + Phi(rho) with a smooth Phi. A `Side`
 represents the first sum at a point rho inside the domain of the conjugate. `SmoothSide`
-is for twice differentiable conjugates; `polyhedral` and `coupled` have other losses.
+is for twice differentiable conjugates; modules `polyhedral` and `coupled` are for
+others.
 
 Slack multipliers keep points off bounds at which the slope of the conjugate is finite
 (METR 2009-45, section 3.3). They follow the central path of a logarithmic barrier,
