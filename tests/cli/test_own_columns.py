@@ -102,7 +102,7 @@ def test_offsets_are_beside_fits_predictions_scores_and_folds(run, visits, tmp_p
     assert json.loads(path.stdout)["path"][0]["n_active"] == 0
     said = run("fit", known, "-t", "amount", "--offset", "sex", "--drop", "day").stderr
     assert "--offset: column 'sex'" in said
-    assert "at row 0; every row must be a finite number" in said
+    assert "at row 0; every value must be a finite number" in said
 
 
 def test_unpenalized_columns_and_columns_out_of_use(run, visits, tmp_path):

@@ -66,9 +66,12 @@ class ColumnChoice:
         single = [name for name in (self.group, self.offset) if name is not None]
         return [*single, *chain.from_iterable(getattr(self, key) for key in LISTS)]
 
-    def ignored(self, present: Iterable[str]) -> set[str | None]:
-        """Return the columns that are not converted to numbers; `present` are all."""
-        names = {*self.drop, *self.sequences, *self.dates, *self.ids, self.group}
+    def ignored(self, present: Iterable[str]) -> set[str]:
+        """Return the columns of a file that are not converted to numbers."""
+        # `present` are all columns of the file.
+        names = {*self.drop, *self.sequences, *self.dates, *self.ids}
+        if self.group is not None:
+            names.add(self.group)
         if self.only is not None:
             names |= {*present} - {*self.only, *self.target, self.offset}
         return names

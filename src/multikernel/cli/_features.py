@@ -57,8 +57,8 @@ class Table:
 
 
 def text_columns(frame: Any, *, look: bool = True) -> list[str]:
-    """Return the names of text and category columns."""
-    # Without `look`, columns of Python objects are not read and count as numbers.
+    """Return the text and category columns; objects count as numbers if not `look`."""
+    # Without `look`, columns of Python objects are not read.
     pairs = zip(map(str, frame.columns), kinds.kinds_of(frame, look=look), strict=True)
     return [name for name, kind in pairs if kind in kinds.TEXTS]
 
@@ -72,8 +72,8 @@ def numeric_features(
     known: bool = False,
 ) -> pd.DataFrame:
     """Return the features as float64; the columns in `skip` remain unchanged."""
-    # `doubts` are reasons why the kind of a text column is uncertain; `known` is True
-    # if a saved model determines the columns.
+    # Raise for text. `doubts` are reasons why the kind of a text column is uncertain;
+    # `known` is True if a saved model determines the columns.
     if not len(frame):
         raise ValueError(f"{path} has no rows: pass a file with rows.")
     if frame.columns.empty:

@@ -109,7 +109,8 @@ def _can_read_partitions(request: Fit, method: Entry, choice: ColumnChoice) -> b
 def fit_table(
     estimator: Any, table: Table, *, scale: bool, title: str, impute: str | None = None
 ) -> tuple[Pipeline, dict[str, Any]]:
-    """Return the fitted pipeline, and a dict with its seconds and training score."""
+    """Return the fitted pipeline, with a scaler if `scale`, and facts about the fit."""
+    # The facts are a dict with the keys "seconds" and "training_score".
     start = time.perf_counter()
     if impute is not None and isinstance(table, _large.PartitionedTable):
         raise ValueError("--impute requires the whole file: remove --stream or --dask.")

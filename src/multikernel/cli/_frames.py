@@ -195,8 +195,9 @@ def _plain_numbers(cells: Array) -> Any:
 def _converted(
     form: CsvForm, doubtful: Mapping[str, Array], exact: set[str], *, known: bool
 ) -> tuple[dict[str, Array], dict[str, Cell]]:
-    """Return the numeric columns of `doubtful`, and examples of decimal commas."""
-    # Notes are printed on words for missing numbers and on decimal commas.
+    """Return the numeric columns of `doubtful`, and cells with a decimal comma."""
+    # Notes are printed on words for missing numbers and on decimal commas. If a saved
+    # model determines the columns (`known`), no note says that a word is a category.
     numbers: dict[str, Any] = {}
     # The examples: by column, the first cell with a decimal comma.
     commas: dict[str, Cell] = {}

@@ -46,7 +46,7 @@ CHOICES = ("default", "spectrum", "dna", "protein")
 
 
 def find_kernels(request: Training, table: Table, *, graphs: bool = False) -> Any:
-    """Return the ``kernels`` parameter of the estimator for a table."""
+    """Return the ``kernels`` parameter for a table; for HKL, `graphs` of kernels."""
     name = request.kernels
     check_choice("--kernels", name, GRAPHS if graphs else KERNELS)
     if (letter_options := _letter_options(request)) and not table.sequences:
@@ -163,7 +163,7 @@ def _check_graph_columns(table: Table) -> None:
 def with_interactions(
     kernels: Any, name: str, table: Table, *, graphs: bool
 ) -> mk.Interactions:
-    """Return the ``kernels`` parameter with interactions."""
+    """Return the kernels with interactions; raise for `graphs`, which contain them."""
     if graphs:
         raise ValueError(
             "--interactions cannot be used with --method hkl, whose graphs already "

@@ -42,7 +42,8 @@ BLOCK_BYTES = 2**24
 
 
 def reads_partitions(path: Path, stream: bool | None, *, folder: bool = False) -> bool:
-    """Return whether to read a file in partitions, by default only large files."""
+    """Return whether to read a file in partitions; `stream` decides unless None."""
+    # If it is None, large files are divided, or all if factors are in a `folder`.
     if path.suffix.lower() not in STREAMED:
         if stream:
             raise ValueError(
@@ -58,7 +59,7 @@ def reads_partitions(path: Path, stream: bool | None, *, folder: bool = False) -
 
 @dataclass(frozen=True, eq=False)
 class PartitionedTable(Table):
-    """A table whose `X` is a Dask data frame, read from `path`."""
+    """A table whose `X` is a Dask data frame of the files at `path`."""
 
     path: Path = field(kw_only=True)
     # Folder for low-rank factors of the kernels; None to store them on the cluster.
@@ -68,7 +69,7 @@ class PartitionedTable(Table):
         return len(self.y)
 
     def fitted(self, model: Any, *, scale: bool, watch: Any) -> tuple[Pipeline, float]:
-        """Fit a model; return the pipeline and its training score."""
+        """Fit a model, on standardized data if `scale`; return pipeline and score."""
         X = self.X
         if self.folder is not None and model.storage in ("auto", "low_rank"):
             model.set_params(storage=LowRank(folder=str(self.folder)))
@@ -135,9 +136,9 @@ def on_cluster(cluster: str | None) -> Iterator[None]:
 def open_partitions(
     path: Path, choice: ColumnChoice, *, small: bool = True
 ) -> tuple[Any, pd.DataFrame, list[str]]:
-    """Return the partitions of files, their first rows, and the ignored columns."""
+    """Return files as a Dask data frame, its first rows, and the ignored columns."""
     # The path may be a file, a pattern such as ``rows/*.parquet``, or a folder of
-    # Parquet files. If not `small`, Dask chooses the partition size.
+    # Parquet files. Partitions are `small`, or have the size that Dask chooses.
     blocksize = BLOCK_BYTES if small else "default"
     try:
         import dask.dataframe as dd

@@ -59,14 +59,14 @@ USER_ERRORS = (ValueError, OSError, ImportError, MemoryError)
 
 
 def console(*, stderr: bool = False) -> Console:
-    """Return a console that prints text literally, without markup."""
+    """Return a console for standard output or error, which prints without markup."""
     return Console(stderr=stderr, markup=False, emoji=False, highlight=False)
 
 
 def say(
     message: object, label: str = "", style: str = "", *, stderr: bool = False
 ) -> None:
-    """Print a message on one line, after a label with a style of rich."""
+    """Print a message on one line, after a label in a `style` of the library rich."""
     # File names may contain bytes that are not valid text.
     plain = LINE_ENDS.sub(" ", str(message).strip())
     plain = plain.encode("utf-8", "backslashreplace").decode()

@@ -33,7 +33,8 @@ def find_output(
     as_json: bool = False,
 ) -> Place:
     """Return the destination of an output; raise if it cannot be written."""
-    # None and ``-`` are standard output, which cannot be combined with JSON.
+    # None and ``-`` are standard output. It cannot be an explicit `output` if the
+    # option --json is used (`as_json`), because JSON is written there too.
     files = ["/dev/stdin" if str(path) == DASH else path for path in inputs]
     if output is None:
         return places.standard_output(files)

@@ -77,8 +77,8 @@ def read_offset(path: Path, frame: pd.DataFrame, name: str) -> Any:
         cell = frame[name].tolist()[row]
         raise ValueError(
             f"--offset: column {name!r} of {path} contains {cell!r} "
-            f"at row {row}{reason}; every row must be a finite number. Correct or "
-            "remove the row, or name another column."
+            f"at row {row}{reason}; every value must be a finite number. Correct "
+            "the value, remove the row, or name another column."
         )
     return numbers
 
@@ -149,7 +149,7 @@ def _refuse_texts(subject: str, y: Any, advice: str) -> None:
 
 
 def refuse_odd_cells(features: pd.DataFrame, *, known: bool = False) -> None:
-    """Raise for a text column that holds mostly numbers or dates."""
+    """Raise for a text column that holds mostly numbers or, if not `known`, dates."""
     # If a saved model requires the columns (`known`), they cannot be ignored, and dates
     # and amounts are not checked.
     dtypes = zip(features.columns, features.dtypes, strict=True)

@@ -40,7 +40,7 @@ def requested_estimator(
     *,
     cv: bool = False,
 ) -> Any:
-    """Return the estimator that the options and the table determine."""
+    """Return the estimator that options and table determine; if `cv`, its search."""
     task = _methods.find_task(requested_task(request), request.loss, table.y)
     requested = {"loss": request.loss, "tol": request.tol, "storage": _storage(request)}
     options = {name: value for name, value in requested.items() if value is not None}
@@ -95,7 +95,7 @@ def explain_settings(request: Training) -> Iterator[None]:
 
 
 def _storage(request: Training) -> Storage | None:
-    """Return the requested storage, with its rank and folder if options set them."""
+    """Return the storage from the options; None if no option sets it."""
     if request.max_rank is not None and request.storage != "low_rank":
         raise ValueError(
             f"--max-rank {request.max_rank} requires --storage low_rank: add it, or "
@@ -231,7 +231,8 @@ def _column_transformer(*steps: tuple[str, Any, list[str]]) -> ColumnTransformer
 def with_steps(
     estimator: Any, table: Table, *, scale: bool, impute: str | None = None
 ) -> Pipeline:
-    """Return a pipeline: encode dates, fill missing values, standardize, fit."""
+    """Return a pipeline of preprocessing steps and the estimator."""
+    # Steps: encode dates, fill missing values by `impute`, standardize if `scale`.
     if impute is not None:
         check_choice("--impute", impute, IMPUTE)
     steps: list[tuple[str, Any]] = []
@@ -250,6 +251,6 @@ def with_steps(
 
 
 def transformed(table: Table, *, scale: bool = True, impute: str | None = None) -> Any:
-    """Return the features after the preprocessing steps of `with_steps`."""
+    """Return the features after the steps of `with_steps` that precede the model."""
     steps = with_steps("passthrough", table, scale=scale, impute=impute)
     return steps.fit_transform(table.X)

@@ -148,7 +148,7 @@ class _Log:
             sys.stderr.write(f"{self.owner}: kernels {share:.0%}, {so_far}\n")
 
     def __call__(self, line: Progress) -> bool:
-        """Write one line per iteration; return False, so that the fit continues."""
+        """Write one line per iteration; return False, because True stops the fit."""
         # Greedy methods have no gap.
         has_gap = not math.isnan(line.duality_gap)
         gap = f"gap {line.duality_gap:.2e}, " if has_gap else ""
@@ -201,7 +201,7 @@ class ProgressBar:
         self.show("building kernels", BUILD_SHARE * share)
 
     def __call__(self, line: Progress) -> bool:
-        """Show one line of progress; return False, so the solver continues."""
+        """Show one line of progress; return False, because True stops the fit."""
         remaining = 1.0 - self._bar.built
         share = None if line.done is None else self._bar.built + remaining * line.done
         gap = "" if math.isnan(line.duality_gap) else f"gap {line.duality_gap:.1e}, "

@@ -31,7 +31,8 @@ JOINT_CLASS_ALPHA = 0.003
 
 
 def deviations(targets: Array, weights: Array | None, *, pooled: bool) -> Array:
-    """Return the weighted standard deviations of targets; 1 for constant targets."""
+    """Return the weighted standard deviation of each target; one of all if `pooled`."""
+    # It is 1 for constant targets.
     values = np.array([_deviation(np.ascontiguousarray(y), weights) for y in targets])
     # Pooled outputs have one deviation, the root of the mean of their variances.
     if pooled:

@@ -66,7 +66,7 @@ def refit(
     source = replace(method.source, parts=True)
     attributes: dict[int, dict[str, Any]] = {}
     with warnings.catch_warnings():
-        # `_warn_unsolved` warns once for all fits.
+        # `_warn_unsolved` later gives one warning about all fits without convergence.
         warnings.simplefilter("ignore", ConvergenceWarning)
         training = source.prepare(read_input(model, source, X, *data[1:]))
         if training.samples.groups is None:

@@ -19,7 +19,7 @@ def in_original_units(before: Any, X: Array) -> Array:
 
 
 def samples_in_original_units(model: Any, before: Any, rows: Any, table: Array) -> Any:
-    """Return samples after pipeline steps, with numbers in their original units."""
+    """Return `rows`, samples after pipeline steps, with numbers in original units."""
     # `table` contains the same samples as the numeric table of the model.
     restored = in_original_units(before, table)
     data = rows.to_numpy() if hasattr(rows, "to_numpy") else np.asarray(rows)

@@ -103,7 +103,6 @@ class FunctionKernel:
         return diagonal_in_blocks(self, X)
 
     def __getstate__(self) -> dict[str, object]:
-        """Return the fields for a model file, without the cached function."""
         return {k: v for k, v in vars(self).items() if k != "_function"}
 
 

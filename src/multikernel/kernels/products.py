@@ -134,7 +134,6 @@ class CenteredKernel:
         return np.asarray(2.0 * (diagonal + mean))
 
     def __getstate__(self) -> dict[str, object]:
-        """Return the fields for a model file, without cached values."""
         computed = "grand_mean", "_sample_means", "_index"
         return {k: v for k, v in vars(self).items() if k not in computed}
 

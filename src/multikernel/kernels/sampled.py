@@ -93,7 +93,6 @@ class NystroemKernel(FeatureKernel):
         return np.asarray(self.kernel(X, self._landmarks()) @ self._directions)
 
     def __getstate__(self) -> dict[str, object]:
-        """Return the fields for a model file, without cached values."""
         return {k: v for k, v in vars(self).items() if k != "_directions"}
 
 

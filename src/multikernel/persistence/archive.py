@@ -226,6 +226,7 @@ class _Tree:
 
     def _count_node(self, node: dict[str, Any], n_nested: int, *, boxed: bool) -> None:
         """Add a node's memory and calls to the totals, and number its array file."""
+        # If `boxed`, the array in the file becomes a list.
         kind = (node["__loader__"], node["__module__"], node["__class__"])
         self.n_bytes += NODE_BYTES * (1 + n_nested)
         name = f"{kind[1]}.{kind[2]}"

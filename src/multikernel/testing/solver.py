@@ -182,7 +182,7 @@ def _check_values(problem: Problem, solution: Solution) -> None:
 
 
 def _rounding(gram: GramStack, v: Array) -> Array:
-    """Return a bound on the rounding error of v^T K_m v for every kernel m."""
+    """Return bounds on the rounding errors of the quadratic forms v^T K_m v."""
     traces = np.abs(gram.diagonals()).sum(axis=1)
     return np.asarray(1e-14 * float(np.sum(v * v)) * traces)
 

@@ -286,15 +286,13 @@ class FixedWeightsMKLRegressorCV(WeightedRegression, WeightedSearchCV, Regressor
         variance v.
     kernel_weights : str, array-like or callable, default="uniform"
         Weights of the normalized kernels: "uniform" (all 1), "alignment" with the
-        targets (`multikernel.solvers.alignment_weights`), for classifiers "easy"
-        (`multikernel.solvers.easy_weights`), for searches "single" (only the kernel
-        with the best score), or an array. A callable gets a
-        `multikernel.gram.GramStack`, targets (-1 and 1 for classes) and sample weights,
-        and returns an array. With more than two classes, each has its own weights.
+        targets (`multikernel.solvers.alignment_weights`), for searches "single" (only
+        the kernel with the best score), or an array. A callable gets a
+        `multikernel.gram.GramStack`, targets and sample weights, and returns an array.
     weight_params : dict or None, default=None
         Parameters of the rule in ``kernel_weights``: ``method`` ("independent", "joint"
-        or "greedy") and ``max_kernels`` for "alignment", ``regularization`` for "easy",
-        or keyword arguments of a callable.
+        or "greedy") and ``max_kernels`` for "alignment", or keyword arguments of a
+        callable.
     loss : str or Loss, default="epsilon_insensitive"
         "squared_error", "epsilon_insensitive", "quantile", "huber", "poisson" (counts),
         "gamma" (positive amounts) or a loss object.

@@ -187,7 +187,7 @@ def solved_candidate(candidate: int, fit: GramFit) -> Solved:
 
 
 def finish_fit(fit: GramFit, *, stopped: bool = False) -> GramFit:
-    """Return a fit with recomputed objectives; warn or raise if a solve failed."""
+    """Return a fit with recomputed objectives; unless `stopped`, check convergence."""
     published = with_predicted_objectives(fit)
     # A fit that a callback stopped needs no warning.
     if not stopped:
@@ -248,7 +248,7 @@ def _predicted_values(
     linear = np.zeros((training.stack.shape[1], expansion.intercept.size))
     if training.design is not None and expansion.effects is not None:
         linear += training.design(training.X) @ expansion.effects
-    # Compute the active kernels as for new samples, instead of reading the stack.
+    # If `recompute`, evaluate active kernels as for new samples, without the stack.
     if recompute:
         model = additive_model(training, expansion)
         return model.decision_values(training.X), linear

@@ -213,7 +213,7 @@ def _partition_storage(owner: str, rows: SampledRows, storage: Storage) -> Choic
 
 
 def penalty_factors(owner: str, penalties: Any, names: KernelNames) -> Array:
-    """Return the factors w_m^-2 by which penalty weights w_m scale the kernels K_m."""
+    """Return the factors 1 / w_m^2 of the kernels for their penalty weights w_m."""
     # The penalty w_m ||f_m|| is the norm of f_m in the space of K_m / w_m^2.
     weights = np.ones(names.n_kernels)
     if not isinstance(penalties, Mapping):

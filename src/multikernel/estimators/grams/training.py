@@ -286,6 +286,8 @@ class Training(Data):
         self, train: Indices, test: Indices, n_copies: int, *, by_blocks: bool = False
     ) -> Fold:
         """Return a fold, with kernels normalized on its training samples alone."""
+        # If targets are solved in blocks (`by_blocks`), the decision values of the
+        # validation samples do not include the offsets.
         # In addition to `n_copies` folds, the matrices of all samples are in memory.
         training, train = self.part(train, n_copies + 1)
         # Scorers get precomputed matrices that contain only the fold's samples, on both
@@ -295,7 +297,6 @@ class Training(Data):
         image = validation_terms(self, train, test)
         validation = self.samples.subset(test)
         columns = None if self.design is None else self.design(self.X[test])
-        # If targets are solved in blocks, decision values do not include the offsets.
         offset = None if by_blocks else validation.offset
         values = partial(fold_values, image, test.size, columns=columns, offset=offset)
         return Fold(training, validation, values)

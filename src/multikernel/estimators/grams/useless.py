@@ -125,7 +125,8 @@ def _refuse_non_kernels(training: "Training") -> None:
 
 
 def _refuse_negative(kernel: Kernel, m: int, rows: Array, *, centered: bool) -> None:
-    """Raise if the matrix of kernel `m` on some samples has a negative eigenvalue."""
+    """Raise if the matrix of kernel `m` on `rows` has a negative eigenvalue."""
+    # If `centered`, the centered matrix is tested, as the fit uses it.
     K = np.asarray(kernel(rows), dtype=np.float64)
     if centered:
         K = K - K.mean(axis=0) - K.mean(axis=1)[:, None] + K.mean()
@@ -282,6 +283,7 @@ def _dominant_columns(
     dictionary: KernelDictionary | None, samples: Samples, *, novelty: bool
 ) -> list[int]:
     """Return columns of such large scale that kernels hardly depend on the others."""
+    # Novelty detection has its own limit, relative to the smallest scale.
     layout, X = samples.table.layout, samples.seen
     if dictionary is None or isinstance(dictionary, RandomSubsetGaussians):
         return []

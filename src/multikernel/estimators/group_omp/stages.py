@@ -56,7 +56,7 @@ class ReorderedGrams(CrossGrams):
         return tuple(widths[position] for position in self.positions)
 
     def check_columns(self, n_kernels: int, n_features: int, *, packed: bool) -> None:
-        """Raise ValueError unless the kernels match the data of an estimator."""
+        """Raise unless the kernels of the full model match the data."""
         self.grams.check_columns(n_kernels, n_features, packed=packed)
 
     def between(self, X: Array, Y: Array, position: int) -> Array:

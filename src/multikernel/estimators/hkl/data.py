@@ -162,7 +162,7 @@ class HullModel:
         if self.graph.n_features != self.scaler.mean.size:
             raise ValueError(
                 "An HKL model: graph and scaler must have the same number of columns, "
-                f"got {self.graph.n_features} and {self.scaler.mean.size}."
+                f"got {self.graph.n_features} and {self.scaler.mean.size}: fit again."
             )
         if len(self.bases) != len(self.nodes):
             raise ValueError(
@@ -188,6 +188,7 @@ class HullModel:
 
     def check_columns(self, n_kernels: int, n_features: int, *, packed: bool) -> None:
         """Raise unless the active nodes' features exist for `n_features` columns."""
+        # `packed` is not used.
         check_shapes("An HKL model", mean=(self.scaler.mean, (n_features,)))
         sample = self.graph.sample(np.zeros((1, n_features)))
         for k in self.active:

@@ -108,7 +108,7 @@ def tail_method(model: Any, theta: int, C: float | None = 1.0) -> TailMethod:
 
 
 def finish_tail_fit(fit: GramFit, *, stopped: bool = False) -> GramFit:
-    """Return a fit with all attributes; warn if a convex problem is inaccurate."""
+    """Return the finished fit; warn of inaccurate convex problems unless `stopped`."""
     published = finish_fit(fit, stopped=True)
     if not stopped:
         warn_unconverged(fit.training, with_gaps(published.solutions))

@@ -150,7 +150,7 @@ def _best_in_chain(means: Array | None, chain: Sequence[int]) -> int | None:
 def margin_search(
     model: Any, method: MarginMethod, ps: Sequence[float], *, with_p: bool
 ) -> Search:
-    """Return the search of an estimator over C, and over p if it is a parameter."""
+    """Return the search of an estimator over C and, if `with_p`, over p."""
     # The C and p of `method` are ignored.
     exponents = np.unique(np.asarray(ps, dtype=np.float64))
 

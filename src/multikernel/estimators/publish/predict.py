@@ -46,10 +46,12 @@ class CrossGrams(ABC):
 
     @abstractmethod
     def check_columns(self, n_kernels: int, n_features: int, *, packed: bool) -> None:
-        """Raise ValueError unless the kernels match the data of an estimator."""
-        # `n_kernels` is the size of the dictionary. `n_features` is the number of
-        # columns; for precomputed kernels it is the number of training samples. If
-        # `packed`, the table has more columns, because it contains text.
+        """Raise ValueError unless the kernels match the data of an estimator.
+
+        `n_kernels` is the size of the dictionary. `n_features` is the number of
+        columns; for precomputed kernels it is the number of training samples. If
+        `packed`, the table has more columns, because it contains text.
+        """
 
     @abstractmethod
     def between(self, X: Array, Y: Array, position: int) -> Array:
@@ -89,7 +91,7 @@ class KernelGrams(CrossGrams):
         return (self.X.shape[0],) * len(self.kernels)
 
     def check_columns(self, n_kernels: int, n_features: int, *, packed: bool) -> None:
-        """Raise unless the stored samples have the columns of the data."""
+        """Raise unless stored samples have `n_features` columns or are `packed`."""
         if not packed:
             check_shapes("KernelGrams", X=(self.X, ("n_kept", n_features)))
 
@@ -126,7 +128,6 @@ class KernelGrams(CrossGrams):
         return matrix
 
     def __getstate__(self) -> dict[str, object]:
-        """Return the state for model files, without cached values."""
         return {k: v for k, v in vars(self).items() if k != "_values"}
 
 
@@ -319,7 +320,7 @@ class AdditiveModel:
         return len(self.coefs)
 
     def check_columns(self, n_kernels: int, n_features: int, *, packed: bool) -> None:
-        """Raise ValueError unless the kernels match the data of an estimator."""
+        """Raise unless the kernels and the unpenalized columns match the data."""
         self.grams.check_columns(n_kernels, n_features, packed=packed)
         if self.design is not None:
             self.design.check_columns(n_features)

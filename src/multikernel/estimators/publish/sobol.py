@@ -195,7 +195,7 @@ def _reads_categories(kernel: Kernel) -> bool:
 def _representatives(
     values: Array, weights: Array, *, categories: bool
 ) -> tuple[Array, Array]:
-    """Return rows that represent all values of some columns, and their weights."""
+    """Return rows that represent `values`, and weights; `categories` are not binned."""
     distinct_rows, inverse = np.unique(values, axis=0, return_inverse=True)
     shares: Array = np.bincount(np.ravel(inverse), weights).astype(np.float64)
     if values.shape[1] > 1:

@@ -171,7 +171,8 @@ def choose_dictionary(
     """Return the dictionary for an estimator's ``kernels``; None if precomputed."""
     # The kernels refer to columns by indices. Their widths and landmarks are fitted to
     # the samples, without labels. If `paired`, default kernels have interactions, and
-    # integers are also compared for equality.
+    # integers are also compared for equality. If `bounded`, as for novelty detection,
+    # default kernels are not linear.
     table, X, weights = samples.table, samples.seen, samples.sample_weight
     if is_precomputed(table.kernels):
         return None
@@ -218,6 +219,7 @@ def _requested_kernels(
     bounded: bool,
 ) -> tuple[KernelDictionary, list[str] | None]:
     """Return requested or default kernels, and the view of each; None without views."""
+    # Views with default kernels have no linear ones if `bounded`.
     kernels = samples.table.kernels
     if kernels is None:
         if samples.table.has_text:
@@ -352,6 +354,7 @@ def _view_kernels(
     samples: Samples, X: Array, weights: Array | None, *, bounded: bool
 ) -> tuple[ListDictionary, list[str]]:
     """Return the kernels of all views, and the name of each kernel's view."""
+    # Default kernels are those of novelty detection if `bounded`.
     table, layout = samples.table, samples.table.layout
     table_index = {column: index for index, column in enumerate(layout.numeric)}
 

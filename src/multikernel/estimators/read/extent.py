@@ -143,7 +143,8 @@ def _landmarks(dictionary: KernelDictionary) -> str:
 def _omitted_columns(
     samples: Samples, dictionary: KernelDictionary, *, paired: bool
 ) -> str:
-    """Return which kernels on single columns or pairs were omitted, as text; or ""."""
+    """Return which kernels on columns, or pairs if `paired`, were omitted, as text."""
+    # The text is empty if none were.
     n_columns = len(samples.table.layout.numeric)
     if as_interactions(dictionary) is not None or n_columns < 2:
         return ""

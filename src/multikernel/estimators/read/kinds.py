@@ -74,7 +74,8 @@ def names_of(X: Any) -> list[Any] | None:
 
 
 def kinds_of(X: Any, *, look: bool = True) -> list[str]:
-    """Return the kind of each column of X: a key of `NAMES`, or `OTHER`."""
+    """Return the kind of each column; Python objects are numbers if not `look`."""
+    # A kind is a key of `NAMES`, or `OTHER`.
     names = names_of(X)
     if names is None:
         types = [X.dtype] * X.shape[1]
@@ -380,7 +381,8 @@ OTHER_NUMBERS = re.compile(
 
 
 def first_odd_cell(column: object) -> tuple[int, str] | None:
-    """Return row and text of the first cell without a number, if most have numbers."""
+    """Return row and text of the first cell that is no number, or None."""
+    # Return None unless most cells, but not all, are numbers.
     values = column_values(column)
     if values.dtype.kind not in "OUST":
         return None

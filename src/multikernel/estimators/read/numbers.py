@@ -117,7 +117,7 @@ def _why_no_array(values: Any, name: str) -> str | None:
 
 
 def with_text_names(X: Any, *, fit_had_names: bool | None = None) -> Any:
-    """Convert the column names of a frame to text if none of them is text."""
+    """Return X, with column names converted to text if none of them is text."""
     # scikit-learn ignores names that are not text. Default names of pandas (0, 1, ...)
     # are converted only if the fit had names; `fit_had_names` is None in a fit.
     names = kinds.names_of(X) or []
@@ -146,7 +146,7 @@ BY_DEFAULT = (
 
 
 def read_numbers(estimator: BaseEstimator, owner: str, X: Any, *, reset: bool) -> Array:
-    """Return a frame or array as float64 numbers, which need not be finite."""
+    """Return X as float64, finite or not; store its column names if `reset`."""
     # In a fit (`reset`), the number and names of the columns are stored on the
     # `estimator`; otherwise X is compared with these.
     attributes = vars(estimator)
@@ -206,7 +206,7 @@ def _clearer_message(shape: tuple[int, ...], text: str) -> str:
 
 
 def _refuse_text_columns(X: object, *, fitting: bool) -> None:
-    """Raise for a data frame with columns that are not numbers, and name them."""
+    """Raise for columns that are not numbers; `fitting` changes only the advice."""
     names, column_kinds = list(kinds.names_of(X) or ()), kinds.kinds_of(X)
     kinds.refuse_kinds(names, column_kinds)
     pairs = zip(names, column_kinds, strict=True)

@@ -288,6 +288,7 @@ def read_grams(
     estimator: BaseEstimator, owner: str, X: object, *, reset: bool
 ) -> Array:
     """Return Gram matrices, (n_samples, n_fit_samples, n_kernels), without a copy."""
+    # In a fit (`reset`), store the number of samples; otherwise also check the values.
     kinds = [np.float64, np.float32]
     settings = {"ensure_2d": False, "allow_nd": True, "dtype": kinds, "reset": reset}
     array = numbers.open_data(X.array if isinstance(X, NamedGrams) else X, "X")

@@ -158,6 +158,7 @@ def read_samples(
     offset: object = None,
 ) -> Samples:
     """Return the samples of nonzero weight, with class indices if `classify`."""
+    # `shared`: one selection of kernels for all outputs.
     n_rows = table.X.shape[0]
     weights = check_weights(sample_weight, n_rows)
     rows = np.arange(n_rows) if weights is None else np.flatnonzero(weights)
@@ -204,7 +205,7 @@ def _some_rows(X: Array, rows: Indices) -> Array:
 def check_offset(
     owner: str, offset: Any, n_rows: int, n_outputs: int, *, shared: bool = False
 ) -> Array:
-    """Return offsets of decision values, (n_rows, n_outputs); raise if invalid."""
+    """Return offsets, (n_rows, n_outputs); with `shared`, one column serves all."""
     refuse_column_name("offset", offset)
     values = read_columns(open_data(offset, "offset"), f"{owner}: offset")
     if values.ndim == 2 and values.shape[1] == 1:
@@ -215,7 +216,7 @@ def check_offset(
     if str(values.shape) not in shapes:
         raise ValueError(
             f"{owner}: offset must have shape {' or '.join(shapes)}, got shape "
-            f"{np.shape(offset)}."
+            f"{np.shape(offset)}: pass an array of such a shape."
         )
     nonfinite = np.argwhere(~(np.abs(values) <= LARGEST_VALUE)).tolist()
     if nonfinite:

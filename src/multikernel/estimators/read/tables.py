@@ -217,7 +217,7 @@ def _standard_form(kernels: object) -> Any:
 
 
 def check_predict_data(estimator: Any, X: Any, *, precomputed: bool) -> Array:
-    """Return validated data for prediction, with the columns of the training data."""
+    """Return validated data to predict: a table, or Gram matrices if `precomputed`."""
     owner, fitted = type(estimator).__name__, vars(estimator)
     if precomputed:
         return _read_new_grams(estimator, owner, X)
@@ -309,7 +309,7 @@ def check_samples(
     *,
     fitting: bool,
 ) -> None:
-    """Raise if a Gram matrix of a view has no row for a sample, and name the sample."""
+    """Raise if a view's matrix lacks the row, or in a fit the column, of a sample."""
     # `kernels` are pairs of the column of `table` that identifies the samples, and a
     # kernel. In a fit, the matrix also requires a column for each sample.
     for column, kernel in kernels:
@@ -339,6 +339,7 @@ DENSE_ADVICE = "or pass a dense table, X.toarray(), if it fits into memory."
 
 def read_sparse(estimator: BaseEstimator, owner: str, X: Any, *, reset: bool) -> Array:
     """Return a table of numbers as packed rows, see `multikernel.kernels.sparse`."""
+    # In a fit (`reset`), the number and names of the columns are stored.
     # A model fitted on a sparse table also predicts for dense tables.
     settings = {"accept_sparse": "csr", "dtype": np.float64, "copy": True}
     table = csr_array(numbers.read_array(estimator, owner, X, reset=reset, **settings))
@@ -356,7 +357,7 @@ def read_sparse(estimator: BaseEstimator, owner: str, X: Any, *, reset: bool) ->
 def sparse_kernels(
     kernels: Any, X: Any, *, interactions: bool
 ) -> tuple[Any, tuple[View, ...]]:
-    """Return kernels on packed sparse rows, and their views; raise if unsupported."""
+    """Return kernels on packed sparse rows, and their views; refuse `interactions`."""
     features = Features(X.shape[1])
     if interactions:
         raise ValueError(

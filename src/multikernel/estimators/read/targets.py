@@ -18,7 +18,7 @@ from multikernel.linalg import EPS
 
 
 def read_targets(estimator: BaseEstimator, y: object, *, fitting: bool = True) -> Array:
-    """Return validated targets: numbers of a regression, labels of a classifier."""
+    """Return valid regression targets or class labels; if `fitting`, warn of doubts."""
     owner = type(estimator).__name__
     if y is None:
         raise ValueError(f"{owner} requires y to be passed, but the target y is None.")
@@ -90,7 +90,7 @@ def target_names(y: object, targets: Array) -> tuple[str, ...] | None:
 def scored_targets(
     model: BaseEstimator, X: object, y: object, sample_weight: object
 ) -> tuple[Any, Array | None]:
-    """Return the validated targets and weights with which predictions are scored."""
+    """Return validated targets for a score, and weights or None without weights."""
     owner, classes = type(model).__name__, getattr(model, "classes_", None)
     if not (type(y) is np.ndarray and y.ndim and y.dtype.kind in "biuf"):
         y = check_target_names(model, X, y, sample_weight)

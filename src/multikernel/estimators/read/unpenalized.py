@@ -74,6 +74,7 @@ class Design:
 
 def find_design(owner: str, samples: Samples, *, fit_intercept: bool) -> Design | None:
     """Return the encoding of the unpenalized columns; None without such columns."""
+    # With an intercept, the first category of a column has no indicator.
     table = samples.table
     columns = [c for view in table.views if not view.penalized for c in view.columns]
     if not columns:
@@ -92,7 +93,8 @@ def find_design(owner: str, samples: Samples, *, fit_intercept: bool) -> Design 
 def _encode(
     owner: str, samples: Samples, columns: Iterable[int], *, drop_first: bool
 ) -> list[tuple[int, float, str]]:
-    """Return position, category code (nan for numbers) and name of every column."""
+    """Return position, category code (nan for numbers) and name of encoded columns."""
+    # If `drop_first`, the first category of each column has no indicator.
     # The indicators of a column sum to one, so one is redundant with an intercept.
     # Without an intercept, the first such column has all indicators.
     layout, numeric = samples.table.layout, list(samples.table.layout.numeric)
@@ -132,6 +134,7 @@ def check_independent(
     owner: str, columns: Array, names: Sequence[str], *, fit_intercept: bool
 ) -> None:
     """Raise if columns are collinear or constant, and name the columns."""
+    # Without an intercept, only constants of value zero are invalid.
     scaled, sizes = standardized(columns, None, fit_intercept=fit_intercept)
     constant = [name for name, size in zip(names, sizes, strict=True) if not size]
     if constant:

@@ -94,7 +94,7 @@ class Folds:
         return len(self.splits) if self.fit_in_memory else self.n_threads
 
     def expect(self, rounds: int, scale: float | Array) -> None:
-        """Tell the watch the expected number of solves, `rounds` for each candidate."""
+        """Set the number of solves that the watch expects: `rounds` per candidate."""
         samples = self.data.samples
         n_outputs = 1 if samples.shared else len(samples.targets)
         if self.candidates.blocks is not None:

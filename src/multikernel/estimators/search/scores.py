@@ -54,7 +54,7 @@ class Scores:
         return cls(scores, losses, n_active, done, predicted, lacks_class, refusals, [])
 
     def means(self, choices: Indices) -> Array | None:
-        """Return mean scores over all folds, shape (n_candidates, n_choices)."""
+        """Return mean scores over folds, (n_candidates, n_choices), or None."""
         # `choices` are the indices of targets that choose separately, else [0]. The
         # result is None if no candidate is solved on all folds yet.
         values, every_done = self.scores[:, :, choices], self.done[:, :, choices]
@@ -312,7 +312,7 @@ def round_digits(values: Array) -> Array:
 
 
 def _moments(scores: Array, n_active: Array, done: Mask) -> tuple[Array, Array, Array]:
-    """Return mean and deviation of the scores, and the mean number of kernels."""
+    """Return each candidate's mean and deviation of scores, and mean `n_active`."""
     # Candidates that are not solved on any fold were skipped, and do not make a fold
     # incomplete.
     complete = done[:, done.any(axis=0)].all(axis=1)

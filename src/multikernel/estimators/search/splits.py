@@ -25,7 +25,7 @@ REMEDY = "use fewer or stratified folds"
 def make_splits(
     owner: str, model: Any, samples: Samples, *, quiet: bool = False
 ) -> list[Split]:
-    """Return the folds of a search as positions among the samples of nonzero weight."""
+    """Return folds as positions in samples of nonzero weight; warn unless `quiet`."""
     # Skip folds whose training set cannot be fitted. Raise if a training or validation
     # set is empty, if all folds are skipped, or if no fold can be scored.
     splits: list[Split] = []
@@ -157,7 +157,7 @@ def _warn_incomplete(owner: str, splits: list[Split], samples: Samples) -> None:
 
 
 def folds_of(cv: Any, labels: Any, groups: Any, *, stratify: bool) -> list[Any]:
-    """Return the folds given by ``cv``, as pairs of training and validation sets."""
+    """Return the folds of `cv`, stratified if it is a number and `stratify` is true."""
     if isinstance(cv, type):
         raise ValueError(f"cv is the class {cv.__name__}: pass {cv.__name__}(...).")
     if groups is not None:
@@ -183,7 +183,7 @@ def folds_of(cv: Any, labels: Any, groups: Any, *, stratify: bool) -> list[Any]:
 
 
 def _splitter(cv: Any, labels: Any, groups: Array | None, stratify: bool) -> Any:
-    """Return ``cv`` if it is a splitter, otherwise a splitter into ``cv`` folds."""
+    """Return the splitter `cv`, or one into `cv` folds, stratified if `stratify`."""
     from sklearn.model_selection import GroupKFold, StratifiedGroupKFold, check_cv
 
     if groups is None or not (cv is None or isinstance(cv, Integral)):

@@ -152,6 +152,7 @@ def _paths_to_choices(
     recipes: Sequence[Recipe], training: Training, watch: Watch, choices: Indices
 ) -> tuple[list[Solution | None], list[list[PathPoint]], Training]:
     """Return each target's solution at its choice, its path to it, and the data."""
+    # Solutions are None if a callback stops the fit.
     starts: list[Solution | None] = [None] * choices.size
     paths: list[list[PathPoint]] = [[] for _ in starts]
     while not watch.stopped:

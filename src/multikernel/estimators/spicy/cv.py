@@ -171,7 +171,7 @@ class AlphaCandidates(Candidates):
         watch: Watch,
         best: Indices,
     ) -> dict[str, Any]:
-        """Return the attributes of the final models, with one strength per target."""
+        """Return the attributes of the final models, with an alpha for each target."""
         assert self.blocks is not None
         final, steps = chosen_recipe(recipes, best), loose[: int(best.max()) + 1]
         fit, paths = refit_targets(steps, final, training, watch, best, self.blocks)

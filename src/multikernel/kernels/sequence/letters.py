@@ -233,7 +233,6 @@ class Alphabet:
         return table
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return the fields for a model file."""
         return {k: v for k, v in vars(self).items() if k != "table"}
 
     def encode(self, sequences: Sequences) -> Sequences:
