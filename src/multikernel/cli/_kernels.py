@@ -46,7 +46,7 @@ CHOICES = ("default", "spectrum", "dna", "protein")
 
 
 def find_kernels(request: Training, table: Table, *, graphs: bool = False) -> Any:
-    """Return the ``kernels`` parameter for a table; for HKL, `graphs` of kernels."""
+    """Return the ``kernels`` parameter for a table, with `graphs` that of HKL."""
     name = request.kernels
     check_choice("--kernels", name, GRAPHS if graphs else KERNELS)
     if (letter_options := _letter_options(request)) and not table.sequences:

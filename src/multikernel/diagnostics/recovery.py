@@ -145,7 +145,7 @@ def _block_norms(forms: Array, v: Array) -> Array:
 
 
 def _ascend(forms: Array, v: Array) -> tuple[float, Array]:
-    """Return a local maximum of sum_i ||C_i v|| with |v| = 1, and v; from a start v."""
+    """Return a local maximum of sum_i sqrt(u^T forms[i] u), |u| = 1, near v, and u."""
     value = 0.0
     for _ in range(500):
         norms = _block_norms(forms, v)

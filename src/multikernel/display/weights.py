@@ -219,7 +219,7 @@ def shown_values(model: Any, values: str) -> tuple[Array, list[str]]:
 
 
 def _largest(weights: Array, n_bars: int, *, zeros: bool) -> Indices:
-    """Return indices of the `n_bars` largest absolute weights, in descending order."""
+    """Return indices of the `n_bars` largest absolute weights, by descending weight."""
     # Kernels with weight zero are included only if `zeros` is true.
     sizes = np.abs(weights)
     order = np.argsort(-sizes, kind="stable")[:n_bars]

@@ -194,5 +194,5 @@ class Candidates(ABC):
         # has already stopped, one iteration is made.
 
     def open_grids(self, best_params: Mapping[str, Any]) -> Mapping[str, Array]:
-        """Return the grids for which a search warns if the best value is at an end."""
+        """Return the grids that could be extended beyond a best value at their end."""
         return self.grid()

@@ -35,7 +35,7 @@ class Loss(Protocol):
 
 
 class NamedLoss(Loss, Protocol):
-    """A loss with a name in estimators, which provides `tasks`.
+    """A loss that estimators accept by name; `tasks` are the tasks that it supports.
 
     If the loss has a parameter in units of y, the attribute ``length`` is the
     parameter's name. Estimators set the parameter to the standard deviation of y times

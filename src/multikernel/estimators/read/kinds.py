@@ -74,7 +74,7 @@ def names_of(X: Any) -> list[Any] | None:
 
 
 def kinds_of(X: Any, *, look: bool = True) -> list[str]:
-    """Return the kind of each column; Python objects are numbers if not `look`."""
+    """Return the kind of each column; unless `look`, Python objects are numbers."""
     # A kind is a key of `NAMES`, or `OTHER`.
     names = names_of(X)
     if names is None:

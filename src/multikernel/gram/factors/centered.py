@@ -246,8 +246,8 @@ class CenteredMains:
         return replace(factor, group=group, roots=roots, landmarks=landmarks)
 
     def grouped_factor(self, first: int, second: int, scale: float) -> GroupedFactor:
-        """Return the factor of a kernel times a scale; equal rows are stored once."""
-        # The kernel is a product, or main kernel `first` if second < 0.
+        """Return the factor of `scale` times a product; equal rows are stored once."""
+        # The product is that of kernels `first` and `second`, or `first` if second < 0.
         if second >= 0:
             factor = self.product(first, second)
             return GroupedFactor(factor.rows, factor.group, np.sqrt(scale))

@@ -1,4 +1,4 @@
-"""Kernels that evaluate the factors of main kernels and products at new samples."""
+"""Kernels at new samples, from the factors of single kernels and of their products."""
 
 from dataclasses import dataclass, replace
 

@@ -125,8 +125,8 @@ class EveryProduct(FactoredProducts):
         return largest.result()
 
     def zero_kernels(self) -> Indices:
-        """Return the kernels whose matrix is zero, except constant products."""
-        # Finding constant products, with scale zero, would take a pass.
+        """Return the kernels whose matrix is zero, without products of scale zero."""
+        # Finding these, the products that are constant, would take a pass.
         zero = [self.main_kernels[self.once(self.main_kernels).zero_kernels()]]
         for kernels in self._numbers_of_parts():
             terms = self.terms[kernels]

@@ -73,7 +73,7 @@ def shared_words(rows: csr_array, cols: csr_array) -> tuple[csr_array, csr_array
 
 
 def count_products(rows: csr_array, cols: csr_array) -> Array:
-    """Return the inner products of word counts, which are exact, (n_rows, n_cols)."""
+    """Return the exact inner products of word counts, shape (n_rows, n_cols)."""
     A, B = shared_words(rows, cols)
     # A product of dense counts is faster unless most words are rare.
     if B.shape[0] * B.shape[1] <= 10 * B.nnz:

@@ -190,7 +190,7 @@ class _SlopeSum:
             )
 
     def _publish(self) -> None:
-        """Offer a dual point, minus the mean slope, and its model to the incumbent."""
+        """Offer the dual point -mean(slopes), and the model that belongs to it."""
         problem, share = self.problem, 1.0 / self.epochs
         rho = project_dual(problem, share * self.coefs.T.reshape(problem.y.shape))
         # `squares` accumulates the rounding errors of many changes, so it is recomputed
