@@ -259,7 +259,7 @@ def test_what_has_no_such_posterior_gets_a_sentence(data):
         term_posterior(HKLRegressor().fit(X, y), X, y)
     K = np.exp(-((X[:, None] - X) ** 2))
     grams = SpicyMKLRegressor("precomputed", 0.01).fit(K, y)
-    with pytest.raises(ValueError, match="not defined for other samples"):
+    with pytest.raises(ValueError, match="not defined for precomputed matrices"):
         term_posterior(grams, K, y)
     centered = SpicyMKLRegressor(KERNELS, 0.01, normalize="center").fit(X, y)
     with pytest.raises(ValueError, match="centered kernel"):

@@ -40,7 +40,7 @@ class CombinedKernel(Kernel):
 
     def __call__(self, X: Any, Y: Any = None, eval_gradient: bool = False) -> Any:
         """Return the kernel matrix between the samples X and Y; Y defaults to X."""
-        # With `eval_gradient`, also return an empty gradient: no hyperparameter varies.
+        # With `eval_gradient`, also return an empty gradient: no parameter varies.
         rows = self._read_samples(X)
         K = self._matrix(rows, rows if Y is None else self._read_samples(Y))
         if eval_gradient:
