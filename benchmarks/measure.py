@@ -7,6 +7,7 @@ it with one BLAS thread.
 import csv
 import datetime
 import json
+import os
 import resource
 import subprocess
 import sys
@@ -45,10 +46,19 @@ def limit_cpu(seconds: int) -> None:
     resource.setrlimit(resource.RLIMIT_CPU, (int(used) + seconds,) * 2)
 
 
-def in_child(script: str, *arguments: Any) -> dict[str, Any]:
-    """Return what ``script --child`` prints; nothing of a process that was ended."""
+def in_child(script: str, *arguments: Any, **variables: str) -> dict[str, Any]:
+    """Return what ``script --child`` prints; nothing of a process that was ended.
+
+    `variables` are further variables of the environment.
+    """
     line = [sys.executable, script, "--child", json.dumps(arguments)]
-    done = subprocess.run(line, stdout=subprocess.PIPE, text=True, check=False)
+    done = subprocess.run(
+        line,
+        env=os.environ | variables,
+        stdout=subprocess.PIPE,
+        text=True,
+        check=False,
+    )
     # Below zero is the signal that a process ended by, as one does at its limit.
     if done.returncode > 0:
         raise RuntimeError(f"{line} ended with {done.returncode}.")

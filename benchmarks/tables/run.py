@@ -91,7 +91,7 @@ FAMILIES = {
     "HKL search": "HKL",
     "local Rademacher search": "LocalRademacherMKL",
 }
-"""Classes of models other than SpicyMKL."""
+"""First parts of the class names of models other than SpicyMKL."""
 TABLES: dict[str, Table] = {
     FIRST_USE: Table(
         stored("uci_liver_bupa"),
@@ -196,11 +196,7 @@ def measure(table_name: str, model: str, share: float) -> dict[str, Any]:
     if table_name != FIRST_USE:
         return in_child(*call)
     with tempfile.TemporaryDirectory() as folder:
-        os.environ["NUMBA_CACHE_DIR"] = folder
-        try:
-            return in_child(*call)
-        finally:
-            del os.environ["NUMBA_CACHE_DIR"]
+        return in_child(*call, NUMBA_CACHE_DIR=folder)
 
 
 def verdict(row: Row, rows: dict[tuple[str, str], Row]) -> str:

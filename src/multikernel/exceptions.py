@@ -81,7 +81,7 @@ class UntrustedTypesError(ValueError):
 
 
 class SearchWarning(UserWarning):
-    """The result of a search may be poor, or a search is recommended.
+    """A chosen model may be poor, or a search would choose a better one.
 
     Examples are a choice at an end of the grid, a chosen model without kernels or with
     only one predicted class, and a fold that lacks a class.

@@ -234,7 +234,7 @@ def _row_count(X: Any) -> str:
 
 
 def _table_kinds(model: Any) -> list[str]:
-    """Return which tables a page has, by the content of their rows: views, kernels."""
+    """Return those of "view" and "kernel" that have a table on the page."""
     units = ["view"] if hasattr(model, "view_shares_") else []
     # A graph has too many nodes for a table.
     return units if hasattr(model, "hull_") else [*units, "kernel"]

@@ -15,7 +15,7 @@ ADVICE: Mapping[str, str] = {
         "share of each kernel or view, or group_permutation_importance for columns."
     ),
 }
-"""What to use instead of attributes that other libraries' estimators have."""
+"""Advice for each attribute that only estimators of other libraries have."""
 
 SYNONYMS: Mapping[str, tuple[str, ...]] = {
     "C": ("alpha",),

@@ -320,7 +320,7 @@ def _check_agreement(published: Array, dual: Array) -> None:
 
 
 def _prior_weights(model: AdditiveModel, X: Array, published: Array) -> Array:
-    """Return theta with term m = theta_m K_m `published`; raise if there is none."""
+    """Return the factor theta_m of each term, which is theta_m K_m `published`."""
     terms = model.terms(X, range(model.n_active))
     theta, errors = fitted_weights(model, X, terms, published)
     worst = int(np.argmax(errors)) if errors.size else 0

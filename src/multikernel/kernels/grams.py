@@ -254,11 +254,11 @@ def validate_names(row_names: Iterable[Any], n_rows: int) -> Array:
         raise ValueError(
             f"The names of samples must be all text or all numbers, got {shown(names)}."
         )
-    if array.dtype.kind != "U" and not (np.abs(array) < 2.0**53).all():
+    invalid = [] if array.dtype.kind == "U" else array[~(np.abs(array) < 2.0**53)]
+    if len(invalid):
         raise ValueError(
             "Numeric names of samples must be finite, with absolute values below "
-            f"2**53, got {array[~(np.abs(array) < 2.0**53)][0]}: use text instead, "
-            "such as str(name)."
+            f"2**53, got {invalid[0]}: use text instead, such as str(name)."
         )
     distinct, counts = np.unique(array, return_counts=True)
     if distinct.size < array.size:

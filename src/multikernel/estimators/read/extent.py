@@ -113,7 +113,7 @@ def is_on_all_columns(samples: Samples, dictionary: KernelDictionary | None) -> 
 def left_out(
     samples: Samples, dictionary: KernelDictionary | None, *, paired: bool
 ) -> str:
-    """Return which default kernels were omitted and why, as text; "" if none were."""
+    """Return a text on the omitted default kernels and the reason, or ""."""
     if samples.table.kernels is not None or dictionary is None:
         return ""
     # `paired` says whether the method supports default interactions. A method whose
@@ -143,8 +143,8 @@ def _landmarks(dictionary: KernelDictionary) -> str:
 def _omitted_columns(
     samples: Samples, dictionary: KernelDictionary, *, paired: bool
 ) -> str:
-    """Return which kernels on columns, or pairs if `paired`, were omitted, as text."""
-    # The text is empty if none were.
+    """Return a text on the omitted kernels on columns and pairs of columns, or ""."""
+    # The text mentions pairs only if `paired`.
     n_columns = len(samples.table.layout.numeric)
     if as_interactions(dictionary) is not None or n_columns < 2:
         return ""

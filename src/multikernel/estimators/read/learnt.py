@@ -59,7 +59,8 @@ class Sample:
     def for_inner_kernel(
         self, kernel: Kernel, columns: Columns | None
     ) -> "tuple[Sample, Columns | None] | None":
-        """Return samples and columns to fit the inner kernel; None if there is none."""
+        """Return the samples and columns for the fit of the inner kernel, or None."""
+        # None means that `kernel` has no inner kernel.
         if isinstance(kernel, ColumnKernel):
             return self, kernel.columns
         if isinstance(kernel, OptionalKernel):

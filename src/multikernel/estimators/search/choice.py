@@ -67,7 +67,7 @@ def grid_end(
 
 
 def grid_advice(parameters: Mapping[str, Any], name: str, end: str) -> str:
-    """Return which argument extends the grid of a parameter at its `end`."""
+    """Return the change of an argument that extends a parameter's grid at its `end`."""
     grid = f"{name}s"
     if grid not in parameters:
         return f"a larger {name}"

@@ -256,8 +256,8 @@ def cv_results(columns: Mapping[str, Array], table: Scores) -> dict[str, Any]:
     size = len(next(iter(columns.values())))
     scores, losses = table.scores[:, :size], table.losses[:, :size]
     done, n_active = table.done[:, :size], table.n_active[:, :size]
-    # If a callback stopped the search, compare candidates on the finished folds, or on
-    # all available scores if there is none. Means ignore folds without any score.
+    # If a callback stopped the search, compare candidates on the finished folds. If no
+    # fold is finished, use all available scores. Means ignore folds that have no score.
     used = scored_folds(scores, done)
     mean, std, mean_active = _moments(scores[used], n_active[used], done[used])
     if not done.any():

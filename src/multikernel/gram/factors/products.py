@@ -315,7 +315,7 @@ class FactoredProducts(ProductsOfMains):
         left, right = np.hstack([halves, residuals]), np.hstack([residuals, halves])
         traces = self._per_kernel(residuals @ shares, left, right)
         traces *= self.scales
-        # Factors of products are approximations, and add residuals of their own.
+        # Some products have approximate factors, whose residuals are added.
         for m, _, roots in self._inexact_factors():
             traces[m] += self.scales[m] * float(roots**2 @ shares)
         return traces

@@ -107,7 +107,7 @@ class FittedDictionary:
 
     @cached_property
     def relation(self) -> Array:
-        """Return which nodes are ancestors of which, shape (n_nodes, n_nodes)."""
+        """Return a 0-1 matrix that marks the ancestors, shape (n_nodes, n_nodes)."""
         # An entry is 1 if the row's node is the column's node or its ancestor, else 0.
         above = np.eye(len(self.names))
         for child in range(len(self.names)):
