@@ -2,8 +2,9 @@
 
 Usage: python .ci/version.py 1.0.0
 
-A version without "dev" also dates the unreleased part of the changelog; the first one
-with "dev" after it begins the next part.
+A version without "dev" is dated today, in CITATION.cff and in CHANGELOG.md, where it
+names the section Unreleased; the same version again changes the date. The first version
+with "dev" after it begins the next section.
 """
 
 import re
@@ -35,13 +36,15 @@ def main(version: str) -> None:
         sys.exit(f"{version!r} is no version such as 1.0.0 or 1.1.0.dev0.")
     changelog = ROOT / "CHANGELOG.md"
     text = changelog.read_text(encoding="utf-8")
-    if "dev" not in version and "## Unreleased" not in text:
-        sys.exit("CHANGELOG.md has no section Unreleased: this tree is a release.")
+    section = rf"^## (Unreleased|{re.escape(version)} \(.+\))$"
+    if "dev" not in version and not re.search(section, text, flags=re.MULTILINE):
+        sys.exit(f"CHANGELOG.md has no section Unreleased or {version}: add one.")
     for name, pattern in PLACES.items():
         replaced(ROOT / name, pattern, version)
     if "dev" not in version:
-        heading = f"{version} ({time.strftime('%Y-%m-%d')})"
-        replaced(changelog, "^## (Unreleased)$", heading)
+        today = time.strftime("%Y-%m-%d")
+        replaced(changelog, section, f"{version} ({today})")
+        replaced(ROOT / "CITATION.cff", "^date-released: (.+)$", today)
         major = version.partition(".")[0]
         status = "5 - Production/Stable" if major != "0" else "3 - Alpha"
         pattern = r'^    "Development Status :: (.+)",$'

@@ -114,6 +114,13 @@ def test_one_version_everywhere():
         assert stated == [multikernel.__version__], name
 
 
+def test_the_citation_has_the_date_of_the_changelog():
+    citation = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    (date,) = re.findall(r"^date-released: (.+)$", citation, flags=re.MULTILINE)
+    changelog = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    assert f" ({date})\n" in changelog
+
+
 def test_the_next_version_is_one_command(tmp_path, capsys):
     names = [
         *runpy.run_path(str(ROOT / ".ci" / "version.py"))["PLACES"],
@@ -132,8 +139,9 @@ def test_the_next_version_is_one_command(tmp_path, capsys):
     assert dated in texts["CHANGELOG.md"]
     assert "## Unreleased" not in texts["CHANGELOG.md"]
     assert "Development Status :: 5" in texts["pyproject.toml"]
-    with pytest.raises(SystemExit, match="no section Unreleased"):
+    with pytest.raises(SystemExit, match=r"no section Unreleased or 77\.0\.1"):
         change("77.0.1")
+    change("77.0.0")  # the same version on the same day
     assert texts == {name: (tmp_path / name).read_text("utf-8") for name in names}
     change("77.1.0.dev0")
     assert f"## Unreleased\n\n{dated}" in (tmp_path / "CHANGELOG.md").read_text("utf-8")

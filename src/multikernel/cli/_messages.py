@@ -126,6 +126,8 @@ def _shell_message(error: BaseException, options: Sequence[str]) -> str:
         names = [name.strip(" '") for name in match[1].split(",")]
         replacement = " ".join(f"--trusted {name}" for name in names)
         text = text.replace(match[0], f"add {replacement}.")
+    if re.search(r"\brow \d", text):
+        text += " Row 0 is the first row of data."
     return text
 
 
