@@ -149,7 +149,7 @@ class Costs:
         products = 8 * (n_kernels - self.n_kernels) * self.n_samples**2
         # The quadratic forms V diag(w) V' of `gram.products` have n_mains^2 n_samples^2
         # steps. A quarter of them remain, because V has one triangle of each matrix and
-        # the result is symmetric; sums in single precision took half of that time.
+        # the result is symmetric.
         entries = self.n_kernels**2 * float(self.n_samples) ** 2
         reason = (
             f"the matrices of its {self.n_kernels} main kernels take "
@@ -167,7 +167,7 @@ class Costs:
             reason=reason,
             n_kernels=n_kernels,
             n_bytes=dense.n_bytes + min(products, CHUNK_BYTES),
-            seconds=dense.seconds + self.shared_pass(0.125 * entries),
+            seconds=dense.seconds + self.shared_pass(0.25 * entries),
         )
 
     def shared_pass(self, steps: float) -> float:
