@@ -105,7 +105,7 @@ class OneClassMKL(OutlierMixin, BaseMKL):
     kernel_weights_ : ndarray of shape (n_kernels,)
         Nonnegative kernel weights with p-norm one.
     block_norms_ : ndarray of shape (n_kernels,)
-        Norm of each f_m in the space of its normalized kernel.
+        Norm of each function f_m in the space of its normalized kernel.
     variance_shares_ : ndarray of shape (n_kernels,)
         Share of each f_m in the variance of training decision values; may be negative.
     view_weights_, view_shares_, kernel_views_, view_columns_ : dict, dict, list, dict

@@ -122,7 +122,7 @@ class FixedWeightsMKLClassifier(WeightedClassification, ClassifierMKL):
         Weights of the kernels, one row per class if more than two. "uniform" gives 0 to
         kernels that are zero, or constant if there is an intercept, and 1 to others.
     block_norms_ : ndarray of shape (n_kernels,) or (n_classes, n_kernels)
-        Norm of each f_m in the space of its normalized kernel.
+        Norm of each function f_m in the space of its normalized kernel.
     variance_shares_ : ndarray of shape (n_kernels,) or (n_classes, n_kernels)
         Share of each f_m in the variance of training decision values; may be negative.
     view_weights_, view_shares_, kernel_views_, view_columns_ : dict, dict, list, dict
@@ -265,7 +265,7 @@ class FixedWeightsMKLRegressor(WeightedRegression, RegressorMKL):
         Weights of the kernels. "uniform" gives 0 to kernels that are zero, or constant
         if there is an intercept, and 1 to the others.
     block_norms_ : ndarray of shape (n_kernels,)
-        Norm of each f_m in the space of its normalized kernel.
+        Norm of each function f_m in the space of its normalized kernel.
     variance_shares_ : ndarray of shape (n_kernels,)
         Share of each f_m in the variance of training decision values; may be negative.
     view_weights_, view_shares_, kernel_views_, view_columns_ : dict, dict, list, dict

@@ -49,7 +49,7 @@ class PrefixCandidates(Candidates):
     open_end: bool  # whether the dictionary has more kernels than `max_kernels`
 
     def grid(self, max_kernels: int | None = None) -> dict[str, Array]:
-        """Return the number of kernels, up to `max_kernels`, and alpha of candidates."""
+        """Return the kernel count, up to `max_kernels`, and alpha of each candidate."""
         largest = self.max_kernels if max_kernels is None else max_kernels
         counts = np.arange(largest + 1)
         return {
@@ -172,10 +172,10 @@ class GroupOMPClassifierCV(GreedyClassification, GreedySearchCV, ClassifierMKL):
         Number of folds fitted in parallel threads: None means 1, and -1 all cores.
     refit : bool or "one_standard_error", default=True
         Whether to fit the chosen model on all samples. "one_standard_error" chooses the
-        fewest kernels whose mean score is within one standard error of the best.
+        candidate with fewest kernels within a standard error of the best mean score.
     max_search_rows : int, "auto" or None, default="auto"
-        Maximum number of rows for the scores; None means all. "auto" draws 2000 of more
-        than 4000, and doubles them until the choice is reliable (page "Large data").
+        Maximum number of rows to score candidates on; None uses all. Above 4000 rows,
+        "auto" doubles a sample of 2000 until the choice is reliable, see "Large data".
     alphas : sequence of float or None, default=None
         Candidate strengths of the ridge penalty. None means 1e-4, 1e-3, ..., 1.
     max_kernels : int or None, default=None
@@ -232,7 +232,7 @@ class GroupOMPClassifierCV(GreedyClassification, GreedySearchCV, ClassifierMKL):
     kernel_weights_ : ndarray of shape (n_kernels,)
         1 for each selected kernel, 0 for the others.
     block_norms_ : ndarray of shape (n_kernels,) or (n_classes, n_kernels)
-        Norm of each f_m in the space of its normalized kernel.
+        Norm of each function f_m in the space of its normalized kernel.
     variance_shares_ : ndarray of shape (n_kernels,) or (n_classes, n_kernels)
         Share of each f_m in the variance of training decision values; may be negative.
     view_weights_, view_shares_, kernel_views_, view_columns_ : dict, dict, list, dict
@@ -266,7 +266,7 @@ class GroupOMPClassifierCV(GreedyClassification, GreedySearchCV, ClassifierMKL):
         if ``tol`` stopped it; and a sentence about it.
     fit_info_ : dict
         Keys "solver", "storage", "storage_reason", "left_out" (unused default kernels),
-        "search_rows" (number of rows) and "predicted_alike" (the class, if all
+        "search_rows" (scored rows) and "predicted_alike" (the class, if all
         validation samples get the same, or "").
     classes_ : ndarray of shape (n_classes,)
         Class labels.
@@ -314,10 +314,10 @@ class GroupOMPRegressorCV(GreedyRegression, GreedySearchCV, RegressorMKL):
         Number of folds fitted in parallel threads: None means 1, and -1 all cores.
     refit : bool or "one_standard_error", default=True
         Whether to fit the chosen model on all samples. "one_standard_error" chooses the
-        fewest kernels whose mean score is within one standard error of the best.
+        candidate with fewest kernels within a standard error of the best mean score.
     max_search_rows : int, "auto" or None, default="auto"
-        Maximum number of rows for the scores; None means all. "auto" draws 2000 of more
-        than 4000, and doubles them until the choice is reliable (page "Large data").
+        Maximum number of rows to score candidates on; None uses all. Above 4000 rows,
+        "auto" doubles a sample of 2000 until the choice is reliable, see "Large data".
     alphas : sequence of float or None, default=None
         Candidate strengths of the ridge penalty. None means 1e-4, 1e-3, ..., 1.
     max_kernels : int or None, default=None
@@ -379,7 +379,7 @@ class GroupOMPRegressorCV(GreedyRegression, GreedySearchCV, RegressorMKL):
     kernel_weights_ : ndarray of shape (n_kernels,)
         1 for each selected kernel, 0 for the others.
     block_norms_ : ndarray of shape (n_kernels,) or (n_targets, n_kernels)
-        Norm of each f_m in the space of its normalized kernel.
+        Norm of each function f_m in the space of its normalized kernel.
     variance_shares_ : ndarray of shape (n_kernels,) or (n_targets, n_kernels)
         Share of each f_m in the variance of training decision values; may be negative.
     view_weights_, view_shares_, kernel_views_, view_columns_ : dict, dict, list, dict
@@ -413,7 +413,7 @@ class GroupOMPRegressorCV(GreedyRegression, GreedySearchCV, RegressorMKL):
         if ``tol`` stopped it; and a sentence about it.
     fit_info_ : dict
         Keys "solver", "storage", "storage_reason", "left_out" (unused default kernels)
-        and "search_rows" (number of rows).
+        and "search_rows" (scored rows).
     n_features_in_, feature_names_in_ : int, ndarray of shape (n_features,)
         Number of columns of X (``X.shape[1]``), and their names if X was a data frame.
 

@@ -137,7 +137,7 @@ class GroupOMPClassifier(GreedyClassification, ClassifierMKL):
     kernel_weights_ : ndarray of shape (n_kernels,)
         1 for each selected kernel, 0 for the others.
     block_norms_ : ndarray of shape (n_kernels,) or (n_classes, n_kernels)
-        Norm of each f_m in the space of its normalized kernel.
+        Norm of each function f_m in the space of its normalized kernel.
     variance_shares_ : ndarray of shape (n_kernels,) or (n_classes, n_kernels)
         Share of each f_m in the variance of training decision values; may be negative.
     view_weights_, view_shares_, kernel_views_, view_columns_ : dict, dict, list, dict
@@ -277,7 +277,7 @@ class GroupOMPRegressor(GreedyRegression, RegressorMKL):
     kernel_weights_ : ndarray of shape (n_kernels,)
         1 for each selected kernel, 0 for the others.
     block_norms_ : ndarray of shape (n_kernels,) or (n_targets, n_kernels)
-        Norm of each f_m in the space of its normalized kernel.
+        Norm of each function f_m in the space of its normalized kernel.
     variance_shares_ : ndarray of shape (n_kernels,) or (n_targets, n_kernels)
         Share of each f_m in the variance of training decision values; may be negative.
     view_weights_, view_shares_, kernel_views_, view_columns_ : dict, dict, list, dict

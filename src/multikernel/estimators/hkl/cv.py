@@ -59,10 +59,10 @@ class HKLClassifierCV(HullClassification, HullSearchCV, ClassifierMKL):
         Number of folds fitted in parallel threads: None means 1, and -1 all cores.
     refit : bool or "one_standard_error", default=True
         Whether to fit the chosen model on all samples. "one_standard_error" chooses the
-        fewest kernels whose mean score is within one standard error of the best.
+        candidate with fewest kernels within a standard error of the best mean score.
     max_search_rows : int, "auto" or None, default="auto"
-        Maximum number of rows for the scores; None means all. "auto" draws 2000 of more
-        than 4000, and doubles them until the choice is reliable (page "Large data").
+        Maximum number of rows to score candidates on; None uses all. Above 4000 rows,
+        "auto" doubles a sample of 2000 until the choice is reliable, see "Large data".
     alphas : sequence of float or None, default=None
         Candidate values of alpha. None means a logarithmic grid that descends from 1.
     n_alphas : int, default=11
@@ -147,9 +147,9 @@ class HKLClassifierCV(HullClassification, HullSearchCV, ClassifierMKL):
     status_, status_message_ : str
         Worst `Status` of all classes, such as "noise_limited", and a sentence about it.
     fit_info_ : dict
-        Keys "solver", "cv_tol" (duality gap at which folds stop), "search_rows" (number
-        of rows) and "predicted_alike" (the class, if all validation samples get the
-        same, or "").
+        Keys "solver", "cv_tol" (duality gap at which folds stop), "search_rows" (scored
+        rows) and "predicted_alike" (the class, if all validation samples get the same,
+        or "").
     classes_ : ndarray of shape (n_classes,)
         Class labels.
     n_features_in_, feature_names_in_ : int, ndarray of shape (n_features,)
@@ -193,10 +193,10 @@ class HKLRegressorCV(HullRegression, HullSearchCV, RegressorMKL):
         Number of folds fitted in parallel threads: None means 1, and -1 all cores.
     refit : bool or "one_standard_error", default=True
         Whether to fit the chosen model on all samples. "one_standard_error" chooses the
-        fewest kernels whose mean score is within one standard error of the best.
+        candidate with fewest kernels within a standard error of the best mean score.
     max_search_rows : int, "auto" or None, default="auto"
-        Maximum number of rows for the scores; None means all. "auto" draws 2000 of more
-        than 4000, and doubles them until the choice is reliable (page "Large data").
+        Maximum number of rows to score candidates on; None uses all. Above 4000 rows,
+        "auto" doubles a sample of 2000 until the choice is reliable, see "Large data".
     alphas : sequence of float or None, default=None
         Candidate values of alpha. None means a logarithmic grid that descends from 1.
     n_alphas : int, default=11
@@ -286,7 +286,7 @@ class HKLRegressorCV(HullRegression, HullSearchCV, RegressorMKL):
         Why the search stopped: a `Status` such as "noise_limited", and a sentence.
     fit_info_ : dict
         Keys "solver", "cv_tol" (duality gap at which folds stop) and "search_rows"
-        (number of rows).
+        (scored rows).
     n_features_in_, feature_names_in_ : int, ndarray of shape (n_features,)
         Number of columns of X (``X.shape[1]``), and their names if X was a data frame.
 

@@ -163,10 +163,10 @@ class LocalRademacherMKLClassifierCV(TailClassification, TailSearchCV, Classifie
         Number of folds fitted in parallel threads: None means 1, and -1 all cores.
     refit : bool or "one_standard_error", default=True
         Whether to fit the chosen model on all samples. "one_standard_error" chooses the
-        fewest kernels whose mean score is within one standard error of the best.
+        candidate with fewest kernels within a standard error of the best mean score.
     max_search_rows : int, "auto" or None, default="auto"
-        Maximum number of rows for the scores; None means all. "auto" draws 2000 of more
-        than 4000, and doubles them until the choice is reliable (page "Large data").
+        Maximum number of rows to score candidates on; None uses all. Above 4000 rows,
+        "auto" doubles a sample of 2000 until the choice is reliable, see "Large data".
     Cs : sequence of float or None, default=None
         Candidate values of C, positive. None means c t / (M^(1 - 1/p) v) for M kernels
         of mean variance v whose tail sums have the geometric mean t, which depends on
@@ -240,7 +240,7 @@ class LocalRademacherMKLClassifierCV(TailClassification, TailSearchCV, Classifie
         Nonnegative weights mu of the kernels, which are scaled to trace n. Separate
         selections have one row per class or label.
     block_norms_ : ndarray of shape (n_kernels,) or (n_classes, n_kernels)
-        Norm of each f_m in the space of its normalized kernel.
+        Norm of each function f_m in the space of its normalized kernel.
     variance_shares_ : ndarray of shape (n_kernels,) or (n_classes, n_kernels)
         Share of each f_m in the variance of training decision values; may be negative.
     view_weights_, view_shares_, kernel_views_, view_columns_ : dict, dict, list, dict
@@ -278,7 +278,7 @@ class LocalRademacherMKLClassifierCV(TailClassification, TailSearchCV, Classifie
         Worst `Status` of all classes, such as "converged", and a sentence about it.
     fit_info_ : dict
         Keys "solver", "storage", "storage_reason", "left_out" (unused default kernels),
-        "cv_tol" (duality gap at which folds stop), "search_rows" (number of rows) and
+        "cv_tol" (duality gap at which folds stop), "search_rows" (scored rows) and
         "predicted_alike" (the class, if all validation samples get the same, or "").
     classes_ : ndarray of shape (n_classes,)
         Class labels.
@@ -327,10 +327,10 @@ class LocalRademacherMKLRegressorCV(TailRegression, TailSearchCV, RegressorMKL):
         Number of folds fitted in parallel threads: None means 1, and -1 all cores.
     refit : bool or "one_standard_error", default=True
         Whether to fit the chosen model on all samples. "one_standard_error" chooses the
-        fewest kernels whose mean score is within one standard error of the best.
+        candidate with fewest kernels within a standard error of the best mean score.
     max_search_rows : int, "auto" or None, default="auto"
-        Maximum number of rows for the scores; None means all. "auto" draws 2000 of more
-        than 4000, and doubles them until the choice is reliable (page "Large data").
+        Maximum number of rows to score candidates on; None uses all. Above 4000 rows,
+        "auto" doubles a sample of 2000 until the choice is reliable, see "Large data".
     Cs : sequence of float or None, default=None
         Candidate values of C, positive. None means c t / (M^(1 - 1/p) v) for M kernels
         of mean variance v whose tail sums have the geometric mean t, which depends on
@@ -403,7 +403,7 @@ class LocalRademacherMKLRegressorCV(TailRegression, TailSearchCV, RegressorMKL):
     kernel_weights_ : ndarray of shape (n_kernels,)
         Nonnegative weights mu of the kernels, which are scaled to trace n.
     block_norms_ : ndarray of shape (n_kernels,)
-        Norm of each f_m in the space of its normalized kernel.
+        Norm of each function f_m in the space of its normalized kernel.
     variance_shares_ : ndarray of shape (n_kernels,)
         Share of each f_m in the variance of training decision values; may be negative.
     view_weights_, view_shares_, kernel_views_, view_columns_ : dict, dict, list, dict
@@ -441,7 +441,7 @@ class LocalRademacherMKLRegressorCV(TailRegression, TailSearchCV, RegressorMKL):
         Why the solver stopped: a `Status` such as "converged", and a sentence about it.
     fit_info_ : dict
         Keys "solver", "storage", "storage_reason", "left_out" (unused default kernels),
-        "cv_tol" (duality gap at which folds stop) and "search_rows" (number of rows).
+        "cv_tol" (duality gap at which folds stop) and "search_rows" (scored rows).
     n_features_in_, feature_names_in_ : int, ndarray of shape (n_features,)
         Number of columns of X (``X.shape[1]``), and their names if X was a data frame.
 

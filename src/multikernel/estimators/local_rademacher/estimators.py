@@ -149,7 +149,7 @@ class LocalRademacherMKLClassifier(TailClassification, ClassifierMKL):
         Nonnegative weights mu of the kernels, which are scaled to trace n. Separate
         selections have one row per class or label.
     block_norms_ : ndarray of shape (n_kernels,) or (n_classes, n_kernels)
-        Norm of each f_m in the space of its normalized kernel.
+        Norm of each function f_m in the space of its normalized kernel.
     variance_shares_ : ndarray of shape (n_kernels,) or (n_classes, n_kernels)
         Share of each f_m in the variance of training decision values; may be negative.
     view_weights_, view_shares_, kernel_views_, view_columns_ : dict, dict, list, dict
@@ -310,7 +310,7 @@ class LocalRademacherMKLRegressor(TailRegression, RegressorMKL):
     kernel_weights_ : ndarray of shape (n_kernels,)
         Nonnegative weights mu of the kernels, which are scaled to trace n.
     block_norms_ : ndarray of shape (n_kernels,)
-        Norm of each f_m in the space of its normalized kernel.
+        Norm of each function f_m in the space of its normalized kernel.
     variance_shares_ : ndarray of shape (n_kernels,)
         Share of each f_m in the variance of training decision values; may be negative.
     view_weights_, view_shares_, kernel_views_, view_columns_ : dict, dict, list, dict

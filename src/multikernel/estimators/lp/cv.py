@@ -213,10 +213,10 @@ class LpMKLClassifierCV(LpClassification, MarginSearchCV, ClassifierMKL):
         Number of folds fitted in parallel threads: None means 1, and -1 all cores.
     refit : bool or "one_standard_error", default=True
         Whether to fit the chosen model on all samples. "one_standard_error" chooses the
-        fewest kernels whose mean score is within one standard error of the best.
+        candidate with fewest kernels within a standard error of the best mean score.
     max_search_rows : int, "auto" or None, default="auto"
-        Maximum number of rows for the scores; None means all. "auto" draws 2000 of more
-        than 4000, and doubles them until the choice is reliable (page "Large data").
+        Maximum number of rows to score candidates on; None uses all. Above 4000 rows,
+        "auto" doubles a sample of 2000 until the choice is reliable, see "Large data".
     Cs : sequence of float or None, default=None
         Candidate values of C, positive. None means c / (M^(1 - 1/p) v) for M kernels of
         mean variance v, with c = 1/32, 1/8, ..., 128 ("log_loss": 1/8, 1/2, ..., 512).
@@ -284,7 +284,7 @@ class LpMKLClassifierCV(LpClassification, MarginSearchCV, ClassifierMKL):
         Nonnegative weights with p-norm one; all zero if no kernel enters. Separate
         selections have one row per class or label.
     block_norms_ : ndarray of shape (n_kernels,) or (n_classes, n_kernels)
-        Norm of each f_m in the space of its normalized kernel.
+        Norm of each function f_m in the space of its normalized kernel.
     variance_shares_ : ndarray of shape (n_kernels,) or (n_classes, n_kernels)
         Share of each f_m in the variance of training decision values; may be negative.
     view_weights_, view_shares_, kernel_views_, view_columns_ : dict, dict, list, dict
@@ -317,7 +317,7 @@ class LpMKLClassifierCV(LpClassification, MarginSearchCV, ClassifierMKL):
         Worst `Status` of all classes, such as "converged", and a sentence about it.
     fit_info_ : dict
         Keys "solver", "storage", "storage_reason", "left_out" (unused default kernels),
-        "cv_tol" (duality gap at which folds stop), "search_rows" (number of rows) and
+        "cv_tol" (duality gap at which folds stop), "search_rows" (scored rows) and
         "predicted_alike" (the class, if all validation samples get the same, or "").
     classes_ : ndarray of shape (n_classes,)
         Class labels.
@@ -366,10 +366,10 @@ class LpMKLRegressorCV(LpRegression, MarginSearchCV, RegressorMKL):
         Number of folds fitted in parallel threads: None means 1, and -1 all cores.
     refit : bool or "one_standard_error", default=True
         Whether to fit the chosen model on all samples. "one_standard_error" chooses the
-        fewest kernels whose mean score is within one standard error of the best.
+        candidate with fewest kernels within a standard error of the best mean score.
     max_search_rows : int, "auto" or None, default="auto"
-        Maximum number of rows for the scores; None means all. "auto" draws 2000 of more
-        than 4000, and doubles them until the choice is reliable (page "Large data").
+        Maximum number of rows to score candidates on; None uses all. Above 4000 rows,
+        "auto" doubles a sample of 2000 until the choice is reliable, see "Large data".
     Cs : sequence of float or None, default=None
         Candidate values of C, positive. None means c / (M^(1 - 1/p) v) for M kernels of
         mean variance v, with c = 1/32, 1/8, ..., 128.
@@ -443,7 +443,7 @@ class LpMKLRegressorCV(LpRegression, MarginSearchCV, RegressorMKL):
         Nonnegative weights with p-norm one; all zero if no kernel enters. Separate
         selections have one row per target.
     block_norms_ : ndarray of shape (n_kernels,) or (n_targets, n_kernels)
-        Norm of each f_m in the space of its normalized kernel.
+        Norm of each function f_m in the space of its normalized kernel.
     variance_shares_ : ndarray of shape (n_kernels,) or (n_targets, n_kernels)
         Share of each f_m in the variance of training decision values; may be negative.
     view_weights_, view_shares_, kernel_views_, view_columns_ : dict, dict, list, dict
@@ -476,7 +476,7 @@ class LpMKLRegressorCV(LpRegression, MarginSearchCV, RegressorMKL):
         Worst `Status` of all targets, such as "converged", and a sentence about it.
     fit_info_ : dict
         Keys "solver", "storage", "storage_reason", "left_out" (unused default kernels),
-        "cv_tol" (duality gap at which folds stop) and "search_rows" (number of rows).
+        "cv_tol" (duality gap at which folds stop) and "search_rows" (scored rows).
     n_features_in_, feature_names_in_ : int, ndarray of shape (n_features,)
         Number of columns of X (``X.shape[1]``), and their names if X was a data frame.
 

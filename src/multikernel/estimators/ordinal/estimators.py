@@ -75,7 +75,7 @@ class SpicyMKLOrdinal(OrdinalMKL):
     kernel_weights_ : ndarray of shape (n_kernels,)
         Nonnegative weights with sum one; all zero if no kernel entered.
     block_norms_ : ndarray of shape (n_kernels,)
-        Norm of each f_m in the space of its normalized kernel.
+        Norm of each function f_m in the space of its normalized kernel.
     variance_shares_ : ndarray of shape (n_kernels,)
         Share of each f_m in the variance of training decision values; may be negative.
     view_weights_, view_shares_, kernel_views_, view_columns_ : dict, dict, list, dict
@@ -207,10 +207,10 @@ class SpicyMKLOrdinalCV(OrdinalMKL, AlphaSearchCV):
         Number of folds fitted in parallel threads: None means 1, and -1 all cores.
     refit : bool or "one_standard_error", default=True
         Whether to fit the chosen model on all samples. "one_standard_error" chooses the
-        fewest kernels whose mean score is within one standard error of the best.
+        candidate with fewest kernels within a standard error of the best mean score.
     max_search_rows : int, "auto" or None, default="auto"
-        Maximum number of rows for the scores; None means all. "auto" draws 2000 of more
-        than 4000, and doubles them until the choice is reliable (page "Large data").
+        Maximum number of rows to score candidates on; None uses all. Above 4000 rows,
+        "auto" doubles a sample of 2000 until the choice is reliable, see "Large data".
     alphas : sequence of float or None, default=None
         Candidate values of alpha, the strength of the penalty. None means a logarithmic
         grid that descends from the smallest alpha at which no kernel enters.
@@ -261,7 +261,7 @@ class SpicyMKLOrdinalCV(OrdinalMKL, AlphaSearchCV):
     path_ : RegularizationPath
         Fits on all samples for the candidate strengths, down to the chosen one.
     block_norms_ : ndarray of shape (n_kernels,)
-        Norm of each f_m in the space of its normalized kernel.
+        Norm of each function f_m in the space of its normalized kernel.
     variance_shares_ : ndarray of shape (n_kernels,)
         Share of each f_m in the variance of training decision values; may be negative.
     view_weights_, view_shares_, kernel_views_, view_columns_ : dict, dict, list, dict
@@ -292,7 +292,7 @@ class SpicyMKLOrdinalCV(OrdinalMKL, AlphaSearchCV):
         Why the solver stopped: a `Status` such as "converged", and a sentence about it.
     fit_info_ : dict
         Keys "solver", "storage", "storage_reason", "left_out" (unused default kernels),
-        "cv_tol" (duality gap at which folds stop) and "search_rows" (number of rows).
+        "cv_tol" (duality gap at which folds stop) and "search_rows" (scored rows).
     classes_ : ndarray of shape (n_classes,)
         The classes, from the lowest to the highest.
     thresholds_ : ndarray of shape (n_classes - 1,)

@@ -218,10 +218,10 @@ class SpicyMKLClassifierCV(SparseClassification, AlphaSearchCV, ClassifierMKL):
         Number of folds fitted in parallel threads: None means 1, and -1 all cores.
     refit : bool or "one_standard_error", default=True
         Whether to fit the chosen model on all samples. "one_standard_error" chooses the
-        fewest kernels whose mean score is within one standard error of the best.
+        candidate with fewest kernels within a standard error of the best mean score.
     max_search_rows : int, "auto" or None, default="auto"
-        Maximum number of rows for the scores; None means all. "auto" draws 2000 of more
-        than 4000, and doubles them until the choice is reliable (page "Large data").
+        Maximum number of rows to score candidates on; None uses all. Above 4000 rows,
+        "auto" doubles a sample of 2000 until the choice is reliable, see "Large data".
     alphas : sequence of float or None, default=None
         Candidate values of alpha, the strength of the penalty. None means a logarithmic
         grid that descends from the smallest alpha at which no kernel enters.
@@ -287,7 +287,7 @@ class SpicyMKLClassifierCV(SparseClassification, AlphaSearchCV, ClassifierMKL):
         Nonnegative weights with sum one; all zero if no kernel entered. Separate
         selections have one row per class or label.
     block_norms_ : ndarray of shape (n_kernels,) or (n_classes, n_kernels)
-        Norm of each f_m in the space of its normalized kernel.
+        Norm of each function f_m in the space of its normalized kernel.
     variance_shares_ : ndarray of shape (n_kernels,) or (n_classes, n_kernels)
         Share of each f_m in the variance of training decision values; may be negative.
     view_weights_, view_shares_, kernel_views_, view_columns_ : dict, dict, list, dict
@@ -320,7 +320,7 @@ class SpicyMKLClassifierCV(SparseClassification, AlphaSearchCV, ClassifierMKL):
         Worst `Status` of all classes, such as "converged", and a sentence about it.
     fit_info_ : dict
         Keys "solver", "storage", "storage_reason", "left_out" (unused default kernels),
-        "cv_tol" (duality gap at which folds stop), "search_rows" (number of rows) and
+        "cv_tol" (duality gap at which folds stop), "search_rows" (scored rows) and
         "predicted_alike" (the class, if all validation samples get the same, or "").
     classes_ : ndarray of shape (n_classes,)
         Class labels.
@@ -368,10 +368,10 @@ class SpicyMKLRegressorCV(SparseRegression, AlphaSearchCV, RegressorMKL):
         Number of folds fitted in parallel threads: None means 1, and -1 all cores.
     refit : bool or "one_standard_error", default=True
         Whether to fit the chosen model on all samples. "one_standard_error" chooses the
-        fewest kernels whose mean score is within one standard error of the best.
+        candidate with fewest kernels within a standard error of the best mean score.
     max_search_rows : int, "auto" or None, default="auto"
-        Maximum number of rows for the scores; None means all. "auto" draws 2000 of more
-        than 4000, and doubles them until the choice is reliable (page "Large data").
+        Maximum number of rows to score candidates on; None uses all. Above 4000 rows,
+        "auto" doubles a sample of 2000 until the choice is reliable, see "Large data".
     alphas : sequence of float or None, default=None
         Candidate values of alpha, the strength of the penalty. None means a logarithmic
         grid that descends from the smallest alpha at which no kernel enters.
@@ -448,7 +448,7 @@ class SpicyMKLRegressorCV(SparseRegression, AlphaSearchCV, RegressorMKL):
         Nonnegative weights with sum one; all zero if no kernel entered. Separate
         selections have one row per target.
     block_norms_ : ndarray of shape (n_kernels,) or (n_targets, n_kernels)
-        Norm of each f_m in the space of its normalized kernel.
+        Norm of each function f_m in the space of its normalized kernel.
     variance_shares_ : ndarray of shape (n_kernels,) or (n_targets, n_kernels)
         Share of each f_m in the variance of training decision values; may be negative.
     view_weights_, view_shares_, kernel_views_, view_columns_ : dict, dict, list, dict
@@ -481,7 +481,7 @@ class SpicyMKLRegressorCV(SparseRegression, AlphaSearchCV, RegressorMKL):
         Worst `Status` of all targets, such as "converged", and a sentence about it.
     fit_info_ : dict
         Keys "solver", "storage", "storage_reason", "left_out" (unused default kernels),
-        "cv_tol" (duality gap at which folds stop) and "search_rows" (number of rows).
+        "cv_tol" (duality gap at which folds stop) and "search_rows" (scored rows).
     n_features_in_, feature_names_in_ : int, ndarray of shape (n_features,)
         Number of columns of X (``X.shape[1]``), and their names if X was a data frame.
 

@@ -145,7 +145,7 @@ class SpicyMKLClassifier(SparseClassification, ClassifierMKL):
         Nonnegative weights with sum one; all zero if no kernel entered. Separate
         selections have one row per class or label.
     block_norms_ : ndarray of shape (n_kernels,) or (n_classes, n_kernels)
-        Norm of each f_m in the space of its normalized kernel.
+        Norm of each function f_m in the space of its normalized kernel.
     variance_shares_ : ndarray of shape (n_kernels,) or (n_classes, n_kernels)
         Share of each f_m in the variance of training decision values; may be negative.
     view_weights_, view_shares_, kernel_views_, view_columns_ : dict, dict, list, dict
@@ -292,7 +292,7 @@ class SpicyMKLRegressor(SparseRegression, RegressorMKL):
         Nonnegative weights with sum one; all zero if no kernel entered. Separate
         selections have one row per target.
     block_norms_ : ndarray of shape (n_kernels,) or (n_targets, n_kernels)
-        Norm of each f_m in the space of its normalized kernel.
+        Norm of each function f_m in the space of its normalized kernel.
     variance_shares_ : ndarray of shape (n_kernels,) or (n_targets, n_kernels)
         Share of each f_m in the variance of training decision values; may be negative.
     view_weights_, view_shares_, kernel_views_, view_columns_ : dict, dict, list, dict
