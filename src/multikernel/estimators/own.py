@@ -131,7 +131,8 @@ class MKLRegressor(OwnParameters, RegressorMKL):
     Parameters
     ----------
     loss : str or Loss, default="squared_error"
-        "squared_error", "epsilon_insensitive", "quantile", "huber", "poisson", "gamma".
+        "squared_error", "epsilon_insensitive", "quantile", "huber", "poisson" (counts),
+        "gamma" (positive amounts) or a loss object.
     regularizer : BlockRegularizer or None, default=None
         Penalty on the block norms, added to the mean loss. None means `BlockL1` with
         the default strength of `SpicyMKLRegressor`.

@@ -238,7 +238,8 @@ class GroupOMPRegressor(GreedyRegression, RegressorMKL):
         Precision of the selection, not a duality gap: stop when no kernel improves the
         fit by more than this share of the largest possible improvement.
     loss : str or Loss, default="squared_error"
-        "squared_error", "epsilon_insensitive", "quantile", "huber", "poisson", "gamma".
+        "squared_error", "epsilon_insensitive", "quantile", "huber", "poisson" (counts),
+        "gamma" (positive amounts) or a loss object.
     epsilon : float or None, default=None
         Error in standard deviations of y: "epsilon_insensitive" ignores smaller errors
         (None means 0.1), "huber" is linear beyond it (None means 0.7).

@@ -169,8 +169,8 @@ class LocalRademacherMKLClassifierCV(TailClassification, TailSearchCV, Classifie
         "auto" doubles a sample of 2000 until the choice is reliable, see "Large data".
     Cs : sequence of float or None, default=None
         Candidate values of C, positive. None means c t / (M^(1 - 1/p) v) for M kernels
-        of mean variance v whose tail sums have the geometric mean t, which depends on
-        theta, with c = 1/32, 1/8, ..., 128 ("log_loss": 1/8, 1/2, ..., 512).
+        of mean variance v, with the geometric mean t of their tail sums for a theta and
+        c = 1/32, 1/8, ..., 128 ("log_loss": 1/8, 1/2, ..., 512).
     thetas : sequence of int, default=(0, 1, 2, 4, 8, 16)
         Candidate values of theta, at least 0; 0 gives the model of `LpMKLClassifier`.
     p : float, default=2.0
@@ -333,8 +333,8 @@ class LocalRademacherMKLRegressorCV(TailRegression, TailSearchCV, RegressorMKL):
         "auto" doubles a sample of 2000 until the choice is reliable, see "Large data".
     Cs : sequence of float or None, default=None
         Candidate values of C, positive. None means c t / (M^(1 - 1/p) v) for M kernels
-        of mean variance v whose tail sums have the geometric mean t, which depends on
-        theta, with c = 1/32, 1/8, ..., 128.
+        of mean variance v, with the geometric mean t of their tail sums for a theta and
+        c = 1/32, 1/8, ..., 128.
     thetas : sequence of int, default=(0, 1, 2, 4, 8, 16)
         Candidate values of theta, at least 0; 0 gives the model of `LpMKLRegressor`.
     p : float, default=2.0
@@ -347,7 +347,8 @@ class LocalRademacherMKLRegressorCV(TailRegression, TailSearchCV, RegressorMKL):
         Number of starts of "dc" for the final model: the solution for the previous C,
         equal weights, then random weights. Folds use one start only.
     loss : str or Loss, default="epsilon_insensitive"
-        "squared_error", "epsilon_insensitive", "quantile", "huber", "poisson", "gamma".
+        "squared_error", "epsilon_insensitive", "quantile", "huber", "poisson" (counts),
+        "gamma" (positive amounts) or a loss object.
     epsilon : float or None, default=None
         Error in standard deviations of y: "epsilon_insensitive" ignores smaller errors
         (None means 0.1), "huber" is linear beyond it (None means 0.7).
@@ -397,7 +398,7 @@ class LocalRademacherMKLRegressorCV(TailRegression, TailSearchCV, RegressorMKL):
         model with kernels, then the lower ``mean_test_loss``, then the simplest model.
     cv_results_ : dict of ndarray of shape (n_candidates,)
         Parameters and scores as in scikit-learn, ``mean_n_active`` (active kernels) and
-        ``mean_test_loss`` (the log loss if the model minimizes one, else its loss).
+        ``mean_test_loss`` (the loss that the model minimizes, without the penalty).
     n_splits_ : int
         Number of folds.
     kernel_weights_ : ndarray of shape (n_kernels,)

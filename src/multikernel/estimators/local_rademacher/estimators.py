@@ -269,7 +269,8 @@ class LocalRademacherMKLRegressor(TailRegression, RegressorMKL):
     n_starts : int, default=3
         Number of starts of "dc": the weights of "conv", equal weights, random weights.
     loss : str or Loss, default="epsilon_insensitive"
-        "squared_error", "epsilon_insensitive", "quantile", "huber", "poisson", "gamma".
+        "squared_error", "epsilon_insensitive", "quantile", "huber", "poisson" (counts),
+        "gamma" (positive amounts) or a loss object.
     epsilon : float or None, default=None
         Error in standard deviations of y: "epsilon_insensitive" ignores smaller errors
         (None means 0.1), "huber" is linear beyond it (None means 0.7).

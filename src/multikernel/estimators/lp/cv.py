@@ -376,7 +376,8 @@ class LpMKLRegressorCV(LpRegression, MarginSearchCV, RegressorMKL):
     ps : sequence of float, default=(1, 4/3, 2, 4, inf)
         Candidate values of p, each at least 1.
     loss : str or Loss, default="epsilon_insensitive"
-        "squared_error", "epsilon_insensitive", "quantile", "huber", "poisson", "gamma".
+        "squared_error", "epsilon_insensitive", "quantile", "huber", "poisson" (counts),
+        "gamma" (positive amounts) or a loss object.
     epsilon : float or None, default=None
         Error in standard deviations of y: "epsilon_insensitive" ignores smaller errors
         (None means 0.1), "huber" is linear beyond it (None means 0.7).
@@ -436,7 +437,7 @@ class LpMKLRegressorCV(LpRegression, MarginSearchCV, RegressorMKL):
         model with kernels, then the lower ``mean_test_loss``, then the simplest model.
     cv_results_ : dict of ndarray of shape (n_candidates,)
         Parameters and scores as in scikit-learn, ``mean_n_active`` (active kernels) and
-        ``mean_test_loss`` (the log loss if the model minimizes one, else its loss).
+        ``mean_test_loss`` (the loss that the model minimizes, without the penalty).
     n_splits_ : int
         Number of folds.
     kernel_weights_ : ndarray of shape (n_kernels,) or (n_targets, n_kernels)

@@ -230,7 +230,8 @@ class LpMKLRegressor(LpRegression, RegressorMKL):
         Order of the norm of the kernel weights, at least 1. With p = 1 most weights are
         zero; a larger p makes the weights more similar, and with p = inf all are one.
     loss : str or Loss, default="epsilon_insensitive"
-        "squared_error", "epsilon_insensitive", "quantile", "huber", "poisson", "gamma".
+        "squared_error", "epsilon_insensitive", "quantile", "huber", "poisson" (counts),
+        "gamma" (positive amounts) or a loss object.
     epsilon : float or None, default=None
         Error in standard deviations of y: "epsilon_insensitive" ignores smaller errors
         (None means 0.1), "huber" is linear beyond it (None means 0.7).

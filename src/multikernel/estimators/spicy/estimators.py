@@ -244,7 +244,8 @@ class SpicyMKLRegressor(SparseRegression, RegressorMKL):
         pairs of columns, it is at least the value of "null". With the squared error and
         kernels of mean diagonal one, no kernel enters if alpha is 1 or more.
     loss : str or Loss, default="squared_error"
-        "squared_error", "epsilon_insensitive", "quantile", "huber", "poisson", "gamma".
+        "squared_error", "epsilon_insensitive", "quantile", "huber", "poisson" (counts),
+        "gamma" (positive amounts) or a loss object.
     epsilon : float or None, default=None
         Error in standard deviations of y: "epsilon_insensitive" ignores smaller errors
         (None means 0.1), "huber" is linear beyond it (None means 0.7).

@@ -149,7 +149,7 @@ class SpicyMKLSurvivalCV(SurvivalMKL, AlphaSearchCV):
         model with kernels, then the lower ``mean_test_loss``, then the simplest model.
     cv_results_ : dict of ndarray of shape (n_candidates,)
         Parameters and scores as in scikit-learn, ``mean_n_active`` (active kernels) and
-        ``mean_test_loss`` (the log loss if the model minimizes one, else its loss).
+        ``mean_test_loss`` (the loss that the model minimizes, without the penalty).
     n_splits_ : int
         Number of folds.
     kernel_weights_ : ndarray of shape (n_kernels,)
