@@ -79,8 +79,8 @@ class OneClassMKL(OutlierMixin, BaseMKL):
         are equal. With p = 1 few kernels are selected. With p near 1, kernels that are
         almost constant get large weights.
     normalize : str, Normalizer, list of str and Normalizer, or None, default="variance"
-        Normalization of the kernels: "variance" (to one in feature space), "trace" (to
-        a mean diagonal of one), "cosine", "center" or a list of steps. None omits it.
+        Normalization: "variance" (variance of one in feature space), "trace" (mean
+        diagonal of one), "cosine", "center" or a list of steps. None omits it.
     penalty_weights : dict, sequence of float or None, default=None
         Weights w_m > 0, one per kernel or by name of kernel or view; weights not given
         are 1. The penalty contains w_m ‖f_m‖, not ‖f_m‖. ``kernel_weights_`` and
@@ -93,7 +93,7 @@ class OneClassMKL(OutlierMixin, BaseMKL):
         Storage of Gram matrices: "auto" (expected to be fastest), "dense", "dense32"
         (single precision), "lazy" (recomputed), "low_rank" or "by_kernel" (factors),
         "device" (accelerator) or an object; see `multikernel.gram.build_stack`.
-    max_bytes : int, default=None
+    max_bytes : int or None, default=None
         Maximum bytes of the Gram matrices; None allows half of the free memory.
     verbose : int, default=0
         If positive, print one line per iteration to standard error.
@@ -107,16 +107,16 @@ class OneClassMKL(OutlierMixin, BaseMKL):
     block_norms_ : ndarray of shape (n_kernels,)
         Norm of each function f_m in the space of its normalized kernel.
     variance_shares_ : ndarray of shape (n_kernels,)
-        Share of each term in the variance of training decision values; may be negative.
-    view_weights_, view_shares_ : dict
-        Sums of the kernel weights and variance shares of each view, if there are views.
-        ``kernel_views_``: view of each kernel; ``view_columns_``: columns of each view.
-    category_features_, categories_ : ndarray, list of ndarray
-        Indices of the text columns compared as categories, and the values of each.
+        Share of each f_m in the variance of training decision values; may be negative.
+    view_weights_, view_shares_, kernel_views_, view_columns_ : dict, dict, list, dict
+        Only if ``kernels`` has views: the sums of kernel weights and of variance shares
+        of each view, the view of each kernel, and the columns of each view.
+    category_features_, categories_, sequence_features_ : ndarray, list, ndarray
+        Indices of category columns, values of each, and indices of sequence columns.
     active_kernels_ : ndarray of shape (n_active,)
         Indices of the kernels with a nonzero weight, ascending.
-    kernel_names_ : list of str
-        Names of all kernels.
+    kernel_names_, n_kernels_ : list of str, int
+        Names of all candidate kernels, and their number.
     dual_coef_ : ndarray of shape (n_samples,)
         Feasible dual point a that proves ``duality_gap_``: nonnegative, with sum one.
         At the optimum f_m = ``kernel_weights_[m]`` K_m a.
@@ -136,15 +136,10 @@ class OneClassMKL(OutlierMixin, BaseMKL):
         One record per outer iteration with the fields of `Progress`; ``output`` is 0.
     status_, status_message_ : str
         Why the solver stopped: a `Status` such as "converged", and a sentence about it.
-    n_kernels_ : int
-        Number of candidate kernels.
     fit_info_ : dict
-        Details: "solver" names the algorithms, "storage" is that of the Gram matrices
-        and "storage_reason" its reason; "left_out": omitted default kernels, and why.
-    n_features_in_ : int
-        Number of columns of X; for precomputed kernels, number of training samples.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Column names; only if X was a data frame.
+        Keys "solver", "storage", "storage_reason", "left_out" (unused default kernels).
+    n_features_in_, feature_names_in_ : int, ndarray of shape (n_features,)
+        Number of columns of X (``X.shape[1]``), and their names if X was a data frame.
 
     See Also
     --------

@@ -45,7 +45,7 @@ class KernelCandidates(Candidates):
         return MarginCandidates(single, self.Cs, exponents, with_p=False, start=first)
 
     def grid(self, max_kernels: int | None = None) -> dict[str, Array]:
-        """Return the kernel and the C of every candidate."""
+        """Return the kernel and the C of each candidate; `max_kernels` is ignored."""
         n_Cs = len(self.Cs)
         kernel_indices: Any = np.repeat(np.arange(self.n_kernels), n_Cs)
         return {"kernel": kernel_indices, "C": np.tile(self.Cs[:, 0], self.n_kernels)}
@@ -105,33 +105,28 @@ class FixedWeightsMKLClassifierCV(
         columns, or `sequence_dictionary` for text. A dict maps views to columns, see
         `multikernel.kernels.Views`. "precomputed": X is the result of `stack_grams`.
     cv : int, splitter, iterable of (train, test) or None, default=None
-        Folds of cross-validation, as in scikit-learn; None means five. A single (train,
-        test) pair is one validation set. An int or None keeps each group together if
-        ``fit`` receives ``groups``.
-    scoring : str, callable or None, default=None
-        Score to maximize; None means accuracy. A callable is called with the fitted
-        model, X and y of validation samples, and sample weights if it accepts them.
+        Folds as in scikit-learn, or one (train, test) pair; None means five folds. An
+        int or None keeps each group together if ``fit`` receives ``groups``.
+    scoring : str, callable (model, X, y[, sample_weight]) or None, default=None
+        Score of validation samples that the search maximizes; None means accuracy.
     n_jobs : int or None, default=None
         Number of folds fitted in parallel threads: None means 1, and -1 all cores.
     refit : bool or "one_standard_error", default=True
-        Whether to fit the model with the chosen parameters on all samples.
-        "one_standard_error" chooses the candidate with the fewest kernels among those
-        whose mean score is within one standard error of the best.
+        Whether to fit the chosen model on all samples. "one_standard_error" chooses the
+        candidate with fewest kernels within a standard error of the best mean score.
     max_search_rows : int, "auto" or None, default="auto"
-        Maximum number of rows on which candidates are scored; None uses all. "auto"
-        draws 2000 rows if there are more than 4000, and doubles them until the choice
-        is reliable, see the page "Large data". The chosen model is fitted on all rows.
-    Cs : sequence of float, default=None
-        Candidate values of C, positive. None means c / (s v) with c = 1/32, 1/8, ...,
-        128 (four times that for "log_loss"), the sum s of the weights (s = 1 for a
-        rule) and the mean variance v of the kernels.
+        Maximum number of rows to score candidates on; None uses all. Above 4000 rows,
+        "auto" doubles a sample of 2000 until the choice is reliable, see "Large data".
+    Cs : sequence of float or None, default=None
+        Candidate values of C, positive. None means c / (s v) for weights of sum s (for
+        a rule s = 1) and kernels of mean variance v, with c = 1/32, 1/8, ..., 128
+        ("log_loss": 1/8, 1/2, ..., 512).
     kernel_weights : str, array-like or callable, default="uniform"
-        Weights of the normalized kernels: "uniform" (all 1), "alignment" with the
-        targets (`multikernel.solvers.alignment_weights`), for classifiers "easy"
-        (`multikernel.solvers.easy_weights`), for searches "single" (only the kernel
-        with the best score), or an array. A callable gets a
-        `multikernel.gram.GramStack`, targets (-1 and 1 for classes) and sample weights,
-        and returns an array. With more than two classes, each has its own weights.
+        Weights of the normalized kernels: "uniform" (all 1), "alignment" or "easy" (by
+        `multikernel.solvers.alignment_weights`, `multikernel.solvers.easy_weights`), an
+        array, or in a search "single" (only the kernel with the best score). A callable
+        gets a `multikernel.gram.GramStack`, targets (-1 and 1) and sample weights, and
+        returns an array. It is called for each class if there are more than two.
     weight_params : dict or None, default=None
         Parameters of the rule in ``kernel_weights``: ``method`` ("independent", "joint"
         or "greedy") and ``max_kernels`` for "alignment", ``regularization`` for "easy",
@@ -153,7 +148,7 @@ class FixedWeightsMKLClassifierCV(
         Storage of Gram matrices: "auto" (expected to be fastest), "dense", "dense32"
         (single precision), "lazy" (recomputed), "low_rank" or "by_kernel" (factors),
         "device" (accelerator) or an object; see `multikernel.gram.build_stack`.
-    max_bytes : int, default=None
+    max_bytes : int or None, default=None
         Maximum bytes of the Gram matrices; None allows half of the free memory.
     verbose : int, default=0
         If positive, print one line per iteration to standard error.
@@ -169,39 +164,38 @@ class FixedWeightsMKLClassifierCV(
     kernel_ : int
         Index of the chosen kernel in ``kernel_names_``; only for "single".
     path_ : RegularizationPath
-        Fits on all samples for all C up to the chosen one; the alphas are 1 / C.
-    best_params_ : dict
-        Chosen parameters. Among equal scores, a model with kernels is preferred, then
-        the lower ``mean_test_loss``, then the simplest model.
-    best_index_, best_score_ : int, float
-        Index in ``cv_results_`` and mean score of the chosen parameters.
+        Fits on all samples for all C up to the chosen one; its alphas are 1 / C.
+    best_params_, best_index_, best_score_ : dict, int, float
+        Chosen parameters, their index in ``cv_results_`` and mean score. Ties prefer a
+        model with kernels, then the lower ``mean_test_loss``, then the simplest model.
     cv_results_ : dict of ndarray of shape (n_candidates,)
-        Parameters and scores with the keys of scikit-learn, and two more keys:
-        ``mean_n_active``, the mean number of active kernels, and ``mean_test_loss``,
-        the mean log loss if the model minimizes a log loss, otherwise its mean loss.
+        Parameters and scores as in scikit-learn, ``mean_n_active`` (active kernels) and
+        ``mean_test_loss`` (the log loss if the model minimizes one, else its loss).
     n_splits_ : int
         Number of folds.
     kernel_weights_ : ndarray of shape (n_kernels,) or (n_classes, n_kernels)
-        Weights of the kernels. "uniform" gives 1, but 0 to kernels without effect:
-        zero, or constant if there is an intercept. One row per class if more than two.
+        Weights of the kernels, one row per class if more than two. "uniform" gives 0 to
+        kernels that are zero, or constant if there is an intercept, and 1 to others.
     block_norms_ : ndarray of shape (n_kernels,) or (n_classes, n_kernels)
         Norm of each function f_m in the space of its normalized kernel.
     variance_shares_ : ndarray of shape (n_kernels,) or (n_classes, n_kernels)
-        Share of each term in the variance of training decision values; may be negative.
-    view_weights_, view_shares_ : dict
-        Sums of the kernel weights and variance shares of each view, if there are views.
-        ``kernel_views_``: view of each kernel; ``view_columns_``: columns of each view.
-    category_features_, categories_ : ndarray, list of ndarray
-        Indices of the text columns compared as categories, and the values of each.
+        Share of each f_m in the variance of training decision values; may be negative.
+    view_weights_, view_shares_, kernel_views_, view_columns_ : dict, dict, list, dict
+        Only if ``kernels`` has views: the sums of kernel weights and of variance shares
+        of each view, the view of each kernel, and the columns of each view.
+    category_features_, categories_, sequence_features_ : ndarray, list, ndarray
+        Indices of category columns, values of each, and indices of sequence columns.
     active_kernels_ : ndarray of shape (n_active,)
         Indices of the kernels with a nonzero weight for at least one class, ascending.
-    kernel_names_ : list of str
-        Names of all kernels.
+    kernel_names_, n_kernels_ : list of str, int
+        Names of all candidate kernels, and their number.
     dual_coef_ : ndarray of shape (n_samples,) or (n_classes, n_samples)
-        Feasible dual point a that proves ``duality_gap_``. At the optimum f_m =
-        ``kernel_weights_[m]`` K_m a, with the normalized Gram matrices K_m.
+        Feasible dual point a that proves ``duality_gap_`` or ``machine_gap_``. At the
+        optimum f_m = ``kernel_weights_[m]`` K_m a, with normalized Gram matrices K_m.
     intercept_ : ndarray of shape (1,) or (n_classes,)
-        Intercept. ``unpenalized_coef_``: coefficients of ``unpenalized_names_``.
+        Intercept.
+    unpenalized_coef_, unpenalized_names_ : ndarray, list of str
+        Coefficients and names of `multikernel.kernels.Unpenalized` columns, if any.
     support_ : ndarray of shape (n_support,)
         Indices of the training samples that have a nonzero value in ``dual_coef_``.
     objective_ : float or ndarray of shape (n_classes,)
@@ -210,25 +204,20 @@ class FixedWeightsMKLClassifierCV(
         Relative duality gap; nan for weights from a rule, which are not proven optimal.
     n_iter_ : int or ndarray of shape (n_classes,)
         Total number of outer iterations along ``path_``.
-    machine_gap_ : float or ndarray of shape (n_outputs,)
-        Relative duality gap for the computed weights; only if a rule computed them.
+    machine_gap_ : float or ndarray of shape (n_classes,)
+        Relative duality gap given the weights; only if a rule computed these weights.
     history_ : structured ndarray of shape (n_lines,)
         One record per outer iteration; ``output`` is the class index, see `Progress`.
     status_, status_message_ : str
         Worst `Status` of all classes, such as "converged", and a sentence about it.
-    n_kernels_ : int
-        Number of candidate kernels.
     fit_info_ : dict
-        Details: "solver" names the algorithms, "storage" is that of the Gram matrices
-        and "storage_reason" its reason; "left_out": omitted default kernels, and why;
-        "cv_tol": relative duality gap of the folds; "search_rows": number of scored
-        rows; "predicted_alike": the class, if all predictions are equal, otherwise "".
+        Keys "solver", "storage", "storage_reason", "left_out" (unused default kernels),
+        "cv_tol" (duality gap at which folds stop), "search_rows" (scored rows) and
+        "predicted_alike" (the class, if all validation samples get the same, or "").
     classes_ : ndarray of shape (n_classes,)
         Class labels.
-    n_features_in_ : int
-        Number of columns of X; for precomputed kernels, number of training samples.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Column names; only if X was a data frame.
+    n_features_in_, feature_names_in_ : int, ndarray of shape (n_features,)
+        Number of columns of X (``X.shape[1]``), and their names if X was a data frame.
 
     See Also
     --------
@@ -264,35 +253,29 @@ class FixedWeightsMKLRegressorCV(WeightedRegression, WeightedSearchCV, Regressor
         columns, or `sequence_dictionary` for text. A dict maps views to columns, see
         `multikernel.kernels.Views`. "precomputed": X is the result of `stack_grams`.
     cv : int, splitter, iterable of (train, test) or None, default=None
-        Folds of cross-validation, as in scikit-learn; None means five. A single (train,
-        test) pair is one validation set. An int or None keeps each group together if
-        ``fit`` receives ``groups``.
-    scoring : str, callable or None, default=None
-        Score to maximize; None means R^2. A callable is called with the fitted model, X
-        and y of validation samples, and sample weights if it accepts them.
+        Folds as in scikit-learn, or one (train, test) pair; None means five folds. An
+        int or None keeps each group together if ``fit`` receives ``groups``.
+    scoring : str, callable (model, X, y[, sample_weight]) or None, default=None
+        Score of validation samples that the search maximizes; None means R^2.
     n_jobs : int or None, default=None
         Number of folds fitted in parallel threads: None means 1, and -1 all cores.
     refit : bool or "one_standard_error", default=True
-        Whether to fit the model with the chosen parameters on all samples.
-        "one_standard_error" chooses the candidate with the fewest kernels among those
-        whose mean score is within one standard error of the best.
+        Whether to fit the chosen model on all samples. "one_standard_error" chooses the
+        candidate with fewest kernels within a standard error of the best mean score.
     max_search_rows : int, "auto" or None, default="auto"
-        Maximum number of rows on which candidates are scored; None uses all. "auto"
-        draws 2000 rows if there are more than 4000, and doubles them until the choice
-        is reliable, see the page "Large data". The chosen model is fitted on all rows.
-    Cs : sequence of float, default=None
-        Candidate values of C, positive. None means c / (s v) with c = 1/32, 1/8, ...,
-        128, the sum s of the weights (s = 1 for a rule) and the kernels' mean
-        variance v.
+        Maximum number of rows to score candidates on; None uses all. Above 4000 rows,
+        "auto" doubles a sample of 2000 until the choice is reliable, see "Large data".
+    Cs : sequence of float or None, default=None
+        Candidate values of C, positive. None means c / (s v) for weights of sum s (for
+        a rule s = 1) and kernels of mean variance v, with c = 1/32, 1/8, ..., 128.
     kernel_weights : str, array-like or callable, default="uniform"
-        Weights of the normalized kernels: "uniform" (all 1), "alignment" with the
-        targets (`multikernel.solvers.alignment_weights`), for searches "single" (only
-        the kernel with the best score), or an array. A callable gets a
+        Weights of the normalized kernels: "uniform" (all 1), "alignment" (see
+        `multikernel.solvers.alignment_weights`), an array, or in a search "single"
+        (only the kernel with the best score). A callable gets a
         `multikernel.gram.GramStack`, targets and sample weights, and returns an array.
     weight_params : dict or None, default=None
         Parameters of the rule in ``kernel_weights``: ``method`` ("independent", "joint"
-        or "greedy") and ``max_kernels`` for "alignment", or keyword arguments of a
-        callable.
+        or "greedy") and ``max_kernels`` for "alignment", or arguments of a callable.
     loss : str or Loss, default="epsilon_insensitive"
         "squared_error", "epsilon_insensitive", "quantile", "huber", "poisson" (counts),
         "gamma" (positive amounts) or a loss object.
@@ -312,60 +295,58 @@ class FixedWeightsMKLRegressorCV(WeightedRegression, WeightedSearchCV, Regressor
         Storage of Gram matrices: "auto" (expected to be fastest), "dense", "dense32"
         (single precision), "lazy" (recomputed), "low_rank" or "by_kernel" (factors),
         "device" (accelerator) or an object; see `multikernel.gram.build_stack`.
-    max_bytes : int, default=None
+    max_bytes : int or None, default=None
         Maximum bytes of the Gram matrices; None allows half of the free memory.
     verbose : int, default=0
         If positive, print one line per iteration to standard error.
     random_state : int, RandomState or None, default=None
         Seed of random subsets of rows or kernels, and of symmetry tests of matrices.
     intervals : bool, default=False
-        Whether to fit and store the models of all folds at the chosen parameters, for
-        `predict_interval`. This can double the time of the search.
+        Whether to store fold models for `predict_interval`. This can double the time.
 
     Attributes
     ----------
-    epsilon_ : float or ndarray of shape (n_outputs,)
+    epsilon_ : float
         Epsilon in the units of y; only for "epsilon_insensitive" and "huber".
-    C_ : float or ndarray of shape (n_outputs,)
-        Value of C in the units of y; one per output if fitted separately.
+    C_ : float
+        Value of C in the units of y.
     Cs_ : ndarray of shape (n_Cs,)
         All values of C, ascending.
     kernel_ : int
         Index of the chosen kernel in ``kernel_names_``; only for "single".
     path_ : RegularizationPath
-        Fits on all samples for all C up to the chosen one; the alphas are 1 / C.
-    best_params_ : dict
-        Chosen parameters. Among equal scores, a model with kernels is preferred, then
-        the lower ``mean_test_loss``, then the simplest model.
-    best_index_, best_score_ : int, float
-        Index in ``cv_results_`` and mean score of the chosen parameters.
+        Fits on all samples for all C up to the chosen one; its alphas are 1 / C.
+    best_params_, best_index_, best_score_ : dict, int, float
+        Chosen parameters, their index in ``cv_results_`` and mean score. Ties prefer a
+        model with kernels, then the lower ``mean_test_loss``, then the simplest model.
     cv_results_ : dict of ndarray of shape (n_candidates,)
-        Parameters and scores with the keys of scikit-learn, and two more keys:
-        ``mean_n_active``, the mean number of active kernels, and ``mean_test_loss``,
-        the mean log loss if the model minimizes a log loss, otherwise its mean loss.
+        Parameters and scores as in scikit-learn, ``mean_n_active`` (active kernels) and
+        ``mean_test_loss`` (the loss that the model minimizes, without the penalty).
     n_splits_ : int
         Number of folds.
     kernel_weights_ : ndarray of shape (n_kernels,)
-        Weights of the kernels. "uniform" gives 1, but 0 to kernels without effect:
-        zero, or constant if an intercept is fitted.
+        Weights of the kernels. "uniform" gives 0 to kernels that are zero, or constant
+        if there is an intercept, and 1 to the others.
     block_norms_ : ndarray of shape (n_kernels,)
         Norm of each function f_m in the space of its normalized kernel.
     variance_shares_ : ndarray of shape (n_kernels,)
-        Share of each term in the variance of training decision values; may be negative.
-    view_weights_, view_shares_ : dict
-        Sums of the kernel weights and variance shares of each view, if there are views.
-        ``kernel_views_``: view of each kernel; ``view_columns_``: columns of each view.
-    category_features_, categories_ : ndarray, list of ndarray
-        Indices of the text columns compared as categories, and the values of each.
+        Share of each f_m in the variance of training decision values; may be negative.
+    view_weights_, view_shares_, kernel_views_, view_columns_ : dict, dict, list, dict
+        Only if ``kernels`` has views: the sums of kernel weights and of variance shares
+        of each view, the view of each kernel, and the columns of each view.
+    category_features_, categories_, sequence_features_ : ndarray, list, ndarray
+        Indices of category columns, values of each, and indices of sequence columns.
     active_kernels_ : ndarray of shape (n_active,)
         Indices of the kernels with a nonzero weight, ascending.
-    kernel_names_ : list of str
-        Names of all kernels.
+    kernel_names_, n_kernels_ : list of str, int
+        Names of all candidate kernels, and their number.
     dual_coef_ : ndarray of shape (n_samples,)
-        Feasible dual point a that proves ``duality_gap_``. At the optimum f_m =
-        ``kernel_weights_[m]`` K_m a, with the normalized Gram matrices K_m.
+        Feasible dual point a that proves ``duality_gap_`` or ``machine_gap_``. At the
+        optimum f_m = ``kernel_weights_[m]`` K_m a, with normalized Gram matrices K_m.
     intercept_ : ndarray of shape (1,)
-        Intercept. ``unpenalized_coef_``: coefficients of ``unpenalized_names_``.
+        Intercept.
+    unpenalized_coef_, unpenalized_names_ : ndarray, list of str
+        Coefficients and names of `multikernel.kernels.Unpenalized` columns, if any.
     support_ : ndarray of shape (n_support,)
         Indices of the training samples that have a nonzero value in ``dual_coef_``.
     objective_ : float
@@ -374,23 +355,17 @@ class FixedWeightsMKLRegressorCV(WeightedRegression, WeightedSearchCV, Regressor
         Relative duality gap; nan for weights from a rule, which are not proven optimal.
     n_iter_ : int
         Total number of outer iterations along ``path_``.
-    machine_gap_ : float or ndarray of shape (n_outputs,)
-        Relative duality gap for the computed weights; only if a rule computed them.
+    machine_gap_ : float
+        Relative duality gap given the weights; only if a rule computed these weights.
     history_ : structured ndarray of shape (n_lines,)
         One record per outer iteration with the fields of `Progress`; ``output`` is 0.
     status_, status_message_ : str
         Why the solver stopped: a `Status` such as "converged", and a sentence about it.
-    n_kernels_ : int
-        Number of candidate kernels.
     fit_info_ : dict
-        Details: "solver" names the algorithms, "storage" is that of the Gram matrices
-        and "storage_reason" its reason; "left_out": omitted default kernels, and why;
-        "cv_tol": relative duality gap of the folds; "search_rows": number of scored
-        rows; "predicted_alike": the class, if all predictions are equal, otherwise "".
-    n_features_in_ : int
-        Number of columns of X; for precomputed kernels, number of training samples.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Column names; only if X was a data frame.
+        Keys "solver", "storage", "storage_reason", "left_out" (unused default kernels),
+        "cv_tol" (duality gap at which folds stop) and "search_rows" (scored rows).
+    n_features_in_, feature_names_in_ : int, ndarray of shape (n_features,)
+        Number of columns of X (``X.shape[1]``), and their names if X was a data frame.
 
     See Also
     --------

@@ -79,12 +79,11 @@ class FixedWeightsMKLClassifier(WeightedClassification, ClassifierMKL):
         Factor of the sum of the losses, positive, as in `sklearn.svm.SVC`. None means 2
         (8 for "log_loss") divided by the variance of the combined kernel.
     kernel_weights : str, array-like or callable, default="uniform"
-        Weights of the normalized kernels: "uniform" (all 1), "alignment" with the
-        targets (`multikernel.solvers.alignment_weights`), for classifiers "easy"
-        (`multikernel.solvers.easy_weights`), for searches "single" (only the kernel
-        with the best score), or an array. A callable gets a
-        `multikernel.gram.GramStack`, targets (-1 and 1 for classes) and sample weights,
-        and returns an array. With more than two classes, each has its own weights.
+        Weights of the normalized kernels: "uniform" (all 1), "alignment" or "easy" (by
+        `multikernel.solvers.alignment_weights`, `multikernel.solvers.easy_weights`), an
+        array, or in a search "single" (only the kernel with the best score). A callable
+        gets a `multikernel.gram.GramStack`, targets (-1 and 1) and sample weights, and
+        returns an array. It is called for each class if there are more than two.
     weight_params : dict or None, default=None
         Parameters of the rule in ``kernel_weights``: ``method`` ("independent", "joint"
         or "greedy") and ``max_kernels`` for "alignment", ``regularization`` for "easy",
@@ -106,7 +105,7 @@ class FixedWeightsMKLClassifier(WeightedClassification, ClassifierMKL):
         Storage of Gram matrices: "auto" (expected to be fastest), "dense", "dense32"
         (single precision), "lazy" (recomputed), "low_rank" or "by_kernel" (factors),
         "device" (accelerator) or an object; see `multikernel.gram.build_stack`.
-    max_bytes : int, default=None
+    max_bytes : int or None, default=None
         Maximum bytes of the Gram matrices; None allows half of the free memory.
     verbose : int, default=0
         If positive, print one line per iteration to standard error.
@@ -117,29 +116,31 @@ class FixedWeightsMKLClassifier(WeightedClassification, ClassifierMKL):
     ----------
     C_ : float
         Value of C in this fit.
-    machine_gap_ : float or ndarray of shape (n_outputs,)
-        Relative duality gap for the computed weights; only if a rule computed them.
+    machine_gap_ : float or ndarray of shape (n_classes,)
+        Relative duality gap given the weights; only if a rule computed these weights.
     kernel_weights_ : ndarray of shape (n_kernels,) or (n_classes, n_kernels)
-        Weights of the kernels. "uniform" gives 1, but 0 to kernels without effect:
-        zero, or constant if there is an intercept. One row per class if more than two.
+        Weights of the kernels, one row per class if more than two. "uniform" gives 0 to
+        kernels that are zero, or constant if there is an intercept, and 1 to others.
     block_norms_ : ndarray of shape (n_kernels,) or (n_classes, n_kernels)
         Norm of each function f_m in the space of its normalized kernel.
     variance_shares_ : ndarray of shape (n_kernels,) or (n_classes, n_kernels)
-        Share of each term in the variance of training decision values; may be negative.
-    view_weights_, view_shares_ : dict
-        Sums of the kernel weights and variance shares of each view, if there are views.
-        ``kernel_views_``: view of each kernel; ``view_columns_``: columns of each view.
-    category_features_, categories_ : ndarray, list of ndarray
-        Indices of the text columns compared as categories, and the values of each.
+        Share of each f_m in the variance of training decision values; may be negative.
+    view_weights_, view_shares_, kernel_views_, view_columns_ : dict, dict, list, dict
+        Only if ``kernels`` has views: the sums of kernel weights and of variance shares
+        of each view, the view of each kernel, and the columns of each view.
+    category_features_, categories_, sequence_features_ : ndarray, list, ndarray
+        Indices of category columns, values of each, and indices of sequence columns.
     active_kernels_ : ndarray of shape (n_active,)
         Indices of the kernels with a nonzero weight for at least one class, ascending.
-    kernel_names_ : list of str
-        Names of all kernels.
+    kernel_names_, n_kernels_ : list of str, int
+        Names of all candidate kernels, and their number.
     dual_coef_ : ndarray of shape (n_samples,) or (n_classes, n_samples)
-        Feasible dual point a that proves ``duality_gap_``. At the optimum f_m =
-        ``kernel_weights_[m]`` K_m a, with the normalized Gram matrices K_m.
+        Feasible dual point a that proves ``duality_gap_`` or ``machine_gap_``. At the
+        optimum f_m = ``kernel_weights_[m]`` K_m a, with normalized Gram matrices K_m.
     intercept_ : ndarray of shape (1,) or (n_classes,)
-        Intercept. ``unpenalized_coef_``: coefficients of ``unpenalized_names_``.
+        Intercept.
+    unpenalized_coef_, unpenalized_names_ : ndarray, list of str
+        Coefficients and names of `multikernel.kernels.Unpenalized` columns, if any.
     support_ : ndarray of shape (n_support,)
         Indices of the training samples that have a nonzero value in ``dual_coef_``.
     objective_ : float or ndarray of shape (n_classes,)
@@ -152,17 +153,12 @@ class FixedWeightsMKLClassifier(WeightedClassification, ClassifierMKL):
         One record per outer iteration; ``output`` is the class index, see `Progress`.
     status_, status_message_ : str
         Worst `Status` of all classes, such as "converged", and a sentence about it.
-    n_kernels_ : int
-        Number of candidate kernels.
     fit_info_ : dict
-        Details: "solver" names the algorithms, "storage" is that of the Gram matrices
-        and "storage_reason" its reason; "left_out": omitted default kernels, and why.
+        Keys "solver", "storage", "storage_reason", "left_out" (unused default kernels).
     classes_ : ndarray of shape (n_classes,)
         Class labels.
-    n_features_in_ : int
-        Number of columns of X; for precomputed kernels, number of training samples.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Column names; only if X was a data frame.
+    n_features_in_, feature_names_in_ : int, ndarray of shape (n_features,)
+        Number of columns of X (``X.shape[1]``), and their names if X was a data frame.
 
     See Also
     --------
@@ -225,14 +221,13 @@ class FixedWeightsMKLRegressor(WeightedRegression, RegressorMKL):
         Factor of the sum of the losses, positive, for targets of standard deviation
         one. None means 2 divided by the variance of the combined kernel.
     kernel_weights : str, array-like or callable, default="uniform"
-        Weights of the normalized kernels: "uniform" (all 1), "alignment" with the
-        targets (`multikernel.solvers.alignment_weights`), for searches "single" (only
-        the kernel with the best score), or an array. A callable gets a
+        Weights of the normalized kernels: "uniform" (all 1), "alignment" (see
+        `multikernel.solvers.alignment_weights`), an array, or in a search "single"
+        (only the kernel with the best score). A callable gets a
         `multikernel.gram.GramStack`, targets and sample weights, and returns an array.
     weight_params : dict or None, default=None
         Parameters of the rule in ``kernel_weights``: ``method`` ("independent", "joint"
-        or "greedy") and ``max_kernels`` for "alignment", or keyword arguments of a
-        callable.
+        or "greedy") and ``max_kernels`` for "alignment", or arguments of a callable.
     loss : str or Loss, default="epsilon_insensitive"
         "squared_error", "epsilon_insensitive", "quantile", "huber", "poisson" (counts),
         "gamma" (positive amounts) or a loss object.
@@ -252,7 +247,7 @@ class FixedWeightsMKLRegressor(WeightedRegression, RegressorMKL):
         Storage of Gram matrices: "auto" (expected to be fastest), "dense", "dense32"
         (single precision), "lazy" (recomputed), "low_rank" or "by_kernel" (factors),
         "device" (accelerator) or an object; see `multikernel.gram.build_stack`.
-    max_bytes : int, default=None
+    max_bytes : int or None, default=None
         Maximum bytes of the Gram matrices; None allows half of the free memory.
     verbose : int, default=0
         If positive, print one line per iteration to standard error.
@@ -261,33 +256,35 @@ class FixedWeightsMKLRegressor(WeightedRegression, RegressorMKL):
 
     Attributes
     ----------
-    C_ : float or ndarray of shape (n_outputs,)
-        Value of C in the units of y; one per output if fitted separately.
-    epsilon_ : float or ndarray of shape (n_outputs,)
+    C_ : float
+        Value of C in the units of y.
+    epsilon_ : float
         Epsilon in the units of y; only for "epsilon_insensitive" and "huber".
-    machine_gap_ : float or ndarray of shape (n_outputs,)
-        Relative duality gap for the computed weights; only if a rule computed them.
+    machine_gap_ : float
+        Relative duality gap given the weights; only if a rule computed these weights.
     kernel_weights_ : ndarray of shape (n_kernels,)
-        Weights of the kernels. "uniform" gives 1, but 0 to kernels without effect:
-        zero, or constant if an intercept is fitted.
+        Weights of the kernels. "uniform" gives 0 to kernels that are zero, or constant
+        if there is an intercept, and 1 to the others.
     block_norms_ : ndarray of shape (n_kernels,)
         Norm of each function f_m in the space of its normalized kernel.
     variance_shares_ : ndarray of shape (n_kernels,)
-        Share of each term in the variance of training decision values; may be negative.
-    view_weights_, view_shares_ : dict
-        Sums of the kernel weights and variance shares of each view, if there are views.
-        ``kernel_views_``: view of each kernel; ``view_columns_``: columns of each view.
-    category_features_, categories_ : ndarray, list of ndarray
-        Indices of the text columns compared as categories, and the values of each.
+        Share of each f_m in the variance of training decision values; may be negative.
+    view_weights_, view_shares_, kernel_views_, view_columns_ : dict, dict, list, dict
+        Only if ``kernels`` has views: the sums of kernel weights and of variance shares
+        of each view, the view of each kernel, and the columns of each view.
+    category_features_, categories_, sequence_features_ : ndarray, list, ndarray
+        Indices of category columns, values of each, and indices of sequence columns.
     active_kernels_ : ndarray of shape (n_active,)
         Indices of the kernels with a nonzero weight, ascending.
-    kernel_names_ : list of str
-        Names of all kernels.
+    kernel_names_, n_kernels_ : list of str, int
+        Names of all candidate kernels, and their number.
     dual_coef_ : ndarray of shape (n_samples,)
-        Feasible dual point a that proves ``duality_gap_``. At the optimum f_m =
-        ``kernel_weights_[m]`` K_m a, with the normalized Gram matrices K_m.
+        Feasible dual point a that proves ``duality_gap_`` or ``machine_gap_``. At the
+        optimum f_m = ``kernel_weights_[m]`` K_m a, with normalized Gram matrices K_m.
     intercept_ : ndarray of shape (1,)
-        Intercept. ``unpenalized_coef_``: coefficients of ``unpenalized_names_``.
+        Intercept.
+    unpenalized_coef_, unpenalized_names_ : ndarray, list of str
+        Coefficients and names of `multikernel.kernels.Unpenalized` columns, if any.
     support_ : ndarray of shape (n_support,)
         Indices of the training samples that have a nonzero value in ``dual_coef_``.
     objective_ : float
@@ -300,15 +297,10 @@ class FixedWeightsMKLRegressor(WeightedRegression, RegressorMKL):
         One record per outer iteration with the fields of `Progress`; ``output`` is 0.
     status_, status_message_ : str
         Why the solver stopped: a `Status` such as "converged", and a sentence about it.
-    n_kernels_ : int
-        Number of candidate kernels.
     fit_info_ : dict
-        Details: "solver" names the algorithms, "storage" is that of the Gram matrices
-        and "storage_reason" its reason; "left_out": omitted default kernels, and why.
-    n_features_in_ : int
-        Number of columns of X; for precomputed kernels, number of training samples.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Column names; only if X was a data frame.
+        Keys "solver", "storage", "storage_reason", "left_out" (unused default kernels).
+    n_features_in_, feature_names_in_ : int, ndarray of shape (n_features,)
+        Number of columns of X (``X.shape[1]``), and their names if X was a data frame.
 
     See Also
     --------

@@ -49,7 +49,7 @@ class PrefixCandidates(Candidates):
     open_end: bool  # whether the dictionary has more kernels than `max_kernels`
 
     def grid(self, max_kernels: int | None = None) -> dict[str, Array]:
-        """Return each candidate's number of kernels and strength, as arrays."""
+        """Return the kernel count, up to `max_kernels`, and alpha of each candidate."""
         largest = self.max_kernels if max_kernels is None else max_kernels
         counts = np.arange(largest + 1)
         return {
@@ -164,23 +164,19 @@ class GroupOMPClassifierCV(GreedyClassification, GreedySearchCV, ClassifierMKL):
         columns, or `sequence_dictionary` for text. A dict maps views to columns, see
         `multikernel.kernels.Views`. "precomputed": X is the result of `stack_grams`.
     cv : int, splitter, iterable of (train, test) or None, default=None
-        Folds of cross-validation, as in scikit-learn; None means five. A single (train,
-        test) pair is one validation set. An int or None keeps each group together if
-        ``fit`` receives ``groups``.
-    scoring : str, callable or None, default=None
-        Score to maximize; None means accuracy. A callable is called with the fitted
-        model, X and y of validation samples, and sample weights if it accepts them.
+        Folds as in scikit-learn, or one (train, test) pair; None means five folds. An
+        int or None keeps each group together if ``fit`` receives ``groups``.
+    scoring : str, callable (model, X, y[, sample_weight]) or None, default=None
+        Score of validation samples that the search maximizes; None means accuracy.
     n_jobs : int or None, default=None
         Number of folds fitted in parallel threads: None means 1, and -1 all cores.
     refit : bool or "one_standard_error", default=True
-        Whether to fit the model with the chosen parameters on all samples.
-        "one_standard_error" chooses the candidate with the fewest kernels among those
-        whose mean score is within one standard error of the best.
+        Whether to fit the chosen model on all samples. "one_standard_error" chooses the
+        candidate with fewest kernels within a standard error of the best mean score.
     max_search_rows : int, "auto" or None, default="auto"
-        Maximum number of rows on which candidates are scored; None uses all. "auto"
-        draws 2000 rows if there are more than 4000, and doubles them until the choice
-        is reliable, see the page "Large data". The chosen model is fitted on all rows.
-    alphas : sequence of float, default=None
+        Maximum number of rows to score candidates on; None uses all. Above 4000 rows,
+        "auto" doubles a sample of 2000 until the choice is reliable, see "Large data".
+    alphas : sequence of float or None, default=None
         Candidate strengths of the ridge penalty. None means 1e-4, 1e-3, ..., 1.
     max_kernels : int or None, default=None
         Largest candidate number of kernels. With None, ``tol`` stops the selection.
@@ -192,8 +188,8 @@ class GroupOMPClassifierCV(GreedyClassification, GreedySearchCV, ClassifierMKL):
     subsample : float or int, default=1.0
         Share (float) or number (int) of the kernels that each step draws and compares.
     normalize : str, Normalizer, list of str and Normalizer, or None, default="variance"
-        Normalization of the kernels: "variance" (to one in feature space), "trace" (to
-        a mean diagonal of one), "cosine", "center" or a list of steps. None omits it.
+        Normalization: "variance" (variance of one in feature space), "trace" (mean
+        diagonal of one), "cosine", "center" or a list of steps. None omits it.
     penalty_weights : dict, sequence of float or None, default=None
         Weights w_m > 0, one per kernel or by name of kernel or view; weights not given
         are 1. The penalty contains w_m ‖f_m‖, not ‖f_m‖. ``kernel_weights_`` and
@@ -206,7 +202,7 @@ class GroupOMPClassifierCV(GreedyClassification, GreedySearchCV, ClassifierMKL):
         Storage of Gram matrices: "auto" (expected to be fastest), "dense", "dense32"
         (single precision), "lazy" (recomputed), "low_rank" or "by_kernel" (factors),
         "device" (accelerator) or an object; see `multikernel.gram.build_stack`.
-    max_bytes : int, default=None
+    max_bytes : int or None, default=None
         Maximum bytes of the Gram matrices; None allows half of the free memory.
     verbose : int, default=0
         If positive, print one line per iteration to standard error.
@@ -225,37 +221,36 @@ class GroupOMPClassifierCV(GreedyClassification, GreedySearchCV, ClassifierMKL):
         Indices of kernels in the order of selection; ties select the lowest index.
     improvements_ : ndarray of shape (n_selected,)
         Predicted decrease of ``objective_`` by each kernel when it was selected.
-    best_params_ : dict
-        Chosen parameters. Among equal scores, a model with kernels is preferred, then
-        the lower ``mean_test_loss``, then the simplest model.
-    best_index_, best_score_ : int, float
-        Index in ``cv_results_`` and mean score of the chosen parameters.
+    best_params_, best_index_, best_score_ : dict, int, float
+        Chosen parameters, their index in ``cv_results_`` and mean score. Ties prefer a
+        model with kernels, then the lower ``mean_test_loss``, then the simplest model.
     cv_results_ : dict of ndarray of shape (n_candidates,)
-        Parameters and scores with the keys of scikit-learn, and two more keys:
-        ``mean_n_active``, the mean number of active kernels, and ``mean_test_loss``,
-        the mean log loss if the model minimizes a log loss, otherwise its mean loss.
+        Parameters and scores as in scikit-learn, ``mean_n_active`` (active kernels) and
+        ``mean_test_loss`` (the log loss if the model minimizes one, else its loss).
     n_splits_ : int
         Number of folds.
     kernel_weights_ : ndarray of shape (n_kernels,)
         1 for each selected kernel, 0 for the others.
-    block_norms_ : ndarray of shape (n_kernels,) or (n_outputs, n_kernels)
+    block_norms_ : ndarray of shape (n_kernels,) or (n_classes, n_kernels)
         Norm of each function f_m in the space of its normalized kernel.
-    variance_shares_ : ndarray of shape (n_kernels,) or (n_outputs, n_kernels)
-        Share of each term in the variance of training decision values; may be negative.
-    view_weights_, view_shares_ : dict
-        Sums of the kernel weights and variance shares of each view, if there are views.
-        ``kernel_views_``: view of each kernel; ``view_columns_``: columns of each view.
-    category_features_, categories_ : ndarray, list of ndarray
-        Indices of the text columns compared as categories, and the values of each.
+    variance_shares_ : ndarray of shape (n_kernels,) or (n_classes, n_kernels)
+        Share of each f_m in the variance of training decision values; may be negative.
+    view_weights_, view_shares_, kernel_views_, view_columns_ : dict, dict, list, dict
+        Only if ``kernels`` has views: the sums of kernel weights and of variance shares
+        of each view, the view of each kernel, and the columns of each view.
+    category_features_, categories_, sequence_features_ : ndarray, list, ndarray
+        Indices of category columns, values of each, and indices of sequence columns.
     active_kernels_ : ndarray of shape (n_selected,)
         Indices of the selected kernels, ascending.
-    kernel_names_ : list of str
-        Names of all kernels.
+    kernel_names_, n_kernels_ : list of str, int
+        Names of all candidate kernels, and their number.
     dual_coef_ : ndarray of shape (n_samples,) or (n_classes, n_samples)
         Negative gradient a of the sum of losses, for the last model. Each selected f_m
         is K_m a / (alpha * sum of sample weights), with the Gram matrix K_m.
     intercept_ : ndarray of shape (1,) or (n_classes,)
-        Intercept. ``unpenalized_coef_``: coefficients of ``unpenalized_names_``.
+        Intercept.
+    unpenalized_coef_, unpenalized_names_ : ndarray, list of str
+        Coefficients and names of `multikernel.kernels.Unpenalized` columns, if any.
     support_ : ndarray of shape (n_support,)
         Indices of the training samples that have a nonzero value in ``dual_coef_``.
     objective_ : float
@@ -269,19 +264,14 @@ class GroupOMPClassifierCV(GreedyClassification, GreedySearchCV, ClassifierMKL):
     status_, status_message_ : str
         Why the selection stopped: "selected" if it reached ``max_kernels``, "precise"
         if ``tol`` stopped it; and a sentence about it.
-    n_kernels_ : int
-        Number of candidate kernels.
     fit_info_ : dict
-        Details: "solver" names the algorithms, "storage" is that of the Gram matrices
-        and "storage_reason" its reason; "left_out": omitted default kernels, and why;
-        "cv_tol": relative duality gap of the folds; "search_rows": number of scored
-        rows; "predicted_alike": the class, if all predictions are equal, otherwise "".
+        Keys "solver", "storage", "storage_reason", "left_out" (unused default kernels),
+        "search_rows" (scored rows) and "predicted_alike" (the class, if all
+        validation samples get the same, or "").
     classes_ : ndarray of shape (n_classes,)
         Class labels.
-    n_features_in_ : int
-        Number of columns of X; for precomputed kernels, number of training samples.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Column names; only if X was a data frame.
+    n_features_in_, feature_names_in_ : int, ndarray of shape (n_features,)
+        Number of columns of X (``X.shape[1]``), and their names if X was a data frame.
 
     See Also
     --------
@@ -316,23 +306,19 @@ class GroupOMPRegressorCV(GreedyRegression, GreedySearchCV, RegressorMKL):
         columns, or `sequence_dictionary` for text. A dict maps views to columns, see
         `multikernel.kernels.Views`. "precomputed": X is the result of `stack_grams`.
     cv : int, splitter, iterable of (train, test) or None, default=None
-        Folds of cross-validation, as in scikit-learn; None means five. A single (train,
-        test) pair is one validation set. An int or None keeps each group together if
-        ``fit`` receives ``groups``.
-    scoring : str, callable or None, default=None
-        Score to maximize; None means R^2. A callable is called with the fitted model, X
-        and y of validation samples, and sample weights if it accepts them.
+        Folds as in scikit-learn, or one (train, test) pair; None means five folds. An
+        int or None keeps each group together if ``fit`` receives ``groups``.
+    scoring : str, callable (model, X, y[, sample_weight]) or None, default=None
+        Score of validation samples that the search maximizes; None means R^2.
     n_jobs : int or None, default=None
         Number of folds fitted in parallel threads: None means 1, and -1 all cores.
     refit : bool or "one_standard_error", default=True
-        Whether to fit the model with the chosen parameters on all samples.
-        "one_standard_error" chooses the candidate with the fewest kernels among those
-        whose mean score is within one standard error of the best.
+        Whether to fit the chosen model on all samples. "one_standard_error" chooses the
+        candidate with fewest kernels within a standard error of the best mean score.
     max_search_rows : int, "auto" or None, default="auto"
-        Maximum number of rows on which candidates are scored; None uses all. "auto"
-        draws 2000 rows if there are more than 4000, and doubles them until the choice
-        is reliable, see the page "Large data". The chosen model is fitted on all rows.
-    alphas : sequence of float, default=None
+        Maximum number of rows to score candidates on; None uses all. Above 4000 rows,
+        "auto" doubles a sample of 2000 until the choice is reliable, see "Large data".
+    alphas : sequence of float or None, default=None
         Candidate strengths of the ridge penalty. None means 1e-4, 1e-3, ..., 1.
     max_kernels : int or None, default=None
         Largest candidate number of kernels. With None, ``tol`` stops the selection.
@@ -348,8 +334,8 @@ class GroupOMPRegressorCV(GreedyRegression, GreedySearchCV, RegressorMKL):
     subsample : float or int, default=1.0
         Share (float) or number (int) of the kernels that each step draws and compares.
     normalize : str, Normalizer, list of str and Normalizer, or None, default="variance"
-        Normalization of the kernels: "variance" (to one in feature space), "trace" (to
-        a mean diagonal of one), "cosine", "center" or a list of steps. None omits it.
+        Normalization: "variance" (variance of one in feature space), "trace" (mean
+        diagonal of one), "cosine", "center" or a list of steps. None omits it.
     penalty_weights : dict, sequence of float or None, default=None
         Weights w_m > 0, one per kernel or by name of kernel or view; weights not given
         are 1. The penalty contains w_m ‖f_m‖, not ‖f_m‖. ``kernel_weights_`` and
@@ -360,22 +346,21 @@ class GroupOMPRegressorCV(GreedyRegression, GreedySearchCV, RegressorMKL):
         Storage of Gram matrices: "auto" (expected to be fastest), "dense", "dense32"
         (single precision), "lazy" (recomputed), "low_rank" or "by_kernel" (factors),
         "device" (accelerator) or an object; see `multikernel.gram.build_stack`.
-    max_bytes : int, default=None
+    max_bytes : int or None, default=None
         Maximum bytes of the Gram matrices; None allows half of the free memory.
     verbose : int, default=0
         If positive, print one line per iteration to standard error.
     random_state : int, RandomState or None, default=None
         Seed of random subsets of rows or kernels, and of symmetry tests of matrices.
     intervals : bool, default=False
-        Whether to fit and store the models of all folds at the chosen parameters, for
-        `predict_interval`. This can double the time of the search.
+        Whether to store fold models for `predict_interval`. This can double the time.
 
     Attributes
     ----------
-    epsilon_ : float or ndarray of shape (n_outputs,)
+    epsilon_ : float
         Epsilon in the units of y; only for "epsilon_insensitive" and "huber".
-    alpha_ : float or ndarray of shape (n_outputs,)
-        Strength of the penalty in the units of y; one per output if fitted separately.
+    alpha_ : float
+        Strength of the penalty in the units of y.
     max_kernels_ : int
         Chosen number of kernels; for ties see ``best_params_``.
     alphas_ : ndarray of shape (n_alphas,)
@@ -384,37 +369,36 @@ class GroupOMPRegressorCV(GreedyRegression, GreedySearchCV, RegressorMKL):
         Indices of kernels in the order of selection; ties select the lowest index.
     improvements_ : ndarray of shape (n_selected,)
         Predicted decrease of ``objective_`` by each kernel when it was selected.
-    best_params_ : dict
-        Chosen parameters. Among equal scores, a model with kernels is preferred, then
-        the lower ``mean_test_loss``, then the simplest model.
-    best_index_, best_score_ : int, float
-        Index in ``cv_results_`` and mean score of the chosen parameters.
+    best_params_, best_index_, best_score_ : dict, int, float
+        Chosen parameters, their index in ``cv_results_`` and mean score. Ties prefer a
+        model with kernels, then the lower ``mean_test_loss``, then the simplest model.
     cv_results_ : dict of ndarray of shape (n_candidates,)
-        Parameters and scores with the keys of scikit-learn, and two more keys:
-        ``mean_n_active``, the mean number of active kernels, and ``mean_test_loss``,
-        the mean log loss if the model minimizes a log loss, otherwise its mean loss.
+        Parameters and scores as in scikit-learn, ``mean_n_active`` (active kernels) and
+        ``mean_test_loss`` (the loss that the model minimizes, without the penalty).
     n_splits_ : int
         Number of folds.
     kernel_weights_ : ndarray of shape (n_kernels,)
         1 for each selected kernel, 0 for the others.
-    block_norms_ : ndarray of shape (n_kernels,) or (n_outputs, n_kernels)
+    block_norms_ : ndarray of shape (n_kernels,) or (n_targets, n_kernels)
         Norm of each function f_m in the space of its normalized kernel.
-    variance_shares_ : ndarray of shape (n_kernels,) or (n_outputs, n_kernels)
-        Share of each term in the variance of training decision values; may be negative.
-    view_weights_, view_shares_ : dict
-        Sums of the kernel weights and variance shares of each view, if there are views.
-        ``kernel_views_``: view of each kernel; ``view_columns_``: columns of each view.
-    category_features_, categories_ : ndarray, list of ndarray
-        Indices of the text columns compared as categories, and the values of each.
+    variance_shares_ : ndarray of shape (n_kernels,) or (n_targets, n_kernels)
+        Share of each f_m in the variance of training decision values; may be negative.
+    view_weights_, view_shares_, kernel_views_, view_columns_ : dict, dict, list, dict
+        Only if ``kernels`` has views: the sums of kernel weights and of variance shares
+        of each view, the view of each kernel, and the columns of each view.
+    category_features_, categories_, sequence_features_ : ndarray, list, ndarray
+        Indices of category columns, values of each, and indices of sequence columns.
     active_kernels_ : ndarray of shape (n_selected,)
         Indices of the selected kernels, ascending.
-    kernel_names_ : list of str
-        Names of all kernels.
-    dual_coef_ : ndarray of shape (n_samples,) or (n_outputs, n_samples)
+    kernel_names_, n_kernels_ : list of str, int
+        Names of all candidate kernels, and their number.
+    dual_coef_ : ndarray of shape (n_samples,) or (n_targets, n_samples)
         Negative gradient a of the sum of losses, for the last model. Each selected f_m
         is K_m a / (alpha * sum of sample weights), with the Gram matrix K_m.
-    intercept_ : ndarray of shape (n_outputs,)
-        Intercept. ``unpenalized_coef_``: coefficients of ``unpenalized_names_``.
+    intercept_ : ndarray of shape (n_targets,)
+        Intercepts.
+    unpenalized_coef_, unpenalized_names_ : ndarray, list of str
+        Coefficients and names of `multikernel.kernels.Unpenalized` columns, if any.
     support_ : ndarray of shape (n_support,)
         Indices of the training samples that have a nonzero value in ``dual_coef_``.
     objective_ : float
@@ -428,17 +412,11 @@ class GroupOMPRegressorCV(GreedyRegression, GreedySearchCV, RegressorMKL):
     status_, status_message_ : str
         Why the selection stopped: "selected" if it reached ``max_kernels``, "precise"
         if ``tol`` stopped it; and a sentence about it.
-    n_kernels_ : int
-        Number of candidate kernels.
     fit_info_ : dict
-        Details: "solver" names the algorithms, "storage" is that of the Gram matrices
-        and "storage_reason" its reason; "left_out": omitted default kernels, and why;
-        "cv_tol": relative duality gap of the folds; "search_rows": number of scored
-        rows; "predicted_alike": the class, if all predictions are equal, otherwise "".
-    n_features_in_ : int
-        Number of columns of X; for precomputed kernels, number of training samples.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Column names; only if X was a data frame.
+        Keys "solver", "storage", "storage_reason", "left_out" (unused default kernels)
+        and "search_rows" (scored rows).
+    n_features_in_, feature_names_in_ : int, ndarray of shape (n_features,)
+        Number of columns of X (``X.shape[1]``), and their names if X was a data frame.
 
     See Also
     --------

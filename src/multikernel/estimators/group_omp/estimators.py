@@ -105,8 +105,8 @@ class GroupOMPClassifier(GreedyClassification, ClassifierMKL):
     subsample : float or int, default=1.0
         Share (float) or number (int) of the kernels that each step draws and compares.
     normalize : str, Normalizer, list of str and Normalizer, or None, default="variance"
-        Normalization of the kernels: "variance" (to one in feature space), "trace" (to
-        a mean diagonal of one), "cosine", "center" or a list of steps. None omits it.
+        Normalization: "variance" (variance of one in feature space), "trace" (mean
+        diagonal of one), "cosine", "center" or a list of steps. None omits it.
     penalty_weights : dict, sequence of float or None, default=None
         Weights w_m > 0, one per kernel or by name of kernel or view; weights not given
         are 1. The penalty contains w_m ‖f_m‖, not ‖f_m‖. ``kernel_weights_`` and
@@ -119,7 +119,7 @@ class GroupOMPClassifier(GreedyClassification, ClassifierMKL):
         Storage of Gram matrices: "auto" (expected to be fastest), "dense", "dense32"
         (single precision), "lazy" (recomputed), "low_rank" or "by_kernel" (factors),
         "device" (accelerator) or an object; see `multikernel.gram.build_stack`.
-    max_bytes : int, default=None
+    max_bytes : int or None, default=None
         Maximum bytes of the Gram matrices; None allows half of the free memory.
     verbose : int, default=0
         If positive, print one line per iteration to standard error.
@@ -136,24 +136,26 @@ class GroupOMPClassifier(GreedyClassification, ClassifierMKL):
         Predicted decrease of ``objective_`` by each kernel when it was selected.
     kernel_weights_ : ndarray of shape (n_kernels,)
         1 for each selected kernel, 0 for the others.
-    block_norms_ : ndarray of shape (n_kernels,) or (n_outputs, n_kernels)
+    block_norms_ : ndarray of shape (n_kernels,) or (n_classes, n_kernels)
         Norm of each function f_m in the space of its normalized kernel.
-    variance_shares_ : ndarray of shape (n_kernels,) or (n_outputs, n_kernels)
-        Share of each term in the variance of training decision values; may be negative.
-    view_weights_, view_shares_ : dict
-        Sums of the kernel weights and variance shares of each view, if there are views.
-        ``kernel_views_``: view of each kernel; ``view_columns_``: columns of each view.
-    category_features_, categories_ : ndarray, list of ndarray
-        Indices of the text columns compared as categories, and the values of each.
+    variance_shares_ : ndarray of shape (n_kernels,) or (n_classes, n_kernels)
+        Share of each f_m in the variance of training decision values; may be negative.
+    view_weights_, view_shares_, kernel_views_, view_columns_ : dict, dict, list, dict
+        Only if ``kernels`` has views: the sums of kernel weights and of variance shares
+        of each view, the view of each kernel, and the columns of each view.
+    category_features_, categories_, sequence_features_ : ndarray, list, ndarray
+        Indices of category columns, values of each, and indices of sequence columns.
     active_kernels_ : ndarray of shape (n_selected,)
         Indices of the selected kernels, ascending.
-    kernel_names_ : list of str
-        Names of all kernels.
+    kernel_names_, n_kernels_ : list of str, int
+        Names of all candidate kernels, and their number.
     dual_coef_ : ndarray of shape (n_samples,) or (n_classes, n_samples)
         Negative gradient a of the sum of losses, for the last model. Each selected f_m
         is K_m a / (alpha * sum of sample weights), with the Gram matrix K_m.
     intercept_ : ndarray of shape (1,) or (n_classes,)
-        Intercept. ``unpenalized_coef_``: coefficients of ``unpenalized_names_``.
+        Intercept.
+    unpenalized_coef_, unpenalized_names_ : ndarray, list of str
+        Coefficients and names of `multikernel.kernels.Unpenalized` columns, if any.
     support_ : ndarray of shape (n_support,)
         Indices of the training samples that have a nonzero value in ``dual_coef_``.
     objective_ : float
@@ -167,17 +169,12 @@ class GroupOMPClassifier(GreedyClassification, ClassifierMKL):
     status_, status_message_ : str
         Why the selection stopped: "selected" if it reached ``max_kernels``, "precise"
         if ``tol`` stopped it; and a sentence about it.
-    n_kernels_ : int
-        Number of candidate kernels.
     fit_info_ : dict
-        Details: "solver" names the algorithms, "storage" is that of the Gram matrices
-        and "storage_reason" its reason; "left_out": omitted default kernels, and why.
+        Keys "solver", "storage", "storage_reason", "left_out" (unused default kernels).
     classes_ : ndarray of shape (n_classes,)
         Class labels.
-    n_features_in_ : int
-        Number of columns of X; for precomputed kernels, number of training samples.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Column names; only if X was a data frame.
+    n_features_in_, feature_names_in_ : int, ndarray of shape (n_features,)
+        Number of columns of X (``X.shape[1]``), and their names if X was a data frame.
 
     See Also
     --------
@@ -249,8 +246,8 @@ class GroupOMPRegressor(GreedyRegression, RegressorMKL):
     subsample : float or int, default=1.0
         Share (float) or number (int) of the kernels that each step draws and compares.
     normalize : str, Normalizer, list of str and Normalizer, or None, default="variance"
-        Normalization of the kernels: "variance" (to one in feature space), "trace" (to
-        a mean diagonal of one), "cosine", "center" or a list of steps. None omits it.
+        Normalization: "variance" (variance of one in feature space), "trace" (mean
+        diagonal of one), "cosine", "center" or a list of steps. None omits it.
     penalty_weights : dict, sequence of float or None, default=None
         Weights w_m > 0, one per kernel or by name of kernel or view; weights not given
         are 1. The penalty contains w_m ‖f_m‖, not ‖f_m‖. ``kernel_weights_`` and
@@ -261,7 +258,7 @@ class GroupOMPRegressor(GreedyRegression, RegressorMKL):
         Storage of Gram matrices: "auto" (expected to be fastest), "dense", "dense32"
         (single precision), "lazy" (recomputed), "low_rank" or "by_kernel" (factors),
         "device" (accelerator) or an object; see `multikernel.gram.build_stack`.
-    max_bytes : int, default=None
+    max_bytes : int or None, default=None
         Maximum bytes of the Gram matrices; None allows half of the free memory.
     verbose : int, default=0
         If positive, print one line per iteration to standard error.
@@ -270,9 +267,9 @@ class GroupOMPRegressor(GreedyRegression, RegressorMKL):
 
     Attributes
     ----------
-    alpha_ : float or ndarray of shape (n_outputs,)
-        Strength of the penalty in the units of y; one per output if fitted separately.
-    epsilon_ : float or ndarray of shape (n_outputs,)
+    alpha_ : float
+        Strength of the penalty in the units of y.
+    epsilon_ : float
         Epsilon in the units of y; only for "epsilon_insensitive" and "huber".
     selection_order_ : ndarray of shape (n_selected,)
         Indices of kernels in the order of selection; ties select the lowest index.
@@ -280,24 +277,26 @@ class GroupOMPRegressor(GreedyRegression, RegressorMKL):
         Predicted decrease of ``objective_`` by each kernel when it was selected.
     kernel_weights_ : ndarray of shape (n_kernels,)
         1 for each selected kernel, 0 for the others.
-    block_norms_ : ndarray of shape (n_kernels,) or (n_outputs, n_kernels)
+    block_norms_ : ndarray of shape (n_kernels,) or (n_targets, n_kernels)
         Norm of each function f_m in the space of its normalized kernel.
-    variance_shares_ : ndarray of shape (n_kernels,) or (n_outputs, n_kernels)
-        Share of each term in the variance of training decision values; may be negative.
-    view_weights_, view_shares_ : dict
-        Sums of the kernel weights and variance shares of each view, if there are views.
-        ``kernel_views_``: view of each kernel; ``view_columns_``: columns of each view.
-    category_features_, categories_ : ndarray, list of ndarray
-        Indices of the text columns compared as categories, and the values of each.
+    variance_shares_ : ndarray of shape (n_kernels,) or (n_targets, n_kernels)
+        Share of each f_m in the variance of training decision values; may be negative.
+    view_weights_, view_shares_, kernel_views_, view_columns_ : dict, dict, list, dict
+        Only if ``kernels`` has views: the sums of kernel weights and of variance shares
+        of each view, the view of each kernel, and the columns of each view.
+    category_features_, categories_, sequence_features_ : ndarray, list, ndarray
+        Indices of category columns, values of each, and indices of sequence columns.
     active_kernels_ : ndarray of shape (n_selected,)
         Indices of the selected kernels, ascending.
-    kernel_names_ : list of str
-        Names of all kernels.
-    dual_coef_ : ndarray of shape (n_samples,) or (n_outputs, n_samples)
+    kernel_names_, n_kernels_ : list of str, int
+        Names of all candidate kernels, and their number.
+    dual_coef_ : ndarray of shape (n_samples,) or (n_targets, n_samples)
         Negative gradient a of the sum of losses, for the last model. Each selected f_m
         is K_m a / (alpha * sum of sample weights), with the Gram matrix K_m.
-    intercept_ : ndarray of shape (n_outputs,)
-        Intercept. ``unpenalized_coef_``: coefficients of ``unpenalized_names_``.
+    intercept_ : ndarray of shape (n_targets,)
+        Intercepts.
+    unpenalized_coef_, unpenalized_names_ : ndarray, list of str
+        Coefficients and names of `multikernel.kernels.Unpenalized` columns, if any.
     support_ : ndarray of shape (n_support,)
         Indices of the training samples that have a nonzero value in ``dual_coef_``.
     objective_ : float
@@ -311,15 +310,10 @@ class GroupOMPRegressor(GreedyRegression, RegressorMKL):
     status_, status_message_ : str
         Why the selection stopped: "selected" if it reached ``max_kernels``, "precise"
         if ``tol`` stopped it; and a sentence about it.
-    n_kernels_ : int
-        Number of candidate kernels.
     fit_info_ : dict
-        Details: "solver" names the algorithms, "storage" is that of the Gram matrices
-        and "storage_reason" its reason; "left_out": omitted default kernels, and why.
-    n_features_in_ : int
-        Number of columns of X; for precomputed kernels, number of training samples.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Column names; only if X was a data frame.
+        Keys "solver", "storage", "storage_reason", "left_out" (unused default kernels).
+    n_features_in_, feature_names_in_ : int, ndarray of shape (n_features,)
+        Number of columns of X (``X.shape[1]``), and their names if X was a data frame.
 
     See Also
     --------

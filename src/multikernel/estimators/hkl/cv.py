@@ -51,23 +51,19 @@ class HKLClassifierCV(HullClassification, HullSearchCV, ClassifierMKL):
     kernels : KernelGraph or None, default=None
         Graph of kernels with its weights; None means ``PolynomialGrid(4)``.
     cv : int, splitter, iterable of (train, test) or None, default=None
-        Folds of cross-validation, as in scikit-learn; None means five. A single (train,
-        test) pair is one validation set. An int or None keeps each group together if
-        ``fit`` receives ``groups``.
-    scoring : str, callable or None, default=None
-        Score to maximize; None means accuracy. A callable is called with the fitted
-        model, X and y of validation samples, and sample weights if it accepts them.
+        Folds as in scikit-learn, or one (train, test) pair; None means five folds. An
+        int or None keeps each group together if ``fit`` receives ``groups``.
+    scoring : str, callable (model, X, y[, sample_weight]) or None, default=None
+        Score of validation samples that the search maximizes; None means accuracy.
     n_jobs : int or None, default=None
         Number of folds fitted in parallel threads: None means 1, and -1 all cores.
     refit : bool or "one_standard_error", default=True
-        Whether to fit the model with the chosen parameters on all samples.
-        "one_standard_error" chooses the candidate with the fewest kernels among those
-        whose mean score is within one standard error of the best.
+        Whether to fit the chosen model on all samples. "one_standard_error" chooses the
+        candidate with fewest kernels within a standard error of the best mean score.
     max_search_rows : int, "auto" or None, default="auto"
-        Maximum number of rows on which candidates are scored; None uses all. "auto"
-        draws 2000 rows if there are more than 4000, and doubles them until the choice
-        is reliable, see the page "Large data". The chosen model is fitted on all rows.
-    alphas : sequence of float, default=None
+        Maximum number of rows to score candidates on; None uses all. Above 4000 rows,
+        "auto" doubles a sample of 2000 until the choice is reliable, see "Large data".
+    alphas : sequence of float or None, default=None
         Candidate values of alpha. None means a logarithmic grid that descends from 1.
     n_alphas : int, default=11
         Number of values in the default grid of ``alphas``.
@@ -109,28 +105,24 @@ class HKLClassifierCV(HullClassification, HullSearchCV, ClassifierMKL):
     selected_nodes_ : dict of str to float
         Norm of each nonzero function by the name of its node, largest first.
     node_norms_ : ndarray of shape (n_hull,)
-        Norm of the function of each node in ``hull_``; over several classes, the root
-        of the sum of squared norms.
+        Root of the sum over the classes of squared ``block_norms_``, for each node.
     node_degrees_ : list of tuple of int
         Degrees of the factors of each node in ``hull_``: (2, 1) for x1^2 * x3. For a
         `DictionaryGraph`, the number of ancestors of each node.
-    best_params_ : dict
-        Chosen parameters. Among equal scores, a model with kernels is preferred, then
-        the lower ``mean_test_loss``, then the simplest model.
-    best_index_, best_score_ : int, float
-        Index in ``cv_results_`` and mean score of the chosen parameters.
+    best_params_, best_index_, best_score_ : dict, int, float
+        Chosen parameters, their index in ``cv_results_`` and mean score. Ties prefer a
+        model with kernels, then the lower ``mean_test_loss``, then the simplest model.
     cv_results_ : dict of ndarray of shape (n_candidates,)
-        Parameters and scores with the keys of scikit-learn, and two more keys:
-        ``mean_n_active``, the mean number of active kernels, and ``mean_test_loss``,
-        the mean log loss if the model minimizes a log loss, otherwise its mean loss.
+        Parameters and scores as in scikit-learn, ``mean_n_active`` (active kernels) and
+        ``mean_test_loss`` (the log loss if the model minimizes one, else its loss).
     n_splits_ : int
         Number of folds.
     kernel_weights_ : ndarray of shape (n_hull,) or (n_classes, n_hull)
         Weight of the kernel of each node in ``hull_``.
     block_norms_ : ndarray of shape (n_hull,) or (n_classes, n_hull)
-        Norm of each function f_m in the space of its normalized kernel.
+        Norm of the function of each node in ``hull_``.
     variance_shares_ : ndarray of shape (n_hull,) or (n_classes, n_hull)
-        Share of each term in the variance of training decision values; may be negative.
+        Share of each node in the variance of training decision values; may be negative.
     active_kernels_ : ndarray of shape (n_active,)
         Positions in ``hull_`` of the nodes with a nonzero function.
     kernel_names_ : list of str
@@ -142,8 +134,7 @@ class HKLClassifierCV(HullClassification, HullSearchCV, ClassifierMKL):
     objective_ : float or ndarray of shape (n_classes,)
         Mean loss plus penalty.
     duality_gap_ : float or ndarray of shape (n_classes,)
-        Relative duality gap over all nodes of the graph, visited or not; it may exceed
-        ``tol`` unless `certify` is True.
+        Relative duality gap over the whole graph; may exceed ``tol`` without `certify`.
     reduced_gap_ : float or ndarray of shape (n_classes,)
         Relative duality gap over the visited nodes; above ``tol``, the fit warns.
     n_searched_ : int or ndarray of shape (n_classes,)
@@ -156,15 +147,13 @@ class HKLClassifierCV(HullClassification, HullSearchCV, ClassifierMKL):
     status_, status_message_ : str
         Worst `Status` of all classes, such as "noise_limited", and a sentence about it.
     fit_info_ : dict
-        Details of the fit: "solver" names the algorithm, "cv_tol" is the relative
-        duality gap at which folds stop, "search_rows" the number of scored rows;
-        "predicted_alike": the class, if all predictions are equal, otherwise "".
+        Keys "solver", "cv_tol" (duality gap at which folds stop), "search_rows" (scored
+        rows) and "predicted_alike" (the class, if all validation samples get the same,
+        or "").
     classes_ : ndarray of shape (n_classes,)
         Class labels.
-    n_features_in_ : int
-        Number of columns.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Column names; only if X was a data frame.
+    n_features_in_, feature_names_in_ : int, ndarray of shape (n_features,)
+        Number of columns of X (``X.shape[1]``), and their names if X was a data frame.
 
     See Also
     --------
@@ -196,23 +185,19 @@ class HKLRegressorCV(HullRegression, HullSearchCV, RegressorMKL):
     kernels : KernelGraph or None, default=None
         Graph of kernels with its weights; None means ``PolynomialGrid(4)``.
     cv : int, splitter, iterable of (train, test) or None, default=None
-        Folds of cross-validation, as in scikit-learn; None means five. A single (train,
-        test) pair is one validation set. An int or None keeps each group together if
-        ``fit`` receives ``groups``.
-    scoring : str, callable or None, default=None
-        Score to maximize; None means R^2. A callable is called with the fitted model, X
-        and y of validation samples, and sample weights if it accepts them.
+        Folds as in scikit-learn, or one (train, test) pair; None means five folds. An
+        int or None keeps each group together if ``fit`` receives ``groups``.
+    scoring : str, callable (model, X, y[, sample_weight]) or None, default=None
+        Score of validation samples that the search maximizes; None means R^2.
     n_jobs : int or None, default=None
         Number of folds fitted in parallel threads: None means 1, and -1 all cores.
     refit : bool or "one_standard_error", default=True
-        Whether to fit the model with the chosen parameters on all samples.
-        "one_standard_error" chooses the candidate with the fewest kernels among those
-        whose mean score is within one standard error of the best.
+        Whether to fit the chosen model on all samples. "one_standard_error" chooses the
+        candidate with fewest kernels within a standard error of the best mean score.
     max_search_rows : int, "auto" or None, default="auto"
-        Maximum number of rows on which candidates are scored; None uses all. "auto"
-        draws 2000 rows if there are more than 4000, and doubles them until the choice
-        is reliable, see the page "Large data". The chosen model is fitted on all rows.
-    alphas : sequence of float, default=None
+        Maximum number of rows to score candidates on; None uses all. Above 4000 rows,
+        "auto" doubles a sample of 2000 until the choice is reliable, see "Large data".
+    alphas : sequence of float or None, default=None
         Candidate values of alpha. None means a logarithmic grid that descends from 1.
     n_alphas : int, default=11
         Number of values in the default grid of ``alphas``.
@@ -242,15 +227,14 @@ class HKLRegressorCV(HullRegression, HullSearchCV, RegressorMKL):
     verbose : int, default=0
         If positive, print one line per round to standard error.
     intervals : bool, default=False
-        Whether to fit and store the models of all folds at the chosen parameters, for
-        `predict_interval`. This can double the time of the search.
+        Whether to store fold models for `predict_interval`. This can double the time.
 
     Attributes
     ----------
-    epsilon_ : float or ndarray of shape (n_outputs,)
+    epsilon_ : float
         Epsilon in the units of y; only for "epsilon_insensitive" and "huber".
-    alpha_ : float or ndarray of shape (n_outputs,)
-        Strength of the penalty in the units of y; one per output if fitted separately.
+    alpha_ : float
+        Strength of the penalty in the units of y.
     alphas_ : ndarray of shape (n_alphas,)
         All candidate values of alpha, descending, in the units of the given ``alphas``.
     hull_path_ : HullPath
@@ -260,28 +244,24 @@ class HKLRegressorCV(HullRegression, HullSearchCV, RegressorMKL):
     selected_nodes_ : dict of str to float
         Norm of each nonzero function by the name of its node, largest first.
     node_norms_ : ndarray of shape (n_hull,)
-        Norm of the function of each node in ``hull_``; over several classes, the root
-        of the sum of squared norms.
+        Norm of the function of each node in ``hull_``.
     node_degrees_ : list of tuple of int
         Degrees of the factors of each node in ``hull_``: (2, 1) for x1^2 * x3. For a
         `DictionaryGraph`, the number of ancestors of each node.
-    best_params_ : dict
-        Chosen parameters. Among equal scores, a model with kernels is preferred, then
-        the lower ``mean_test_loss``, then the simplest model.
-    best_index_, best_score_ : int, float
-        Index in ``cv_results_`` and mean score of the chosen parameters.
+    best_params_, best_index_, best_score_ : dict, int, float
+        Chosen parameters, their index in ``cv_results_`` and mean score. Ties prefer a
+        model with kernels, then the lower ``mean_test_loss``, then the simplest model.
     cv_results_ : dict of ndarray of shape (n_candidates,)
-        Parameters and scores with the keys of scikit-learn, and two more keys:
-        ``mean_n_active``, the mean number of active kernels, and ``mean_test_loss``,
-        the mean log loss if the model minimizes a log loss, otherwise its mean loss.
+        Parameters and scores as in scikit-learn, ``mean_n_active`` (active kernels) and
+        ``mean_test_loss`` (the loss that the model minimizes, without the penalty).
     n_splits_ : int
         Number of folds.
     kernel_weights_ : ndarray of shape (n_hull,)
         Weight of the kernel of each node in ``hull_``.
     block_norms_ : ndarray of shape (n_hull,)
-        Norm of each function f_m in the space of its normalized kernel.
+        The same as ``node_norms_``.
     variance_shares_ : ndarray of shape (n_hull,)
-        Share of each term in the variance of training decision values; may be negative.
+        Share of each node in the variance of training decision values; may be negative.
     active_kernels_ : ndarray of shape (n_active,)
         Positions in ``hull_`` of the nodes with a nonzero function.
     kernel_names_ : list of str
@@ -293,8 +273,7 @@ class HKLRegressorCV(HullRegression, HullSearchCV, RegressorMKL):
     objective_ : float
         Mean loss plus penalty.
     duality_gap_ : float
-        Relative duality gap over all nodes of the graph, visited or not; it may exceed
-        ``tol`` unless `certify` is True.
+        Relative duality gap over the whole graph; may exceed ``tol`` without `certify`.
     reduced_gap_ : float
         Relative duality gap over the visited nodes; above ``tol``, the fit warns.
     n_searched_ : int
@@ -307,13 +286,10 @@ class HKLRegressorCV(HullRegression, HullSearchCV, RegressorMKL):
     status_, status_message_ : str
         Why the search stopped: a `Status` such as "noise_limited", and a sentence.
     fit_info_ : dict
-        Details of the fit: "solver" names the algorithm, "cv_tol" is the relative
-        duality gap at which folds stop, "search_rows" the number of scored rows;
-        "predicted_alike": the class, if all predictions are equal, otherwise "".
-    n_features_in_ : int
-        Number of columns.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Column names; only if X was a data frame.
+        Keys "solver", "cv_tol" (duality gap at which folds stop) and "search_rows"
+        (scored rows).
+    n_features_in_, feature_names_in_ : int, ndarray of shape (n_features,)
+        Number of columns of X (``X.shape[1]``), and their names if X was a data frame.
 
     See Also
     --------

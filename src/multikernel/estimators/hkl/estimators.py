@@ -105,17 +105,16 @@ class HKLClassifier(HullClassification, ClassifierMKL):
     selected_nodes_ : dict of str to float
         Norm of each nonzero function by the name of its node, largest first.
     node_norms_ : ndarray of shape (n_hull,)
-        Norm of the function of each node in ``hull_``; over several classes, the root
-        of the sum of squared norms.
+        Root of the sum over the classes of squared ``block_norms_``, for each node.
     node_degrees_ : list of tuple of int
         Degrees of the factors of each node in ``hull_``: (2, 1) for x1^2 * x3. For a
         `DictionaryGraph`, the number of ancestors of each node.
     kernel_weights_ : ndarray of shape (n_hull,) or (n_classes, n_hull)
         Weight of the kernel of each node in ``hull_``.
     block_norms_ : ndarray of shape (n_hull,) or (n_classes, n_hull)
-        Norm of each function f_m in the space of its normalized kernel.
+        Norm of the function of each node in ``hull_``.
     variance_shares_ : ndarray of shape (n_hull,) or (n_classes, n_hull)
-        Share of each term in the variance of training decision values; may be negative.
+        Share of each node in the variance of training decision values; may be negative.
     active_kernels_ : ndarray of shape (n_active,)
         Positions in ``hull_`` of the nodes with a nonzero function.
     kernel_names_ : list of str
@@ -127,8 +126,7 @@ class HKLClassifier(HullClassification, ClassifierMKL):
     objective_ : float or ndarray of shape (n_classes,)
         Mean loss plus penalty.
     duality_gap_ : float or ndarray of shape (n_classes,)
-        Relative duality gap over all nodes of the graph, visited or not; it may exceed
-        ``tol`` unless `certify` is True.
+        Relative duality gap over the whole graph; may exceed ``tol`` without `certify`.
     reduced_gap_ : float or ndarray of shape (n_classes,)
         Relative duality gap over the visited nodes; above ``tol``, the fit warns.
     n_searched_ : int or ndarray of shape (n_classes,)
@@ -144,10 +142,8 @@ class HKLClassifier(HullClassification, ClassifierMKL):
         Details of the fit; "solver" names the algorithm.
     classes_ : ndarray of shape (n_classes,)
         Class labels.
-    n_features_in_ : int
-        Number of columns.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Column names; only if X was a data frame.
+    n_features_in_, feature_names_in_ : int, ndarray of shape (n_features,)
+        Number of columns of X (``X.shape[1]``), and their names if X was a data frame.
 
     See Also
     --------
@@ -225,26 +221,25 @@ class HKLRegressor(HullRegression, RegressorMKL):
 
     Attributes
     ----------
-    alpha_ : float or ndarray of shape (n_outputs,)
-        Strength of the penalty in the units of y; one per output if fitted separately.
-    epsilon_ : float or ndarray of shape (n_outputs,)
+    alpha_ : float
+        Strength of the penalty in the units of y.
+    epsilon_ : float
         Epsilon in the units of y; only for "epsilon_insensitive" and "huber".
     hull_ : list of nodes
         Nodes of the model with all their ancestors.
     selected_nodes_ : dict of str to float
         Norm of each nonzero function by the name of its node, largest first.
     node_norms_ : ndarray of shape (n_hull,)
-        Norm of the function of each node in ``hull_``; over several classes, the root
-        of the sum of squared norms.
+        Norm of the function of each node in ``hull_``.
     node_degrees_ : list of tuple of int
         Degrees of the factors of each node in ``hull_``: (2, 1) for x1^2 * x3. For a
         `DictionaryGraph`, the number of ancestors of each node.
     kernel_weights_ : ndarray of shape (n_hull,)
         Weight of the kernel of each node in ``hull_``.
     block_norms_ : ndarray of shape (n_hull,)
-        Norm of each function f_m in the space of its normalized kernel.
+        The same as ``node_norms_``.
     variance_shares_ : ndarray of shape (n_hull,)
-        Share of each term in the variance of training decision values; may be negative.
+        Share of each node in the variance of training decision values; may be negative.
     active_kernels_ : ndarray of shape (n_active,)
         Positions in ``hull_`` of the nodes with a nonzero function.
     kernel_names_ : list of str
@@ -256,8 +251,7 @@ class HKLRegressor(HullRegression, RegressorMKL):
     objective_ : float
         Mean loss plus penalty.
     duality_gap_ : float
-        Relative duality gap over all nodes of the graph, visited or not; it may exceed
-        ``tol`` unless `certify` is True.
+        Relative duality gap over the whole graph; may exceed ``tol`` without `certify`.
     reduced_gap_ : float
         Relative duality gap over the visited nodes; above ``tol``, the fit warns.
     n_searched_ : int
@@ -271,10 +265,8 @@ class HKLRegressor(HullRegression, RegressorMKL):
         Why the search stopped: a `Status` such as "noise_limited", and a sentence.
     fit_info_ : dict
         Details of the fit; "solver" names the algorithm.
-    n_features_in_ : int
-        Number of columns.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Column names; only if X was a data frame.
+    n_features_in_, feature_names_in_ : int, ndarray of shape (n_features,)
+        Number of columns of X (``X.shape[1]``), and their names if X was a data frame.
 
     See Also
     --------

@@ -39,13 +39,12 @@ class TailCandidates(MarginCandidates):
     """Candidates of a search: all pairs of C and theta; theta varies fastest."""
 
     # The inherited `ps` contains the values of theta, ascending, and `Cs` has a column
-    # for each of them.
-    with_p: bool = True  # not used
+    # for each of them; `with_p` has no effect.
     sums: Any = None  # `TailSums` of the training samples; None until `with_sums`
     with_path: bool = True  # whether `refit` computes the path over C
 
     def grid(self, max_kernels: int | None = None) -> dict[str, Array]:
-        """Return the C and the theta of each candidate, as arrays."""
+        """Return the C and theta of each candidate; `max_kernels` is ignored."""
         return {"C": self.Cs.ravel(), "theta": np.tile(self.ps, len(self.Cs))}
 
     def open_grids(self, best_params: Mapping[str, Any]) -> Mapping[str, Array]:
@@ -156,26 +155,22 @@ class LocalRademacherMKLClassifierCV(TailClassification, TailSearchCV, Classifie
         columns, or `sequence_dictionary` for text. A dict maps views to columns, see
         `multikernel.kernels.Views`. "precomputed": X is the result of `stack_grams`.
     cv : int, splitter, iterable of (train, test) or None, default=None
-        Folds of cross-validation, as in scikit-learn; None means five. A single (train,
-        test) pair is one validation set. An int or None keeps each group together if
-        ``fit`` receives ``groups``.
-    scoring : str, callable or None, default=None
-        Score to maximize; None means accuracy. A callable is called with the fitted
-        model, X and y of validation samples, and sample weights if it accepts them.
+        Folds as in scikit-learn, or one (train, test) pair; None means five folds. An
+        int or None keeps each group together if ``fit`` receives ``groups``.
+    scoring : str, callable (model, X, y[, sample_weight]) or None, default=None
+        Score of validation samples that the search maximizes; None means accuracy.
     n_jobs : int or None, default=None
         Number of folds fitted in parallel threads: None means 1, and -1 all cores.
     refit : bool or "one_standard_error", default=True
-        Whether to fit the model with the chosen parameters on all samples.
-        "one_standard_error" chooses the candidate with the fewest kernels among those
-        whose mean score is within one standard error of the best.
+        Whether to fit the chosen model on all samples. "one_standard_error" chooses the
+        candidate with fewest kernels within a standard error of the best mean score.
     max_search_rows : int, "auto" or None, default="auto"
-        Maximum number of rows on which candidates are scored; None uses all. "auto"
-        draws 2000 rows if there are more than 4000, and doubles them until the choice
-        is reliable, see the page "Large data". The chosen model is fitted on all rows.
-    Cs : sequence of float, default=None
-        Candidate values of C, positive, for every theta. None means c t / (M^(1 - 1/p)
-        v) with c = 1/32, 1/8, ..., 128 (four times that for "log_loss"), the number M
-        of kernels, their mean variance v and the geometric mean t of their tail sums.
+        Maximum number of rows to score candidates on; None uses all. Above 4000 rows,
+        "auto" doubles a sample of 2000 until the choice is reliable, see "Large data".
+    Cs : sequence of float or None, default=None
+        Candidate values of C, positive. None means c t / (M^(1 - 1/p) v) for M kernels
+        of mean variance v, with the geometric mean t of their tail sums for a theta and
+        c = 1/32, 1/8, ..., 128 ("log_loss": 1/8, 1/2, ..., 512).
     thetas : sequence of int, default=(0, 1, 2, 4, 8, 16)
         Candidate values of theta, at least 0; 0 gives the model of `LpMKLClassifier`.
     p : float, default=2.0
@@ -213,7 +208,7 @@ class LocalRademacherMKLClassifierCV(TailClassification, TailSearchCV, Classifie
         Storage of Gram matrices: "auto" (expected to be fastest), "dense", "dense32"
         (single precision), "lazy" (recomputed), "low_rank" or "by_kernel" (factors),
         "device" (accelerator) or an object; see `multikernel.gram.build_stack`.
-    max_bytes : int, default=None
+    max_bytes : int or None, default=None
         Maximum bytes of the Gram matrices; None allows half of the free memory.
     verbose : int, default=0
         If positive, print one line per iteration to standard error.
@@ -233,15 +228,12 @@ class LocalRademacherMKLClassifierCV(TailClassification, TailSearchCV, Classifie
     path_ : RegularizationPath
         Fits on all samples with ``theta_``, for the candidate values of C up to the
         chosen one; the alphas of the path are 1 / C.
-    best_params_ : dict
-        Chosen parameters. Among equal scores, a model with kernels is preferred, then
-        the lower ``mean_test_loss``, then the simplest model.
-    best_index_, best_score_ : int, float
-        Index in ``cv_results_`` and mean score of the chosen parameters.
+    best_params_, best_index_, best_score_ : dict, int, float
+        Chosen parameters, their index in ``cv_results_`` and mean score. Ties prefer a
+        model with kernels, then the lower ``mean_test_loss``, then the simplest model.
     cv_results_ : dict of ndarray of shape (n_candidates,)
-        Parameters and scores with the keys of scikit-learn, and two more keys:
-        ``mean_n_active``, the mean number of active kernels, and ``mean_test_loss``,
-        the mean log loss if the model minimizes a log loss, otherwise its mean loss.
+        Parameters and scores as in scikit-learn, ``mean_n_active`` (active kernels) and
+        ``mean_test_loss`` (the log loss if the model minimizes one, else its loss).
     n_splits_ : int
         Number of folds.
     kernel_weights_ : ndarray of shape (n_kernels,) or (n_classes, n_kernels)
@@ -250,20 +242,22 @@ class LocalRademacherMKLClassifierCV(TailClassification, TailSearchCV, Classifie
     block_norms_ : ndarray of shape (n_kernels,) or (n_classes, n_kernels)
         Norm of each function f_m in the space of its normalized kernel.
     variance_shares_ : ndarray of shape (n_kernels,) or (n_classes, n_kernels)
-        Share of each term in the variance of training decision values; may be negative.
-    view_weights_, view_shares_ : dict
-        Sums of the kernel weights and variance shares of each view, if there are views.
-        ``kernel_views_``: view of each kernel; ``view_columns_``: columns of each view.
-    category_features_, categories_ : ndarray, list of ndarray
-        Indices of the text columns compared as categories, and the values of each.
+        Share of each f_m in the variance of training decision values; may be negative.
+    view_weights_, view_shares_, kernel_views_, view_columns_ : dict, dict, list, dict
+        Only if ``kernels`` has views: the sums of kernel weights and of variance shares
+        of each view, the view of each kernel, and the columns of each view.
+    category_features_, categories_, sequence_features_ : ndarray, list, ndarray
+        Indices of category columns, values of each, and indices of sequence columns.
     active_kernels_ : ndarray of shape (n_active,)
         Indices of the kernels with a nonzero weight for at least one class, ascending.
-    kernel_names_ : list of str
-        Names of all kernels.
+    kernel_names_, n_kernels_ : list of str, int
+        Names of all candidate kernels, and their number.
     dual_coef_ : ndarray of shape (n_samples,) or (n_classes, n_samples)
         Feasible dual point of the (last) convex problem.
     intercept_ : ndarray of shape (1,) or (n_classes,)
-        Intercept. ``unpenalized_coef_``: coefficients of ``unpenalized_names_``.
+        Intercept.
+    unpenalized_coef_, unpenalized_names_ : ndarray, list of str
+        Coefficients and names of `multikernel.kernels.Unpenalized` columns, if any.
     support_ : ndarray of shape (n_support,)
         Indices of the training samples that have a nonzero value in ``dual_coef_``.
     objective_ : float or ndarray of shape (n_classes,)
@@ -274,27 +268,22 @@ class LocalRademacherMKLClassifierCV(TailClassification, TailSearchCV, Classifie
         Relative duality gap of the last convex problem; only for "dc".
     start_objectives_ : ndarray of shape (n_starts,) or (n_classes, n_starts)
         Objective reached from each start, ascending; only for "dc".
-    tail_sums_ : ndarray of shape (n_kernels, min(theta, n_samples) + 1)
-        [m, k]: sum of the eigenvalues / n_samples of kernel m without the k largest.
+    tail_sums_ : ndarray of shape (n_kernels, min(max(thetas), n_samples) + 1)
+        [m, k]: sum of all but the k largest eigenvalues of kernel m, over n_samples.
     n_iter_ : int or ndarray of shape (n_classes,)
         Total number of outer iterations along ``path_``.
     history_ : structured ndarray of shape (n_lines,)
         One record per outer iteration; ``output`` is the class index, see `Progress`.
     status_, status_message_ : str
         Worst `Status` of all classes, such as "converged", and a sentence about it.
-    n_kernels_ : int
-        Number of candidate kernels.
     fit_info_ : dict
-        Details: "solver" names the algorithms, "storage" is that of the Gram matrices
-        and "storage_reason" its reason; "left_out": omitted default kernels, and why;
-        "cv_tol": relative duality gap of the folds; "search_rows": number of scored
-        rows; "predicted_alike": the class, if all predictions are equal, otherwise "".
+        Keys "solver", "storage", "storage_reason", "left_out" (unused default kernels),
+        "cv_tol" (duality gap at which folds stop), "search_rows" (scored rows) and
+        "predicted_alike" (the class, if all validation samples get the same, or "").
     classes_ : ndarray of shape (n_classes,)
         Class labels.
-    n_features_in_ : int
-        Number of columns of X; for precomputed kernels, number of training samples.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Column names; only if X was a data frame.
+    n_features_in_, feature_names_in_ : int, ndarray of shape (n_features,)
+        Number of columns of X (``X.shape[1]``), and their names if X was a data frame.
 
     See Also
     --------
@@ -330,26 +319,22 @@ class LocalRademacherMKLRegressorCV(TailRegression, TailSearchCV, RegressorMKL):
         columns, or `sequence_dictionary` for text. A dict maps views to columns, see
         `multikernel.kernels.Views`. "precomputed": X is the result of `stack_grams`.
     cv : int, splitter, iterable of (train, test) or None, default=None
-        Folds of cross-validation, as in scikit-learn; None means five. A single (train,
-        test) pair is one validation set. An int or None keeps each group together if
-        ``fit`` receives ``groups``.
-    scoring : str, callable or None, default=None
-        Score to maximize; None means R^2. A callable is called with the fitted model, X
-        and y of validation samples, and sample weights if it accepts them.
+        Folds as in scikit-learn, or one (train, test) pair; None means five folds. An
+        int or None keeps each group together if ``fit`` receives ``groups``.
+    scoring : str, callable (model, X, y[, sample_weight]) or None, default=None
+        Score of validation samples that the search maximizes; None means R^2.
     n_jobs : int or None, default=None
         Number of folds fitted in parallel threads: None means 1, and -1 all cores.
     refit : bool or "one_standard_error", default=True
-        Whether to fit the model with the chosen parameters on all samples.
-        "one_standard_error" chooses the candidate with the fewest kernels among those
-        whose mean score is within one standard error of the best.
+        Whether to fit the chosen model on all samples. "one_standard_error" chooses the
+        candidate with fewest kernels within a standard error of the best mean score.
     max_search_rows : int, "auto" or None, default="auto"
-        Maximum number of rows on which candidates are scored; None uses all. "auto"
-        draws 2000 rows if there are more than 4000, and doubles them until the choice
-        is reliable, see the page "Large data". The chosen model is fitted on all rows.
-    Cs : sequence of float, default=None
-        Candidate values of C, positive, for every theta. None means c t / (M^(1 - 1/p)
-        v) with c = 1/32, 1/8, ..., 128, the number M of kernels, their mean variance v
-        and the geometric mean t of their tail sums.
+        Maximum number of rows to score candidates on; None uses all. Above 4000 rows,
+        "auto" doubles a sample of 2000 until the choice is reliable, see "Large data".
+    Cs : sequence of float or None, default=None
+        Candidate values of C, positive. None means c t / (M^(1 - 1/p) v) for M kernels
+        of mean variance v, with the geometric mean t of their tail sums for a theta and
+        c = 1/32, 1/8, ..., 128.
     thetas : sequence of int, default=(0, 1, 2, 4, 8, 16)
         Candidate values of theta, at least 0; 0 gives the model of `LpMKLRegressor`.
     p : float, default=2.0
@@ -384,22 +369,21 @@ class LocalRademacherMKLRegressorCV(TailRegression, TailSearchCV, RegressorMKL):
         Storage of Gram matrices: "auto" (expected to be fastest), "dense", "dense32"
         (single precision), "lazy" (recomputed), "low_rank" or "by_kernel" (factors),
         "device" (accelerator) or an object; see `multikernel.gram.build_stack`.
-    max_bytes : int, default=None
+    max_bytes : int or None, default=None
         Maximum bytes of the Gram matrices; None allows half of the free memory.
     verbose : int, default=0
         If positive, print one line per iteration to standard error.
     random_state : int, RandomState or None, default=None
         Seed of random starts of "dc" and of symmetry tests of precomputed matrices.
     intervals : bool, default=False
-        Whether to fit and store the models of all folds at the chosen parameters, for
-        `predict_interval`. This can double the time of the search.
+        Whether to store fold models for `predict_interval`. This can double the time.
 
     Attributes
     ----------
-    epsilon_ : float or ndarray of shape (n_outputs,)
+    epsilon_ : float
         Epsilon in the units of y; only for "epsilon_insensitive" and "huber".
-    C_ : float or ndarray of shape (n_outputs,)
-        Value of C in the units of y; one per output if fitted separately.
+    C_ : float
+        Value of C in the units of y.
     theta_ : int
         Chosen theta.
     Cs_ : ndarray of shape (n_Cs,)
@@ -409,15 +393,12 @@ class LocalRademacherMKLRegressorCV(TailRegression, TailSearchCV, RegressorMKL):
     path_ : RegularizationPath
         Fits on all samples with ``theta_``, for the candidate values of C up to the
         chosen one; the alphas of the path are 1 / C.
-    best_params_ : dict
-        Chosen parameters. Among equal scores, a model with kernels is preferred, then
-        the lower ``mean_test_loss``, then the simplest model.
-    best_index_, best_score_ : int, float
-        Index in ``cv_results_`` and mean score of the chosen parameters.
+    best_params_, best_index_, best_score_ : dict, int, float
+        Chosen parameters, their index in ``cv_results_`` and mean score. Ties prefer a
+        model with kernels, then the lower ``mean_test_loss``, then the simplest model.
     cv_results_ : dict of ndarray of shape (n_candidates,)
-        Parameters and scores with the keys of scikit-learn, and two more keys:
-        ``mean_n_active``, the mean number of active kernels, and ``mean_test_loss``,
-        the mean log loss if the model minimizes a log loss, otherwise its mean loss.
+        Parameters and scores as in scikit-learn, ``mean_n_active`` (active kernels) and
+        ``mean_test_loss`` (the loss that the model minimizes, without the penalty).
     n_splits_ : int
         Number of folds.
     kernel_weights_ : ndarray of shape (n_kernels,)
@@ -425,20 +406,22 @@ class LocalRademacherMKLRegressorCV(TailRegression, TailSearchCV, RegressorMKL):
     block_norms_ : ndarray of shape (n_kernels,)
         Norm of each function f_m in the space of its normalized kernel.
     variance_shares_ : ndarray of shape (n_kernels,)
-        Share of each term in the variance of training decision values; may be negative.
-    view_weights_, view_shares_ : dict
-        Sums of the kernel weights and variance shares of each view, if there are views.
-        ``kernel_views_``: view of each kernel; ``view_columns_``: columns of each view.
-    category_features_, categories_ : ndarray, list of ndarray
-        Indices of the text columns compared as categories, and the values of each.
+        Share of each f_m in the variance of training decision values; may be negative.
+    view_weights_, view_shares_, kernel_views_, view_columns_ : dict, dict, list, dict
+        Only if ``kernels`` has views: the sums of kernel weights and of variance shares
+        of each view, the view of each kernel, and the columns of each view.
+    category_features_, categories_, sequence_features_ : ndarray, list, ndarray
+        Indices of category columns, values of each, and indices of sequence columns.
     active_kernels_ : ndarray of shape (n_active,)
         Indices of the kernels with a nonzero weight, ascending.
-    kernel_names_ : list of str
-        Names of all kernels.
+    kernel_names_, n_kernels_ : list of str, int
+        Names of all candidate kernels, and their number.
     dual_coef_ : ndarray of shape (n_samples,)
         Feasible dual point of the (last) convex problem.
     intercept_ : ndarray of shape (1,)
-        Intercept. ``unpenalized_coef_``: coefficients of ``unpenalized_names_``.
+        Intercept.
+    unpenalized_coef_, unpenalized_names_ : ndarray, list of str
+        Coefficients and names of `multikernel.kernels.Unpenalized` columns, if any.
     support_ : ndarray of shape (n_support,)
         Indices of the training samples that have a nonzero value in ``dual_coef_``.
     objective_ : float
@@ -449,25 +432,19 @@ class LocalRademacherMKLRegressorCV(TailRegression, TailSearchCV, RegressorMKL):
         Relative duality gap of the last convex problem; only for "dc".
     start_objectives_ : ndarray of shape (n_starts,)
         Objective reached from each start, ascending; only for "dc".
-    tail_sums_ : ndarray of shape (n_kernels, min(theta, n_samples) + 1)
-        [m, k]: sum of the eigenvalues / n_samples of kernel m without the k largest.
+    tail_sums_ : ndarray of shape (n_kernels, min(max(thetas), n_samples) + 1)
+        [m, k]: sum of all but the k largest eigenvalues of kernel m, over n_samples.
     n_iter_ : int
         Total number of outer iterations along ``path_``.
     history_ : structured ndarray of shape (n_lines,)
         One record per outer iteration with the fields of `Progress`; ``output`` is 0.
     status_, status_message_ : str
         Why the solver stopped: a `Status` such as "converged", and a sentence about it.
-    n_kernels_ : int
-        Number of candidate kernels.
     fit_info_ : dict
-        Details: "solver" names the algorithms, "storage" is that of the Gram matrices
-        and "storage_reason" its reason; "left_out": omitted default kernels, and why;
-        "cv_tol": relative duality gap of the folds; "search_rows": number of scored
-        rows; "predicted_alike": the class, if all predictions are equal, otherwise "".
-    n_features_in_ : int
-        Number of columns of X; for precomputed kernels, number of training samples.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Column names; only if X was a data frame.
+        Keys "solver", "storage", "storage_reason", "left_out" (unused default kernels),
+        "cv_tol" (duality gap at which folds stop) and "search_rows" (scored rows).
+    n_features_in_, feature_names_in_ : int, ndarray of shape (n_features,)
+        Number of columns of X (``X.shape[1]``), and their names if X was a data frame.
 
     See Also
     --------

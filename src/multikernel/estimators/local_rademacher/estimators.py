@@ -130,7 +130,7 @@ class LocalRademacherMKLClassifier(TailClassification, ClassifierMKL):
         Storage of Gram matrices: "auto" (expected to be fastest), "dense", "dense32"
         (single precision), "lazy" (recomputed), "low_rank" or "by_kernel" (factors),
         "device" (accelerator) or an object; see `multikernel.gram.build_stack`.
-    max_bytes : int, default=None
+    max_bytes : int or None, default=None
         Maximum bytes of the Gram matrices; None allows half of the free memory.
     verbose : int, default=0
         If positive, print one line per iteration to standard error.
@@ -151,20 +151,22 @@ class LocalRademacherMKLClassifier(TailClassification, ClassifierMKL):
     block_norms_ : ndarray of shape (n_kernels,) or (n_classes, n_kernels)
         Norm of each function f_m in the space of its normalized kernel.
     variance_shares_ : ndarray of shape (n_kernels,) or (n_classes, n_kernels)
-        Share of each term in the variance of training decision values; may be negative.
-    view_weights_, view_shares_ : dict
-        Sums of the kernel weights and variance shares of each view, if there are views.
-        ``kernel_views_``: view of each kernel; ``view_columns_``: columns of each view.
-    category_features_, categories_ : ndarray, list of ndarray
-        Indices of the text columns compared as categories, and the values of each.
+        Share of each f_m in the variance of training decision values; may be negative.
+    view_weights_, view_shares_, kernel_views_, view_columns_ : dict, dict, list, dict
+        Only if ``kernels`` has views: the sums of kernel weights and of variance shares
+        of each view, the view of each kernel, and the columns of each view.
+    category_features_, categories_, sequence_features_ : ndarray, list, ndarray
+        Indices of category columns, values of each, and indices of sequence columns.
     active_kernels_ : ndarray of shape (n_active,)
         Indices of the kernels with a nonzero weight for at least one class, ascending.
-    kernel_names_ : list of str
-        Names of all kernels.
+    kernel_names_, n_kernels_ : list of str, int
+        Names of all candidate kernels, and their number.
     dual_coef_ : ndarray of shape (n_samples,) or (n_classes, n_samples)
         Feasible dual point of the (last) convex problem.
     intercept_ : ndarray of shape (1,) or (n_classes,)
-        Intercept. ``unpenalized_coef_``: coefficients of ``unpenalized_names_``.
+        Intercept.
+    unpenalized_coef_, unpenalized_names_ : ndarray, list of str
+        Coefficients and names of `multikernel.kernels.Unpenalized` columns, if any.
     support_ : ndarray of shape (n_support,)
         Indices of the training samples that have a nonzero value in ``dual_coef_``.
     objective_ : float or ndarray of shape (n_classes,)
@@ -176,24 +178,19 @@ class LocalRademacherMKLClassifier(TailClassification, ClassifierMKL):
     start_objectives_ : ndarray of shape (n_starts,) or (n_classes, n_starts)
         Objective reached from each start, ascending; only for "dc".
     tail_sums_ : ndarray of shape (n_kernels, min(theta, n_samples) + 1)
-        [m, k]: sum of the eigenvalues / n_samples of kernel m without the k largest.
+        [m, k]: sum of all but the k largest eigenvalues of kernel m, over n_samples.
     n_iter_ : int or ndarray of shape (n_classes,)
         Number of outer iterations; for "dc", number of convex problems over all starts.
     history_ : structured ndarray of shape (n_lines,)
         One record per outer iteration; ``output`` is the class index, see `Progress`.
     status_, status_message_ : str
         Worst `Status` of all classes, such as "converged", and a sentence about it.
-    n_kernels_ : int
-        Number of candidate kernels.
     fit_info_ : dict
-        Details: "solver" names the algorithms, "storage" is that of the Gram matrices
-        and "storage_reason" its reason; "left_out": omitted default kernels, and why.
+        Keys "solver", "storage", "storage_reason", "left_out" (unused default kernels).
     classes_ : ndarray of shape (n_classes,)
         Class labels.
-    n_features_in_ : int
-        Number of columns of X; for precomputed kernels, number of training samples.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Column names; only if X was a data frame.
+    n_features_in_, feature_names_in_ : int, ndarray of shape (n_features,)
+        Number of columns of X (``X.shape[1]``), and their names if X was a data frame.
 
     See Also
     --------
@@ -294,7 +291,7 @@ class LocalRademacherMKLRegressor(TailRegression, RegressorMKL):
         Storage of Gram matrices: "auto" (expected to be fastest), "dense", "dense32"
         (single precision), "lazy" (recomputed), "low_rank" or "by_kernel" (factors),
         "device" (accelerator) or an object; see `multikernel.gram.build_stack`.
-    max_bytes : int, default=None
+    max_bytes : int or None, default=None
         Maximum bytes of the Gram matrices; None allows half of the free memory.
     verbose : int, default=0
         If positive, print one line per iteration to standard error.
@@ -307,29 +304,31 @@ class LocalRademacherMKLRegressor(TailRegression, RegressorMKL):
 
     Attributes
     ----------
-    C_ : float or ndarray of shape (n_outputs,)
-        Value of C in the units of y; one per output if fitted separately.
-    epsilon_ : float or ndarray of shape (n_outputs,)
+    C_ : float
+        Value of C in the units of y.
+    epsilon_ : float
         Epsilon in the units of y; only for "epsilon_insensitive" and "huber".
     kernel_weights_ : ndarray of shape (n_kernels,)
         Nonnegative weights mu of the kernels, which are scaled to trace n.
     block_norms_ : ndarray of shape (n_kernels,)
         Norm of each function f_m in the space of its normalized kernel.
     variance_shares_ : ndarray of shape (n_kernels,)
-        Share of each term in the variance of training decision values; may be negative.
-    view_weights_, view_shares_ : dict
-        Sums of the kernel weights and variance shares of each view, if there are views.
-        ``kernel_views_``: view of each kernel; ``view_columns_``: columns of each view.
-    category_features_, categories_ : ndarray, list of ndarray
-        Indices of the text columns compared as categories, and the values of each.
+        Share of each f_m in the variance of training decision values; may be negative.
+    view_weights_, view_shares_, kernel_views_, view_columns_ : dict, dict, list, dict
+        Only if ``kernels`` has views: the sums of kernel weights and of variance shares
+        of each view, the view of each kernel, and the columns of each view.
+    category_features_, categories_, sequence_features_ : ndarray, list, ndarray
+        Indices of category columns, values of each, and indices of sequence columns.
     active_kernels_ : ndarray of shape (n_active,)
         Indices of the kernels with a nonzero weight, ascending.
-    kernel_names_ : list of str
-        Names of all kernels.
+    kernel_names_, n_kernels_ : list of str, int
+        Names of all candidate kernels, and their number.
     dual_coef_ : ndarray of shape (n_samples,)
         Feasible dual point of the (last) convex problem.
     intercept_ : ndarray of shape (1,)
-        Intercept. ``unpenalized_coef_``: coefficients of ``unpenalized_names_``.
+        Intercept.
+    unpenalized_coef_, unpenalized_names_ : ndarray, list of str
+        Coefficients and names of `multikernel.kernels.Unpenalized` columns, if any.
     support_ : ndarray of shape (n_support,)
         Indices of the training samples that have a nonzero value in ``dual_coef_``.
     objective_ : float
@@ -341,22 +340,17 @@ class LocalRademacherMKLRegressor(TailRegression, RegressorMKL):
     start_objectives_ : ndarray of shape (n_starts,)
         Objective reached from each start, ascending; only for "dc".
     tail_sums_ : ndarray of shape (n_kernels, min(theta, n_samples) + 1)
-        [m, k]: sum of the eigenvalues / n_samples of kernel m without the k largest.
+        [m, k]: sum of all but the k largest eigenvalues of kernel m, over n_samples.
     n_iter_ : int
         Number of outer iterations; for "dc", number of convex problems over all starts.
     history_ : structured ndarray of shape (n_lines,)
         One record per outer iteration with the fields of `Progress`; ``output`` is 0.
     status_, status_message_ : str
         Why the solver stopped: a `Status` such as "converged", and a sentence about it.
-    n_kernels_ : int
-        Number of candidate kernels.
     fit_info_ : dict
-        Details: "solver" names the algorithms, "storage" is that of the Gram matrices
-        and "storage_reason" its reason; "left_out": omitted default kernels, and why.
-    n_features_in_ : int
-        Number of columns of X; for precomputed kernels, number of training samples.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Column names; only if X was a data frame.
+        Keys "solver", "storage", "storage_reason", "left_out" (unused default kernels).
+    n_features_in_, feature_names_in_ : int, ndarray of shape (n_features,)
+        Number of columns of X (``X.shape[1]``), and their names if X was a data frame.
 
     See Also
     --------

@@ -50,7 +50,8 @@ class OrdinalMKL(ClassifierMixin, LearnsByCopy):
 
     _checks: ClassVar[Mapping[str, Check]] = {**SPARSE_CHECKS, "order": order_choice}
 
-    # Not a parameter: the thresholds replace the intercept and are always fitted.
+    # `fit_intercept` is not a parameter, because the thresholds, which are always
+    # fitted, replace the intercept.
     fit_intercept: ClassVar[bool] = True
 
     kernels: Any = None
@@ -66,7 +67,7 @@ class OrdinalMKL(ClassifierMixin, LearnsByCopy):
     random_state: Any = None
 
     def _task(self, y: object, sample_weight: object) -> Task:
-        """Return the loss, the class numbers as targets and strata, and a setter."""
+        """Return the `Task` of the fit; its rows and its strata are class numbers."""
         targets = read_targets(self, y)
         refuse_fractions(
             type(self).__name__, targets, "use y.astype(str), which keeps their order"

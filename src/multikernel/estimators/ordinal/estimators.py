@@ -43,15 +43,14 @@ class SpicyMKLOrdinal(OrdinalMKL):
         `multikernel.kernels.Views`. "precomputed": X is the result of `stack_grams`.
     alpha : float or "auto", default="auto"
         Strength of the penalty, positive; "auto" as in `SpicyMKLRegressor`.
-    order : sequence of shape (n_classes,), default=None
+    order : sequence of shape (n_classes,) or None, default=None
         The classes from the lowest to the highest. None uses the order of an ordered
         pandas categorical; other labels are sorted.
     l1_ratio : float, default=1.0
-        Share r of the block l1 norm in the penalty, in [0, 1]. Below 1, kernels that
-        carry the same information enter together.
+        Share r of the block l1 norm, in [0, 1]. Below 1, similar kernels enter jointly.
     normalize : str, Normalizer, list of str and Normalizer, or None, default="variance"
-        Normalization of the kernels: "variance" (to one in feature space), "trace" (to
-        a mean diagonal of one), "cosine", "center" or a list of steps. None omits it.
+        Normalization: "variance" (variance of one in feature space), "trace" (mean
+        diagonal of one), "cosine", "center" or a list of steps. None omits it.
     tol : float, default=1e-3
         Relative duality gap at which to stop.
     max_iter : int, default=100
@@ -60,7 +59,7 @@ class SpicyMKLOrdinal(OrdinalMKL):
         Storage of Gram matrices: "auto" (expected to be fastest), "dense", "dense32"
         (single precision), "lazy" (recomputed), "low_rank" or "by_kernel" (factors),
         "device" (accelerator) or an object; see `multikernel.gram.build_stack`.
-    max_bytes : int, default=None
+    max_bytes : int or None, default=None
         Maximum bytes of the Gram matrices; None allows half of the free memory.
     verbose : int, default=0
         If positive, print one line per iteration to standard error.
@@ -78,20 +77,21 @@ class SpicyMKLOrdinal(OrdinalMKL):
     block_norms_ : ndarray of shape (n_kernels,)
         Norm of each function f_m in the space of its normalized kernel.
     variance_shares_ : ndarray of shape (n_kernels,)
-        Share of each term in the variance of training decision values; may be negative.
-    view_weights_, view_shares_ : dict
-        Sums of the kernel weights and variance shares of each view, if there are views.
-        ``kernel_views_``: view of each kernel; ``view_columns_``: columns of each view.
-    category_features_, categories_ : ndarray, list of ndarray
-        Indices of the text columns compared as categories, and the values of each.
+        Share of each f_m in the variance of training decision values; may be negative.
+    view_weights_, view_shares_, kernel_views_, view_columns_ : dict, dict, list, dict
+        Only if ``kernels`` has views: the sums of kernel weights and of variance shares
+        of each view, the view of each kernel, and the columns of each view.
+    category_features_, categories_, sequence_features_ : ndarray, list, ndarray
+        Indices of category columns, values of each, and indices of sequence columns.
     active_kernels_ : ndarray of shape (n_active,)
         Indices of the kernels with a nonzero weight, ascending.
-    kernel_names_ : list of str
-        Names of all kernels.
+    kernel_names_, n_kernels_ : list of str, int
+        Names of all kernels, and their number. Above a million, ``kernel_names_`` and
+        ``kernel_weights_`` contain only the kernels that the solver needed.
     dual_coef_ : ndarray of shape (n_samples,)
         Dual point a that proves ``duality_gap_``; optimal f_m are multiples of K_m a.
     intercept_ : ndarray of shape (1,)
-        Intercept. ``unpenalized_coef_``: coefficients of ``unpenalized_names_``.
+        Always zero, because ``thresholds_`` take its place.
     support_ : ndarray of shape (n_support,)
         Indices of the training samples that have a nonzero value in ``dual_coef_``.
     objective_ : float
@@ -104,22 +104,16 @@ class SpicyMKLOrdinal(OrdinalMKL):
         One record per outer iteration with the fields of `Progress`; ``output`` is 0.
     status_, status_message_ : str
         Why the solver stopped: a `Status` such as "converged", and a sentence about it.
-    n_kernels_ : int
-        Number of kernels. Above a million, ``kernel_names_`` and ``kernel_weights_``
-        contain only the kernels that the solver needed.
     fit_info_ : dict
-        Details: "solver" names the algorithms, "storage" is that of the Gram matrices
-        and "storage_reason" its reason; "left_out": omitted default kernels, and why.
+        Keys "solver", "storage", "storage_reason", "left_out" (unused default kernels).
     classes_ : ndarray of shape (n_classes,)
         The classes, from the lowest to the highest.
     thresholds_ : ndarray of shape (n_classes - 1,)
         Thresholds between consecutive classes, in place of an intercept. If
         `linear_predictor` equals the threshold of classes k and k + 1, y is at most k
         with probability 1/2.
-    n_features_in_ : int
-        Number of columns of X; for precomputed kernels, number of training samples.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Column names; only if X was a data frame.
+    n_features_in_, feature_names_in_ : int, ndarray of shape (n_features,)
+        Number of columns of X (``X.shape[1]``), and their names if X was a data frame.
 
     See Also
     --------
@@ -212,28 +206,25 @@ class SpicyMKLOrdinalCV(OrdinalMKL, AlphaSearchCV):
     n_jobs : int or None, default=None
         Number of folds fitted in parallel threads: None means 1, and -1 all cores.
     refit : bool or "one_standard_error", default=True
-        Whether to fit the model with the chosen parameters on all samples.
-        "one_standard_error" chooses the candidate with the fewest kernels among those
-        whose mean score is within one standard error of the best.
+        Whether to fit the chosen model on all samples. "one_standard_error" chooses the
+        candidate with fewest kernels within a standard error of the best mean score.
     max_search_rows : int, "auto" or None, default="auto"
-        Maximum number of rows on which candidates are scored; None uses all. "auto"
-        draws 2000 rows if there are more than 4000, and doubles them until the choice
-        is reliable, see the page "Large data". The chosen model is fitted on all rows.
-    alphas : sequence of float, default=None
+        Maximum number of rows to score candidates on; None uses all. Above 4000 rows,
+        "auto" doubles a sample of 2000 until the choice is reliable, see "Large data".
+    alphas : sequence of float or None, default=None
         Candidate values of alpha, the strength of the penalty. None means a logarithmic
         grid that descends from the smallest alpha at which no kernel enters.
     n_alphas : int, default=12
         Number of values in the default grid of ``alphas``.
     alpha_min_ratio : float, default=1e-3
         Ratio of the last value of the default grid to the first, in (0, 1].
-    order : sequence of shape (n_classes,), default=None
+    order : sequence of shape (n_classes,) or None, default=None
         The classes from the lowest to the highest, as in `SpicyMKLOrdinal`.
     l1_ratio : float, default=1.0
-        Share r of the block l1 norm in the penalty, in [0, 1]. Below 1, kernels that
-        carry the same information enter together.
+        Share r of the block l1 norm, in [0, 1]. Below 1, similar kernels enter jointly.
     normalize : str, Normalizer, list of str and Normalizer, or None, default="variance"
-        Normalization of the kernels: "variance" (to one in feature space), "trace" (to
-        a mean diagonal of one), "cosine", "center" or a list of steps. None omits it.
+        Normalization: "variance" (variance of one in feature space), "trace" (mean
+        diagonal of one), "cosine", "center" or a list of steps. None omits it.
     tol : float, default=1e-3
         Relative duality gap at which to stop.
     max_iter : int, default=100
@@ -242,7 +233,7 @@ class SpicyMKLOrdinalCV(OrdinalMKL, AlphaSearchCV):
         Storage of Gram matrices: "auto" (expected to be fastest), "dense", "dense32"
         (single precision), "lazy" (recomputed), "low_rank" or "by_kernel" (factors),
         "device" (accelerator) or an object; see `multikernel.gram.build_stack`.
-    max_bytes : int, default=None
+    max_bytes : int or None, default=None
         Maximum bytes of the Gram matrices; None allows half of the free memory.
     verbose : int, default=0
         If positive, print one line per iteration to standard error.
@@ -253,15 +244,12 @@ class SpicyMKLOrdinalCV(OrdinalMKL, AlphaSearchCV):
     ----------
     l1_ratio_ : float
         Value of ``l1_ratio``; only if it is below 1.
-    best_params_ : dict
-        Chosen parameters. Among equal scores, a model with kernels is preferred, then
-        the lower ``mean_test_loss``, then the simplest model.
-    best_index_, best_score_ : int, float
-        Index in ``cv_results_`` and mean score of the chosen parameters.
+    best_params_, best_index_, best_score_ : dict, int, float
+        Chosen parameters, their index in ``cv_results_`` and mean score. Ties prefer a
+        model with kernels, then the lower ``mean_test_loss``, then the simplest model.
     cv_results_ : dict of ndarray of shape (n_candidates,)
-        Parameters and scores with the keys of scikit-learn, and two more keys:
-        ``mean_n_active``, the mean number of active kernels, and ``mean_test_loss``,
-        the mean log loss if the model minimizes a log loss, otherwise its mean loss.
+        Parameters and scores as in scikit-learn, ``mean_n_active`` (active kernels) and
+        ``mean_test_loss`` (the loss that the model minimizes, without the penalty).
     n_splits_ : int
         Number of folds.
     kernel_weights_ : ndarray of shape (n_kernels,)
@@ -275,20 +263,21 @@ class SpicyMKLOrdinalCV(OrdinalMKL, AlphaSearchCV):
     block_norms_ : ndarray of shape (n_kernels,)
         Norm of each function f_m in the space of its normalized kernel.
     variance_shares_ : ndarray of shape (n_kernels,)
-        Share of each term in the variance of training decision values; may be negative.
-    view_weights_, view_shares_ : dict
-        Sums of the kernel weights and variance shares of each view, if there are views.
-        ``kernel_views_``: view of each kernel; ``view_columns_``: columns of each view.
-    category_features_, categories_ : ndarray, list of ndarray
-        Indices of the text columns compared as categories, and the values of each.
+        Share of each f_m in the variance of training decision values; may be negative.
+    view_weights_, view_shares_, kernel_views_, view_columns_ : dict, dict, list, dict
+        Only if ``kernels`` has views: the sums of kernel weights and of variance shares
+        of each view, the view of each kernel, and the columns of each view.
+    category_features_, categories_, sequence_features_ : ndarray, list, ndarray
+        Indices of category columns, values of each, and indices of sequence columns.
     active_kernels_ : ndarray of shape (n_active,)
         Indices of the kernels with a nonzero weight, ascending.
-    kernel_names_ : list of str
-        Names of all kernels.
+    kernel_names_, n_kernels_ : list of str, int
+        Names of all kernels, and their number. Above a million, ``kernel_names_`` and
+        ``kernel_weights_`` contain only the kernels that the solver needed.
     dual_coef_ : ndarray of shape (n_samples,)
         Dual point a that proves ``duality_gap_``; optimal f_m are multiples of K_m a.
     intercept_ : ndarray of shape (1,)
-        Intercept. ``unpenalized_coef_``: coefficients of ``unpenalized_names_``.
+        Always zero, because ``thresholds_`` take its place.
     support_ : ndarray of shape (n_support,)
         Indices of the training samples that have a nonzero value in ``dual_coef_``.
     objective_ : float
@@ -301,22 +290,15 @@ class SpicyMKLOrdinalCV(OrdinalMKL, AlphaSearchCV):
         One record per outer iteration with the fields of `Progress`; ``output`` is 0.
     status_, status_message_ : str
         Why the solver stopped: a `Status` such as "converged", and a sentence about it.
-    n_kernels_ : int
-        Number of kernels. Above a million, ``kernel_names_`` and ``kernel_weights_``
-        contain only the kernels that the solver needed.
     fit_info_ : dict
-        Details: "solver" names the algorithms, "storage" is that of the Gram matrices
-        and "storage_reason" its reason; "left_out": omitted default kernels, and why;
-        "cv_tol": relative duality gap of the folds; "search_rows": number of scored
-        rows; "predicted_alike": the class, if all predictions are equal, otherwise "".
+        Keys "solver", "storage", "storage_reason", "left_out" (unused default kernels),
+        "cv_tol" (duality gap at which folds stop) and "search_rows" (scored rows).
     classes_ : ndarray of shape (n_classes,)
         The classes, from the lowest to the highest.
     thresholds_ : ndarray of shape (n_classes - 1,)
         Thresholds between consecutive classes, see `SpicyMKLOrdinal`.
-    n_features_in_ : int
-        Number of columns of X; for precomputed kernels, number of training samples.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Column names; only if X was a data frame.
+    n_features_in_, feature_names_in_ : int, ndarray of shape (n_features,)
+        Number of columns of X (``X.shape[1]``), and their names if X was a data frame.
 
     See Also
     --------
@@ -334,7 +316,8 @@ class SpicyMKLOrdinalCV(OrdinalMKL, AlphaSearchCV):
     True
     """
 
-    # Not a parameter: `score` ranks the decision values of the models of folds.
+    # `scoring` is not a parameter, because the models of folds have no thresholds and
+    # predict no classes: `score` compares the order of their decision values.
     scoring: ClassVar[None] = None  # type: ignore[misc] # no parameter here
 
     def _copied(self, loss: CumulativeLogitLoss, strata: Indices, groups: Any) -> Self:

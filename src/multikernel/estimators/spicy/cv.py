@@ -84,7 +84,7 @@ class AlphaCandidates(Candidates):
     with_path: bool = True
 
     def grid(self, max_kernels: int | None = None) -> dict[str, Array]:
-        """Return the grid of strengths."""
+        """Return the strengths as "alpha"; `max_kernels` is ignored."""
         return {"alpha": self.alphas}
 
     def scaled_to_share(self, share: float) -> Self:
@@ -210,23 +210,19 @@ class SpicyMKLClassifierCV(SparseClassification, AlphaSearchCV, ClassifierMKL):
         columns, or `sequence_dictionary` for text. A dict maps views to columns, see
         `multikernel.kernels.Views`. "precomputed": X is the result of `stack_grams`.
     cv : int, splitter, iterable of (train, test) or None, default=None
-        Folds of cross-validation, as in scikit-learn; None means five. A single (train,
-        test) pair is one validation set. An int or None keeps each group together if
-        ``fit`` receives ``groups``.
-    scoring : str, callable or None, default=None
-        Score to maximize; None means accuracy. A callable is called with the fitted
-        model, X and y of validation samples, and sample weights if it accepts them.
+        Folds as in scikit-learn, or one (train, test) pair; None means five folds. An
+        int or None keeps each group together if ``fit`` receives ``groups``.
+    scoring : str, callable (model, X, y[, sample_weight]) or None, default=None
+        Score of validation samples that the search maximizes; None means accuracy.
     n_jobs : int or None, default=None
         Number of folds fitted in parallel threads: None means 1, and -1 all cores.
     refit : bool or "one_standard_error", default=True
-        Whether to fit the model with the chosen parameters on all samples.
-        "one_standard_error" chooses the candidate with the fewest kernels among those
-        whose mean score is within one standard error of the best.
+        Whether to fit the chosen model on all samples. "one_standard_error" chooses the
+        candidate with fewest kernels within a standard error of the best mean score.
     max_search_rows : int, "auto" or None, default="auto"
-        Maximum number of rows on which candidates are scored; None uses all. "auto"
-        draws 2000 rows if there are more than 4000, and doubles them until the choice
-        is reliable, see the page "Large data". The chosen model is fitted on all rows.
-    alphas : sequence of float, default=None
+        Maximum number of rows to score candidates on; None uses all. Above 4000 rows,
+        "auto" doubles a sample of 2000 until the choice is reliable, see "Large data".
+    alphas : sequence of float or None, default=None
         Candidate values of alpha, the strength of the penalty. None means a logarithmic
         grid that descends from the smallest alpha at which no kernel enters.
     n_alphas : int, default=12
@@ -237,16 +233,15 @@ class SpicyMKLClassifierCV(SparseClassification, AlphaSearchCV, ClassifierMKL):
         "log_loss", "hinge", "squared_hinge", "squared_error" (targets of -1 and 1) or a
         loss object. `predict_proba` requires "log_loss".
     l1_ratio : float, default=1.0
-        Share r of the block l1 norm in the penalty, in [0, 1]. Below 1, kernels that
-        carry the same information enter together.
+        Share r of the block l1 norm, in [0, 1]. Below 1, similar kernels enter jointly.
     selection : {"shared", "separate"}, default="separate"
         For several labels or more than two classes, "separate" fits a model with its
         own kernels for each label or class. "shared" fits all with the same kernels;
         "log_loss" is then the multinomial loss, "hinge" the Crammer-Singer loss.
         "shared" is often more accurate if classes depend on the same columns.
     normalize : str, Normalizer, list of str and Normalizer, or None, default="variance"
-        Normalization of the kernels: "variance" (to one in feature space), "trace" (to
-        a mean diagonal of one), "cosine", "center" or a list of steps. None omits it.
+        Normalization: "variance" (variance of one in feature space), "trace" (mean
+        diagonal of one), "cosine", "center" or a list of steps. None omits it.
     penalty_weights : dict, sequence of float or None, default=None
         Weights w_m > 0, one per kernel or by name of kernel or view; weights not given
         are 1. The penalty contains w_m ‖f_m‖, not ‖f_m‖. ``kernel_weights_`` and
@@ -263,7 +258,7 @@ class SpicyMKLClassifierCV(SparseClassification, AlphaSearchCV, ClassifierMKL):
         Storage of Gram matrices: "auto" (expected to be fastest), "dense", "dense32"
         (single precision), "lazy" (recomputed), "low_rank" or "by_kernel" (factors),
         "device" (accelerator) or an object; see `multikernel.gram.build_stack`.
-    max_bytes : int, default=None
+    max_bytes : int or None, default=None
         Maximum bytes of the Gram matrices; None allows half of the free memory.
     verbose : int, default=0
         If positive, print one line per iteration to standard error.
@@ -280,15 +275,12 @@ class SpicyMKLClassifierCV(SparseClassification, AlphaSearchCV, ClassifierMKL):
         All candidate values of alpha, descending, in the units of the given ``alphas``.
     path_ : RegularizationPath
         Fits on all samples for the candidate strengths, down to the chosen one.
-    best_params_ : dict
-        Chosen parameters. Among equal scores, a model with kernels is preferred, then
-        the lower ``mean_test_loss``, then the simplest model.
-    best_index_, best_score_ : int, float
-        Index in ``cv_results_`` and mean score of the chosen parameters.
+    best_params_, best_index_, best_score_ : dict, int, float
+        Chosen parameters, their index in ``cv_results_`` and mean score. Ties prefer a
+        model with kernels, then the lower ``mean_test_loss``, then the simplest model.
     cv_results_ : dict of ndarray of shape (n_candidates,)
-        Parameters and scores with the keys of scikit-learn, and two more keys:
-        ``mean_n_active``, the mean number of active kernels, and ``mean_test_loss``,
-        the mean log loss if the model minimizes a log loss, otherwise its mean loss.
+        Parameters and scores as in scikit-learn, ``mean_n_active`` (active kernels) and
+        ``mean_test_loss`` (the log loss if the model minimizes one, else its loss).
     n_splits_ : int
         Number of folds.
     kernel_weights_ : ndarray of shape (n_kernels,) or (n_classes, n_kernels)
@@ -297,20 +289,23 @@ class SpicyMKLClassifierCV(SparseClassification, AlphaSearchCV, ClassifierMKL):
     block_norms_ : ndarray of shape (n_kernels,) or (n_classes, n_kernels)
         Norm of each function f_m in the space of its normalized kernel.
     variance_shares_ : ndarray of shape (n_kernels,) or (n_classes, n_kernels)
-        Share of each term in the variance of training decision values; may be negative.
-    view_weights_, view_shares_ : dict
-        Sums of the kernel weights and variance shares of each view, if there are views.
-        ``kernel_views_``: view of each kernel; ``view_columns_``: columns of each view.
-    category_features_, categories_ : ndarray, list of ndarray
-        Indices of the text columns compared as categories, and the values of each.
+        Share of each f_m in the variance of training decision values; may be negative.
+    view_weights_, view_shares_, kernel_views_, view_columns_ : dict, dict, list, dict
+        Only if ``kernels`` has views: the sums of kernel weights and of variance shares
+        of each view, the view of each kernel, and the columns of each view.
+    category_features_, categories_, sequence_features_ : ndarray, list, ndarray
+        Indices of category columns, values of each, and indices of sequence columns.
     active_kernels_ : ndarray of shape (n_active,)
         Indices of the kernels with a nonzero weight for at least one class, ascending.
-    kernel_names_ : list of str
-        Names of all kernels.
+    kernel_names_, n_kernels_ : list of str, int
+        Names of all kernels, and their number. Above a million, ``kernel_names_`` and
+        ``kernel_weights_`` contain only the kernels that the solver needed.
     dual_coef_ : ndarray of shape (n_samples,) or (n_classes, n_samples)
         Dual point a that proves ``duality_gap_``; optimal f_m are multiples of K_m a.
     intercept_ : ndarray of shape (1,) or (n_classes,)
-        Intercept. ``unpenalized_coef_``: coefficients of ``unpenalized_names_``.
+        Intercept.
+    unpenalized_coef_, unpenalized_names_ : ndarray, list of str
+        Coefficients and names of `multikernel.kernels.Unpenalized` columns, if any.
     support_ : ndarray of shape (n_support,)
         Indices of the training samples that have a nonzero value in ``dual_coef_``.
     objective_ : float or ndarray of shape (n_classes,)
@@ -323,20 +318,14 @@ class SpicyMKLClassifierCV(SparseClassification, AlphaSearchCV, ClassifierMKL):
         One record per outer iteration; ``output`` is the class index, see `Progress`.
     status_, status_message_ : str
         Worst `Status` of all classes, such as "converged", and a sentence about it.
-    n_kernels_ : int
-        Number of kernels. Above a million, ``kernel_names_`` and ``kernel_weights_``
-        contain only the kernels that the solver needed.
     fit_info_ : dict
-        Details: "solver" names the algorithms, "storage" is that of the Gram matrices
-        and "storage_reason" its reason; "left_out": omitted default kernels, and why;
-        "cv_tol": relative duality gap of the folds; "search_rows": number of scored
-        rows; "predicted_alike": the class, if all predictions are equal, otherwise "".
+        Keys "solver", "storage", "storage_reason", "left_out" (unused default kernels),
+        "cv_tol" (duality gap at which folds stop), "search_rows" (scored rows) and
+        "predicted_alike" (the class, if all validation samples get the same, or "").
     classes_ : ndarray of shape (n_classes,)
         Class labels.
-    n_features_in_ : int
-        Number of columns of X; for precomputed kernels, number of training samples.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Column names; only if X was a data frame.
+    n_features_in_, feature_names_in_ : int, ndarray of shape (n_features,)
+        Number of columns of X (``X.shape[1]``), and their names if X was a data frame.
 
     See Also
     --------
@@ -371,23 +360,19 @@ class SpicyMKLRegressorCV(SparseRegression, AlphaSearchCV, RegressorMKL):
         columns, or `sequence_dictionary` for text. A dict maps views to columns, see
         `multikernel.kernels.Views`. "precomputed": X is the result of `stack_grams`.
     cv : int, splitter, iterable of (train, test) or None, default=None
-        Folds of cross-validation, as in scikit-learn; None means five. A single (train,
-        test) pair is one validation set. An int or None keeps each group together if
-        ``fit`` receives ``groups``.
-    scoring : str, callable or None, default=None
-        Score to maximize; None means R^2. A callable is called with the fitted model, X
-        and y of validation samples, and sample weights if it accepts them.
+        Folds as in scikit-learn, or one (train, test) pair; None means five folds. An
+        int or None keeps each group together if ``fit`` receives ``groups``.
+    scoring : str, callable (model, X, y[, sample_weight]) or None, default=None
+        Score of validation samples that the search maximizes; None means R^2.
     n_jobs : int or None, default=None
         Number of folds fitted in parallel threads: None means 1, and -1 all cores.
     refit : bool or "one_standard_error", default=True
-        Whether to fit the model with the chosen parameters on all samples.
-        "one_standard_error" chooses the candidate with the fewest kernels among those
-        whose mean score is within one standard error of the best.
+        Whether to fit the chosen model on all samples. "one_standard_error" chooses the
+        candidate with fewest kernels within a standard error of the best mean score.
     max_search_rows : int, "auto" or None, default="auto"
-        Maximum number of rows on which candidates are scored; None uses all. "auto"
-        draws 2000 rows if there are more than 4000, and doubles them until the choice
-        is reliable, see the page "Large data". The chosen model is fitted on all rows.
-    alphas : sequence of float, default=None
+        Maximum number of rows to score candidates on; None uses all. Above 4000 rows,
+        "auto" doubles a sample of 2000 until the choice is reliable, see "Large data".
+    alphas : sequence of float or None, default=None
         Candidate values of alpha, the strength of the penalty. None means a logarithmic
         grid that descends from the smallest alpha at which no kernel enters.
     n_alphas : int, default=12
@@ -403,15 +388,14 @@ class SpicyMKLRegressorCV(SparseRegression, AlphaSearchCV, RegressorMKL):
     quantile : float, default=0.5
         Level of the quantile, between 0 and 1; only for "quantile".
     l1_ratio : float, default=1.0
-        Share r of the block l1 norm in the penalty, in [0, 1]. Below 1, kernels that
-        carry the same information enter together.
+        Share r of the block l1 norm, in [0, 1]. Below 1, similar kernels enter jointly.
     selection : {"shared", "separate"}, default="shared"
         Selection for several targets. "shared" selects the same kernels for all targets
         (the penalty contains the joint norm of a kernel's functions); "separate" fits
         each target with its own kernels and weights.
     normalize : str, Normalizer, list of str and Normalizer, or None, default="variance"
-        Normalization of the kernels: "variance" (to one in feature space), "trace" (to
-        a mean diagonal of one), "cosine", "center" or a list of steps. None omits it.
+        Normalization: "variance" (variance of one in feature space), "trace" (mean
+        diagonal of one), "cosine", "center" or a list of steps. None omits it.
     penalty_weights : dict, sequence of float or None, default=None
         Weights w_m > 0, one per kernel or by name of kernel or view; weights not given
         are 1. The penalty contains w_m ‖f_m‖, not ‖f_m‖. ``kernel_weights_`` and
@@ -426,25 +410,23 @@ class SpicyMKLRegressorCV(SparseRegression, AlphaSearchCV, RegressorMKL):
         Storage of Gram matrices: "auto" (expected to be fastest), "dense", "dense32"
         (single precision), "lazy" (recomputed), "low_rank" or "by_kernel" (factors),
         "device" (accelerator) or an object; see `multikernel.gram.build_stack`.
-    max_bytes : int, default=None
+    max_bytes : int or None, default=None
         Maximum bytes of the Gram matrices; None allows half of the free memory.
     verbose : int, default=0
         If positive, print one line per iteration to standard error.
     random_state : int, RandomState or None, default=None
         Seed of random subsets of rows or kernels, and of symmetry tests of matrices.
     intervals : bool, default=False
-        Whether to fit and store the models of all folds at the chosen parameters, for
-        `predict_interval`. This can double the time of the search.
+        Whether to store fold models for `predict_interval`. This can double the time.
 
     Attributes
     ----------
-    epsilon_ : float or ndarray of shape (n_outputs,)
+    epsilon_ : float or ndarray of shape (n_targets,)
         Epsilon in the units of y; only for "epsilon_insensitive" and "huber".
-    l1_ratio_ : float or ndarray of shape (n_outputs,)
-        Share of the block l1 norm in the penalty for y in its units; only if
-        ``l1_ratio`` is below 1.
-    alpha_ : float or ndarray of shape (n_outputs,)
-        Strength of the penalty in the units of y; one per output if fitted separately.
+    l1_ratio_ : float or ndarray of shape (n_targets,)
+        Value of ``l1_ratio`` for y in its units; only if ``l1_ratio`` is below 1.
+    alpha_ : float or ndarray of shape (n_targets,)
+        Strength of the penalty in the units of y; an array if ``selection="separate"``.
     alphas_ : ndarray of shape (n_alphas,)
         All candidate values of alpha, descending, in the units of the given ``alphas``.
     target_scores_ : ndarray of shape (n_targets, n_candidates)
@@ -455,37 +437,37 @@ class SpicyMKLRegressorCV(SparseRegression, AlphaSearchCV, RegressorMKL):
     path_ : RegularizationPath
         Fits on all samples for the candidate strengths, down to the (smallest) chosen
         one. Below the chosen strength of a target, the path repeats its final model.
-    best_params_ : dict
-        Chosen parameters. Among equal scores, a model with kernels is preferred, then
-        the lower ``mean_test_loss``, then the simplest model.
-    best_index_, best_score_ : int, float
-        Index in ``cv_results_`` and mean score of the chosen parameters.
+    best_params_, best_index_, best_score_ : dict, int, float
+        Chosen parameters, their index in ``cv_results_`` and mean score. Ties prefer a
+        model with kernels, then the lower ``mean_test_loss``, then the simplest model.
     cv_results_ : dict of ndarray of shape (n_candidates,)
-        Parameters and scores with the keys of scikit-learn, and two more keys:
-        ``mean_n_active``, the mean number of active kernels, and ``mean_test_loss``,
-        the mean log loss if the model minimizes a log loss, otherwise its mean loss.
+        Parameters and scores as in scikit-learn, ``mean_n_active`` (active kernels) and
+        ``mean_test_loss`` (the loss that the model minimizes, without the penalty).
     n_splits_ : int
         Number of folds.
     kernel_weights_ : ndarray of shape (n_kernels,) or (n_targets, n_kernels)
         Nonnegative weights with sum one; all zero if no kernel entered. Separate
         selections have one row per target.
-    block_norms_ : ndarray of shape (n_kernels,)
+    block_norms_ : ndarray of shape (n_kernels,) or (n_targets, n_kernels)
         Norm of each function f_m in the space of its normalized kernel.
-    variance_shares_ : ndarray of shape (n_kernels,)
-        Share of each term in the variance of training decision values; may be negative.
-    view_weights_, view_shares_ : dict
-        Sums of the kernel weights and variance shares of each view, if there are views.
-        ``kernel_views_``: view of each kernel; ``view_columns_``: columns of each view.
-    category_features_, categories_ : ndarray, list of ndarray
-        Indices of the text columns compared as categories, and the values of each.
+    variance_shares_ : ndarray of shape (n_kernels,) or (n_targets, n_kernels)
+        Share of each f_m in the variance of training decision values; may be negative.
+    view_weights_, view_shares_, kernel_views_, view_columns_ : dict, dict, list, dict
+        Only if ``kernels`` has views: the sums of kernel weights and of variance shares
+        of each view, the view of each kernel, and the columns of each view.
+    category_features_, categories_, sequence_features_ : ndarray, list, ndarray
+        Indices of category columns, values of each, and indices of sequence columns.
     active_kernels_ : ndarray of shape (n_active,)
-        Indices of the kernels with a nonzero weight, ascending.
-    kernel_names_ : list of str
-        Names of all kernels.
+        Indices of the kernels with a nonzero weight for at least one target, ascending.
+    kernel_names_, n_kernels_ : list of str, int
+        Names of all kernels, and their number. Above a million, ``kernel_names_`` and
+        ``kernel_weights_`` contain only the kernels that the solver needed.
     dual_coef_ : ndarray of shape (n_samples,) or (n_targets, n_samples)
         Dual point a that proves ``duality_gap_``; optimal f_m are multiples of K_m a.
     intercept_ : ndarray of shape (n_targets,)
-        Intercepts. ``unpenalized_coef_``: coefficients of ``unpenalized_names_``.
+        Intercepts.
+    unpenalized_coef_, unpenalized_names_ : ndarray, list of str
+        Coefficients and names of `multikernel.kernels.Unpenalized` columns, if any.
     support_ : ndarray of shape (n_support,)
         Indices of the training samples that have a nonzero value in ``dual_coef_``.
     objective_ : float or ndarray of shape (n_targets,)
@@ -497,19 +479,12 @@ class SpicyMKLRegressorCV(SparseRegression, AlphaSearchCV, RegressorMKL):
     history_ : structured ndarray of shape (n_lines,)
         One record per outer iteration; ``output``: index of the target, see `Progress`.
     status_, status_message_ : str
-        Why the solver stopped: a `Status` such as "converged", and a sentence about it.
-    n_kernels_ : int
-        Number of kernels. Above a million, ``kernel_names_`` and ``kernel_weights_``
-        contain only the kernels that the solver needed.
+        Worst `Status` of all targets, such as "converged", and a sentence about it.
     fit_info_ : dict
-        Details: "solver" names the algorithms, "storage" is that of the Gram matrices
-        and "storage_reason" its reason; "left_out": omitted default kernels, and why;
-        "cv_tol": relative duality gap of the folds; "search_rows": number of scored
-        rows; "predicted_alike": the class, if all predictions are equal, otherwise "".
-    n_features_in_ : int
-        Number of columns of X; for precomputed kernels, number of training samples.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Column names; only if X was a data frame.
+        Keys "solver", "storage", "storage_reason", "left_out" (unused default kernels),
+        "cv_tol" (duality gap at which folds stop) and "search_rows" (scored rows).
+    n_features_in_, feature_names_in_ : int, ndarray of shape (n_features,)
+        Number of columns of X (``X.shape[1]``), and their names if X was a data frame.
 
     See Also
     --------

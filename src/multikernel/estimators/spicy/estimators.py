@@ -83,7 +83,8 @@ class SpicyMKLClassifier(SparseClassification, ClassifierMKL):
     Every fit ends with a duality gap, a bound on the distance of ``objective_`` to the
     optimum. Some problems are solved by the augmented Lagrangian of [1]_, the others by
     Newton's method in the kernel weights, see `multikernel.solvers.SpicyMKL`. The
-    default kernels include interactions of pairs of columns if fits remain quick.
+    default kernels include interactions of pairs of columns, unless the number of pairs
+    would make the fit slow.
 
     Parameters
     ----------
@@ -102,16 +103,15 @@ class SpicyMKLClassifier(SparseClassification, ClassifierMKL):
         "log_loss", "hinge", "squared_hinge", "squared_error" (targets of -1 and 1) or a
         loss object. `predict_proba` requires "log_loss".
     l1_ratio : float, default=1.0
-        Share r of the block l1 norm in the penalty, in [0, 1]. Below 1, kernels that
-        carry the same information enter together.
+        Share r of the block l1 norm, in [0, 1]. Below 1, similar kernels enter jointly.
     selection : {"shared", "separate"}, default="separate"
         For several labels or more than two classes, "separate" fits a model with its
         own kernels for each label or class. "shared" fits all with the same kernels;
         "log_loss" is then the multinomial loss, "hinge" the Crammer-Singer loss.
         "shared" is often more accurate if classes depend on the same columns.
     normalize : str, Normalizer, list of str and Normalizer, or None, default="variance"
-        Normalization of the kernels: "variance" (to one in feature space), "trace" (to
-        a mean diagonal of one), "cosine", "center" or a list of steps. None omits it.
+        Normalization: "variance" (variance of one in feature space), "trace" (mean
+        diagonal of one), "cosine", "center" or a list of steps. None omits it.
     penalty_weights : dict, sequence of float or None, default=None
         Weights w_m > 0, one per kernel or by name of kernel or view; weights not given
         are 1. The penalty contains w_m ‖f_m‖, not ‖f_m‖. ``kernel_weights_`` and
@@ -128,7 +128,7 @@ class SpicyMKLClassifier(SparseClassification, ClassifierMKL):
         Storage of Gram matrices: "auto" (expected to be fastest), "dense", "dense32"
         (single precision), "lazy" (recomputed), "low_rank" or "by_kernel" (factors),
         "device" (accelerator) or an object; see `multikernel.gram.build_stack`.
-    max_bytes : int, default=None
+    max_bytes : int or None, default=None
         Maximum bytes of the Gram matrices; None allows half of the free memory.
     verbose : int, default=0
         If positive, print one line per iteration to standard error.
@@ -147,20 +147,23 @@ class SpicyMKLClassifier(SparseClassification, ClassifierMKL):
     block_norms_ : ndarray of shape (n_kernels,) or (n_classes, n_kernels)
         Norm of each function f_m in the space of its normalized kernel.
     variance_shares_ : ndarray of shape (n_kernels,) or (n_classes, n_kernels)
-        Share of each term in the variance of training decision values; may be negative.
-    view_weights_, view_shares_ : dict
-        Sums of the kernel weights and variance shares of each view, if there are views.
-        ``kernel_views_``: view of each kernel; ``view_columns_``: columns of each view.
-    category_features_, categories_ : ndarray, list of ndarray
-        Indices of the text columns compared as categories, and the values of each.
+        Share of each f_m in the variance of training decision values; may be negative.
+    view_weights_, view_shares_, kernel_views_, view_columns_ : dict, dict, list, dict
+        Only if ``kernels`` has views: the sums of kernel weights and of variance shares
+        of each view, the view of each kernel, and the columns of each view.
+    category_features_, categories_, sequence_features_ : ndarray, list, ndarray
+        Indices of category columns, values of each, and indices of sequence columns.
     active_kernels_ : ndarray of shape (n_active,)
         Indices of the kernels with a nonzero weight for at least one class, ascending.
-    kernel_names_ : list of str
-        Names of all kernels.
+    kernel_names_, n_kernels_ : list of str, int
+        Names of all kernels, and their number. Above a million, ``kernel_names_`` and
+        ``kernel_weights_`` contain only the kernels that the solver needed.
     dual_coef_ : ndarray of shape (n_samples,) or (n_classes, n_samples)
         Dual point a that proves ``duality_gap_``; optimal f_m are multiples of K_m a.
     intercept_ : ndarray of shape (1,) or (n_classes,)
-        Intercept. ``unpenalized_coef_``: coefficients of ``unpenalized_names_``.
+        Intercept.
+    unpenalized_coef_, unpenalized_names_ : ndarray, list of str
+        Coefficients and names of `multikernel.kernels.Unpenalized` columns, if any.
     support_ : ndarray of shape (n_support,)
         Indices of the training samples that have a nonzero value in ``dual_coef_``.
     objective_ : float or ndarray of shape (n_classes,)
@@ -173,18 +176,12 @@ class SpicyMKLClassifier(SparseClassification, ClassifierMKL):
         One record per outer iteration; ``output`` is the class index, see `Progress`.
     status_, status_message_ : str
         Worst `Status` of all classes, such as "converged", and a sentence about it.
-    n_kernels_ : int
-        Number of kernels. Above a million, ``kernel_names_`` and ``kernel_weights_``
-        contain only the kernels that the solver needed.
     fit_info_ : dict
-        Details: "solver" names the algorithms, "storage" is that of the Gram matrices
-        and "storage_reason" its reason; "left_out": omitted default kernels, and why.
+        Keys "solver", "storage", "storage_reason", "left_out" (unused default kernels).
     classes_ : ndarray of shape (n_classes,)
         Class labels.
-    n_features_in_ : int
-        Number of columns of X; for precomputed kernels, number of training samples.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Column names; only if X was a data frame.
+    n_features_in_, feature_names_in_ : int, ndarray of shape (n_features,)
+        Number of columns of X (``X.shape[1]``), and their names if X was a data frame.
 
     See Also
     --------
@@ -230,7 +227,8 @@ class SpicyMKLRegressor(SparseRegression, RegressorMKL):
     Every fit ends with a duality gap, a bound on the distance of ``objective_`` to the
     optimum. Some problems are solved by the augmented Lagrangian of [1]_, the others by
     Newton's method in the kernel weights, see `multikernel.solvers.SpicyMKL`. The
-    default kernels include interactions of pairs of columns if fits remain quick.
+    default kernels include interactions of pairs of columns, unless the number of pairs
+    would make the fit slow.
 
     Parameters
     ----------
@@ -254,15 +252,14 @@ class SpicyMKLRegressor(SparseRegression, RegressorMKL):
     quantile : float, default=0.5
         Level of the quantile, between 0 and 1; only for "quantile".
     l1_ratio : float, default=1.0
-        Share r of the block l1 norm in the penalty, in [0, 1]. Below 1, kernels that
-        carry the same information enter together.
+        Share r of the block l1 norm, in [0, 1]. Below 1, similar kernels enter jointly.
     selection : {"shared", "separate"}, default="shared"
         Selection for several targets. "shared" selects the same kernels for all targets
         (the penalty contains the joint norm of a kernel's functions); "separate" fits
         each target with its own kernels and weights.
     normalize : str, Normalizer, list of str and Normalizer, or None, default="variance"
-        Normalization of the kernels: "variance" (to one in feature space), "trace" (to
-        a mean diagonal of one), "cosine", "center" or a list of steps. None omits it.
+        Normalization: "variance" (variance of one in feature space), "trace" (mean
+        diagonal of one), "cosine", "center" or a list of steps. None omits it.
     penalty_weights : dict, sequence of float or None, default=None
         Weights w_m > 0, one per kernel or by name of kernel or view; weights not given
         are 1. The penalty contains w_m ‖f_m‖, not ‖f_m‖. ``kernel_weights_`` and
@@ -277,7 +274,7 @@ class SpicyMKLRegressor(SparseRegression, RegressorMKL):
         Storage of Gram matrices: "auto" (expected to be fastest), "dense", "dense32"
         (single precision), "lazy" (recomputed), "low_rank" or "by_kernel" (factors),
         "device" (accelerator) or an object; see `multikernel.gram.build_stack`.
-    max_bytes : int, default=None
+    max_bytes : int or None, default=None
         Maximum bytes of the Gram matrices; None allows half of the free memory.
     verbose : int, default=0
         If positive, print one line per iteration to standard error.
@@ -286,33 +283,35 @@ class SpicyMKLRegressor(SparseRegression, RegressorMKL):
 
     Attributes
     ----------
-    alpha_ : float or ndarray of shape (n_outputs,)
-        Strength of the penalty in the units of y; one per output if fitted separately.
-    epsilon_ : float or ndarray of shape (n_outputs,)
+    alpha_ : float or ndarray of shape (n_targets,)
+        Strength of the penalty in the units of y; an array if ``selection="separate"``.
+    epsilon_ : float or ndarray of shape (n_targets,)
         Epsilon in the units of y; only for "epsilon_insensitive" and "huber".
-    l1_ratio_ : float or ndarray of shape (n_outputs,)
-        Share of the block l1 norm in the penalty for y in its units; only if
-        ``l1_ratio`` is below 1.
+    l1_ratio_ : float or ndarray of shape (n_targets,)
+        Value of ``l1_ratio`` for y in its units; only if ``l1_ratio`` is below 1.
     kernel_weights_ : ndarray of shape (n_kernels,) or (n_targets, n_kernels)
         Nonnegative weights with sum one; all zero if no kernel entered. Separate
         selections have one row per target.
-    block_norms_ : ndarray of shape (n_kernels,)
+    block_norms_ : ndarray of shape (n_kernels,) or (n_targets, n_kernels)
         Norm of each function f_m in the space of its normalized kernel.
-    variance_shares_ : ndarray of shape (n_kernels,)
-        Share of each term in the variance of training decision values; may be negative.
-    view_weights_, view_shares_ : dict
-        Sums of the kernel weights and variance shares of each view, if there are views.
-        ``kernel_views_``: view of each kernel; ``view_columns_``: columns of each view.
-    category_features_, categories_ : ndarray, list of ndarray
-        Indices of the text columns compared as categories, and the values of each.
+    variance_shares_ : ndarray of shape (n_kernels,) or (n_targets, n_kernels)
+        Share of each f_m in the variance of training decision values; may be negative.
+    view_weights_, view_shares_, kernel_views_, view_columns_ : dict, dict, list, dict
+        Only if ``kernels`` has views: the sums of kernel weights and of variance shares
+        of each view, the view of each kernel, and the columns of each view.
+    category_features_, categories_, sequence_features_ : ndarray, list, ndarray
+        Indices of category columns, values of each, and indices of sequence columns.
     active_kernels_ : ndarray of shape (n_active,)
-        Indices of the kernels with a nonzero weight, ascending.
-    kernel_names_ : list of str
-        Names of all kernels.
+        Indices of the kernels with a nonzero weight for at least one target, ascending.
+    kernel_names_, n_kernels_ : list of str, int
+        Names of all kernels, and their number. Above a million, ``kernel_names_`` and
+        ``kernel_weights_`` contain only the kernels that the solver needed.
     dual_coef_ : ndarray of shape (n_samples,) or (n_targets, n_samples)
         Dual point a that proves ``duality_gap_``; optimal f_m are multiples of K_m a.
     intercept_ : ndarray of shape (n_targets,)
-        Intercepts. ``unpenalized_coef_``: coefficients of ``unpenalized_names_``.
+        Intercepts.
+    unpenalized_coef_, unpenalized_names_ : ndarray, list of str
+        Coefficients and names of `multikernel.kernels.Unpenalized` columns, if any.
     support_ : ndarray of shape (n_support,)
         Indices of the training samples that have a nonzero value in ``dual_coef_``.
     objective_ : float or ndarray of shape (n_targets,)
@@ -324,17 +323,11 @@ class SpicyMKLRegressor(SparseRegression, RegressorMKL):
     history_ : structured ndarray of shape (n_lines,)
         One record per outer iteration; ``output``: index of the target, see `Progress`.
     status_, status_message_ : str
-        Why the solver stopped: a `Status` such as "converged", and a sentence about it.
-    n_kernels_ : int
-        Number of kernels. Above a million, ``kernel_names_`` and ``kernel_weights_``
-        contain only the kernels that the solver needed.
+        Worst `Status` of all targets, such as "converged", and a sentence about it.
     fit_info_ : dict
-        Details: "solver" names the algorithms, "storage" is that of the Gram matrices
-        and "storage_reason" its reason; "left_out": omitted default kernels, and why.
-    n_features_in_ : int
-        Number of columns of X; for precomputed kernels, number of training samples.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Column names; only if X was a data frame.
+        Keys "solver", "storage", "storage_reason", "left_out" (unused default kernels).
+    n_features_in_, feature_names_in_ : int, ndarray of shape (n_features,)
+        Number of columns of X (``X.shape[1]``), and their names if X was a data frame.
 
     See Also
     --------
