@@ -148,7 +148,7 @@ class _Thresholds:
         at_upper = np.where(codes < parameters.size, np.maximum(at_upper, floor), 0.0)
         return slopes, at_lower, at_upper, between
 
-    def squares(self, f: Array, parameters: Array, line_weight: float) -> Squares:
+    def squares(self, f: Array, parameters: Array, linear_factor: float) -> Squares:
         """Return the least-squares model of the loss at the best thresholds for f."""
         codes, size = self._codes, parameters.size
         slopes, at_lower, at_upper, between = self._bends(f, parameters)
