@@ -43,7 +43,7 @@ class NullModel:
     columns: Array  # the constant and the covariates
 
     def basis(self, output: int) -> Array:
-        """Return an orthonormal basis of the weighted columns, (n_samples, n_columns)."""
+        """Return an orthonormal basis of the weighted columns, in their shape."""
         # Sample i's row of `columns` is multiplied by the root of its curvature.
         roots = np.sqrt(self.curvature[:, output])
         return np.asarray(np.linalg.qr(roots[:, None] * self.columns)[0])

@@ -82,7 +82,7 @@ class Point:
 
 
 class FreeParameters(Protocol):
-    """Protocol of unpenalized parameters; `f` are the decision values without them."""
+    """Unpenalized parameters; methods get the kernels' decision values as `f`."""
 
     @property
     def problem(self) -> Problem:
@@ -104,7 +104,7 @@ class FreeParameters(Protocol):
         """Return each sample's sum of absolute terms of `linear`, to bound rounding."""
 
     def squares(self, f: Array, parameters: Array, linear_factor: float) -> Squares:
-        """Return the least-squares model of the loss at decision values f."""
+        """Return the least-squares model of the loss for f and the parameters."""
         # `linear_factor` multiplies the weights of samples where the loss is linear.
 
     def after_full_step(self, squares: Squares, f: Array, parameters: Array) -> Array:
