@@ -63,6 +63,7 @@ def weighted_targets(
     loss: SmoothConjugateLoss, y: Array, f: Array, linear_factor: float = LINEAR_FACTOR
 ) -> tuple[Array, Array, Array]:
     """Return targets and weights of tangent squared losses, and the loss's slopes."""
+    # `linear_factor` multiplies the weights of samples where the loss is linear.
     slopes = loss.gradient(y, f)
     refuse_nan(loss, "gradient", slopes, f)
     # The curvature of a loss is the inverse of the conjugate's curvature.

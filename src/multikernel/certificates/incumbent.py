@@ -99,7 +99,7 @@ class Incumbent:
         return best if best.forms.any() else point
 
     def exchange(self, tol: float) -> bool:
-        """Make the last model the best if its gap is at most tol; return if it was."""
+        """Make the last model the best if its gap is at most tol; return True if so."""
         model = evaluated(self.problem, self.last)
         is_proved = self._enlarged_gap(model) <= tol
         if is_proved:

@@ -135,13 +135,13 @@ class CumulativeLogitLoss(LogLogisticLoss):
         return float(np.max(np.abs(positive - negative))) / parts
 
     def _slopes(self, codes: Indices, f: Array, weights: Array) -> tuple[Array, Array]:
-        """Return two (n_classes - 1,) arrays; the gradient is their difference."""
+        """Return the positive and negative parts of the gradient in the thresholds."""
         size, term_slopes = len(self.lower), self._term_slopes()[codes]
         lower_pulls = expit(self.lower[codes] - f) + term_slopes
         upper_pulls = expit(f - self.upper[codes]) + term_slopes
-        # The gradient is that of the weighted loss in the thresholds. Samples of the
-        # class above a threshold contribute to its positive part, samples of the class
-        # below to its negative part.
+        # The gradient of the weighted loss, (n_classes - 1,), is their difference.
+        # Samples of the class above a threshold contribute to its positive part, those
+        # of the class below to its negative part.
         positive = np.bincount(codes, weights * lower_pulls, minlength=size)[1:]
         negative = np.bincount(codes, weights * upper_pulls, minlength=size)[:-1]
         return positive.astype(np.float64), negative.astype(np.float64)

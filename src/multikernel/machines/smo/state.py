@@ -103,7 +103,8 @@ def _direction(K: Array, gradient: Array, *, paired: bool) -> Array | None:
 def _move(
     v: Array, free: Indices, direction: Array
 ) -> tuple[float, np.ndarray[tuple[int], np.dtype[np.bool_]]]:
-    """Move rho to a first bound or kink; return step length, mask of samples there."""
+    """Move rho along `direction`, at most to the first bound or kink."""
+    # The results are the step length, and a mask of the samples that reach an end.
     rho = v[RHO, free]
     above = np.where(rho < 0.0, 0.0, v[UPPER, free])
     below = np.where(rho > 0.0, 0.0, v[LOWER, free])

@@ -213,8 +213,9 @@ class WorkingSet:
 
     def _has_new_kernels(self, kernels: Indices, gap: float) -> bool:
         """Return whether a kernel is new since the gap last fell by a tenth."""
-        # A new kernel was in no working set since then. Kernels that return do not count:
-        # if rounding limits the gap, they leave and return until the iteration limit.
+        # New kernels have been in no working set since then. Kernels that return do not
+        # count: if rounding limits the gap, they leave and return until the iteration
+        # limit.
         if gap < 0.9 * self._lowest:
             self._lowest, self._tried = gap, self.working.kernels
         before, self._tried = self._tried, np.union1d(self._tried, kernels)
