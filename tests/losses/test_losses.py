@@ -144,7 +144,7 @@ def test_no_weights_and_unit_weights_give_back_the_loss(name):
 
 @pytest.mark.parametrize("bad", [0.0, -1.0, np.nan, np.inf])
 def test_bad_weights_are_refused(bad):
-    with pytest.raises(ValueError, match="positive and finite"):
+    with pytest.raises(ValueError, match=r"positive and finite.* at sample 1: "):
         weighted(SquaredLoss(), np.array([1.0, bad]))
 
 

@@ -30,7 +30,7 @@ LEAST_WEIGHT = 1e-10
 # Newton steps to a gap of 1e-7 on 80 samples, for Huber's loss and the squared hinge:
 # 34 and 6 with a factor of 0.1, 20 and 4 with 0.01, 14 and 4 with 1e-3, 10 and 4 with
 # 1e-4.
-LINE_WEIGHT = 1e-3
+LINEAR_FACTOR = 1e-3
 """Factor that reduces the Newton weights of samples where the loss is linear."""
 
 SUFFICIENT = 1e-4
@@ -60,9 +60,10 @@ class ColumnModel:
 
 
 def weighted_targets(
-    loss: SmoothConjugateLoss, y: Array, f: Array, line_weight: float = LINE_WEIGHT
+    loss: SmoothConjugateLoss, y: Array, f: Array, linear_factor: float = LINEAR_FACTOR
 ) -> tuple[Array, Array, Array]:
     """Return targets and weights of tangent squared losses, and the loss's slopes."""
+    # `linear_factor` multiplies the weights of samples where the loss is linear.
     slopes = loss.gradient(y, f)
     refuse_nan(loss, "gradient", slopes, f)
     # The curvature of a loss is the inverse of the conjugate's curvature.
@@ -78,16 +79,17 @@ def weighted_targets(
     tangent = slopes[falls] ** 2 / values[falls]
     is_curved = weights[falls] > 0.0
     weights[falls] = np.where(is_curved, np.minimum(weights[falls], tangent), tangent)
-    weights[is_linear] *= line_weight
+    weights[is_linear] *= linear_factor
     weights = np.maximum(weights, LEAST_WEIGHT * weights.max())
     return f - slopes / weights, weights, slopes
 
 
-def next_line_weight(line_weight: float, length: float) -> float:
-    """Return the `line_weight` of the next step, given the length of the last step."""
+def next_linear_factor(linear_factor: float, length: float) -> float:
+    """Return the factor for the next Newton step, given the length of the last one."""
+    # If a step was shortened, larger weights of the linear parts shorten the next one.
     if length < 1.0:
-        return min(10.0 * line_weight, 1.0)
-    return max(line_weight / 10.0, 1e-7)
+        return min(10.0 * linear_factor, 1.0)
+    return max(linear_factor / 10.0, 1e-7)
 
 
 def fit_columns_alone(problem: Problem, constant: float) -> ColumnModel:
@@ -99,9 +101,9 @@ def fit_columns_alone(problem: Problem, constant: float) -> ColumnModel:
     # starts at `constant`, the best intercept without columns.
     f, intercept, effects = _initial_model(problem, constant)
     basis = orthonormal_basis(problem)
-    sizes, line_weight, first_loss = np.abs(basis), LINE_WEIGHT, None
+    sizes, linear_factor, first_loss = np.abs(basis), LINEAR_FACTOR, None
     for _ in range(STEPS):
-        targets, weights, slopes = weighted_targets(loss, y, f, line_weight)
+        targets, weights, slopes = weighted_targets(loss, y, f, linear_factor)
         imbalances, parts = np.abs(basis.T @ slopes), sizes.T @ np.abs(slopes)
         fit = LeastSquares(columns, weights, problem.fit_intercept)
         b, coefs = fit.coefficients(targets[:, None])
@@ -120,7 +122,7 @@ def fit_columns_alone(problem: Problem, constant: float) -> ColumnModel:
         length = _armijo_length(problem, f, step, slope)
         if length is None:
             break
-        line_weight = next_line_weight(line_weight, length)
+        linear_factor = next_linear_factor(linear_factor, length)
         f = f + length * step
         intercept += length * (float(b[0]) - intercept)
         effects = effects + length * (coefs[:, 0] - effects)

@@ -218,7 +218,7 @@ def model_of_multiples(
     """Return the model with terms weights[m] K_m rho, and its best intercept."""
     # The squares of smaller weights underflow, so their norms could not be checked.
     weights = np.where(weights > 1e-100 * weights.max(initial=0.0), weights, 0.0)
-    # `forms` are rho^T K_m rho. `evaluated` recomputes and certifies these norms.
+    # `forms` are rho^T K_m rho. `evaluated` recomputes and certifies the block norms.
     norms = weights * np.sqrt(forms)
     b = best_published_intercept(problem, f)
     objective = primal_value(problem, norms, f + b)
@@ -228,7 +228,7 @@ def model_of_multiples(
 
 
 def best_published_intercept(problem: Problem, f: Array) -> Array:
-    """Return the best intercepts, rounded as in fitted models, or zeros without any."""
+    """Return the rounded best intercepts; zeros if the problem has no intercept."""
     y = problem.y
     if not problem.fit_intercept:
         return np.zeros(1 if y.ndim == 1 else y.shape[1])

@@ -109,7 +109,7 @@ def certify(
 def scaled_dual_value(
     problem: Problem, rho: Array, norms: Array, candidate_norms: Array
 ) -> tuple[float, float]:
-    """Return the best feasible multiple of a dual point, and its dual value."""
+    """Return the feasible factor of `rho` with the best dual value, and this value."""
     loss, regularizer, y = problem.loss, problem.regularizer, problem.y
 
     def loss_of(scale: float) -> float:
@@ -118,7 +118,7 @@ def scaled_dual_value(
         refuse_nan(loss, "conjugate", conjugate, rho)
         return conjugate + regularizer.conjugate(scale * candidate_norms, norms)
 
-    # `candidate_norms` are the dual norms of rho, or upper bounds on them.
+    # Arguments are those of `certify`; `candidate_norms` may also be upper bounds.
     scale, lowest = best_scale(loss_of, regularizer.feasible_scale(candidate_norms))
     return scale, -lowest
 
@@ -126,8 +126,9 @@ def scaled_dual_value(
 def best_scale(
     loss_of: Callable[[float], float], largest: float
 ) -> tuple[float, float]:
-    """Return the best multiple of a dual point up to `largest`, and minus its value."""
-    # `loss_of` is minus the dual value of a multiple, a convex function.
+    """Return the factor in [0, largest] that minimizes `loss_of`, and the minimum."""
+    # `loss_of` returns minus the dual value at a multiple of a dual point. It is a
+    # convex function of the factor.
     scale, lowest = largest, loss_of(largest)
     if loss_of(NUDGE * largest) < lowest:
         # A smaller multiple is better. This happens if Omega* is finite but steep: the

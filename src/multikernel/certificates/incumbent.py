@@ -43,7 +43,8 @@ class Incumbent:
     steps: tuple[str, ...] = ()  # the algorithms that are used, in order
     model: Model = field(init=False)  # the best model
     last: Model = field(init=False)  # the model of the last offer
-    # The best dual points: for the full kernels, and for the matrices of the stack.
+    # The best dual points: for the full kernels, and for the matrices of the stack,
+    # which may approximate the kernels by low-rank matrices.
     certificate: DualCertificate = field(init=False)
     over_factors: DualCertificate = field(init=False)
     refinement: Refinement | None = None
@@ -56,7 +57,7 @@ class Incumbent:
     stalled_ratio: ClassVar[float] = 0.9
     """Ratio of successive gaps above which a step has not reduced rounding errors."""
 
-    # The proof is for the full kernels.
+    # The proof bounds the gap for the full kernels, without this approximation.
     solved: ClassVar[float] = 0.5
     """Gap over the low-rank matrices, as a share of tol, at which a proof is tried."""
 
@@ -98,7 +99,7 @@ class Incumbent:
         return best if best.forms.any() else point
 
     def exchange(self, tol: float) -> bool:
-        """Return whether the last model's gap is at most tol; it is then the best."""
+        """Make the last model the best if its gap is at most tol; return True if so."""
         model = evaluated(self.problem, self.last)
         is_proved = self._enlarged_gap(model) <= tol
         if is_proved:
@@ -210,9 +211,9 @@ class Incumbent:
         *,
         resumes: bool = False,
     ) -> Solution:
-        """Repeat a step until there is a reason to stop; return the solution."""
-        # If the run resumes, the previous run reached its maximum number of steps, so a
-        # step precedes the first check.
+        """Call `step` until it or a stopping rule gives a status; return a solution."""
+        # With `resumes`, the previous run reached its maximum number of steps, so a
+        # step precedes the first check of the stopping rules.
         max_lines = len(self.recorder.history) - 1 + max_iter
         status = None if resumes else self.status(tol, max_lines)
         while status is None:

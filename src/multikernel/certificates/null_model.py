@@ -96,8 +96,9 @@ def best_intercepts(loss: Loss, y: Array, f: Array) -> tuple[Array, Array]:
 
 def best_intercept(loss: Loss, y: Array, f: Array) -> tuple[float, Array]:
     """Return the best intercept b for decision values f, and a dual point at f + b."""
-    # The dual point is minus a subgradient and sums to zero. At a kink, it is a mixture
-    # of both one-sided subgradients, which numerically belong to the same point. If a
+    # The dual point is minus a subgradient and sums to zero. At a kink, it is minus a
+    # mixture of the gradients just below and just above the kink, at intercepts that
+    # differ only by rounding. If a
     # piecewise linear loss is minimal on an interval, the intercept is its middle, as
     # in support vector machines: the ends would favor one of the classes.
     reach = _largest_intercept(loss, y, f)
@@ -124,7 +125,7 @@ def _best_intercept_halved(
     """Return the result of `best_intercept` by bisection, for any loss."""
 
     def slope(b: float) -> float:
-        """Return the slope of the summed loss; zero if it is rounding."""
+        """Return the slope of the summed loss; zero if it is within rounding errors."""
         gradient = loss.gradient(y, f + b)
         refuse_nan(loss, "gradient", gradient, f + b)
         total = float(gradient.sum())
@@ -213,8 +214,8 @@ def _best_intercept_by_kinks(
 
 
 def _optimal_interval(loss: PolyhedralLoss, y: Array, f: Array) -> tuple[float, float]:
-    """Return the smallest and the largest optimal intercept, or NaN for both."""
-    # There is no optimal intercept if the summed loss is monotone.
+    """Return the smallest and the largest optimal intercept; NaN if unbounded."""
+    # If the summed loss is monotone, no bounded interval is optimal.
     signs, costs, sizes = loss.dual_pieces(y)
     kinks, jumps = (signs * costs - f).ravel(), np.ravel(sizes)
     start, total = -float(sizes[signs < 0.0].sum()), float(jumps.sum())

@@ -14,7 +14,7 @@ from multikernel.problem import Callback, Problem, Progress, Status
 class Patience:
     """A counter of iterations without progress, to detect stalls by rounding errors."""
 
-    limit: int = 10  # number of such iterations after which a solver gives up
+    limit: int = 10  # iterations in a row without progress that end a solve
     # Smallest relative decrease of the gap in `limit` iterations that counts as
     # progress. Slow methods (closed-form weights for p near 1) achieve about 1e-4, and
     # rounding changes the gap by far less than the default.

@@ -29,9 +29,9 @@ def rounding_unit(n_samples: int) -> float:
 
 
 def diagonal_factors(n_samples: int, rounded: Array, traces: Array) -> Array:
-    """Return numbers that multiply diagonals in error bounds, shape (n_kernels,)."""
-    # `rounded` is `GramStack.rounded_traces()`; where it equals the trace, the factor
-    # is 1.
+    """Return factors of the diagonals in bounds on rounding errors, (n_kernels,)."""
+    # `rounded` is `GramStack.rounded_traces()`. It exceeds the trace if the entries are
+    # small differences of large numbers; otherwise, the factor is 1.
     sizes = np.maximum(np.abs(traces), TINY)
     return np.asarray(1.0 + n_samples * np.maximum(rounded / sizes - 1.0, 0.0))
 
@@ -61,7 +61,8 @@ class Worth:
 
 def is_rounding(problem: Problem, f: Array, sizes: Array, objective: float) -> bool:
     """Return whether an objective is at the rounding level of the decision values f."""
-    # If it is, the model fits the targets exactly, and a relative gap is meaningless.
+    # A model with such an objective fits the targets exactly, and a relative gap would
+    # be meaningless.
     # `sizes` bound the absolute values of the summands of f.
     largest = largest_losses(problem.loss, problem.y, f, 4.0 * EPS * sizes)
     hidden = float((largest - problem.loss.value(problem.y, f)).sum())
@@ -91,10 +92,10 @@ def largest_dual_norms(
 def rounding_safe_dual(
     problem: Problem, certificate: DualCertificate, worth: Worth
 ) -> Array:
-    """Return the multiple of a dual point that proves a gap despite rounding errors."""
-    # The multiple has the best dual value at upper bounds on the exact dual norms, and
-    # is inside the dual ball if there is one. For a steep penalty, the dual value of
-    # the point itself could be much lower.
+    """Return the certificate's point, rescaled to prove its gap despite rounding."""
+    # The result is the multiple with the best dual value at upper bounds on the exact
+    # dual norms; it is inside the dual ball if there is one. For a steep penalty, the
+    # dual value of the point itself could be much lower. `worth` is the model's.
     _, largest = _gap_rounding(problem, worth, certificate)
     rho = certificate.dual
     return scaled_dual_value(problem, rho, worth.norms, largest)[0] * rho
@@ -140,6 +141,7 @@ def with_rounding(
     gap: float, excess: float, objective: float, ordinary: float = ORDINARY
 ) -> float:
     """Return a relative gap plus the part of excess / |objective| above `ordinary`."""
-    # `excess` bounds the absolute rounding error of the gap, so the result is at most
-    # `ordinary` smaller than the gap in exact arithmetic.
+    # `excess` bounds the absolute rounding error of the gap. Of the relative error, the
+    # part up to `ordinary` is ignored: the result is at least the exact relative gap
+    # minus `ordinary`.
     return gap + max(excess / max(abs(objective), TINY) - ordinary, 0.0)

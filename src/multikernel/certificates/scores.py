@@ -43,7 +43,8 @@ class NullModel:
     columns: Array  # the constant and the covariates
 
     def basis(self, output: int) -> Array:
-        """Return an orthonormal basis of the columns times roots of the curvature."""
+        """Return an orthonormal basis of the weighted columns, in their shape."""
+        # Sample i's row of `columns` is multiplied by the root of its curvature.
         roots = np.sqrt(self.curvature[:, output])
         return np.asarray(np.linalg.qr(roots[:, None] * self.columns)[0])
 
@@ -86,7 +87,7 @@ def null_model(
     columns: Array | None = None,
     offset: Array | None = None,
 ) -> NullModel:
-    """Return the model of a constant and optional columns, without kernels."""
+    """Return the model of a constant and covariates (`columns`), without kernels."""
     constant = np.ones((len(targets), 1))
     rho, curvature = np.empty((2, *targets.shape))
     zero_stack = LowRankStack(np.zeros((len(targets), 1)), np.array([0, 1]))
@@ -104,7 +105,7 @@ def null_model(
     canonical = isinstance(loss, CANONICAL)
     if (columns is None and offset is None) or not canonical:
         # Curvature that depends on targets is replaced by its mean. With equal weights
-        # and without columns, tests by permutation are exact.
+        # and without covariates, permutation tests are then exact.
         curvature[:] = curvature.mean(axis=0)
     all_columns = constant if columns is None else np.column_stack([constant, columns])
     return NullModel(rho, curvature, canonical, all_columns)

@@ -68,7 +68,7 @@ class CertifiedTargets:
         return slice(None) if targets.size == len(self.problems) else targets
 
     def measure(self, targets: Indices, alphas: Array) -> None:
-        """Store objectives and gaps of some targets; `alphas` contains all targets."""
+        """Store objectives and gaps of `targets`; `alphas` has one of every problem."""
         index, loss, unit = self.index_of(targets), self.loss, self._unit
         y, rho, alphas = self.y[:, index], self.rho[:, index], alphas[index]
         eta, forms = self.eta[:, index], self.forms[:, index]

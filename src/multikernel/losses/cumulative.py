@@ -125,8 +125,9 @@ class CumulativeLogitLoss(LogLogisticLoss):
         return loss, loss.relative_imbalance(codes, f, weights) <= CLOSED
 
     def relative_imbalance(self, codes: Indices, f: Array, weights: Array) -> float:
-        """Return a relative size of the gradient by thresholds, 0 at the optimum."""
-        # The largest absolute derivative, divided by the largest sum of its two parts.
+        """Return the relative size of the thresholds' gradient, 0 at the optimum."""
+        # It is the largest absolute derivative, divided by the largest sum of a
+        # derivative's positive and negative parts.
         positive, negative = self._slopes(codes, f, weights)
         total = float(weights.sum())
         # If thresholds separate all samples, both parts of the gradient vanish.
@@ -134,11 +135,13 @@ class CumulativeLogitLoss(LogLogisticLoss):
         return float(np.max(np.abs(positive - negative))) / parts
 
     def _slopes(self, codes: Indices, f: Array, weights: Array) -> tuple[Array, Array]:
-        """Return the positive and the negative part of the gradient by thresholds."""
+        """Return the positive and negative parts of the gradient in the thresholds."""
         size, term_slopes = len(self.lower), self._term_slopes()[codes]
         lower_pulls = expit(self.lower[codes] - f) + term_slopes
         upper_pulls = expit(f - self.upper[codes]) + term_slopes
-        # A threshold is the upper end of one class and the lower end of the next.
+        # The gradient of the weighted loss, (n_classes - 1,), is their difference.
+        # Samples of the class above a threshold contribute to its positive part, those
+        # of the class below to its negative part.
         positive = np.bincount(codes, weights * lower_pulls, minlength=size)[1:]
         negative = np.bincount(codes, weights * upper_pulls, minlength=size)[:-1]
         return positive.astype(np.float64), negative.astype(np.float64)
@@ -160,17 +163,17 @@ class CumulativeLogitLoss(LogLogisticLoss):
         return at_lower, weights * expit(f - b) * expit(b - f), between
 
     def _term_slopes(self) -> Array:
-        """Return each class's derivative of `_threshold_terms` by its lower end."""
+        """Return each class's slope of `_threshold_terms` in its lower threshold."""
         with np.errstate(over="ignore"):
             return np.asarray(1.0 / np.expm1(self.upper - self.lower))
 
     def threshold_derivatives(
         self, codes: Indices, f: Array, weights: Array
     ) -> tuple[Array, Array]:
-        """Return the weighted loss's gradient and Hessian by the thresholds.
+        """Return gradient and Hessian of the weighted loss in the n thresholds.
 
-        `codes` are the classes as integers, `f` decision values and `weights` sample
-        weights, each of shape (n_samples,).
+        Their shapes are (n,) and (n, n). `codes` are the classes as integers, `f`
+        decision values, `weights` sample weights, each of shape (n_samples,).
         """
         positive, negative = self._slopes(codes, f, weights)
         at_lower, at_upper, between = self.curvatures(codes, f, weights)

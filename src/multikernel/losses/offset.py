@@ -107,7 +107,7 @@ def with_capabilities(
     loss_class: type[Loss],
 ) -> type[Wrapper]:
     """Return a subclass of `wrapper` with the same optional methods as a loss."""
-    # Each mixin is a protocol, and the class that adds the methods of the protocol.
+    # `mixins` are pairs: a protocol, and the class that adds the protocol's methods.
     bases = tuple(
         mixin for capability, mixin in mixins if issubclass(loss_class, capability)
     )

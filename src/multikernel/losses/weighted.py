@@ -52,7 +52,7 @@ class WeightedLoss:
         return self._broadcast_weights(values) * values
 
     def _unweighted_slopes(self, y: Array, u: Array) -> Array:
-        """Return slopes divided by weights, clipped if only rounding is outside."""
+        """Return u / w, clipped to the domain where only rounding puts it outside."""
         w = self._broadcast_weights(y)
         lower, upper = self.loss.dual_bounds(y)
         is_inside = (u >= w * lower) & (u <= w * upper)
@@ -69,12 +69,12 @@ class _WeightedSmoothConjugate(WeightedLoss):
     """A weighted loss with the derivatives of the conjugate."""
 
     def conjugate_gradient(self, y: Array, u: Array) -> Array:
-        """Return the derivative of w l*(y, u / w) by u."""
+        """Return the derivative of w l*(y, u / w) with respect to u."""
         loss = cast(SmoothConjugateLoss, self.loss)
         return loss.conjugate_gradient(y, self._unweighted_slopes(y, u))
 
     def conjugate_hessian(self, y: Array, u: Array) -> Array:
-        """Return the second derivative of w l*(y, u / w) by u."""
+        """Return the second derivative of w l*(y, u / w) with respect to u."""
         loss = cast(SmoothConjugateLoss, self.loss)
         # Not clipped, because the curvature may be infinite at an end of the domain.
         w = self._broadcast_weights(y)
@@ -132,7 +132,7 @@ class _WeightedSmoothCoupled(_WeightedCoupled):
     """A weighted coupled loss with the derivative of the conjugate."""
 
     def conjugate_gradient(self, y: Array, u: Array) -> Array:
-        """Return the derivative of w l*(y, u / w) by u."""
+        """Return the derivative of w l*(y, u / w) with respect to u."""
         loss = cast(SmoothCoupledLoss, self.loss)
         return loss.conjugate_gradient(y, u / self._broadcast_weights(y))
 
@@ -163,11 +163,12 @@ def weighted(loss: Loss, weights: Array | None) -> Loss:
     """
     if weights is None or bool(np.all(weights == 1.0)):
         return loss
-    invalid = weights[~(np.isfinite(weights) & (weights > 0.0))]
-    if invalid.size:
+    is_invalid = ~(np.isfinite(weights) & (weights > 0.0))
+    if is_invalid.any():
+        i = int(np.argmax(is_invalid))
         raise ValueError(
-            f"weights must be positive and finite, got {invalid[0]:g}: correct this "
-            "weight, or remove the sample."
+            f"weights must be positive and finite, got {weights[i]:g} at sample {i}: "
+            "correct this weight, or remove the sample."
         )
     capable: type[WeightedLoss] = with_capabilities(WeightedLoss, MIXINS, type(loss))
     return capable(loss, weights)
@@ -199,8 +200,8 @@ def is_squared(loss: Loss) -> bool:
 def finite_ends(loss: SmoothConjugateLoss, y: Array) -> tuple[Array, Array]:
     """Return bounds of dual points, infinite where the conjugate's slope diverges."""
     lower, upper = loss.dual_bounds(y)
-    # The gradient is computed without weights: at bounds that are rounded by a product
-    # with weights, it would be finite.
+    # At the bounds of the loss without weights, the conjugate's gradient is infinite if
+    # it diverges. At weighted bounds, which are rounded, it could be finite.
     unweighted = cast(SmoothConjugateLoss, without_weights(loss))
     lowest, highest = unweighted.dual_bounds(y)
     with np.errstate(all="ignore"):

@@ -122,11 +122,11 @@ def support_product(gram: GramMatrix, v: Array) -> Array:
 
 
 def whole_array(gram: GramMatrix, n_bytes: int) -> Array | None:
-    """Return the matrix as a C-ordered float64 array, or None if it is not computed."""
+    """Return the matrix as a C-ordered float64 array; None if it remains implicit."""
     n, array = gram.shape[0], gram.array
     if array is None:
-        # Its entries are not stored yet: compute them, unless products with it are fast
-        # or the entries need more than `n_bytes`.
+        # The entries are not stored yet. They are computed, unless products with the
+        # matrix are fast anyway or the entries need more than `n_bytes`.
         if gram.quick_products or 8 * n**2 > n_bytes:
             return None
         array = gram.columns(np.arange(n))
@@ -239,7 +239,8 @@ class BoxCost:
         return -self.upper, -self.lower
 
     def dual_pieces(self, y: Array) -> tuple[Array, Array, Array]:
-        """Return signs of u = -rho, costs and sizes of pieces rho > 0 and rho < 0."""
+        """Return signs, costs and sizes of two pieces: rho > 0 and rho < 0."""
+        # The signs are those of u = -rho.
         ones = np.ones_like(self.costs)
         return (
             np.stack([-ones, ones]),

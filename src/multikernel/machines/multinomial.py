@@ -96,7 +96,8 @@ def _newton_direction(task: CoupledTask, point: Point, tol: float) -> Point:
     constant = 10.0 * mean if task.fit_intercept else 0.0
 
     def weigh(values: Array, sums: Array) -> Array:
-        """Return W (see the module) times a change of the decision values."""
+        """Return W z (see the module) for a change z of the decision values."""
+        # z is `values`, the part from K, plus the part from the constant kernel.
         z = values + constant * sums
         return np.asarray(w * p * (z - np.sum(p * z, axis=1, keepdims=True)))
 

@@ -43,7 +43,7 @@ class BlockRegularizer(Protocol):
 class ProximableRegularizer(BlockRegularizer, Protocol):
     """A penalty with a separable proximal operator, which SpicyMKL requires.
 
-    Methods are called for any number of kernels, also none, so a penalty must treat all
+    Methods are called for any number of kernels, also zero, so a penalty must treat all
     kernels alike. To multiply kernel m's norm by a weight w_m, scale its matrix by 1 /
     w_m^2 (`multikernel.gram.ScaledStack`).
     """
@@ -78,7 +78,8 @@ def is_proximable(penalty: BlockRegularizer) -> TypeGuard[ProximableRegularizer]
 
 
 def treats_kernels_alike(penalty: ProximableRegularizer) -> bool:
-    """Return whether the penalty is defined for any number of kernels, even none."""
+    """Return whether the penalty has no parameters that differ between kernels."""
+    # Such a penalty accepts any number of kernels, also zero.
     try:
         shapes = [np.shape(penalty.prox(np.ones(n), 1.0)) for n in (0, 1)]
         penalty.value(np.empty(0))

@@ -41,6 +41,7 @@ class SparseBlockNorm(SharedStrength):
         return self.threshold * float(norms.sum()) + self.squared.value(norms)
 
     def conjugate(self, dual_norms: Array, at: Array) -> float:
-        """Return the squared norm's conjugate at (dual_norms - alpha * l1_ratio)_+."""
+        """Return the conjugate of `squared` at max(dual_norms - threshold, 0)."""
+        # The conjugate has a closed form, so `at`, the primal block norms, is not used.
         excess = np.maximum(dual_norms - self.threshold, 0.0)
         return self.squared.conjugate(excess, at)

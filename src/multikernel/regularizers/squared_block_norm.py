@@ -79,7 +79,7 @@ def p_norm(x: Array, p: float) -> float:
     largest = float(x.max(initial=0.0))
     if p == np.inf or largest == 0.0:
         return largest
-    # Shares of the largest number that underflow count as zero.
+    # Numbers whose ratio to the largest one underflows count as zero.
     with np.errstate(under="ignore"):
         total = ((x / largest) ** p).sum()
     return float(largest * total ** (1.0 / p))

@@ -132,12 +132,12 @@ class _Columns:
         sizes = np.abs(parameters)
         return np.asarray(sizes[0] + np.abs(self._columns) @ sizes[1:])
 
-    def squares(self, f: Array, parameters: Array, line_weight: float) -> Squares:
+    def squares(self, f: Array, parameters: Array, linear_factor: float) -> Squares:
         """Return the least-squares model of the loss, with columns projected out."""
         loss, y = self.problem.loss, self.problem.y
         assert is_smooth(loss)
         values = f + self.linear(parameters)
-        targets, weights, slopes = weighted_targets(loss, y, values, line_weight)
+        targets, weights, slopes = weighted_targets(loss, y, values, linear_factor)
         projection = self._fit(weights).projection
         return Squares(projection, targets, weights, slopes)
 

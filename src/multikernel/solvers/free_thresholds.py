@@ -5,8 +5,8 @@ function of f with the Hessian P^T W P = W - W B T^-1 B^T W. Here W is the Hessi
 the loss in f for fixed thresholds, T that in the thresholds, and -W B has the mixed
 second derivatives. Module `multikernel.solvers.squares` has the Newton steps.
 
-At the best thresholds, let sample i have the loss l_i and rho_i, minus the slope of the
-loss in f_i. The point rho satisfies all dual constraints except the limits on dual
+At the best thresholds, let l_i be the loss of sample i, and let rho_i be its slope in
+f_i times -1. The point rho satisfies all dual constraints except the limits on dual
 norms |rho|_Km; s rho satisfies these too if s in [0, 1] is small enough. The conjugate
 of the loss is convex and zero at zero. So the dual value at s rho is at least s sum_i
 (l_i + rho_i f_i) minus the conjugate of the penalty at the dual norms of s rho.
@@ -131,9 +131,10 @@ class _Thresholds:
         """Return zero: thresholds add no rounding error."""
         return np.zeros(1)
 
-    def _bends(self, f: Array, parameters: Array) -> tuple[Array, Array, Array, Array]:
-        """Return each sample's loss slope in f, and three terms of its curvature."""
-        # The terms belong to a sample's lower threshold, its upper one, and to both.
+    def _derivatives(
+        self, f: Array, parameters: Array
+    ) -> tuple[Array, Array, Array, Array]:
+        """Return the loss's slopes in f, and its `curvatures` with a lower limit."""
         # If a sample is far from its class, its loss is nearly linear. A parabola with
         # the tiny curvature of this loss is so wide that rounding hides the other
         # samples, so curvatures have a floor.
@@ -148,10 +149,11 @@ class _Thresholds:
         at_upper = np.where(codes < parameters.size, np.maximum(at_upper, floor), 0.0)
         return slopes, at_lower, at_upper, between
 
-    def squares(self, f: Array, parameters: Array, line_weight: float) -> Squares:
+    def squares(self, f: Array, parameters: Array, linear_factor: float) -> Squares:
         """Return the least-squares model of the loss at the best thresholds for f."""
+        # `linear_factor` is not used: `_derivatives` limits the weights from below.
         codes, size = self._codes, parameters.size
-        slopes, at_lower, at_upper, between = self._bends(f, parameters)
+        slopes, at_lower, at_upper, between = self._derivatives(f, parameters)
         weights = at_lower + at_upper
         B = np.zeros((codes.size, size + 2))
         rows = np.arange(codes.size)
@@ -178,8 +180,9 @@ class _Thresholds:
         return Squares(projection, targets, weights, slopes)
 
     def proofs(self, point: Point, inner: Array | None) -> Iterator[DualCertificate]:
-        """Yield certificates at zero, minus the slopes and a point near `inner`."""
-        # The dual value at zero is a lower bound because no loss is negative. The other
+        """Yield certificates at up to three dual points, one near `inner` if given."""
+        # The other two points are zero, and the slopes of the loss at `point` times -1.
+        # The dual value at zero is a lower bound because no loss is negative. Other
         # points give no bound if sample weights of very different scales prevent
         # optimal thresholds.
         zero = np.zeros(self.problem.gram.shape[0])

@@ -189,12 +189,13 @@ class _Descent:
     def run(
         self, weights: Array, init: Solution, ends: Sequence[DCSolution]
     ) -> DCSolution:
-        """Return the last point of a descent from `weights`; `init` is a warm start."""
+        """Return the last point of a descent from `weights`, warm-started at `init`."""
         settings = self.settings
         best = self._step(self._derivatives(weights, self.totals), init)
         status = self._record(best)
         for _ in range(1, settings.max_iter):
-            # Stop near the end of an earlier descent, unless this one is better.
+            # Stop near one of `ends`, the results of earlier descents, unless this
+            # descent is better.
             if status is None and any(_repeats(best, other) for other in ends):
                 status = Status.STATIONARY
             if status is not None:
@@ -238,7 +239,7 @@ class _Descent:
         )
 
     def _derivatives(self, weights: Array, v: Array) -> Array:
-        """Return `TailDC`'s v_m at `weights`: of least norm between `v` and others."""
+        """Return `TailDC`'s numbers v_m at `weights`, given the previous ones `v`."""
         p = exponent_of(self.problem.regularizer)
         theta, gram = self.settings.theta, self.problem.gram
         if theta == 0 or not weights.any():
@@ -256,6 +257,8 @@ class _Descent:
             """Return the constraint's norm after a step from `v` to `towards`."""
             return p_norm(weights * (v + step * (towards - v)), p)
 
+        # The result is the point between `v` and `towards` with the least norm, which
+        # for p = 1 is one of the two.
         steps = [0.0, 1.0]
         if p > 1.0:
             steps += [float(minimize_scalar(norm, bounds=(0, 1), method="bounded").x)]

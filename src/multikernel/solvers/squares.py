@@ -24,10 +24,10 @@ from multikernel.certificates import (
     evaluate_terms,
 )
 from multikernel.certificates.columns import (
-    LINE_WEIGHT,
+    LINEAR_FACTOR,
     SHORTEST,
     SUFFICIENT,
-    next_line_weight,
+    next_linear_factor,
 )
 from multikernel.certificates.progress import Patience, Recorder
 from multikernel.certificates.rounding import Worth, is_rounding
@@ -82,7 +82,7 @@ class Point:
 
 
 class FreeParameters(Protocol):
-    """Protocol of unpenalized parameters; `f` are the decision values without them."""
+    """Unpenalized parameters; methods get the kernels' decision values as `f`."""
 
     @property
     def problem(self) -> Problem:
@@ -103,9 +103,9 @@ class FreeParameters(Protocol):
     def sizes(self, parameters: Array) -> Array:
         """Return each sample's sum of absolute terms of `linear`, to bound rounding."""
 
-    def squares(self, f: Array, parameters: Array, line_weight: float) -> Squares:
-        """Return the least-squares model of the loss at decision values f."""
-        # `line_weight` multiplies the weights of samples where the loss is linear.
+    def squares(self, f: Array, parameters: Array, linear_factor: float) -> Squares:
+        """Return the least-squares model of the loss for f and the parameters."""
+        # `linear_factor` multiplies the weights of samples where the loss is linear.
 
     def after_full_step(self, squares: Squares, f: Array, parameters: Array) -> Array:
         """Return the parameters after a full step to decision values f."""
@@ -133,7 +133,7 @@ class SquaresSearch:
     certificate: DualCertificate | None = None
     squares: Solution | None = None  # of the last least-squares problem
     inner_dual: Array | None = None  # dual point of `squares`, for the true problem
-    line_weight: float = LINE_WEIGHT
+    linear_factor: float = LINEAR_FACTOR
     share: float = INNER_SHARE
     inner_tol: float = LOOSEST
     stalls: Patience = field(default_factory=lambda: Patience(STALL_STEPS, STALL_SHARE))
@@ -227,7 +227,7 @@ class SquaresSearch:
     def _step(self, point: Point, gap: float) -> Point | None:
         """Return the model after a Newton step; None if none lowers the objective."""
         free, problem = self.free, self.free.problem
-        squares = free.squares(point.terms.f, point.parameters, self.line_weight)
+        squares = free.squares(point.terms.f, point.parameters, self.linear_factor)
         inner = self._solve_squares(squares, gap * point.worth.objective)
         coefs = squares.projection.project_each(inner.coefs, transposed=True)
         values = np.zeros_like(problem.y)
@@ -247,7 +247,7 @@ class SquaresSearch:
             loss = float(free.problem_at(mixture).loss.value(problem.y, f).sum())
             allowed = objective + SUFFICIENT * length * min(slope, 0.0)
             if loss + penalty(norms) <= allowed:
-                self.line_weight = next_line_weight(self.line_weight, length)
+                self.linear_factor = next_linear_factor(self.linear_factor, length)
                 return self._mix(point, inner.active, coefs, parameters, length)
             length *= 0.5
         return None

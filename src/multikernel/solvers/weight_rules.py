@@ -134,7 +134,9 @@ def _best_combination(M: Array, a: Array) -> Array:
 def _quadratic_program(
     method_name: str, K: Array, y: Array, loss: Loss, tol: float, *, sums_to_zero: bool
 ) -> Array:
-    """Return the solution of a quadratic program by SMO; warn at the limit of steps."""
+    """Return the dual solution of a machine by SMO; warn if it needs too many steps."""
+    # The solution minimizes v^T K v / 2 + sum_i l*(y_i, -v_i). If `sums_to_zero`, its
+    # entries sum to zero. `method_name` is for the warning.
     max_steps = SETTINGS.steps_per_sample * y.size
     machine = SMO(tol=tol, max_steps=max_steps)
     fit = machine.fit(DenseMatrix(K), y, loss, fit_intercept=sums_to_zero)

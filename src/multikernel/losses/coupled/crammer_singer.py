@@ -91,7 +91,7 @@ def transport_between_classes(totals: Array) -> Array:
     # No class has more than half of the total, so the diagonal can be zero. The entries
     # a_j a_k with a_k (S - a_k) = totals[k], S = sum_k a_k have the largest entropy.
     def factors(log_largest: float) -> Array:
-        """Return a_k for all classes k, given the logarithm of the largest class's."""
+        """Return a_k of all classes k, given log(a_k) of the class `largest`."""
         a = float(np.exp(log_largest))
         S = a + largest_total / a
         # The smaller root of a (S - a) = n, without cancellation.

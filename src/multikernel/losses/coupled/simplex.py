@@ -104,8 +104,8 @@ def center_of_simplices(loss: CoupledLoss, y: Array, *, center: bool) -> Array:
     shares = np.full(y.shape[1], 1.0 / y.shape[1])
     if center:
         shares = masses @ y / masses.sum()
-    # The class shares p of every row are `shares`, times the row's sum. If these are
-    # the classes' shares of all samples, every column sums to zero.
+    # Row i of p, the class shares of `CoupledLoss`, is masses[i] * shares. If `shares`
+    # are the weighted frequencies of the classes, columns of the result sum to zero.
     return np.asarray(masses[:, None] * (y - shares))
 
 

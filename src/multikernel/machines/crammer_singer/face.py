@@ -28,12 +28,13 @@ def split_samples(masses: Array) -> Indices:
 def minimize_on_face(
     masses: Array, scores: Array, shift: Array, excess: Array, K: Array
 ) -> tuple[Array, Array, bool]:
-    """Return new masses and intercepts on the face, and whether these are optimal."""
+    """Minimize on the face; return masses, intercepts, and whether they are optimal."""
     # Only the n_torn samples with mass on several classes may change. `masses` and
     # `scores`, which exclude the intercepts `shift`, have shape (n_classes, n_torn); K
     # is the Gram matrix of these samples. `excess` contains each class's sum of rho,
     # which the changes of the masses must cancel; it is empty without an intercept. The
-    # new intercepts are the multipliers of the last linear system.
+    # new intercepts are the multipliers of the last linear system; if they are not
+    # optimal, `shift` is returned instead.
     masses, scores, is_free = masses.copy(), scores + shift[:, None], masses > 0.0
     remaining = excess.copy()
     for _ in range(MOST_FACES):

@@ -64,8 +64,9 @@ def run_in_blocks(
     *,
     paired: bool,
 ) -> Outcome:
-    """Solve for the state `v` in place, by blocks; `paired` steps keep sum(rho)."""
-    # `limits` are the tolerance and the maximum numbers of steps and bytes per block.
+    """Solve for the state `v` in place: call `run` on one block at a time."""
+    # `limits` are the tolerance, the maximum number of steps of all blocks, and the
+    # maximum number of bytes of a block's matrix. If `paired`, steps keep sum(rho).
     tol, most, n_bytes = limits
     steps, lowest = 0, np.inf
     while True:
@@ -106,13 +107,10 @@ def _run_on(
 
 
 def _violations(v: Array, *, paired: bool) -> Array:
-    """Return each sample's violations for an increase and a decrease of rho, (2, n).
-
-    If `paired`, another sample moves in the opposite direction, which keeps sum(rho).
-    """
+    """Return each sample's violations for an increase and a decrease of rho, (2, n)."""
     # F + UP and F + DOWN are slopes of the objective for an increase and a decrease of
-    # rho. Unless `paired`, a sample may also move alone, as if its partner had slope
-    # zero.
+    # rho. Another sample moves in the opposite direction, which keeps sum(rho). Unless
+    # `paired`, a sample may also move alone, as if its partner had slope zero.
     up, down = v[F] + v[UP], v[F] + v[DOWN]
     low, high = up.min(), down.max()
     if not paired:
@@ -121,10 +119,10 @@ def _violations(v: Array, *, paired: bool) -> Array:
 
 
 def _block(v: Array, sides: Array, ended: float, n_bytes: int) -> Indices:
-    """Return the samples of the next block, whose matrix fits in `n_bytes`."""
+    """Return samples that are likely to move, and whose matrix fits in `n_bytes`."""
     # Free samples and samples with a violation above `ended` are likely to move. If
     # there are too many, the worst quarter for increases and the worst quarter for
-    # decreases come first, then free samples.
+    # decreases come first, then free samples. `sides` is from `_violations`.
     free, violations = v[UP] == v[DOWN], sides.max(axis=0)
     wanted = max(SETTINGS.size, round(SETTINGS.spare * np.count_nonzero(free)))
     moving = np.flatnonzero(free | (violations > ended))

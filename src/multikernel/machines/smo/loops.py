@@ -127,7 +127,7 @@ def move(v: Array, i: int, sign: float, length: float, room: float) -> float:
 def move_and_select(
     v: Array, row_i: Array, row_j: Array, change: Pair, lanes: Array
 ) -> Found:
-    """Add a pair's change to the state's f, and select a first sample for the next."""
+    """Add a pair's change to f in the state; select the next pair's first sample."""
     # One pass over the samples does both. The selected sample is the one whose increase
     # has the smallest directional derivative, which is returned too; it is NOBODY if no
     # sample may increase.
@@ -155,9 +155,11 @@ def move_and_select(
 def second_down(
     v: Array, row: Array, diagonal_i: float, low: float, lanes: Array, alone: bool
 ) -> Found:
-    """Return the best partner, perhaps NOBODY if `alone`, and the largest violation."""
+    """Return sample i's best partner, which moves down, and the largest violation."""
     # WSS 2 of Fan, Chen and Lin (2005): moving the first sample i up and a partner j
     # down gains about violation^2 / (2 curvature) with curvature K_ii + K_jj - 2 K_ij.
+    # `row` is row i of K, and `low` the derivative for an increase of sample i. If
+    # `alone`, sample i may move alone: the partner is NOBODY if no pair gains more.
     best, top = lanes[0], lanes[1]
     fill(best, 0.0)
     fill(top, -low if alone else -np.inf)
@@ -215,9 +217,10 @@ def solve_pairs(  # noqa: PLR0913 - compiled code takes arrays, not objects
     paired: bool,
     task: tuple[int, int],
 ) -> Result:
-    """Make steps, which keep sum(rho) if `paired`, until convergence or a limit."""
-    # `task` contains the numbers of the first and the last step. K and `nothing`, the
-    # row of NOBODY, are read-only.
+    """Make steps until no violation exceeds `tol`, or up to a maximum of steps."""
+    # If `paired`, steps keep sum(rho). `task` contains the number of steps so far, and
+    # the number at which the call ends. K and `nothing`, the row of NOBODY, are
+    # read-only; `lanes` is memory for comparisons of LANES samples at once.
     step, last = task
     i, low = move_and_select(v, nothing, nothing, (0.0, 0.0), lanes)
     while True:

@@ -174,8 +174,8 @@ class SMO(KernelMachine):
         if free.size > 1500:
             return 0
         systems = minimize_on_face(v, free, K[free], paired=paired)
-        # An operation of the factorization takes a 50th of a pair step's time per
-        # sample.
+        # One operation of the factorization takes 1/50 of the time that a pair step
+        # takes for one sample.
         return int((systems * free.size**3 / 50 + 50_000) // n)
 
 

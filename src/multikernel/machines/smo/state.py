@@ -52,8 +52,8 @@ def free_samples(v: Array) -> Indices:
 
 
 def minimize_on_face(v: Array, free: Indices, rows: Array, *, paired: bool) -> int:
-    """Minimize over free samples, with fixed sum if `paired`; return system count."""
-    # `rows` are the free samples' rows of K.
+    """Minimize over the free samples; return the number of linear systems solved."""
+    # `rows` are the free samples' rows of K. If `paired`, the sum of rho is fixed.
     # Pair steps are slow if kernels differ by many orders of magnitude, because the
     # largest kernel dominates the curvature of most pairs. With a ratio of 1e6 between
     # two kernels on 30 samples, they take millions of steps. One linear system over the
@@ -103,7 +103,8 @@ def _direction(K: Array, gradient: Array, *, paired: bool) -> Array | None:
 def _move(
     v: Array, free: Indices, direction: Array
 ) -> tuple[float, np.ndarray[tuple[int], np.dtype[np.bool_]]]:
-    """Move rho to a first bound or kink; return step length, mask of samples there."""
+    """Move rho along `direction`, at most to the first bound or kink."""
+    # The results are the step length, and a mask of the samples that reach an end.
     rho = v[RHO, free]
     above = np.where(rho < 0.0, 0.0, v[UPPER, free])
     below = np.where(rho > 0.0, 0.0, v[LOWER, free])

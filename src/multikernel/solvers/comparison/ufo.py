@@ -44,8 +44,8 @@ def ufo_exponent(n_kernels: int) -> float:
 class UFOMKL:
     r"""Multiple kernel learning by stochastic dual averaging, for comparison.
 
-    The algorithm of Orabona and Jie (ICML 2011) for the hinge loss of two classes, or
-    that of Crammer and Singer (JMLR 2, 2001) for several, without an intercept. With
+    The algorithm is that of Orabona and Jie (ICML 2011). The loss is the hinge for two
+    classes, or Crammer and Singer's (JMLR 2, 2001) for more; there is no intercept. For
     the slopes z_s of the losses of the first t samples and the penalty :math:`\Omega`,
     the next model w is :math:`\arg\min_w \langle \frac1t \sum_{s \le t} z_s, w \rangle
     + \Omega(w)`, in closed form. The paper's penalty is `SparseBlockNorm` with the

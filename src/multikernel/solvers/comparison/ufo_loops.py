@@ -10,7 +10,8 @@ from multikernel.linalg.jit import loop, part
 def slopes(
     squares: Array, scale: float, threshold: float, strength: float, exponent: float
 ) -> Array:
-    """Return each kernel's weight in the model that minimizes for a sum of slopes."""
+    """Return each kernel's weight in the next model w of `UFOMKL`, (n_kernels,)."""
+    # The part of w for kernel m is weights[m] K_m times minus the sum of slopes.
     # `squares` are the squared norms of the sum of slopes; `scale` is n_samples divided
     # by the number of visited samples. With s_m = scale sqrt(squares_m), a the
     # threshold, q the exponent and v = max(s - a, 0), the weights are
@@ -47,7 +48,7 @@ def visit(  # noqa: PLR0913 - compiled code takes arrays, not objects
     images: Array,
     squares: Array,
 ) -> int:
-    """Add hinge slopes to the sum, in place; return the number of nonzero slopes."""
+    """Subtract each sample's slope from `coefs`; return how many are not zero."""
     # `columns`, (n_columns, n_kernels, n_samples), are from all Gram matrices; `places`
     # are the indices of the samples' columns. `labels` are class indices, or -1 and 1
     # for one output. `coefs`, (n_outputs, n_samples), is minus the sum of the slopes of

@@ -51,7 +51,7 @@ class GreedyPath:
         )
 
     def _checked(self, n_kernels: int) -> int:
-        """Return `n_kernels`; raise if the path has no model with so many kernels."""
+        """Return `n_kernels`; raise if no model of the path has that many kernels."""
         if not 0 <= n_kernels <= len(self):
             raise ValueError(
                 f"n_kernels must be between 0 and {len(self)}, the number of selected "

@@ -56,11 +56,11 @@ class SmoothedNorm:
 
     @cached_property
     def rates(self) -> Array:
-        """The sums of node weights / `smooth` over the ancestors of every node."""
+        """For each node, sum_u d_u / s_u over its ancestors u, including itself."""
         return self.active.relation.T @ (self.active.weights / self.smooth)
 
     def curvature(self, *, above: bool = False) -> Array:
-        """Return the Hessian of half the squared norm, or with `above` of a bound."""
+        """Return the Hessian of half the squared norm; of an upper bound if `above`."""
         active, omega = self.active, self.value
         rates = self.rates[active.owner]
         slope = rates * self.beta
@@ -230,8 +230,9 @@ def rounding_error_bound(
 ) -> float:
     """Return an upper bound on the rounding error of the absolute gap."""
     # `beta` and f are the coefficients and decision values of the returned model.
-    # Errors of f change the loss, errors of the conjugates their sum, and errors of the
-    # products features @ a the bound on the squared dual norm.
+    # Three quantities have rounding errors: f, which changes the loss; the conjugates,
+    # which change their sum; and the products features @ a, which change the bound on
+    # the squared dual norm.
     loss, y = problem.loss, problem.y
     spread = rounding_unit(beta.size) * (np.abs(beta) @ np.abs(active.features))
     spread += EPS * np.abs(f)

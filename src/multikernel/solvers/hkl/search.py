@@ -72,12 +72,12 @@ class HullSearch:
     """Active-set solver for a graph of kernels, with a gap over all its nodes.
 
     Solves `HullProblem` (Bach, NIPS 21, 2008). Nodes that violate the necessary
-    condition (Prop. 2) join the active set; if no node does, those whose sum over
-    descendants violates the sufficient condition (Prop. 3). The search stops at a
-    relative gap of `tol` over all nodes of the graph, visited or not; or, without
-    `certify`, when the gap on the active set is `tol` and no node stands out from
-    noise; or at `max_kernels` nodes (None: 300, or 1000 with `certify`). `certify`
-    affects the effort, not the meaning of the gap.
+    condition (Prop. 2) join the active set. If there are none, nodes join that violate
+    the sufficient condition (Prop. 3), a bound on a sum over descendants. The search
+    stops if the relative gap over all nodes of the graph, visited or not, is at most
+    `tol`, or at `max_kernels` nodes (None: 300, or 1000 with `certify`). Without
+    `certify`, it also stops if the gap on the active set is at most `tol` and no other
+    node stands out from noise. `certify` does not change the meaning of the gap.
     """
 
     tol: float = 1e-3
@@ -225,7 +225,8 @@ class _HullRun:
     def _necessary(self, point: ReducedPoint, ceiling: float) -> tuple[float, Indices]:
         """Return the largest scaled quadratic form of idle nodes, and nodes to add."""
         # Prop. 2 of the paper: idle nodes with a^T K_v a / d_v^2 above the ceiling join
-        # the reduced problem. So do such sources, as long as nodes may be visited.
+        # the reduced problem. Sources above the ceiling join, too, while the number of
+        # visited nodes is below its limit.
         active, room = self.active, self._n_nodes_allowed
         sources = np.append(active.idle, active.frontier) if room else active.idle
         weights = active.known.weights[sources]

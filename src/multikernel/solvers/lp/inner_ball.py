@@ -60,7 +60,7 @@ class InnerBall:
         return lambda forms: p_norm(scales * forms, dual)
 
     def follow(self, old: Expansion, new: Expansion, weights: Array) -> Array:
-        """Return the weights after a Newton step of their logarithms, for `new.rho`."""
+        """Return `respond(new.forms)`, with logarithms to first order around `old`."""
         used = (weights > 0.0) & (old.forms > 0.0)
         if np.count_nonzero(used) <= 1 or self.exponent == 1.0:
             return weights  # steps do not change a vertex of the ball

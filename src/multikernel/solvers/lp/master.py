@@ -31,7 +31,7 @@ from multikernel.regularizers.squared_block_norm import SquaredBlockNorm, p_norm
 
 @dataclass(frozen=True)
 class Settings:
-    """Tuning constants of master problems and of barrier responses."""
+    """Tuning constants of `central_master` and `barrier_response`."""
 
     centered: float = 0.3
     """A stage (one barrier size mu) ends at this Newton decrement over sqrt(mu)."""
@@ -75,8 +75,8 @@ def central_master(
 ) -> Master:
     """Minimize the highest plane over the p-ball, up to a slack."""
     # Planes have nonnegative slopes, (n_planes, n_kernels). The barriers add at most
-    # `slack` to the minimum. `last` is the solution of the master with the first of
-    # these planes, and the start.
+    # `slack` to the minimum. `last`, the starting point, is the solution of the
+    # previous master problem, which had only the first of these planes.
     n_planes, n_kernels = slopes.shape
     program = _Program(heights - heights.max(), slopes, regularizer)
     multipliers = np.full(n_planes, 1.0 / n_planes)
@@ -107,7 +107,7 @@ class BarrierResponse:
 
     weights: Array  # positive, of p-norm one
     value: float  # sigma_mu(u)
-    excess: float  # multiplier of the norm minus the largest u
+    excess: float  # nu - max(u), with the multiplier nu of the norm's constraint
     # The derivative of the weights in u is diag(moves), minus the part that would
     # change the norm, whose slope is `normal`.
     moves: Array
@@ -123,7 +123,7 @@ class BarrierResponse:
         return np.asarray(np.maximum(moved, 0.0))
 
     def curvature(self, slopes: Array) -> Array:
-        """Return the second derivatives of sigma_mu(slopes.T @ x) with respect to x."""
+        """Return the Hessian in x of sigma_mu(slopes.T @ x); see the module."""
         along = self.moves * self.normal
         # Center first, because the difference of two matrices would be mostly rounding.
         means = slopes @ along / max(float(along @ self.normal), TINY)

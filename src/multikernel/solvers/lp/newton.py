@@ -81,10 +81,10 @@ class InterleavedNewton(PathSolver):
     After a short run of the machine and an exact line search along :math:`\delta\rho`,
     :math:`\log \theta_m` grows by :math:`\frac{1}{p - 1} (2 \rho^\top K_m \delta\rho /
     \rho^\top K_m \rho - c)`, where c normalizes theta. Kloft et al. (NIPS 22, 2009,
-    section 2.4.1) take this step at fixed block norms, with linear convergence; here it
-    is quadratic. For p near 1, smooth balls inside the p-ball replace it
-    (`inner_ball`). A step costs at most two passes and certifies the relative duality
-    gap.
+    section 2.4.1) take this step at fixed block norms and converge linearly; this
+    method converges quadratically. For p near 1, smooth balls inside the p-ball take
+    the place of the p-ball (`inner_ball`). A step costs at most two passes and
+    certifies the relative duality gap.
     """
 
     tol: float = 1e-3
@@ -136,7 +136,7 @@ class _NewtonState:
     settings: InterleavedNewton
     point: Expansion = field(init=False)
     center: Array = field(init=False)
-    excess: float = SETTINGS.smoothest  # P - 1, if it is above p - 1
+    excess: float = SETTINGS.smoothest  # balls have the exponent max(p, 1 + excess)
     solved: bool = True  # whether the last run of the machine converged
     failed: int = 0  # number of consecutive short steps without progress
     led_nowhere: bool = False  # whether the last step hardly reduced the gap

@@ -121,7 +121,7 @@ class _Strengths:
         self.seen = [*self.seen, (strength, total)][-4:]
 
     def next(self, alpha: float) -> float:
-        """Return the next strength, which should equal alpha times its sum of norms."""
+        """Return the next guess of the strength s = alpha * (sum of norms at s)."""
         pairs = [(alpha * total - strength, strength) for strength, total in self.seen]
         high = min((s for excess, s in pairs if excess < 0.0), default=self.largest)
         low = max((s for e, s in pairs if e >= 0.0 and s < high), default=0.0)

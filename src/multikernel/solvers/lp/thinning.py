@@ -44,9 +44,10 @@ def thin(incumbent: Incumbent, tol: float) -> None:
 
 
 def _least_squares(unit: Array, norms: Array, strength: float) -> list[Array]:
-    """Return norms for growing sets of kernels that approximate norms @ unit."""
+    """Return norms x with x @ unit near norms @ unit, for growing sets of kernels."""
     # The strength penalizes the squared change of the sum of norms.
-    # Rows of `unit`, (n_active, n_samples), are values of functions of norm one.
+    # Rows of `unit`, (n_active, n_samples), are values of functions of norm one, so
+    # norms @ unit are the decision values without intercept.
     products = unit @ unit.T + strength
     sizes = np.sqrt(np.diag(products))
     products /= np.outer(sizes, sizes)

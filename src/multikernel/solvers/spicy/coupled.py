@@ -30,7 +30,7 @@ from multikernel.solvers.spicy.sides import Side, Walls, reach
 class SimplexSide(Side):
     """Dual point on simplices, with steps in their interior; targets y are one-hot."""
 
-    p: Array  # masses * y - rho, with the weights w_i as a column `masses`
+    p: Array  # rows p_i: masses * y - rho, with the column `masses` of weights w_i
     rho: Array
 
     def __init__(self, loss: CoupledLoss, y: Array, rho: Array) -> None:
@@ -138,7 +138,7 @@ def constrained_step(
     *,
     exact: bool,
 ) -> tuple[Array, Array]:
-    """Return an inexact Newton step, and the change of the intercepts."""
+    """Return a Newton step that keeps the constraints, and the intercepts' changes."""
     # The model is added to the conjugate, whose slopes are `pull`, (n_samples,
     # n_classes), and whose inverse curvatures are the positive `softness`. The error is
     # at most a share `forcing` of the step, in the norm of the whole matrix.
@@ -174,9 +174,9 @@ def constrained_step(
 
 @dataclass(frozen=True, eq=False)
 class _Nearby:
-    """Preconditioner: Newton's system in which H couples the softest entries only."""
+    """Preconditioner: the module's Newton system with H on the softest entries only."""
 
-    # Its matrix is that of `system` plus sum_k u_k u_k^T.
+    # The preconditioner's matrix is that of `system` plus sum_k u_k u_k^T.
 
     system: SimplexSystem  # without entries between different classes
     low_rank: Array  # u_k, (rank, n_samples, n_classes), which couple classes
@@ -214,10 +214,8 @@ def _soft_entries(softness: Array, hessian: JointHessian) -> Mask:
 def _preconditioner(
     softness: Array, hessian: JointHessian, inside: Mask, *, centered: bool
 ) -> _Nearby:
-    """Return the preconditioner in which H couples the entries of a mask only.
-
-    If `centered`, the sum of its solutions over samples is fixed for each class.
-    """
+    """Return the preconditioner in which H couples the entries of a mask only."""
+    # If `centered`, the sum of its solutions over samples is fixed for each class.
     rows = np.flatnonzero(inside.any(axis=1))
     members = [np.flatnonzero(is_inside) for is_inside in inside.T]
     if not rows.size:

@@ -143,8 +143,8 @@ class BlockDescent:
 
         `f`, `u` and `alpha` change in place. Unless `every`, zero blocks are skipped.
         """
-        # Steps are squared in the norms of the H_m. `f` is relative to the expansion
-        # point.
+        # The square of a step d in block m is d^T H_m d. `f` is relative to the
+        # expansion point.
         change, strength, curvature = 0.0, self._strength, self._curvature
         for factor, part, (m, kernel) in self._blocks(enumerate(self.factors)):
             if not (every or u[part].any()):
@@ -216,9 +216,9 @@ class BlockDescent:
 
 
 def block_minimum(q: Array, values: Array, strength: float) -> tuple[float, Array]:
-    """Return the norm and the entries of the block that minimizes the model."""
-    # The block minimizes u^T H u / 2 - q^T u + s |u|, with H = diag(values) > 0 and s
-    # the strength. Its norm t solves |q / (t H + s)| = 1. The inverse of the left side
+    """Return the norm and the entries of the minimizer for one block."""
+    # It minimizes u^T H u / 2 - q^T u + s |u|, with H = diag(values) > 0 and s the
+    # strength. Its norm t solves |q / (t H + s)| = 1. The inverse of the left side
     # is nearly linear in t, so Newton's method on it increases monotonically to the
     # root.
     size = float(np.linalg.norm(q))

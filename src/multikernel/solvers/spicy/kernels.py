@@ -109,7 +109,7 @@ class ImageSpaces:
         return self.gram.block_matvec(coefs)
 
     def expansions(self, coefs: Array, v: Array, images: Array) -> Array:
-        """Return the expansions of coefs + v, whose images are given."""
+        """Return the expansions of coefs + v; `images` are the images of this sum."""
         return coefs + v
 
     def inner(self, images: Array, v: Array, v_images: Array) -> Array:
@@ -133,9 +133,9 @@ class ImageSpaces:
     def hessian(
         self, weights: Array, bends: Array, images: Array
     ) -> Hessian | JointHessian:
-        """Return sum_m w_m K_m + b_m^2 (K_m v_m) (K_m v_m)^T for weights w, bends b."""
-        # `images` are the K_m v_m. The multiples b are zero for kernels of zero weight
-        # w.
+        """Return the Hessian (see the module); `images` are K_m v_m for each kernel."""
+        # `weights` are the numbers w_m. `bends` are the numbers b_m, which are zero if
+        # w_m is zero.
         bent = np.flatnonzero(weights)
         low_rank = per_kernel(bends[bent], images[bent])
         if images.ndim == 3:
@@ -179,7 +179,7 @@ class FactorSpaces:
         return self.Z.inner_of_each(coefs, self._parts)
 
     def expansions(self, coefs: Array, v: Array, images: Array) -> Array:
-        """Return the expansions of coefs + v, whose images are given."""
+        """Return the expansions of coefs + v; `images` are the images of this sum."""
         # If `GramStack.expansion_length` is not n_samples, models store expansions over
         # the columns of factors. These are the images, padded to equal length.
         length = self.gram.expansion_length
@@ -188,7 +188,9 @@ class FactorSpaces:
         return padded(images, self._ranks, length)
 
     def inner(self, images: Array, v: Array, v_images: Array) -> Array:
-        """Return the inner products of images, summed over each kernel's columns."""
+        """Return the inner products of images with v, shape (n_kernels,)."""
+        # They equal the products of `images` and `v_images`, the images of v, summed
+        # over each kernel's columns.
         products = images * v_images
         return self._sums(products if products.ndim == 1 else products.sum(axis=1))
 
@@ -197,7 +199,7 @@ class FactorSpaces:
         return per_kernel(self._repeated(factors), images)
 
     def values(self, images: Array, shares: Array) -> Array:
-        """Return decision values: Z times the images, each kernel's times its share."""
+        """Return decision values: Z times images scaled by their kernels' shares."""
         return self.Z.times(self.scaled(images, shares))
 
     def hessian(

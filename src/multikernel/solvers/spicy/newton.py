@@ -101,7 +101,7 @@ class NewtonState(CertifiedTargets):
                     self._store_tangent(t, *root, images[:, :, number], alphas[t])
 
     def _solve(self, t: int, flexible: Array, z: Array) -> tuple[Root, Array] | None:
-        """Set target t's dual point; return a root R of A and unit R^-1 1, or None."""
+        """Set target t's dual point; return a root R of A, and R^-1 1 with length 1."""
         # With an intercept, the part of R^-1 z along R^-1 1 is removed, which makes rho
         # sum to zero. If A has no root in double precision, the result is None, and
         # working sets solve the target.
@@ -170,7 +170,7 @@ class NewtonState(CertifiedTargets):
             self._move(targets, moves)
 
     def _move(self, targets: Indices, moves: Array) -> None:
-        """Move the points F of the module; halve moves that change curvatures a lot."""
+        """Move the targets' F (see the module), by less if curvatures change a lot."""
         places = self.index_of(targets)
         y, point = self.y[:, places], self.point[:, places]
         flexibility, end = self._flexibility(y, point), point + moves
@@ -317,7 +317,8 @@ class NewtonPath:
     def _solutions(
         self, penalties: Sequence[BlockRegularizer | None], done: Mask
     ) -> list[Solution | None]:
-        """Return targets' solutions, None without a penalty; store converged ones."""
+        """Return each target's solution, None without a penalty; store `done` ones."""
+        # The targets that are `done` have converged.
         early = Status.STOPPED if self.stopped else Status.MAX_ITER
         solutions: list[Solution | None] = [None] * len(penalties)
         for t, penalty in enumerate(penalties):

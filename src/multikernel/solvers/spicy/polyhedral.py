@@ -103,7 +103,7 @@ class FaceSearch:
         self._moved = True
 
     def run(self) -> None:
-        """Move to the optimum; raise a LinAlgError if a barrier would cost less."""
+        """Move to the optimum; raise LinAlgError if a barrier method costs less."""
         n_samples, flops = self.x.size, 0.0
         while flops <= SETTINGS.budget * self.model.hessian.cost:
             free = np.flatnonzero(self._free)

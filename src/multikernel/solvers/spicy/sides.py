@@ -112,8 +112,8 @@ class Walls:
 
     def aim(self, point: Array, step: Array) -> None:
         """Set the directions of the multipliers for a step of the point."""
-        # They solve xi (h - p) = mu and zeta (p - l) = mu to first order in p and the
-        # multipliers.
+        # The multipliers after the step solve xi (h - p) = mu and zeta (p - l) = mu to
+        # first order in p, xi and zeta.
         d_xi = (self.mu + self.xi * step) / (self.high - point) - self.xi
         d_zeta = (self.mu - self.zeta * step) / (point - self.low) - self.zeta
         self._direction = d_xi, d_zeta
@@ -219,7 +219,7 @@ class SmoothSide(Side):
 
 
 def lowest_inside(lower: Array) -> Array:
-    """Return the lowest values above finite bounds at which derivatives are finite."""
+    """Return `lower`, with finite bounds raised to where derivatives are finite."""
     bounded = np.isfinite(lower)
     size = np.where(bounded, np.abs(lower), 0.0)
     return np.where(bounded, lower + np.maximum(1e-100, 1e-15 * size), lower)

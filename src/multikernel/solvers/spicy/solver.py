@@ -183,7 +183,7 @@ def newton_for(problems: Sequence[Problem]) -> type[NewtonState] | None:
 
 
 def _has_small_spaces(gram: GramStack, n_targets: int) -> bool:
-    """Return whether `spans`, with few dual vectors per target, costs less."""
+    """Return whether `SpannedTargets` costs less than `NewtonState`."""
     if gram.tall_form() is not None:
         return n_targets > 1 and _is_exact(gram)
     n_kernels, n_samples, _ = gram.shape
@@ -206,7 +206,7 @@ def _has_small_roots(problem: Problem, n_targets: int) -> bool:
 
 
 def _on_one_stack(problems: Sequence[Problem]) -> bool:
-    """Return whether problems differ only in their targets, of one output each."""
+    """Return whether problems have one output each and differ in targets only."""
     first = problems[0]
     return all(
         p.y.ndim == 1 and p.gram is first.gram and _equal_losses(p.loss, first.loss)

@@ -27,12 +27,14 @@ def solve_small_problems(  # noqa: PLR0913 - compiled code takes arrays, not obj
     ridge: float,
     most: int,
 ) -> None:
-    """Solve the small problems of some targets, writing weights and coefficients."""
+    """Solve the small problems of `targets`; write `eta`, `coefs` and `settled`."""
     # `sizes` are the numbers of basis vectors of all targets' spaces. `grams`,
     # (n_targets, n_kernels, n_vectors, n_vectors), are products of these vectors with
     # the kernels, and `sides` with the targets. `alphas`, the weights eta, (n_chosen,
-    # n_kernels), and `settled`, an output, have one entry or row for each chosen
-    # target. For most = 0, only the coefficients for the weights are computed.
+    # n_kernels), and `settled`, whether a problem is solved, have one entry or row for
+    # each chosen target. `most` is the maximum number of Newton steps; if it is zero,
+    # only the coefficients for the weights are computed. `stride`, `nearly` and `ridge`
+    # are fields of `SETTINGS`.
     for number in range(targets.size):
         t = targets[number]
         k = sizes[t]
@@ -61,7 +63,8 @@ def _solve_one_target(  # noqa: PLR0913 - compiled code takes arrays, not object
     ridge: float,
     most: int,
 ) -> bool:
-    """Solve one target's small problem in place; return whether it is solved."""
+    """Solve one target's small problem: write `eta` and `c`; return whether solved."""
+    # `c` are the target's coefficients. Other arguments: see `solve_small_problems`.
     n_kernels, k = grams.shape[0], side.size
     system = np.empty((k, k))
     images, halves = np.empty((n_kernels, k)), np.empty((n_kernels, k))
@@ -181,7 +184,7 @@ def _step(
 
 @part(error_model="numpy", fastmath=FAST)
 def _least_nonnegative(H: Array, aims: Array, x: Array) -> bool:
-    """Minimize x^T H x / 2 - aims^T x over x >= 0 in x; return whether it worked."""
+    """Set x to the minimizer of x^T H x / 2 - aims^T x over x >= 0; return success."""
     # This is the algorithm of Lawson and Hanson.
     n = aims.size
     free, unit = np.empty(n, np.bool_), 0.0
@@ -204,7 +207,8 @@ def _least_nonnegative(H: Array, aims: Array, x: Array) -> bool:
 
 @part(error_model="numpy", fastmath=FAST)
 def _free_minimum(H: Array, aims: Array, x: Array, free: Mask) -> bool:
-    """Minimize over free entries of x, fixing zeros; return whether that worked."""
+    """Minimize x^T H x / 2 - aims^T x over the free entries of x; return success."""
+    # Entries that reach zero are no longer free.
     used = np.empty(x.size, np.intp)
     for _ in range(x.size + 1):
         n = _write_places(free, used)

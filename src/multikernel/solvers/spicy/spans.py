@@ -186,7 +186,7 @@ class SpannedTargets(NewtonState):
         self.grams = np.pad(self.grams, ((0, 0), (0, 0), (0, more), (0, more)))
 
     def _solved(self, targets: Indices, sides: Array) -> Array | None:
-        """Return B^-1 `sides`, of sum zero with an intercept; None if that fails."""
+        """Return B^-1 `sides`, projected to sum 0 for an intercept; None on failure."""
         ones = np.ones((len(sides), 1))
         columns = np.hstack([ones, sides]) if self.has_intercept else sides
         eta = self.eta[:, targets].mean(axis=1)

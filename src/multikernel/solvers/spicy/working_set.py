@@ -182,8 +182,8 @@ class WorkingSet:
 
     def _begin_with_machines(self, kernels: Indices, tol: float) -> None:
         """Take the first, long step by machines on weighted sums."""
-        # Active sets continue from its result, or a barrier if many samples are at no
-        # bound or kink.
+        # Newton's method with active sets continues from the result of the machines, or
+        # with a barrier if many samples are at no bound or kink.
         problem = self.problem
         small = replace(problem, gram=self._part(kernels))
         sums = weighted_sums(small, self._regularizer, kernels, tol)
@@ -213,8 +213,9 @@ class WorkingSet:
 
     def _has_new_kernels(self, kernels: Indices, gap: float) -> bool:
         """Return whether a kernel is new since the gap last fell by a tenth."""
-        # A kernel that returns is not new: if rounding limits the gap, it would return
-        # until the iteration limit.
+        # New kernels have been in no working set since then. Kernels that return do not
+        # count: if rounding limits the gap, they leave and return until the iteration
+        # limit.
         if gap < 0.9 * self._lowest:
             self._lowest, self._tried = gap, self.working.kernels
         before, self._tried = self._tried, np.union1d(self._tried, kernels)
@@ -319,8 +320,8 @@ def dual_norms_above(gram: GramStack, rho: Array, level: float) -> Array:
     forms += errors
     check_forms(gram, forms, rho)
     doubtful = np.flatnonzero((errors > 0.0) & (forms > level**2))
-    # More than 10 000 are common in a first pass over half a million products of
-    # kernels; these keep their upper bounds.
+    # In a first pass over half a million products of kernels, more than 10 000 kernels
+    # are often above the level. Then all of them keep their upper bounds.
     if 0 < doubtful.size <= 10_000:
         exact = gram.once(doubtful).quadratic_forms(rho)
         if exact.min() < 0.0:
