@@ -198,8 +198,8 @@ def _refuse_distances(training: "Training", m: int) -> None:
 
 def warn_low_rank(training: "Training", has_low_rank: Mask, theta: int) -> None:
     """Warn about kernels of rank `theta` or less, whose weights have no bound."""
-    # `has_low_rank` marks these kernels. A constraint on tail sums bounds a weight by
-    # the kernel's eigenvalues beyond the first `theta`, which are zero here.
+    # `has_low_rank` marks these kernels. Tail sums bound a kernel's weight by its
+    # eigenvalues beyond the first `theta`, which are zero here.
     if not has_low_rank.any():
         return
     n_samples, owner = training.stack.shape[1], training.source.owner

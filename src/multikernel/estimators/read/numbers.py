@@ -180,22 +180,21 @@ def read_array(estimator: BaseEstimator, owner: str, X: Any, **settings: Any) ->
         return validate_data(estimator, X, **settings)
     except OverflowError as error:
         raise ValueError(
-            f"X holds an integer{_large_integer(X)} that is too large for a "
-            "floating-point number: use a larger unit for its column."
+            "X holds an integer that is too large for a floating-point number"
+            f"{_cell_of_large_integer(X)}: use a larger unit for this column."
         ) from error
     except (TypeError, ValueError) as error:
         raise type(error)(_clearer_message(np.shape(X), str(error))) from error
 
 
-def _large_integer(X: Any) -> str:
-    """Return the place of the first integer that no float can hold, for a message."""
+def _cell_of_large_integer(X: Any) -> str:
+    """Return " (row ..., column ...)" of the first integer that no float can store."""
     names = kinds.names_of(X)
-    for index, value in np.ndenumerate(np.asarray(X, dtype=object)):
+    for (row, *columns), value in np.ndenumerate(np.asarray(X, dtype=object)):
         if isinstance(value, int) and abs(value) > sys.float_info.max:
-            column = "".join(
-                f", column {shown(names[k] if names else k)}" for k in index[1:]
-            )
-            return f" at row {index[0]}{column},"
+            cell = [f"row {row}"]
+            cell += [f"column {shown(names[k] if names else k)}" for k in columns]
+            return f" ({', '.join(cell)})"
     return ""
 
 

@@ -271,10 +271,11 @@ def _check_label_matrix(owner: str, y: Array) -> Array:
     invalid = np.argwhere(~np.isin(labels, (0, 1))).tolist()
     if invalid:
         row, column = invalid[0]
+        value = labels[row].tolist()[column]
         raise ValueError(
             f"{owner} reads several columns of y as labels, which must be 0 or 1, but "
-            f"column {column} contains {shown(labels[row, column])}. For classes, pass "
-            "y with one column."
+            f"column {column} contains {shown(value)}. For classes, pass y with one "
+            "column."
         )
     constant_columns = np.flatnonzero(labels.min(axis=0) == labels.max(axis=0))
     if constant_columns.size:
