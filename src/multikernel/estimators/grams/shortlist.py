@@ -145,7 +145,7 @@ def greedy_list(problem: Problem) -> Indices:
 def shortlist(
     stack: GramStack, dual: Array, starts: Sequence[Solution | None], n_largest: int
 ) -> Indices:
-    """Return the active kernels and kernels with the largest dual norms, ascending."""
+    """Return ascending indices of active kernels and of the largest dual norms."""
     forms = stack.quadratic_forms(dual)
     n_largest = min(n_largest, forms.size)
     largest = np.argpartition(-forms, n_largest - 1)[:n_largest]

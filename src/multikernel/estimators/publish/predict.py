@@ -59,7 +59,7 @@ class CrossGrams(ABC):
 
     @property
     def n_cached(self) -> int:
-        """Maximum number of matrices in the cache of a function that `at` returns."""
+        """The maximum number of matrices that the function from `at` caches."""
         return 0
 
     @abstractmethod
@@ -112,7 +112,7 @@ class KernelGrams(CrossGrams):
 
     @property
     def n_cached(self) -> int:
-        """Maximum number of matrices in the cache of a function that `at` returns."""
+        """The maximum number of matrices that the function from `at` caches."""
         return self._values.n_cached
 
     def at(self, X: Rows) -> Callable[[int], Array]:

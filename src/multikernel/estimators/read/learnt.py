@@ -59,7 +59,7 @@ class Sample:
     def for_inner_kernel(
         self, kernel: Kernel, columns: Columns | None
     ) -> "tuple[Sample, Columns | None] | None":
-        """Return samples and columns to fit the inner kernel of `kernel`, if any."""
+        """Return the data to fit the inner kernel of `kernel`; None if it has none."""
         if isinstance(kernel, ColumnKernel):
             return self, kernel.columns
         if isinstance(kernel, OptionalKernel):

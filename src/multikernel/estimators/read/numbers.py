@@ -181,13 +181,13 @@ def read_array(estimator: BaseEstimator, owner: str, X: Any, **settings: Any) ->
     except OverflowError as error:
         raise ValueError(
             "X holds an integer that is too large for a floating-point number"
-            f"{_cell_of_large_integer(X)}: use a larger unit for this column."
+            f"{cell_of_large_integer(X)}: use a larger unit for this column."
         ) from error
     except (TypeError, ValueError) as error:
         raise type(error)(_clearer_message(np.shape(X), str(error))) from error
 
 
-def _cell_of_large_integer(X: Any) -> str:
+def cell_of_large_integer(X: Any) -> str:
     """Return " (row ..., column ...)" of the first integer that no float can store."""
     names = kinds.names_of(X)
     for (row, *columns), value in np.ndenumerate(np.asarray(X, dtype=object)):

@@ -101,7 +101,7 @@ def growing_folds(folds: Folds) -> Iterator[Folds]:
 
 
 def row_sampler(folds: Folds, min_rows: int) -> Callable[[int], Indices]:
-    """Return a function from a number of rows to the ascending indices of a draw."""
+    """Return a function that draws a number of rows, and returns their indices."""
     # `min_rows` is the size of the smallest sample.
     samples = folds.data.samples
     n_rows = samples.rows.size
