@@ -480,9 +480,12 @@ def test_integers_beyond_all_floats_as_data():
     with pytest.warns(DictionaryWarning, match="can only memorize"):
         model = FixedWeightsMKLRegressor([GaussianKernel(1.0)]).fit(X, y)
     X[1, 2] = HUGE
+    message = r"X holds an integer that is too large .* \(row 1, column {}\): use"
     for act in (lambda: model.predict(X), lambda: model.fit(X, y)):
-        with pytest.raises(ValueError, match="X holds an integer that is too large"):
+        with pytest.raises(ValueError, match=message.format(2)):
             act()
+    with pytest.raises(ValueError, match=message.format("'c'")):
+        model.fit(pd.DataFrame(X, columns=list("abcd")), y)
     with pytest.raises(ValueError, match="y holds an integer that is too large"):
         model.fit(np.eye(4), [0, 1, HUGE, 3])
     with pytest.raises(ValueError, match="sample_weight must hold real numbers"):

@@ -283,8 +283,12 @@ def _is_text(artist):
 
 def test_wrong_targets_get_a_sentence(data):
     X, Y = data
-    with pytest.raises(ValueError, match="labels, which must be 0 or 1"):
-        SpicyMKLClassifier(KERNELS).fit(X, np.round(3 * Y).astype(int) % 3)
+    labels = (Y > 0.0).astype(int)
+    labels[5, 1] = 2
+    with pytest.raises(
+        ValueError, match="labels, which must be 0 or 1, but column 1 contains 2"
+    ):
+        SpicyMKLClassifier(KERNELS).fit(X, labels)
     with pytest.raises(ValueError, match=r"label 1 .* is the same in all"):
         SpicyMKLClassifier(KERNELS).fit(X, (Y > [0.0, -99.0, 0.0]).astype(int))
     with pytest.raises(

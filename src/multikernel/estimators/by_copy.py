@@ -1,4 +1,4 @@
-"""Base class of estimators that fit a copy of themselves to row numbers."""
+"""Base class of estimators that fit a copy of themselves to integer codes of y."""
 
 import copy
 from abc import abstractmethod
@@ -17,16 +17,18 @@ from multikernel.problem import Callback
 # The last function adds fitted attributes to a dict; its second argument computes the
 # decision values.
 Task = tuple[Any, Indices, Any, Callable[[dict[str, Any], Callable[[], Array]], None]]
-"""Loss, each sample's row in the table of the loss, fold strata, attribute setter."""
+"""Loss, integer code of each target, fold strata, setter of further attributes."""
 
 
 class LearnsByCopy(BaseMKL):
-    """Base class of models whose loss finds the target of each sample by row number."""
+    """Base class of models that replace their targets by integer codes for a loss."""
 
-    # A copy of the estimator with that loss fits a regression on these numbers; its
-    # attributes become the estimator's.
+    # Targets such as censored times are not numbers, so a loss is created that reads
+    # their codes: rows in a table of times, or class numbers. A copy of the estimator
+    # with this loss fits a regression on the codes. The estimator then gets the fitted
+    # attributes of the copy.
 
-    # Set on the copy, and on the models that a search scores; otherwise None.
+    # The loss on the copy, and on the models that a search scores; otherwise None.
     loss: Any = None
 
     # The end of the error message about an offset: what to do instead.
@@ -34,7 +36,7 @@ class LearnsByCopy(BaseMKL):
 
     @abstractmethod
     def _task(self, y: object, sample_weight: object) -> Task:
-        """Check the targets, and return the loss and row numbers for the copy."""
+        """Check the targets; return their codes and the loss for them, see `Task`."""
 
     def _learn(
         self,
@@ -45,7 +47,7 @@ class LearnsByCopy(BaseMKL):
         callback: Callback | None,
         groups: object = None,
     ) -> Self:
-        """Fit a copy, and set its fitted attributes on this estimator."""
+        """Fit a copy to the codes of y, and set its attributes on this estimator."""
         self._check_parameters()
         if offset is not None:
             owner = type(self).__name__

@@ -43,10 +43,11 @@ class Data(ABC):
         return nullcontext()
 
     @abstractmethod
-    def part(self, indices: Indices, n_copies: int = 1) -> tuple[Self, Indices]:
-        """Return data and indices of some samples, after equal samples are merged."""
-        # The `Source` must have `parts=True`. If a part needs matrices of its own,
-        # `n_copies` parts are in memory at a time.
+    def part(self, indices: Indices, n_in_memory: int = 1) -> tuple[Self, Indices]:
+        """Return the data of samples, and the indices that remain after merging."""
+        # Of the samples `indices`, equal ones are merged into the first of them. The
+        # `Source` must have `parts=True`. If a part needs matrices of its own,
+        # `n_in_memory` parts are in memory at a time.
 
     @abstractmethod
     def sample(self, rows: Indices) -> Self:
@@ -57,8 +58,9 @@ class Data(ABC):
         """Return the data of all samples, ready for a fit."""
 
     @abstractmethod
-    def fold(self, train: Indices, test: Indices, n_copies: int) -> "Fold":
+    def fold(self, train: Indices, test: Indices, n_in_memory: int) -> "Fold":
         """Return the training set and the validation set of a split."""
+        # For `n_in_memory` see `part`.
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,7 +128,7 @@ class Method(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Solved:
-    """The model of one or more candidates on the training set of a fold."""
+    """A model fitted on the training set of a fold, for one or several candidates."""
 
     candidates: Sequence[int]  # the candidates with this model
     model: Any  # in the form that `Fold.decision_values` requires
@@ -180,7 +182,8 @@ class Candidates(ABC):
     @abstractmethod
     def grid(self, max_kernels: int | None = None) -> dict[str, Array]:
         """Return the parameters that vary among candidates, (n_candidates,) each."""
-        # If candidates are numbers of kernels, those above `max_kernels` are omitted.
+        # If candidates are numbers of kernels, those above `max_kernels` are omitted;
+        # None omits no candidate.
 
     @abstractmethod
     def solve(self, data: Any, watch: Watch, means: Means, /) -> Iterator[Solved]:

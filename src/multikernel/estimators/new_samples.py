@@ -186,12 +186,14 @@ def _aligned_rows(
 
 
 def _extended_kernel(
-    kernel: SampleKernel, sample_names: list[Any], names: Array, matrix: Array
+    kernel: SampleKernel, all_names: list[Any], names: Array, matrix: Array
 ) -> SampleKernel:
-    """Return `kernel` with rows for `names`; `sample_names` are of all samples."""
-    rows = np.full(len(sample_names), -1, dtype=np.intp)
+    """Return `kernel` with the rows of `matrix` added for the new samples `names`."""
+    # `all_names` has the names of old and new samples. The position of a name is its
+    # code, and `rows` maps codes to rows of the matrix; -1 means no row.
+    rows = np.full(len(all_names), -1, dtype=np.intp)
     rows[: kernel.places.size] = kernel.places
-    codes = {name: code for code, name in enumerate(sample_names)}
+    codes = {name: code for code, name in enumerate(all_names)}
     new_codes = np.array([codes[name] for name in names.tolist()], dtype=np.intp)
     repeated = names[rows[new_codes] >= 0].tolist()
     if repeated:

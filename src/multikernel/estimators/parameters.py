@@ -109,7 +109,7 @@ class LossChoice:
         if expected is None or is_loss(value):
             return None
         missing = [name for name in MEMBERS if not hasattr(value, name)]
-        # An object with a member of a loss was meant to be a loss.
+        # An object with some of the members of a loss was probably meant to be one.
         hint = f" (the object passed has no {', '.join(missing)})" * (
             0 < len(missing) < len(MEMBERS)
         )

@@ -31,10 +31,9 @@ JOINT_CLASS_ALPHA = 0.003
 
 
 def deviations(targets: Array, weights: Array | None, *, pooled: bool) -> Array:
-    """Return the weighted standard deviation of each target; one of all if `pooled`."""
-    # It is 1 for constant targets.
+    """Return the weighted standard deviation of each target; 1 for constant targets."""
     values = np.array([_deviation(np.ascontiguousarray(y), weights) for y in targets])
-    # Pooled outputs have one deviation, the root of the mean of their variances.
+    # If `pooled`, the only entry is the root of the mean of the targets' variances.
     if pooled:
         largest = max(values.max(), np.finfo(np.float64).tiny)
         values = largest * np.sqrt(np.mean((values / largest) ** 2, keepdims=True))
@@ -58,13 +57,14 @@ def _deviation(y: Array, weights: Array | None) -> float:
 
 @dataclass(frozen=True, eq=False)
 class Scale:
-    """The standard deviations of the targets of a fit, and the degree of its loss."""
+    """The standard deviations of the targets of a fit, and the degree of the loss."""
 
-    owner: str
+    owner: str  # name of the estimator in messages
     # Standard deviations of the targets, (n_problems,); ones if targets have no scale.
     deviations: Array
-    # Degree of the loss; zero if targets have no scale: classes, and targets of a loss
-    # that has a link or declares no degree.
+    # The loss of targets and functions times c is c**degree times their loss. Zero if
+    # targets have no scale: classes, and targets of a loss that has a link or declares
+    # no degree.
     degree: int = 0
 
     def scaled(self, name: str, value: float, power: int) -> Array:
@@ -99,7 +99,7 @@ def target_scale(
 ) -> Scale:
     """Return the scale of the targets of a fit; one scale for all if `pooled`."""
     targets, order = samples.targets, degree(loss)
-    # By default, outputs are pooled if they share a selection.
+    # By default (None), outputs are pooled if they share a selection of kernels.
     pooled = samples.shared if pooled is None else pooled
     if samples.classes is not None or link_of(loss) is not None or order is None:
         return Scale(owner, np.ones(1 if pooled else len(targets)))

@@ -184,7 +184,7 @@ class ClassifierMKL(ClassifierMixin, BaseMKL):
 
 
 class RegressorMKL(RegressorMixin, BaseMKL):
-    """Base class of regressors: one target, several with a parameter ``selection``."""
+    """Base class of regressors; a parameter ``selection`` allows several targets."""
 
     _checks: ClassVar[Mapping[str, Check]] = {
         "loss": LossChoice(loss_names("regression"))
@@ -346,14 +346,16 @@ def _without_offset(
     weights: list[Any],
     deviance: tuple[str, float] | None,
 ) -> tuple[list[Array], list[Any]]:
-    """Return `values` minus offsets, or divided by exposures, and the new weights."""
-    # Rates y / exposure have the deviance of y if weighted by exposure^(2 - power).
+    """Return values minus offset, or values / exp(offset), and the new weights."""
+    # `deviance` is that of `FittedModel`; None means R^2. Tweedie deviances have a
+    # logarithmic link, so exp(offset) is an exposure. Rates y / exposure have the
+    # deviance of y if weighted by exposure^(2 - power).
     if deviance is None or deviance[0] != "tweedie":
         return [array - offset for array in values], weights
     exposures = np.exp(offset)
     arrays = [1.0 if w is None else np.asarray(w) for w in weights]
     factors = exposures ** (2.0 - deviance[1])
-    weights = [w * power for w, power in zip(arrays, factors, strict=True)]
+    weights = [w * factor for w, factor in zip(arrays, factors, strict=True)]
     return [array / exposures for array in values], weights
 
 

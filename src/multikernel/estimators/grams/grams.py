@@ -85,7 +85,7 @@ def gram_matrices(
     options: GramOptions,
     weights: Array | None,
 ) -> BuiltStack:
-    """Return normalized Gram matrices; X contains the matrices if no dictionary."""
+    """Return normalized Gram matrices; X contains matrices if `dictionary` is None."""
     # Sample `weights` affect the means and variances of the normalization.
     settings: dict[str, Any] = {
         "normalize": options.normalize,
@@ -271,15 +271,16 @@ def _stored_terms(stack: GramStack, train: Indices, test: Indices) -> TermFuncti
     return term
 
 
-def _computed_terms(X: Rows) -> TermFunction:
-    """Return a function that computes terms, and their kernels, at the rows `X`."""
+def _computed_terms(X_test: Rows) -> TermFunction:
+    """Return a function that computes terms from kernels evaluated at `X_test`."""
 
     @lru_cache(maxsize=1)
     def cached_matrices(built: BuiltStack) -> Callable[[int], Array]:
-        """Return a function from m to kernel m between the rows X and its landmarks."""
+        """Return a function from a kernel's index to its matrix, with a cache."""
 
+        # The matrix has a row per validation sample and a column per landmark.
         def matrix_of(m: int) -> Array:
-            return landmark_grams(built.stack, np.array([m])).at(X)(0)
+            return landmark_grams(built.stack, np.array([m])).at(X_test)(0)
 
         return cache_first_matrices(matrix_of)
 
@@ -289,7 +290,7 @@ def _computed_terms(X: Rows) -> TermFunction:
             return matrix @ landmark_coefs(training.stack, m, coefs)
         all_samples = np.arange(training.rows.size)
         grams, _ = cross_grams(training, np.array([m]), all_samples)
-        return grams.at(X)(0) @ coefs
+        return grams.at(X_test)(0) @ coefs
 
     return term
 

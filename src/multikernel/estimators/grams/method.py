@@ -104,7 +104,7 @@ class GramMethod(ABC):
 
 
 def fitted_attributes(fit: GramFit) -> dict[str, Any]:
-    """Return the fitted attributes; ``_model`` is the model that predicts."""
+    """Return the fitted attributes; ``_model`` computes predictions."""
     recipe, training, solutions = fit.recipe, fit.training, fit.solutions
     samples = training.samples
     scales = np.full(len(solutions), recipe.objective_scale)

@@ -48,7 +48,9 @@ STRENGTH_RATIO = 10.0
 
 
 def is_shortened(training: Training) -> bool:
-    """Return whether paths use short lists: passes are cheap, and kernels are many."""
+    """Return whether a path on a fold should use only a short list of the kernels."""
+    # This saves time if there are many kernels, and the dual norms of all kernels cost
+    # less than their matrices.
     stack = training.stack
     return stack.shares_work() and stack.shape[0] > 2 * N_LISTED
 
@@ -59,7 +61,7 @@ def follow_shortlist(
     watch: Watch,
     starts: Sequence[Solution | None] = (),
 ) -> Iterator[GramFit]:
-    """Yield the solutions of all problems for each of the `recipes`, on short lists."""
+    """Yield the solutions for each recipe, computed on a short list of kernels."""
     problems, solver = problems_of(recipes[0], training)
     latest: Sequence[Solution | None] = starts or [None] * len(problems)
     starts_of_groups = range(0, len(problems), MAX_SHARING)
@@ -104,7 +106,7 @@ def _follow_block(
     starts: Sequence[Solution | None],
     watch: Watch,
 ) -> Iterator[list[Solution]]:
-    """Yield the solutions for successive penalties, on one short list of kernels."""
+    """Yield the solutions for successive penalties, all on the same list of kernels."""
     stack = problems[0].gram
     listed = _shared_list(problems, [penalty.alpha for penalty in penalties[0]], starts)
     # Solvers solve several problems side by side only if they share one stack.
@@ -143,7 +145,7 @@ def greedy_list(problem: Problem) -> Indices:
 def shortlist(
     stack: GramStack, dual: Array, starts: Sequence[Solution | None], n_largest: int
 ) -> Indices:
-    """Return the active kernels and kernels with the largest dual norms, ascending."""
+    """Return ascending indices of active kernels and of the largest dual norms."""
     forms = stack.quadratic_forms(dual)
     n_largest = min(n_largest, forms.size)
     largest = np.argpartition(-forms, n_largest - 1)[:n_largest]

@@ -1,4 +1,4 @@
-"""Solve the problems of a fit; refine matrices, or list more kernels, if required."""
+"""Solve the problems of a fit; refine matrices or add kernels if the gap needs it."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
@@ -29,7 +29,7 @@ from multikernel.regularizers.base import ProximableRegularizer
 from multikernel.solvers.base import continued, follow_problems, tolerance_of
 
 N_FIRST, MAX_ADDED = 100, 1000
-"""Initial number of listed kernels per problem, and maximum number added per pass."""
+"""Kernels per problem on the first short list, and maximum number added per pass."""
 
 # Two passes were enough to find planted pairs among two million kernels.
 MAX_ROUNDS = 50
@@ -87,8 +87,9 @@ def solve_outputs(
     watch: Watch | None,
     starts: Sequence[Solution | None] = (),
 ) -> GramFit:
-    """Return the solutions of all problems; short lists of kernels ignore `starts`."""
-    # With very many kernels, the returned fit has the kernels of a short list.
+    """Return the solutions of all problems; `starts` are warm starts, or empty."""
+    # With very many kernels, `starts` are ignored, and the returned fit contains only a
+    # short list of kernels.
     if _uses_shortlist(recipe, training):
         return _solve_short(recipe, training, watch)
     return solve_problems(recipe, training, watch, starts)
@@ -133,7 +134,7 @@ def _solve_short(recipe: Recipe, training: Training, watch: Watch | None) -> Gra
 
 
 def _uses_shortlist(recipe: Recipe, training: Training) -> bool:
-    """Return whether to fit on a growing list of kernels: for very many products."""
+    """Return whether a fit of very many products should grow a list of kernels."""
     # Exact products need no refinement, and with a positive threshold, kernels with
     # smaller dual norms have the weight zero. Folds and resamples start from solutions
     # over all kernels.
@@ -194,7 +195,8 @@ def _certify_over_all(
 
 
 def _with_scaled_passes(solution: Solution, share: float) -> Solution:
-    """Convert passes over a `share` of the kernels in the history to full passes."""
+    """Return `solution`, with each number of passes in its history times `share`."""
+    # A pass over the listed kernels reads this share of all kernels.
     lines = [replace(line, passes=share * line.passes) for line in solution.history]
     return replace(solution, history=tuple(lines))
 
@@ -206,7 +208,7 @@ def follow_outputs(
     starts: Sequence[Solution | None] = (),
     last_steps: Indices | None = None,
 ) -> Iterator[GramFit]:
-    """Yield the solutions for each recipe; those of finished problems are None."""
+    """Yield the solutions for each recipe; None for problems past their last recipe."""
     # Recipes differ in their penalties. Each solve starts from the previous solution.
     # `last_steps`, (n_problems,), contains the index of the last recipe of each
     # problem. It is read before every recipe, so callers may lower it meanwhile.

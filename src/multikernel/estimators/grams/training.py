@@ -56,7 +56,7 @@ NOT_PROVEN = (
 class Training(Data):
     """The samples and their normalized Gram matrices, the training data of a method."""
 
-    # For a fold, these are its training samples, but their X is that of all samples.
+    # In a fold, these are its training samples, but `samples.X` has all samples.
     samples: Samples
     built: BuiltStack
     # Column of each sample in the precomputed matrices of new samples.
@@ -119,7 +119,7 @@ class Training(Data):
 
     def with_fitted_columns(self, expansion: BlockFunctions) -> BlockFunctions:
         """Return `expansion` with the intercept and unpenalized columns fitted."""
-        # If it has coefficients of these columns, it is returned unchanged.
+        # An expansion that has coefficients of unpenalized columns is unchanged.
         fit, active = self.least_squares, expansion.active
         if fit is None or expansion.effects is not None:
             return expansion
@@ -221,12 +221,15 @@ class Training(Data):
             if total.array is not None:
                 raise IndefiniteKernelError(NOT_PROVEN)
 
-    def part(self, indices: Indices, n_copies: int = 1) -> tuple["Training", Indices]:
-        """Return data and indices of some samples, after equal samples are merged."""
-        # The matrices of all samples must not be normalized yet. The matrices of the
-        # part are as if computed from its samples alone. They are views of dense
-        # matrices if kernels are only scaled, otherwise copies; `n_copies` parts are in
-        # memory at a time. Lazy matrices are computed again.
+    def part(
+        self, indices: Indices, n_in_memory: int = 1
+    ) -> tuple["Training", Indices]:
+        """Return the data of samples, and the indices that remain after merging."""
+        # Of the samples `indices`, equal ones are merged into the first of them. The
+        # matrices of all samples must not be normalized yet. The matrices of the part
+        # are as if computed from its samples alone. They are views of dense matrices if
+        # kernels are only scaled. Otherwise they are copies, and `n_in_memory` parts
+        # are in memory at a time. Lazy matrices are computed again.
         samples, table_rows = self.samples.subset(indices), self.table_rows
         if self.source.merges_copies:
             indices, samples = merge_equal(self.samples, indices)
@@ -247,7 +250,7 @@ class Training(Data):
             normalize=self.source.options.normalize,
             sample_weight=samples.weights,
             max_bytes=self.source.options.max_bytes,
-            n_copies=n_copies,
+            n_copies=n_in_memory,
         )
         if built is None:
             inputs = self.dictionary, part.X, self.source.options, samples.weights
@@ -283,13 +286,18 @@ class Training(Data):
         return training
 
     def fold(
-        self, train: Indices, test: Indices, n_copies: int, *, by_blocks: bool = False
+        self,
+        train: Indices,
+        test: Indices,
+        n_in_memory: int,
+        *,
+        by_blocks: bool = False,
     ) -> Fold:
         """Return a fold, with kernels normalized on its training samples alone."""
         # If targets are solved in blocks (`by_blocks`), the decision values of the
         # validation samples do not include the offsets.
-        # In addition to `n_copies` folds, the matrices of all samples are in memory.
-        training, train = self.part(train, n_copies + 1)
+        # In addition to `n_in_memory` folds, the matrices of all samples are in memory.
+        training, train = self.part(train, n_in_memory + 1)
         # Scorers get precomputed matrices that contain only the fold's samples, on both
         # axes, so `rows` are positions among these samples.
         rows = np.arange(train.size) if self.precomputed else training.rows

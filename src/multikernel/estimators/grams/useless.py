@@ -4,9 +4,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from multikernel._typing import Array, Indices
+from multikernel._typing import Array, Indices, Mask
 from multikernel._validation import listed
 from multikernel.estimators.read.extent import as_interactions
 from multikernel.estimators.read.precomputed import by_name
@@ -51,12 +50,12 @@ NEARLY_CONSTANT = 1e-3
 CONSTANT_WHEN_SCALED = 1e-8
 """`NEARLY_CONSTANT` for kernels with variance scaled to one."""
 
-# At this ratio, other columns contribute a ten-thousandth of the squared distances.
+# At this ratio, a hidden column contributes a ten-thousandth of squared distances.
 DOMINANCE_RATIO = 100.0
 """A column hides others if its deviation exceeds their median by this factor."""
 
-# At this ratio, kernels on all columns miss a row whose value in the other column is
-# ten deviations from the mean.
+# At this ratio, kernels on both columns do not reveal a row whose value in the column
+# of smaller scale is ten standard deviations from the mean of that column.
 NOVELTY_RATIO = 10.0
 """Ratio of two columns' deviations above which one hides outliers of the other."""
 
@@ -172,8 +171,9 @@ def _small_matrix(training: "Training", m: int, n_rows: int) -> Array:
 
 
 def _refuse_distances(training: "Training", m: int) -> None:
-    """Raise if a matrix without variance is not constant, such as one of distances."""
-    # A positive semidefinite kernel without variance is constant on the samples.
+    """Raise if degenerate kernel `m` is not constant, as for a matrix of distances."""
+    # The features of a degenerate kernel have no positive variance. A kernel that is
+    # positive semidefinite is then constant on the samples.
     dictionary = training.dictionary
     if dictionary is not None and is_built_in(dictionary[m]):
         return
@@ -196,13 +196,14 @@ def _refuse_distances(training: "Training", m: int) -> None:
     raise by_name(error, training.names([m])[0]) if has_names else error
 
 
-def warn_low_rank(training: "Training", short: NDArray[np.bool_], theta: int) -> None:
+def warn_low_rank(training: "Training", has_low_rank: Mask, theta: int) -> None:
     """Warn about kernels of rank `theta` or less, whose weights have no bound."""
-    # The matrices of `short` kernels have at most `theta` nonzero eigenvalues.
-    if not short.any():
+    # `has_low_rank` marks these kernels. Tail sums bound a kernel's weight by its
+    # eigenvalues beyond the first `theta`, which are zero here.
+    if not has_low_rank.any():
         return
     n_samples, owner = training.stack.shape[1], training.source.owner
-    count, names = _count_and_names(training, np.flatnonzero(short))
+    count, names = _count_and_names(training, np.flatnonzero(has_low_rank))
     message = (
         f"{owner}: {count} have rank {theta} or less, so their eigenvalues beyond the "
         f"first theta={theta} are zero and do not bound their weights: {names}. Lower "

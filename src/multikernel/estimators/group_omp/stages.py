@@ -64,9 +64,9 @@ class ReorderedGrams(CrossGrams):
         return self.grams.between(X, Y, int(self.positions[position]))
 
     @property
-    def shared(self) -> int:
+    def n_cached(self) -> int:
         """The maximum number of matrices that the function from `at` caches."""
-        return self.grams.shared
+        return self.grams.n_cached
 
     def at(self, X: Rows) -> Callable[[int], Array]:
         """Return a function that returns a kernel's matrix at X, given its position."""
@@ -141,7 +141,7 @@ class StagedModel:
         f = np.repeat(self.intercepts[:, None, :], X.shape[0], axis=1)
         if self.design is not None and self.effects is not None:
             f += self.design(X) @ self.effects
-        for rows in row_chunks(X.shape[0], width * (1 + self.grams.shared)):
+        for rows in row_chunks(X.shape[0], width * (1 + self.grams.n_cached)):
             matrix = self.grams.at(X[rows])
             # Each kernel is evaluated once for all models.
             for position in range(n_models - 1):

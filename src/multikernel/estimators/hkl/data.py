@@ -98,8 +98,11 @@ class HullData(Data):
         """The names of the columns of X; None if they have no names."""
         return self.samples.table.columns.names
 
-    def part(self, indices: Indices, n_copies: int = 1) -> tuple["HullData", Indices]:
-        """Return the data of some samples, equal ones merged, and their indices."""
+    def part(
+        self, indices: Indices, n_in_memory: int = 1
+    ) -> tuple["HullData", Indices]:
+        """Return the data of samples, and the indices that remain after merging."""
+        # Of the samples `indices`, equal ones are merged into the first of them.
         indices, samples = merge_equal(self.samples, indices)
         return self.source.fit_graph(samples, self.X[indices]), indices
 
@@ -112,7 +115,7 @@ class HullData(Data):
         """Return the data of all samples, after equal samples are merged."""
         return self.part(np.arange(self.samples.rows.size))[0]
 
-    def fold(self, train: Indices, test: Indices, n_copies: int) -> Fold:
+    def fold(self, train: Indices, test: Indices, n_in_memory: int) -> Fold:
         """Return a fold with the training samples `train` and validation set `test`."""
         training, _ = self.part(train)
         values = partial(hull_values, self.X[test])

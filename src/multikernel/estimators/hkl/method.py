@@ -125,7 +125,7 @@ class HullMethod:
 def hull_attributes(
     task: HullTask, data: HullData, solutions: Sequence[HullSolution]
 ) -> dict[str, Any]:
-    """Return the fitted attributes, with the model that predicts as ``_model``."""
+    """Return the fitted attributes; ``_model`` computes predictions."""
     samples, model = data.samples, hull_model(data, solutions)
     mean_weight = samples.total_weight / samples.targets.shape[1]
     duals = mean_weight * np.array([s.dual for s in solutions])

@@ -74,7 +74,7 @@ class TailMethod(MarginMethod):
         return finish_tail_fit(solve_outputs(recipe, data, watch))
 
     def publish(self, fit: GramFit) -> dict[str, Any]:
-        """Return the fitted attributes, with tail sums; "dc" has further attributes."""
+        """Return the fitted attributes, with tail sums and, if any, `dc_attributes`."""
         assert isinstance(fit.recipe, TailRecipe)
         sums = {"tail_sums_": fit.recipe.sums.tails}
         return super().publish(fit) | dc_attributes(fit) | sums
@@ -108,7 +108,9 @@ def tail_method(model: Any, theta: int, C: float | None = 1.0) -> TailMethod:
 
 
 def finish_tail_fit(fit: GramFit, *, stopped: bool = False) -> GramFit:
-    """Return the finished fit; warn of inaccurate convex problems unless `stopped`."""
+    """Return the fit with recomputed objectives; warn unless it converged."""
+    # A fit that a callback `stopped` needs no warning. With method="dc", the warning is
+    # about the convex problems, because the whole problem has no gap.
     published = finish_fit(fit, stopped=True)
     if not stopped:
         warn_unconverged(fit.training, with_gaps(published.solutions))
@@ -116,7 +118,7 @@ def finish_tail_fit(fit: GramFit, *, stopped: bool = False) -> GramFit:
 
 
 def dc_attributes(fit: GramFit) -> dict[str, Any]:
-    """Return the attributes that only fits with "dc" have; empty for "conv"."""
+    """Return the attributes that only fits with method="dc" have; else {}."""
     dc_solutions = [s for s in fit.solutions if isinstance(s, DCSolution)]
     if not dc_solutions:
         return {}

@@ -108,8 +108,9 @@ def names_out(steps: Any) -> list[str]:
 class NamesBehindSteps(KernelNames):
     """Names of kernels, with the column names that earlier pipeline steps output."""
 
-    # The names with columns x0, x1 and so on, which `columns` replace.
+    # Names of the kernels in which columns are x0, x1, ...
     numbered: KernelNames = field(kw_only=True)
+    # The names that replace x0, x1, ...
     columns: tuple[str, ...] = field(kw_only=True)
 
     @classmethod

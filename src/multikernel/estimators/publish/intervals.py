@@ -22,8 +22,8 @@ class FoldModels:
     models: tuple[AdditiveModel, ...]
     # The fold that validates each training sample.
     fold_of: Indices
-    # Absolute residuals of the training samples, (n_samples, n_outputs); each is
-    # computed with the model of the sample's fold.
+    # Absolute residuals of the training samples, (n_samples, n_outputs); each is from
+    # the model that was fitted without the sample.
     residuals: Array
 
     def _check_fitted(self) -> None:

@@ -46,12 +46,11 @@ class CrossGrams(ABC):
 
     @abstractmethod
     def check_columns(self, n_kernels: int, n_features: int, *, packed: bool) -> None:
-        """Raise ValueError unless the kernels match the data of an estimator.
-
-        `n_kernels` is the size of the dictionary. `n_features` is the number of
-        columns; for precomputed kernels it is the number of training samples. If
-        `packed`, the table has more columns, because it contains text.
-        """
+        """Raise ValueError unless the kernels match the data of an estimator."""
+        # `n_kernels` is the size of the dictionary. `n_features` is the number of
+        # columns; for precomputed kernels it is the number of training samples. If
+        # `packed`, it is not compared, because rows of sequences or of sparse tables
+        # are stored with another number of columns.
 
     @abstractmethod
     def between(self, X: Array, Y: Array, position: int) -> Array:
@@ -59,8 +58,8 @@ class CrossGrams(ABC):
         # Raises if the kernel is defined between new and training samples only.
 
     @property
-    def shared(self) -> int:
-        """Maximum number of matrices in the cache of a function that `at` returns."""
+    def n_cached(self) -> int:
+        """The maximum number of matrices that the function from `at` caches."""
         return 0
 
     @abstractmethod
@@ -112,9 +111,9 @@ class KernelGrams(CrossGrams):
         return SharedValues(self.kernels, self.X)
 
     @property
-    def shared(self) -> int:
-        """Maximum number of matrices in the cache of a function that `at` returns."""
-        return self._values.n_held
+    def n_cached(self) -> int:
+        """The maximum number of matrices that the function from `at` caches."""
+        return self._values.n_cached
 
     def at(self, X: Rows) -> Callable[[int], Array]:
         """Return a function from a kernel's position to its matrix at new samples."""
@@ -170,7 +169,7 @@ class LandmarkGrams(CrossGrams):
         return tuple(rank + self.centred for rank in self.ranks)
 
     def check_columns(self, n_kernels: int, n_features: int, *, packed: bool) -> None:
-        """Raise for absent columns, and for kernels without landmarks or features."""
+        """Raise if kernels use missing columns, or have no landmarks or features."""
         for columns in self.columns:
             if columns is not None and not packed:
                 resolve_indices(columns, Features(n_features))
@@ -334,7 +333,7 @@ class AdditiveModel:
         _, n_kept, n_outputs = self.coefs.shape
         terms = np.empty((X.shape[0], n_outputs, len(positions)))
         with np.errstate(over="ignore", invalid="ignore"):
-            for rows in row_chunks(X.shape[0], n_kept * (1 + self.grams.shared)):
+            for rows in row_chunks(X.shape[0], n_kept * (1 + self.grams.n_cached)):
                 matrix = self.grams.at(X[rows])
                 for index, position in enumerate(positions):
                     K = matrix(position)
@@ -356,6 +355,6 @@ class AdditiveModel:
                 f[rows] += K @ self.coefs[position, : K.shape[1]]
 
         # Computing a matrix requires four arrays of its size.
-        n_columns = 4 * n_kept * (1 + self.grams.shared)
+        n_columns = 4 * n_kept * (1 + self.grams.n_cached)
         run_blocks(add, row_chunks(X.shape[0], n_columns))
         return finite_predictions(f)

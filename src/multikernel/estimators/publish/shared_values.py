@@ -36,7 +36,9 @@ class SharedValues:
 
     @cached_property
     def _groups(self) -> Mapping[int, tuple[int, ...]]:
-        """Map each Gaussian kernel's position to all positions with its distances."""
+        """Map each position to those of all Gaussian kernels on the same columns."""
+        # These kernels share their distances. Kernels without a group, such as those on
+        # a single column, are missing.
         groups: dict[tuple[int, ...] | None, list[int]] = defaultdict(list)
         for position, kernel in enumerate(self.kernels):
             form = radial_form(kernel) if self.X.size >= LARGE_TABLE else None
@@ -50,8 +52,8 @@ class SharedValues:
         return np.ascontiguousarray(self.X.T)
 
     @property
-    def n_held(self) -> int:
-        """Maximum number of matrices in the cache of a function that `at` returns."""
+    def n_cached(self) -> int:
+        """The maximum number of matrices that the function from `at` caches."""
         return len(self._repeated) + max(map(len, self._groups.values()), default=0)
 
     def at(self, new: Array) -> Callable[[int], Array]:

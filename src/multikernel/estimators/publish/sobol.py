@@ -210,15 +210,15 @@ def _representatives(
 
 def binned(values: Array, shares: Array) -> tuple[Array, Array]:
     """Return two values per bin and their weights, which preserve mean and variance."""
-    # `values` are sorted. Bins have equal importance; missing values have their own
-    # bin.
+    # `values` are sorted. Missing values have their own bin.
     present = ~np.isnan(values)
     missing = values[~present][:, None], shares[~present]
     values, shares = values[present], shares[present]
     deviations = shares * (values - shares @ values / shares.sum()) ** 2
-    # Extreme values are rare, and functions may be large there, so they count more.
-    importance = shares / shares.sum() + deviations / deviations.sum()
-    positions = (np.cumsum(importance) - 0.5 * importance) / importance.sum()
+    # All bins have about the same mass. Extreme values are rare, and functions may be
+    # large there, so their mass includes their share of the variance.
+    mass = shares / shares.sum() + deviations / deviations.sum()
+    positions = (np.cumsum(mass) - 0.5 * mass) / mass.sum()
     bins = np.unique((positions * BINS).astype(np.intp), return_inverse=True)[1]
     totals = np.bincount(bins, shares)
     means = np.bincount(bins, shares * values) / totals

@@ -249,13 +249,14 @@ def html_table(
     columns: Mapping[str, list[Any]], all_in: str | None = "summary()"
 ) -> str:
     """Return columns as a table in HTML; a long table shows only its first rows."""
+    # A note on the hidden rows names `all_in`, the method that returns all rows; None
+    # means that there is no such method.
     heads = "".join(f"<th>{html.escape(key.replace('_', ' '))}</th>" for key in columns)
     rows = list(zip(*columns.values(), strict=True))
     body = "".join(
         "<tr>" + "".join(map(_html_cell, row)) + "</tr>" for row in rows[:MOST_ROWS]
     )
     n_hidden = len(rows) - MOST_ROWS
-    # `all_in` names the method that returns all rows, or is None.
     where = f": {all_in} has all" if all_in else ""
     note = f"<p>and {n_hidden} more{where}</p>" if n_hidden > 0 else ""
     return f"<table><thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table>{note}"

@@ -199,7 +199,8 @@ def choose_dictionary(
     is_plain = is_default and not table.has_text
     if not is_plain:
         _refuse_identifier_columns(dictionary, samples)
-    # Exact default kernels of numbers already have their widths.
+    # `default_dictionary` computes the widths of exact kernels, unless `bounded`. Other
+    # widths, and landmarks, are computed here.
     if bounded or not is_plain or _needs_landmarks(dictionary, X):
         dictionary = learnt_dictionary(dictionary, X, weights)
     if table.interactions is not None or (is_default and paired):

@@ -103,7 +103,8 @@ def has_many_pairs(dictionary: KernelDictionary | None, n_rows: int) -> bool:
 
 
 def is_on_all_columns(samples: Samples, dictionary: KernelDictionary | None) -> bool:
-    """Return whether all default kernels of a table of numbers are on all columns."""
+    """Return whether every kernel is on all columns of a table of several numbers."""
+    # Precomputed kernels (None) have no columns, and interactions are on pairs.
     if dictionary is None or as_interactions(dictionary) is not None:
         return False
     is_numeric_table = not samples.table.has_text and samples.seen.shape[1] > 1

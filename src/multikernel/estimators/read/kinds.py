@@ -74,8 +74,9 @@ def names_of(X: Any) -> list[Any] | None:
 
 
 def kinds_of(X: Any, *, look: bool = True) -> list[str]:
-    """Return the kind of each column; unless `look`, Python objects are numbers."""
-    # A kind is a key of `NAMES`, or `OTHER`.
+    """Return the kind of each column: a key of `NAMES`, or `OTHER`."""
+    # The kind of a column of Python objects depends on their values. Without `look`,
+    # for Dask data whose values are not computed yet, such a column counts as numbers.
     names = names_of(X)
     if names is None:
         types = [X.dtype] * X.shape[1]
@@ -86,8 +87,6 @@ def kinds_of(X: Any, *, look: bool = True) -> list[str]:
     kinds = [kind_of_type[dtype] for dtype in types]
     for index in [index for index, kind in enumerate(kinds) if kind == OTHER]:
         kinds[index] = NUMBERS
-        # Without `look`, for Dask data whose values are not computed yet, objects count
-        # as numbers.
         if look:
             column = X[:, index] if names is None else X[names[index]]
             kinds[index] = _kind_of_values(column_values(column))

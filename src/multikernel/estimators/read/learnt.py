@@ -44,7 +44,7 @@ class Sample:
         return rows, weights
 
     def select(self, columns: Columns | None) -> Array:
-        """Return the columns of the samples that a kernel uses."""
+        """Return the samples on `columns`; None means all columns."""
         return self.X if columns is None else select_columns(self.X, columns)
 
     def median(self, columns: Columns | None) -> float:
@@ -59,8 +59,7 @@ class Sample:
     def for_inner_kernel(
         self, kernel: Kernel, columns: Columns | None
     ) -> "tuple[Sample, Columns | None] | None":
-        """Return the samples and columns for the fit of the inner kernel, or None."""
-        # None means that `kernel` has no inner kernel.
+        """Return the data to fit the inner kernel of `kernel`; None if it has none."""
         if isinstance(kernel, ColumnKernel):
             return self, kernel.columns
         if isinstance(kernel, OptionalKernel):

@@ -1,5 +1,6 @@
 """Open the user's arrays and data frames, and read and check their numbers."""
 
+import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
@@ -118,8 +119,9 @@ def _why_no_array(values: Any, name: str) -> str | None:
 
 def with_text_names(X: Any, *, fit_had_names: bool | None = None) -> Any:
     """Return X, with column names converted to text if none of them is text."""
-    # scikit-learn ignores names that are not text. Default names of pandas (0, 1, ...)
-    # are converted only if the fit had names; `fit_had_names` is None in a fit.
+    # scikit-learn ignores names that are not text. `fit_had_names` says whether the
+    # model was fitted with column names; it is None during a fit. The default names of
+    # pandas (0, 1, ...) are converted only if it is True.
     names = kinds.names_of(X) or []
     positions = list(range(len(names)))
     # scikit-learn raises for names of mixed types.
@@ -178,11 +180,22 @@ def read_array(estimator: BaseEstimator, owner: str, X: Any, **settings: Any) ->
         return validate_data(estimator, X, **settings)
     except OverflowError as error:
         raise ValueError(
-            "X holds an integer that is too large for a floating-point number: use a "
-            "larger unit for its column."
+            "X holds an integer that is too large for a floating-point number"
+            f"{cell_of_large_integer(X)}: use a larger unit for this column."
         ) from error
     except (TypeError, ValueError) as error:
         raise type(error)(_clearer_message(np.shape(X), str(error))) from error
+
+
+def cell_of_large_integer(X: Any) -> str:
+    """Return " (row ..., column ...)" of the first integer that no float can store."""
+    names = kinds.names_of(X)
+    for (row, *columns), value in np.ndenumerate(np.asarray(X, dtype=object)):
+        if isinstance(value, int) and abs(value) > sys.float_info.max:
+            cell = [f"row {row}"]
+            cell += [f"column {shown(names[k] if names else k)}" for k in columns]
+            return f" ({', '.join(cell)})"
+    return ""
 
 
 def _clearer_message(shape: tuple[int, ...], text: str) -> str:
@@ -282,8 +295,8 @@ def _used_values(estimator: Any, numbers: Array, layout: Layout) -> Array:
     filled, columns = np.zeros(numbers.shape), layout.numeric
     table_index = {column: index for index, column in enumerate(columns)}
     options = estimator.missing_views_
-    # The loop ends with the views with missing="error", so that NaN also remains in a
-    # column that they share with another view.
+    # Views with missing="error" come last in the loop. If they share a column with
+    # another view, they overwrite its zeros with NaN again.
     for view in sorted(options, key=lambda view: options[view] == "error"):
         view_columns = estimator.view_columns_[view].tolist()
         indices = [table_index[c] for c in view_columns if c in table_index]
@@ -328,12 +341,12 @@ def check_limits(
     name: str,
     values: Array,
     cell_name: Callable[[list[int]], str],
-    scale: str,
+    scale_advice: str,
     missing_advice: str = LEAVE_OUT,
 ) -> None:
     """Raise for the first value that is not finite, or too large to be squared."""
-    # `cell_name` returns the text for an index of `values`. `scale` is the advice on
-    # large values, and `missing_advice` that on NaN.
+    # The message names a value's place by `cell_name(index)`, and ends with
+    # `scale_advice` for large values, or `missing_advice` for NaN.
     if is_bounded(values):
         return
     nonfinite = np.argwhere(~np.isfinite(values)).tolist()
@@ -349,7 +362,7 @@ def check_limits(
     raise ValueError(
         f"{name} holds {values[tuple(largest)]:.3g} at {cell_name(largest)}, too "
         f"large for sums of squares: at most {LARGEST_VALUE:g} is accepted. "
-        f"{scale}"
+        f"{scale_advice}"
     )
 
 

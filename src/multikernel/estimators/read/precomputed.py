@@ -189,11 +189,10 @@ def stack_grams(grams: Any) -> Any:
 
     Parameters
     ----------
-    grams : ndarray of shape (n_kernels, n_samples, n_fit_samples), or sequence or \
-            mapping of array-like of shape (n_samples, n_fit_samples)
-        The Gram matrices: square for a fit; for a prediction, with a row for each new
-        sample and a column for each sample of the fit. The keys of a mapping are names,
-        which become ``kernel_names_``; a prediction requires the same names.
+    grams : ndarray of shape (n_kernels, n_samples, n_fit_samples), sequence or mapping
+        The Gram matrices, (n_samples, n_fit_samples) each: square for a fit; for a
+        prediction, with a row for each new sample and a column for each sample of the
+        fit. Keys of a mapping become ``kernel_names_``; a prediction needs the same.
 
     Returns
     -------

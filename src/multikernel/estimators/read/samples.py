@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.utils.multiclass import check_classification_targets
 
 from multikernel._typing import Array, Indices
-from multikernel._validation import LARGEST_VALUE, check_weights, listed
+from multikernel._validation import LARGEST_VALUE, check_weights, listed, shown
 from multikernel.estimators.read.numbers import open_data
 from multikernel.estimators.read.tables import TrainingTable
 from multikernel.estimators.read.targets import read_columns, refuse_column_name
@@ -109,7 +109,9 @@ class Samples:
         return ("y",) if names is None else names
 
     def scatter(self, values: Array) -> Array:
-        """Return values per input row, shared by copies; zero for rows of no weight."""
+        """Divide each sample's value among its input rows; return a value per row."""
+        # Equal rows were merged into one sample, and get the shares of their weights.
+        # Rows of weight zero get zero.
         row_values = np.zeros((*values.shape[:-1], len(self.table.y)))
         if self.copies is None:
             row_values[..., self.rows] = values
@@ -266,10 +268,14 @@ def refuse_fractions(owner: str, y: Array, advice: str) -> None:
 def _check_label_matrix(owner: str, y: Array) -> Array:
     """Return a matrix of zeros and ones: the labels of every sample."""
     labels = np.asarray(y.toarray() if hasattr(y, "toarray") else y)
-    if not np.isin(labels, (0, 1)).all():
+    invalid = np.argwhere(~np.isin(labels, (0, 1))).tolist()
+    if invalid:
+        row, column = invalid[0]
+        value = labels[row].tolist()[column]
         raise ValueError(
             f"{owner} reads several columns of y as labels, which must be 0 or 1, but "
-            "y has other values. For classes, pass y with one column."
+            f"column {column} contains {shown(value)}. For classes, pass y with one "
+            "column."
         )
     constant_columns = np.flatnonzero(labels.min(axis=0) == labels.max(axis=0))
     if constant_columns.size:

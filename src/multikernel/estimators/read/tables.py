@@ -269,7 +269,7 @@ def _unseen(table: Array, layout: Layout, sheet: Sheet) -> dict[str, list[Any]]:
 
 
 def _matrices_in_use(estimator: Any) -> list[tuple[int, SampleKernel]]:
-    """Return the column of sample names and the kernel of each active `Grams`."""
+    """Return (column of sample names, kernel) for each active `Grams`."""
     if "_state" not in vars(estimator):
         # In a CombinedKernel, `SampleKernel` itself raises for unknown samples.
         return []
@@ -289,7 +289,7 @@ SAMPLES_ADVICE = (
 
 
 def sample_kernels(kernels: Iterable[Kernel]) -> Iterator[tuple[int, SampleKernel]]:
-    """Yield the column of sample names and kernel of each `Grams`, also in products."""
+    """Yield (column of sample names, kernel) for each `Grams`, also in products."""
     for kernel in kernels:
         if isinstance(kernel, ProductKernel):
             yield from sample_kernels(kernel.kernels)
@@ -381,7 +381,7 @@ def sparse_kernels(
 
 
 def _packed_view(view: View, features: Features) -> View:
-    """Return a view whose kernels read packed rows."""
+    """Return `view` with kernels for packed rows; raise if it is not supported."""
     if not view.penalized or view.missing != "error" or view.kernels is None:
         problem = "has no kernels"
         if view.missing != "error":
@@ -396,7 +396,8 @@ def _packed_view(view: View, features: Features) -> View:
 
 
 def _packed(kernel: Kernel, features: Features) -> Kernel:
-    """Return a kernel on packed rows."""
+    """Return `kernel` for the packed rows of a sparse table; raise if unsupported."""
+    # `features` has the number and names of the columns of the sparse table.
     columns, label, inner = None, None, kernel
     if isinstance(kernel, ColumnKernel):
         columns = resolve_indices(kernel.columns, features)

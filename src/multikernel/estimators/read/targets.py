@@ -199,7 +199,8 @@ def read_quantity(column: object, name: str) -> Array:
         return np.array([np.nan if kinds.is_missing(v) else float(v) for v in cells])
     except OverflowError as error:
         raise ValueError(
-            f"{name} holds an integer that is too large for float64: use other units."
+            f"{name} holds an integer that is too large for a floating-point number"
+            f"{numbers.cell_of_large_integer(values)}: use other units."
         ) from error
 
 

@@ -134,7 +134,7 @@ def check_independent(
     owner: str, columns: Array, names: Sequence[str], *, fit_intercept: bool
 ) -> None:
     """Raise if columns are collinear or constant, and name the columns."""
-    # Without an intercept, only constants of value zero are invalid.
+    # Without an intercept, a constant column is valid unless it is zero.
     scaled, sizes = standardized(columns, None, fit_intercept=fit_intercept)
     constant = [name for name, size in zip(names, sizes, strict=True) if not size]
     if constant:

@@ -73,10 +73,10 @@ class Folds:
             # Cut the fold for all targets. Each block then uses some of the targets,
             # and all blocks share the kernels.
             by_blocks: Any = data
-            fold: Fold = by_blocks.fold(*split, self.n_copies, by_blocks=True)
+            fold: Fold = by_blocks.fold(*split, self.n_in_memory, by_blocks=True)
             return fold
         link = find_link(self.model.loss, data.samples)
-        return cut_fold(data, split, self.n_copies, link)
+        return cut_fold(data, split, self.n_in_memory, link)
 
     @property
     def fit_in_memory(self) -> bool:
@@ -89,20 +89,21 @@ class Folds:
         return len(self.splits) * self.data.n_bytes <= room
 
     @property
-    def n_copies(self) -> int:
+    def n_in_memory(self) -> int:
         """The number of folds in memory at a time."""
         return len(self.splits) if self.fit_in_memory else self.n_threads
 
-    def expect(self, rounds: int, scale: float | Array) -> None:
-        """Set the number of solves that the watch expects: `rounds` per candidate."""
+    def expect(self, n_per_candidate: int, objective_scale: float | Array) -> None:
+        """Set the number of solves that the watch expects."""
+        # The watch multiplies objectives of solvers by `objective_scale`.
         samples = self.data.samples
         n_outputs = 1 if samples.shared else len(samples.targets)
         if self.candidates.blocks is not None:
             n_outputs = self.blocks[0].size
-        n_solves = len(self.candidates) * rounds * len(self.blocks)
-        n_bytes = (1 + self.n_copies) * self.data.n_bytes
+        n_solves = len(self.candidates) * n_per_candidate * len(self.blocks)
+        n_bytes = (1 + self.n_in_memory) * self.data.n_bytes
         owner = type(self.model).__name__
-        self.watch.expect(n_solves, scale, n_outputs, owner, n_bytes)
+        self.watch.expect(n_solves, objective_scale, n_outputs, owner, n_bytes)
 
     def for_each(self, solve: Callable[[int], None]) -> None:
         """Call `solve` with the index of every fold; error messages name the fold."""
@@ -136,20 +137,23 @@ def quiet_metrics(samples: Samples, splits: Sequence[Split]) -> Iterator[None]:
         yield
 
 
-def cut_fold(data: Data, split: Split, n_copies: int, link: str) -> Fold:
+def cut_fold(data: Data, split: Split, n_in_memory: int, link: str) -> Fold:
     """Return a fold, whose models have only the classes in its training set."""
     samples, (train, test) = data.samples, split
     classes = learnt_classes(samples, train)
     if classes is None:
-        return data.fold(train, test, n_copies)
-    fold = data.relabel(_restrict_classes(samples, classes)).fold(train, test, n_copies)
-    # `link` is the kind of decision values, see `find_link`. `absent` contains values
-    # for classes that the training set lacks.
-    absent = np.full(len(samples.targets), NEVER)
+        return data.fold(train, test, n_in_memory)
+    fold = data.relabel(_restrict_classes(samples, classes)).fold(
+        train, test, n_in_memory
+    )
+    # `link` is the kind of decision values, see `find_link`. Of `absent_values`, only
+    # those of classes that the training set lacks are used.
+    absent_values = np.full(len(samples.targets), NEVER)
     if link == "labels":
         # A label that all training samples have is always predicted.
-        absent *= 1.0 - 2.0 * (samples.labels[train].min(axis=0) > 0)
-    values = partial(_all_class_values, fold.decision_values, classes, absent, link)
+        absent_values *= 1.0 - 2.0 * (samples.labels[train].min(axis=0) > 0)
+    inputs = fold.decision_values, classes, absent_values, link
+    values = partial(_all_class_values, *inputs)
     return Fold(fold.training, samples.subset(test), values)
 
 
@@ -175,25 +179,27 @@ def _restrict_classes(samples: Samples, class_indices: Indices) -> Samples:
 
 def _all_class_values(
     values: Callable[[Sequence[Any]], Array],
-    class_indices: Indices,
-    absent: Array,
+    present: Indices,
+    absent_values: Array,
     link: str,
     models: Sequence[Any],
 ) -> Array:
     """Return decision values of all classes, (n_models, n_test, n_outputs)."""
+    # `values` computes those of the classes `present` in the training set. The other
+    # classes get their entries of `absent_values`, (n_outputs,).
     f = values(models)
-    if link != "labels" and class_indices.size == 2:
+    if link != "labels" and present.size == 2:
         # Models of two classes have one decision value, that of the second class.
         f = np.concatenate([0.0 * f if link == "joint" else -f, f], axis=2)
-    full = np.empty((*f.shape[:2], absent.size))
-    full[:] = absent
-    full[..., class_indices] = f
+    full = np.empty((*f.shape[:2], absent_values.size))
+    full[:] = absent_values
+    full[..., present] = f
     return full
 
 
 def check_exchangeable(owner: str, samples: Samples, splits: Sequence[Split]) -> None:
     """Raise if residuals of folds cannot give prediction intervals for new samples."""
-    # These require that samples are exchangeable, and one residual for each sample.
+    # Intervals require exchangeable samples, and exactly one residual of each sample.
     weights = samples.sample_weight
     if weights is not None and np.ptp(weights) > 0.0:
         raise ValueError(

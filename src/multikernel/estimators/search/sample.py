@@ -49,15 +49,19 @@ def sample_sizes(n_rows: int, max_rows: int | str | None) -> list[int]:
 
 
 def growing_scores(
-    folds: Folds, solve: Callable[[Folds], Scores], rounds: int, scale: float | Array
+    folds: Folds,
+    solve: Callable[[Folds], Scores],
+    n_final_solves: int,
+    objective_scale: float | Array,
 ) -> tuple[Scores, int]:
-    """Return the scores on the first sample that suffices, and its number of rows."""
-    # `rounds` is the number of solves per candidate after the choice.
+    """Return the scores on the first sample that `is_large_enough`, and its size."""
+    # `n_final_solves` is the number of solves per candidate after the choice.
+    n_solves = n_final_solves
     scores, n_rows, watch = None, 0, folds.watch
     for sampled in growing_folds(folds):
         # Scores require a solve of each candidate on each fold.
-        rounds += len(sampled.splits)
-        sampled.expect(rounds, scale)
+        n_solves += len(sampled.splits)
+        sampled.expect(n_solves, objective_scale)
         latest = solve(sampled)
         # If a callback stopped the search on this sample, its scores are incomplete:
         # use those on the previous sample.
@@ -97,7 +101,7 @@ def growing_folds(folds: Folds) -> Iterator[Folds]:
 
 
 def row_sampler(folds: Folds, min_rows: int) -> Callable[[int], Indices]:
-    """Return a function from a number of rows to the ascending indices of a draw."""
+    """Return a function that draws a number of rows, and returns their indices."""
     # `min_rows` is the size of the smallest sample.
     samples = folds.data.samples
     n_rows = samples.rows.size
@@ -192,7 +196,7 @@ def folds_on_rows(folds: Folds, rows: Indices) -> Folds | None:
 
 
 def effective_folds(folds: Folds) -> float:
-    """Return the number of validated samples over the mean size of validation sets."""
+    """Return the number of validated samples divided by the mean size of a set."""
     tests = [test for _, test in folds.splits]
     return float(np.unique(np.concatenate(tests)).size / np.mean([*map(len, tests)]))
 

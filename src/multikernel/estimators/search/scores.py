@@ -56,13 +56,13 @@ class Scores:
     def means(self, choices: Indices) -> Array | None:
         """Return mean scores over folds, (n_candidates, n_choices), or None."""
         # `choices` are the indices of targets that choose separately, else [0]. The
-        # result is None if no candidate is solved on all folds yet.
+        # result is None as long as no candidate is solved on all folds.
         values, every_done = self.scores[:, :, choices], self.done[:, :, choices]
         done = every_done.all(axis=0)
         if not done.any():
             return None
         used = scored_folds(values, every_done)
-        # Scores are nan for candidates that are not yet solved on all folds.
+        # Means are nan for candidates that are not yet solved on all folds.
         return np.where(done, np.mean(values, axis=0, where=used[:, None]), np.nan)
 
 

@@ -69,7 +69,8 @@ class SearchOutcome:
     # Given the index of the chosen candidate, or an array with that of each target,
     # returns the attributes of the model on all samples; None if refit=False.
     refit: Callable[..., dict[str, Any]] | None
-    # Given the same, returns the models of the folds; None if they are not required.
+    # Given the argument of `refit`, returns the models of the folds; None if prediction
+    # intervals are not required.
     fold_fit: FoldFit | None = None
 
 
@@ -110,8 +111,8 @@ class Search:
         n_threads = min(effective_n_jobs(model.n_jobs), len(splits))
         folds = Folds(model, data, splits, candidates, watch, n_threads)
         fold_fit = make_fold_fit(folds, candidates.refit)
-        rounds = bool(model.refit) + len(splits) * bool(fold_fit)
-        scores, n_rows = growing_scores(folds, _score_all, rounds, scale)
+        n_final_solves = bool(model.refit) + len(splits) * bool(fold_fit)
+        scores, n_rows = growing_scores(folds, _score_all, n_final_solves, scale)
         if n_rows < data.samples.rows.size:
             # The path over all rows may not fit into memory: on 100 000 rows of 14
             # columns it needed more than 7 GB.
@@ -238,7 +239,7 @@ def _score_together(folds: Folds, scores: Scores) -> None:
 
 
 def _advance(runs: dict[int, FoldRun], means: Array | None, fold_index: int) -> None:
-    """Score the next candidates on one fold; remove its generator after the last."""
+    """Score a fold's next candidates; after its last ones, remove it from `runs`."""
     try:
         if fold_index in runs:
             runs[fold_index].send(means)
@@ -247,7 +248,7 @@ def _advance(runs: dict[int, FoldRun], means: Array | None, fold_index: int) -> 
 
 
 def _score_alone(folds: Folds, scores: Scores, fold_index: int) -> None:
-    """Solve all candidates on one fold, and store the kernels of this fold only."""
+    """Cut one fold, score all candidates on it, and discard its kernels."""
     fold = folds.cut(fold_index)
     for block in folds.blocks:
         for _ in _score_fold(folds, fold_index, fold, block, scores):

@@ -58,7 +58,7 @@ class SparseMethod(GramMethod):
     null_alpha: NullAlpha | None = None
 
     def recipe(self, data: Training) -> Recipe:
-        """Return losses, penalties, solver; warn if the default may be too large."""
+        """Return the recipe; warn if its default alpha may be too large."""
         samples, owner = data.samples, self.source.owner
         n_samples = len(samples.table.y)
         if self.by_default and n_samples >= MANY_SAMPLES:
