@@ -45,7 +45,7 @@ def places_type(n_samples: int) -> type:
 
 
 def main_places(pairs: Indices) -> tuple[Indices, Indices]:
-    """Return the main kernels in pairs, and each pair as two positions among them."""
+    """Return the main kernels that occur in `pairs`, and `pairs` as places in these."""
     occurs = np.bincount(pairs.reshape(-1)) > 0
     return np.flatnonzero(occurs), (np.cumsum(occurs) - 1)[pairs]
 

@@ -100,9 +100,11 @@ class _KrylovSpace:
                 probe_size, probe_sum = self.size, float(pairs.values.sum())
                 self.extend(self.rng.standard_normal(self.n))
             if probe_size < 0 and self.residual is not None:
-                # Next Lanczos direction or, after more starts, the largest residual.
+                # After one start, every residual has the next Lanczos direction; after
+                # several starts, this is the largest residual.
                 self.extend(self.residual)
-            # Extend four times, because `pairs` costs the cube of the size.
+            # Add four vectors before the next call of `pairs`, which costs the cube of
+            # the size.
             for _ in range(4):
                 self.extend(self.images[self.size - 1])
 
