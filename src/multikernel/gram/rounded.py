@@ -51,7 +51,8 @@ def is_single(storage: Storage) -> bool:
 
 def rounding_ratios(stack: GramStack) -> Array:
     """Return ratios of uncentered to centered traces, (n_kernels,); ones if small."""
-    # Centering multiplies the relative rounding errors of a matrix by this ratio.
+    # Centering multiplies the relative rounding errors of a matrix by this ratio. For
+    # entries that were rounded to single precision, the ratio includes SINGLE / EPS.
     ratios: Array | None = getattr(stack, "ratios", None)
     return np.ones(stack.shape[0]) if ratios is None else ratios
 

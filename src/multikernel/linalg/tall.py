@@ -116,6 +116,7 @@ class TallMatrix(Protocol):
         self, weights: Array, columns: Indices, sides: Array
     ) -> tuple[Array, Array]:
         """Return A^T diag(w) A and A^T diag(w) B, A = Z[:, columns] and B = `sides`."""
+        # Weights are nonnegative, and columns ascending, as for `weighted_gram`.
 
     def rows(self, indices: Indices) -> Array:
         """Return some rows, shape (n_indices, n_columns)."""

@@ -128,14 +128,14 @@ class CenteredMains:
 
     def main_roots(self, v: Array) -> Array:
         """Return bounds on sqrt(v^T R v), R a main's centered residual, (n_mains,)."""
-        # These are the bounds of `Residual.bounds`.
+        # `Residual.bounds` returns the squares of these bounds.
         length = float(np.linalg.norm(v.sum(axis=0)))
         return np.asarray(self.roots @ row_norms(v) + length * self.mean_roots)
 
     def bound_factors(self, sizes: Array) -> tuple[Array, Array]:
         """Return A, B with v^T R_ij v <= (A[i] @ B[j])^2 for v with |v| <= sizes."""
-        # R_ij is the residual of the product of main kernels i and j, and |v| has the
-        # absolute values of v. For one sample, let z_i be the length of its row in the
+        # R_ij is the residual of the product of main kernels i and j, and |v| are the
+        # `row_norms` of v. For one sample, let z_i be the length of its row in the
         # factor of main kernel i, and e_i^2 its diagonal entry in the residual of this
         # kernel. Its diagonal entry in R_ij is at most (z_i e_j + e_i z_j + e_i e_j)^2.
         # The sum over samples of the roots of these bounds times `sizes` is
