@@ -145,9 +145,10 @@ class GramStack(ABC):
         return float(self.held_numbers().sum())
 
     def shares_work(self) -> bool:
-        """Return whether a pass reads at most half of the sum of `held_numbers`."""
-        # Stacks of products compute the quadratic forms of all kernels together, which
-        # costs less than kernel by kernel.
+        """Return whether one pass over all kernels reads less than a pass for each."""
+        # The result is True if the pass over all kernels reads at most half of the
+        # numbers. Stacks of products, for example, read the main kernels once for the
+        # quadratic forms of all products.
         return bool(2.0 * self.pass_numbers() <= self.held_numbers().sum())
 
     def in_parts(self) -> Iterable["GramStack"]:
@@ -211,12 +212,14 @@ class GramStack(ABC):
 
         It is n_samples for functions f = K_m c, and the largest rank for functions
         f = Z_m u with factors Z_m. A largest rank of n_samples counts as n_samples + 1,
-        so that this number tells the two apart.
+        so that the number of coefficients shows which form a function has.
         """
         return self.shape[1]
 
     def own_expansions(self, coefs: Array) -> Array:
-        """Return stored coefficients of K_m coefs[m]; see `expansion_length`."""
+        """Return the coefficients that models store for the functions K_m coefs[m]."""
+        # Models store `coefs`, or Z_m^T coefs[m] for factors Z_m in blocks of rows. The
+        # number of coefficients per kernel is `expansion_length`.
         return coefs
 
     def term_products(self, coefs: Array) -> TermProducts:
@@ -266,6 +269,7 @@ class GramStack(ABC):
 
     def residual_traces(self, shares: Array) -> Array:
         """Return the traces of the residuals, weighted by `shares`, (n_kernels,)."""
+        # The shares are weights of the samples; see `traces`.
         return np.zeros(self.shape[0])
 
     def has_features(self) -> Mask:
@@ -327,11 +331,12 @@ class RestrictedStack(GramStack):
         return self.parent.residual_bounds(self.padded(v))
 
     def residual_traces(self, shares: Array) -> Array:
-        """Return weighted traces of residuals, with weight zero outside the samples."""
+        """Return weighted traces of residuals; see `GramStack.residual_traces`."""
+        # Samples of `parent` that the stack lacks get weight zero.
         return self.parent.residual_traces(self.padded(shares))
 
     def full_forms(self, kernels: Indices, v: Array) -> Array:
-        """Return quadratic forms of full kernels; v is zero outside the samples."""
+        """Return quadratic forms of full kernels; see `GramStack.full_forms`."""
         return self.parent.full_forms(kernels, self.padded(v))
 
     def padded(self, v: Array) -> Array:

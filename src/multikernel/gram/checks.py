@@ -130,12 +130,12 @@ def _matrix_rows(stack: GramStack, rows: Indices) -> Array:
 
 
 def _off_diagonal_sums(values: Array, rows: Indices) -> Array:
-    """Return sums of (mean diagonal - off-diagonal entry), and of the squares."""
+    """Return sums of t - K_ij and (t - K_ij)^2, i != j, t the mean diagonal entry."""
+    # `values`, (n_kernels, n_rows, n_samples), are some rows of each matrix K, divided
+    # here by their largest entry. The result has shape (n_kernels, 2).
     positions = np.arange(rows.size)
     means = (values[:, positions, rows] / rows.size).sum(axis=1)
     largest = np.abs(values).max(axis=(1, 2))
-    # Entries are divided by the largest entry of their kernel. The result has shape
-    # (n_kernels, 2).
     scales = 1.0 / np.where(largest > 0.0, largest, 1.0)
     differences = scales[:, None, None] * (means[:, None, None] - values)
     differences[:, positions, rows] = 0.0

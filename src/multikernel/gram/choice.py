@@ -75,7 +75,8 @@ def _default_choice(
     if divides_centered(normalize):
         return dense if fits else costs.lazy()
     return costs.by_ranks(
-        sampled_ranks(dictionary, X), only_scales=only_scales_kernels(normalize)
+        sampled_ranks(dictionary, X),
+        normalization_only_scales=only_scales_kernels(normalize),
     )
 
 
@@ -85,7 +86,9 @@ def choose_products(
     storage: Storage = "auto",
     max_bytes: int | None = None,
 ) -> Choice | None:
-    """Return how interactions are stored as products; None if `storage` cannot."""
+    """Return how to store interactions; None if `storage` does not use products."""
+    # Products are computed from stored matrices or factors of the main kernels. Other
+    # storages, such as "lazy", treat interactions like any other kernels.
     is_factored = storage == "low_rank" or isinstance(storage, LowRank)
     if not is_factored and storage not in ("auto", "dense", "dense32"):
         return None
@@ -126,7 +129,7 @@ def _factored_products(
         factored,
         n_kernels=len(dictionary),
         n_bytes=factored.n_bytes + PRODUCT_BYTES * min(len(dictionary), MANY),
-        seconds=factored.seconds + costs.shared_pass(0.5 * entries),
+        seconds=factored.seconds + costs.seconds_of_passes(0.5 * entries),
     )
     return factored, rank
 
@@ -169,5 +172,5 @@ def _byte_limit(n_kernels: int, n_samples: int, max_bytes: int | None) -> int:
 
 
 def only_scales_kernels(normalize: Steps) -> bool:
-    """Return whether normalization only multiplies kernels by factors."""
+    """Return whether the normalization only multiplies each kernel by a number."""
     return empty_normalization(normalize, 1, 1).only_scales

@@ -114,7 +114,7 @@ class Costs:
                 choice = self.low_rank(sampled_ranks(dictionary, X), storage)
         elif storage == "by_kernel":
             choice = replace(self, limit=2**62).by_ranks(
-                sampled_ranks(dictionary, X), only_scales=True
+                sampled_ranks(dictionary, X), normalization_only_scales=True
             )
         else:
             choice = self.lazy() if storage == "lazy" else self.dense()
@@ -167,11 +167,11 @@ class Costs:
             reason=reason,
             n_kernels=n_kernels,
             n_bytes=dense.n_bytes + min(products, CHUNK_BYTES),
-            seconds=dense.seconds + self.shared_pass(0.25 * entries),
+            seconds=dense.seconds + self.seconds_of_passes(0.25 * entries),
         )
 
-    def shared_pass(self, steps: float) -> float:
-        """Return the seconds of all passes, each with `steps` multiplications."""
+    def seconds_of_passes(self, steps: float) -> float:
+        """Return the seconds of a fit's passes, of `steps` multiplications each."""
         return self._shared_seconds(PASSES * STEP * steps)
 
     def lazy(self) -> Choice:
@@ -205,11 +205,13 @@ class Costs:
         )
         return Choice(storage, reason, self.n_kernels, n_bytes + copied_bytes, seconds)
 
-    def by_ranks(self, ranks: Indices, *, only_scales: bool) -> Choice:
+    def by_ranks(self, ranks: Indices, *, normalization_only_scales: bool) -> Choice:
         """Return the storage to use, given the ranks of a few kernels."""
-        # `only_scales` says that normalization only multiplies kernels by numbers.
+        # Scaling means that the normalization multiplies each kernel by a number.
         factored, lazy = self.low_rank(ranks, "low_rank"), self.lazy()
-        choice = self._fastest(ranks, factored, only_scales=only_scales)
+        choice = self._fastest(
+            ranks, factored, normalization_only_scales=normalization_only_scales
+        )
         if choice.n_bytes > self.limit:
             use_factors = not self._often_high(ranks) and factored.n_bytes <= self.limit
             choice = factored if use_factors else lazy
@@ -219,7 +221,7 @@ class Costs:
         return choice
 
     def _fastest(
-        self, ranks: Indices, factored: Choice, *, only_scales: bool
+        self, ranks: Indices, factored: Choice, *, normalization_only_scales: bool
     ) -> Choice:
         """Return the storage that would be fastest if there were enough memory."""
         n_samples, high = self.n_samples, is_high(ranks, self.n_samples)
@@ -229,7 +231,7 @@ class Costs:
         if high.all() or not high.any():
             return self.dense() if high.all() else factored
         # Kernels that are only scaled can each be stored in their own way.
-        if only_scales:
+        if normalization_only_scales:
             return self.by_kernel(ranks)
         return self.dense() if self._often_high(ranks) else factored
 

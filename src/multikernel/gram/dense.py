@@ -267,9 +267,9 @@ class PartStack(GramStack):
         total = np.empty(self.shape[1:])
 
         def work(row_range: slice) -> None:
-            task = row_range.start, row_range.stop
+            out_rows = row_range.start, row_range.stop
             combine_rows(
-                all_rows, starts, factors, self.samples, task, np.empty(n), total
+                all_rows, starts, factors, self.samples, out_rows, np.empty(n), total
             )
 
         self._run(work, _task_slices(self.samples.size, starts.size * n))

@@ -66,12 +66,12 @@ def _write_sum(
 
 
 @loop()
-def write_cut(matrix: Stored, rows: Indices, out: Array) -> None:
-    """Write the rows and columns `rows` of one matrix to `out`, (n_rows, n_rows)."""
-    for p in range(rows.size):
-        row = matrix[rows[p]]
-        for q in range(rows.size):
-            out[p, q] = row[rows[q]]
+def write_cut(matrix: Stored, samples: Indices, out: Array) -> None:
+    """Write one matrix between `samples` to `out`, shape (n_samples, n_samples)."""
+    for p in range(samples.size):
+        row = matrix[samples[p]]
+        for q in range(samples.size):
+            out[p, q] = row[samples[q]]
 
 
 @loop()
@@ -79,21 +79,23 @@ def combine_rows(  # noqa: PLR0913 - compiled code takes arrays, not objects
     all_rows: Stored,
     first_rows: Indices,
     weights: Array,
-    rows: Indices,
-    task: tuple[int, int],
-    workspace: Array,
+    samples: Indices,
+    out_rows: tuple[int, int],
+    row_buffer: Array,
     out: Array,
 ) -> None:
-    """Write rows and columns of a weighted sum of matrices, cut to samples `rows`."""
+    """Write the entries between `samples` of a weighted sum of matrices to `out`."""
     # `all_rows`, (n_matrices * n, n), has the rows of all matrices, and first_rows[k]
-    # is the first row of the k-th chosen matrix. `task` is the range of rows of `out`,
-    # (n_rows, n_rows); the workspace has shape (n,).
-    start, stop = task
+    # is the first row of the k-th chosen matrix. A call writes the rows start:stop of
+    # the lower triangle of `out`, (n_samples, n_samples), and the same columns of its
+    # upper triangle, with `out_rows` = (start, stop). `row_buffer`, (n,), is
+    # overwritten.
+    start, stop = out_rows
     for p in range(start, stop):
-        total = workspace[: rows[p] + 1]
-        _write_sum(all_rows, rows[p], first_rows, weights, total)
+        total = row_buffer[: samples[p] + 1]
+        _write_sum(all_rows, samples[p], first_rows, weights, total)
         for q in range(p + 1):
-            out[p, q] = total[rows[q]]
+            out[p, q] = total[samples[q]]
     # The upper triangle is copied last, along its rows: writing both triangles at once
     # takes twice as long.
     for q in range(stop):

@@ -277,7 +277,7 @@ class LazyStack(GramStack):
         visit(batch.kernels, rows, block)
 
     def _other_tasks(self) -> Iterator[tuple[int, slice]]:
-        """Yield the tasks of threads that compute all other kernels."""
+        """Yield the tasks of threads that compute all kernels that are not Gaussian."""
         n_rows, step = self.shape[1], max(1, 8 * BLOCK_NUMBERS // max(1, self.shape[2]))
         for index in range(self.plan.others.size):
             for start in range(0, n_rows, step):

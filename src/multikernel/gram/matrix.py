@@ -221,7 +221,7 @@ def column_runs(size: int, n_numbers: int) -> list[Indices]:
 
 
 class TermProducts(Protocol):
-    """Sizes and sums of the images K_m c_m of one vector per kernel."""
+    """Lengths and sums of the images K_m c_m, with one vector c_m for each kernel."""
 
     @property
     def forms(self) -> Array:
@@ -229,7 +229,7 @@ class TermProducts(Protocol):
 
     @property
     def lengths(self) -> Array:
-        """Return the squared lengths of the images, shape (n_kernels,)."""
+        """Return |K_m c_m|^2, summed over outputs, shape (n_kernels,)."""
 
     @property
     def traces(self) -> Array:

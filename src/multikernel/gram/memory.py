@@ -62,7 +62,8 @@ def _group_bytes(root: Path) -> Iterator[int]:
 
 
 def _free_bytes(folder: Path, names: tuple[str, str, str]) -> Iterator[int]:
-    """Yield the bytes that a control group may still use; nothing without a limit."""
+    """Yield the bytes that a control group may still use, unless it has no limit."""
+    # `names` are those of the group's version, `V1` or `V2`.
     limit, usage, cached = names
     try:
         max_bytes = (folder / limit).read_text(encoding="ascii").strip()
@@ -92,7 +93,7 @@ def readable_bytes(n_bytes: int) -> str:
 
 
 def readable_seconds(seconds: float) -> str:
-    """Return the unit of a time in words: "seconds", "minutes" or "hours"."""
+    """Return a time in one word, its unit: "seconds", "minutes" or "hours"."""
     if seconds < 60.0:
         return "seconds"
     return "minutes" if seconds < 3600.0 else "hours"

@@ -114,7 +114,7 @@ class Normalization:
 
     @property
     def only_scales(self) -> bool:
-        """Return whether every step only multiplies kernels by factors."""
+        """Return whether every step only multiplies each kernel by a number."""
         return all(isinstance(step, ScaleStep) for step in self.steps)
 
     def factors(self, kernels: Indices) -> Array:

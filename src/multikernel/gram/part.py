@@ -40,8 +40,8 @@ def build_part(
 
     The result equals that of `build_stack` on these samples. It is a view if kernels
     are at most scaled, otherwise a copy, and None if the stack stores no matrices.
-    `n_copies` parts are in memory at the same time; if they exceed `max_bytes` (by
-    default half of the available memory), they raise `StackTooLargeError`.
+    `n_copies` parts are in memory at the same time. `StackTooLargeError` is raised if
+    they exceed `max_bytes`, by default half of the available memory.
     """
     options = BuildOptions(normalize, sample_weight, max_bytes)
     return _cut(stack, samples, options, n_copies)

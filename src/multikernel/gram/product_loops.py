@@ -18,12 +18,12 @@ def write_entries_by_sign(  # noqa: PLR0913 - compiled code takes arrays, not ob
     positions: Places,
     roots: Array,
 ) -> tuple[int, int]:
-    """Write indices and root weights of entries; return counts of both signs."""
-    # Entry (a, b) of rows `start` to `stop` - 1 has the weight v_a v_b, summed over the
-    # columns of v, and doubled off the diagonal. `positions` are flat indices into a
-    # matrix of `n_all` samples: positive weights from the start, negative ones
-    # backwards from the end. `roots` are roots of the absolute weights. The counts are
-    # the numbers of positive and of negative weights.
+    """Write positions and root weights of entries, by sign; return how many of each."""
+    # Entry (a, b) of a lower triangle, in rows `start` to `stop` - 1, has the weight
+    # v_a v_b, summed over the columns of v, and doubled off the diagonal. `positions`
+    # gets flat indices of entries in a matrix of `n_all` samples: those of positive
+    # weight from the start, those of negative weight backwards from the end. `roots`
+    # gets the square roots of the absolute weights.
     forwards, backwards = 0, positions.size
     for a in range(start, stop):
         row = samples[a] * n_all
@@ -54,8 +54,9 @@ def write_scaled_entries(
     out: Stored,
 ) -> None:
     """Write chosen entries of matrices, times `roots` and divided by `sizes`."""
-    # Matrices have shape (n_matrices, n * n), and `out` (n_kernels, n_positions). Each
-    # kernel has a size, and each position a root.
+    # Matrices have shape (n_matrices, n * n), and `out` (n_kernels, n_positions). An
+    # entry is divided by its kernel's size, the largest diagonal entry, and multiplied
+    # by its position's root; see `write_entries_by_sign`.
     for c in range(kernels.size):
         row, out_row, inverse = matrices[kernels[c]], out[c], 1.0 / sizes[c]
         for k in range(positions.size):

@@ -45,7 +45,7 @@ def places_type(n_samples: int) -> type:
 
 
 def main_places(pairs: Indices) -> tuple[Indices, Indices]:
-    """Return the main kernels in pairs, and each pair as two positions among them."""
+    """Return the main kernels that occur in `pairs`, and `pairs` as places in these."""
     occurs = np.bincount(pairs.reshape(-1)) > 0
     return np.flatnonzero(occurs), (np.cumsum(occurs) - 1)[pairs]
 
@@ -195,7 +195,7 @@ class ProductStack(ProductsOfWhole):
     def _entries_by_sign(
         self, v: Array, step: int
     ) -> Iterator[tuple[float, Places, Array]]:
-        """Yield sign, indices and roots of weights; see `write_entries_by_sign`."""
+        """Yield sign, positions and root weights; see `write_entries_by_sign`."""
         n_all, n = self.mains.shape[1], self._sample_rows.size
         write, vectors = compiled(LOOPS, "write_entries_by_sign"), v.reshape(n, -1)
         ends = np.cumsum(np.arange(1, n + 1))

@@ -51,7 +51,7 @@ class Projection:
         return np.asarray(flat - U @ (V.T @ flat)).reshape(vectors.shape)
 
     def matrix(self, K: Array) -> Array:
-        r"""Return :math:`P K P^\top` of a symmetric matrix, symmetric."""
+        r"""Return :math:`P K P^\top` for a symmetric matrix K."""
         images = K @ self.weighted
         half_projected = images - 0.5 * self.span @ (self.weighted.T @ images)
         correction = half_projected @ self.span.T
@@ -150,7 +150,7 @@ class ProjectedStack(AroundOther):
     @cached_property
     def _diagonals(self) -> Array:
         """Return the diagonal of P K_m P^T for every m, (n_kernels, n_samples)."""
-        # It is K_ii - 2 (K V U^T)_ii + (U V^T K V U^T)_ii, with P = I - U V^T.
+        # Entry i is K_ii - 2 (K V U^T)_ii + (U V^T K V U^T)_ii, with P = I - U V^T.
         U, V = self.projection.span, self.projection.weighted
         diagonals = self.stack.diagonals().astype(np.float64)
         for kernels in column_runs(self.shape[0], U.size):
@@ -164,7 +164,8 @@ class ProjectedStack(AroundOther):
         return diagonals
 
     def rounded_traces(self) -> Array:
-        """Return `GramStack.rounded_traces`, with the errors of unprojected entries."""
+        """Return `GramStack.rounded_traces`, enlarged for errors before projection."""
+        # The entries before projection were rounded, too, and may be far larger.
         traces, unprojected = np.abs(self.stack.traces()), self.stack.rounded_traces()
         entries = unprojected - traces + uncentered_trace_weight(self.shape[1]) * traces
         return np.abs(self.traces()) + entries

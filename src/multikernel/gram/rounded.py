@@ -25,14 +25,13 @@ def with_rounding_ratios(
     X: Array,
     normalization: Normalization,
     *,
-    single: bool = False,
+    rounded_to_single: bool = False,
 ) -> GramStack:
-    """Return the stack; `rounded_traces` includes uncentered traces if far larger."""
-    # `single` says that matrices are stored in single precision.
+    """Return the stack with `rounding_ratios`, which enlarge its `rounded_traces`."""
     traces = np.abs(stack.traces())
     ratios = _ratios_of_steps(traces, normalization)
     # Entries were rounded to single precision before they were centered.
-    if single:
+    if rounded_to_single:
         ratios[ratios > 1.0] *= SINGLE / EPS
     if isinstance(X, np.ndarray) and dictionary is not None:
         unscaled = _unscaled(traces, normalization)
@@ -51,7 +50,9 @@ def is_single(storage: Storage) -> bool:
 
 
 def rounding_ratios(stack: GramStack) -> Array:
-    """Return the ratios of uncentered to centered traces, ones if rounding is small."""
+    """Return ratios of uncentered to centered traces, (n_kernels,); ones if small."""
+    # Centering multiplies the relative rounding errors of a matrix by this ratio. For
+    # entries that were rounded to single precision, the ratio includes SINGLE / EPS.
     ratios: Array | None = getattr(stack, "ratios", None)
     return np.ones(stack.shape[0]) if ratios is None else ratios
 

@@ -212,7 +212,7 @@ class TailStep(ScaleStep):
     short: NDArray[np.bool_]  # kernels of rank theta or less
 
     def _check_fitted(self) -> None:
-        """Raise unless the arrays have matching shapes, also after loading a file."""
+        """Raise unless the shapes of the arrays, which come from a file, agree."""
         super()._check_fitted()
         check_shapes(
             "TailStep",

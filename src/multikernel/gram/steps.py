@@ -23,8 +23,10 @@ class Step:
     def learn(
         self, kernels: slice, stack: GramStack, forms: Array | None = None
     ) -> None:
-        """Fit the step to the matrices of some kernels, which are in `stack`."""
-        # `forms` are w^T K w for the sample weights w, if known.
+        """Fit the step to the matrices in `stack`, those of the slice `kernels`."""
+        # The slice counts all kernels of the step; `stack` has only these. `forms` are
+        # w^T K_m w of these kernels for the sample weights w, or None if they are not
+        # computed yet.
 
     def take(self, kernels: Indices) -> Self:
         """Return the step of the chosen kernels."""
@@ -81,7 +83,7 @@ class ScaleStep(Step):
     factors: Array  # (n_kernels,), zero for a kernel that is zero
 
     def _check_fitted(self) -> None:
-        """Raise unless the arrays have matching shapes, also after loading a file."""
+        """Raise unless the shapes of the arrays, which come from a file, agree."""
         owner, factors = type(self).__name__, (self.factors, ("n_kernels",))
         check_shapes(owner, weights=(self.weights, ("n_train",)), factors=factors)
 
@@ -180,7 +182,7 @@ class CenterStep(Step):
     kept: Array  # (n_kernels,), zero for a constant kernel, otherwise one
 
     def _check_fitted(self) -> None:
-        """Raise unless the arrays have matching shapes, also after loading a file."""
+        """Raise unless the shapes of the arrays, which come from a file, agree."""
         check_shapes(
             "CenterStep",
             weights=(self.weights, ("n_train",)),

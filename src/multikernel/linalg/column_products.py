@@ -161,7 +161,7 @@ class ColumnProducts:
     def __call__(
         self, weights: Array, columns: Indices, sides: Array
     ) -> tuple[Array, Array]:
-        """Return A^T diag(w) A and A^T diag(w) B for columns A of Z and B = `sides`."""
+        """Return A^T diag(w) A and A^T diag(w) B, A = Z[:, columns] and B = `sides`."""
         largest = float(weights.max())
         scaled = weights / largest
         # For the squared loss, weights always have the same proportions.

@@ -67,12 +67,12 @@ class ShiftedRoot:
     factor: Array  # lower Cholesky factor of the scaled system, Fortran order
 
     def half(self, rhs: Array) -> Array:
-        """Return R^-1 times a matrix, for the root R."""
+        """Return R^-1 @ rhs, the first half of a solution; see `rest`."""
         # Forms of the inverse, |R^-1 b|^2, need only this half of a solution.
         return self._triangular(self.scale[:, None] * rhs, 0)
 
     def rest(self, halves: Array) -> Array:
-        """Return R^-T times a matrix, for the root R."""
+        """Return R^-T @ halves: rest(half(b)) solves R R^T x = b."""
         return np.asarray(self.scale[:, None] * self._triangular(halves, 1))
 
     def _triangular(self, rhs: Array, transposed: int) -> Array:
@@ -101,13 +101,13 @@ class FactorRoot:
     factor: Array  # L
 
     def half(self, rhs: Array) -> Array:
-        """Return R^-1 times a matrix, for the root R."""
+        """Return R^-1 @ rhs, the first half of a solution; see `rest`."""
         scaled = self.scale[:, None] * rhs
         inner = dtrtrs(self.factor, self.columns.T @ scaled, lower=1)[0]
         return np.asarray(scaled - self.columns @ self._plus_one(inner, 1))
 
     def rest(self, halves: Array) -> Array:
-        """Return R^-T times a matrix, for the root R."""
+        """Return R^-T @ halves: rest(half(b)) solves R R^T x = b."""
         inner = self._plus_one(self.columns.T @ halves, 0)
         inner = dtrtrs(self.factor, inner, lower=1, trans=1)[0]
         return np.asarray(self.scale[:, None] * (halves - self.columns @ inner))
@@ -132,10 +132,10 @@ class Root(Protocol):
         """The scale d^(-1/2), shape (n,)."""
 
     def half(self, rhs: Array) -> Array:
-        """Return R^-1 times a matrix, for the root R."""
+        """Return R^-1 @ rhs, the first half of a solution; see `rest`."""
 
     def rest(self, halves: Array) -> Array:
-        """Return R^-T times a matrix, for the root R."""
+        """Return R^-T @ halves: rest(half(b)) solves R R^T x = b."""
 
 
 def factor_root(Z: Array, weights: Array, shift: Array) -> Root | None:

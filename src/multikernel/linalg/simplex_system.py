@@ -71,7 +71,7 @@ class SimplexSystem:
         return np.asarray(product)
 
     def _blocks(self) -> Iterator[tuple[int, Indices, Array]]:
-        """Return an iterator over the blocks of M: column, rows, inverse."""
+        """Iterate over the blocks of M: index of the column, rows, and inverse."""
         columns = range(len(self.members))
         return zip(columns, self.members, self.inverses, strict=True)
 
@@ -85,7 +85,7 @@ class SimplexSystem:
 
     @cached_property
     def _split_rows(self) -> tuple[Indices, Indices]:
-        """Indices of rows with entries in blocks, and of the other rows."""
+        """Indices of the rows that have block entries, and of the other rows."""
         is_in_block = np.zeros(len(self.softness), dtype=bool)
         for rows in self.members:
             is_in_block[rows] = True
@@ -93,7 +93,7 @@ class SimplexSystem:
 
     @cached_property
     def _lone_softness(self) -> Array:
-        """Sums of the diagonal of M^-1 over each row without entries in blocks."""
+        """Sums of M^-1's diagonal over each of the rows that have no block entries."""
         return np.asarray(
             np.maximum(self.softness[self._split_rows[1]].sum(axis=1), TINY)
         )

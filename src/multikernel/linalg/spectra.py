@@ -100,9 +100,11 @@ class _KrylovSpace:
                 probe_size, probe_sum = self.size, float(pairs.values.sum())
                 self.extend(self.rng.standard_normal(self.n))
             if probe_size < 0 and self.residual is not None:
-                # Next Lanczos direction or, after more starts, the largest residual.
+                # After one random start, all residuals have the direction of the next
+                # Lanczos vector; after several, `residual` is the largest one.
                 self.extend(self.residual)
-            # Extend four times, because `pairs` costs the cube of the size.
+            # Add four vectors before the next call of `pairs`, which costs the cube of
+            # their number.
             for _ in range(4):
                 self.extend(self.images[self.size - 1])
 

@@ -17,7 +17,7 @@ BLOCK_BYTES = 2**24
 def weighted_gram(
     Z: Array, weights: Array, columns: Indices, sides: Array
 ) -> tuple[Array, Array]:
-    """Return A^T diag(w) A and A^T diag(w) B for columns A of Z and B = `sides`."""
+    """Return A^T diag(w) A and A^T diag(w) B, A = Z[:, columns] and B = `sides`."""
     # Weights are nonnegative, and columns ascending. Rows are divided among threads and
     # summed in a fixed order, so results are reproducible for a fixed number of
     # threads.
@@ -115,7 +115,8 @@ class TallMatrix(Protocol):
     def gram(
         self, weights: Array, columns: Indices, sides: Array
     ) -> tuple[Array, Array]:
-        """Return A^T diag(w) A and A^T diag(w) B for columns A; see `weighted_gram`."""
+        """Return A^T diag(w) A and A^T diag(w) B, A = Z[:, columns] and B = `sides`."""
+        # Weights are nonnegative, and columns ascending, as for `weighted_gram`.
 
     def rows(self, indices: Indices) -> Array:
         """Return some rows, shape (n_indices, n_columns)."""
@@ -169,7 +170,7 @@ class TallArray:
     def gram(
         self, weights: Array, columns: Indices, sides: Array
     ) -> tuple[Array, Array]:
-        """Return A^T diag(w) A and A^T diag(w) B for columns A and B = `sides`."""
+        """Return A^T diag(w) A and A^T diag(w) B, A = Z[:, columns] and B = `sides`."""
         # For equal weights and all columns, the first result is cached unless it is
         # larger than Z.
         is_tall = self.Z.shape[0] >= self.Z.shape[1] == columns.size

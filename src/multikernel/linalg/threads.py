@@ -134,7 +134,8 @@ class _SharedLimit:
     # repeated after an interrupt: the owner may own the limit again. A lock would stay
     # locked if the interrupt came between its acquisition and the block (Python 3.14).
     def __init__(self) -> None:
-        self._owner: dict[str, int] = {}  # the thread that changes the limit
+        # {"thread": user} while the thread `user` changes the limit, otherwise empty.
+        self._owner: dict[str, int] = {}
         self._users: set[int] = set()  # identifiers of threads
         self._lowered: list[tuple[LibController, int]] = []
 
@@ -205,9 +206,10 @@ def run_blocks(
     n_threads: int | None = None,
     stop: Callable[[], None] | None = None,
 ) -> None:
-    """Call `work` for every block on `n_threads` or as many threads as BLAS may use."""
+    """Call `work` for every block on `n_threads` threads, on all available if None."""
     # Blocks are drawn one by one and run in any order. After an error, which is raised
-    # here, or an interrupt, no later blocks are started. `stop` makes `work` end early.
+    # here, or an interrupt, no later blocks are started. An interrupt also calls
+    # `stop`, which must make running calls of `work` end early.
     threads = available_threads() if n_threads is None else n_threads
     if threads == 1:
 

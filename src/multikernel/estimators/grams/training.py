@@ -90,7 +90,7 @@ class Training(Data):
         """The Gram matrices with bounds on the rounding errors of centering."""
         single = self.is_part and is_single(self.source.options.storage)
         inputs = self.stack, self.dictionary, self.X, self.built.normalization
-        return with_rounding_ratios(*inputs, single=single)
+        return with_rounding_ratios(*inputs, rounded_to_single=single)
 
     @property
     def names(self) -> KernelNames:

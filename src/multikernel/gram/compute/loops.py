@@ -94,10 +94,11 @@ def fill_exponents(  # noqa: PLR0913 - compiled code takes arrays, not objects
     distances: Array,
     out: Array,
 ) -> None:
-    """Write exponent times squared distance for a batch of kernels and some rows."""
+    """Write the exponents of some rows of a batch of Gaussian kernels to `out`."""
+    # The exponents of kernel k are exponents[k] times squared distances of samples.
     # Features have shape (n_features, n_samples). Row first_row + r is paired with
     # counts[b, r] samples of block b, which has `width` samples: a quadratic form needs
-    # the lower triangle only. Its values of kernel k start at
+    # the lower triangle only. The exponents of this row and kernel k start at
     # out[offsets[k] + row_starts[r]]. `squares`, (n_used, width), and `distances`,
     # (n_rows, width), are workspace. NumPy's functions take longer to compile.
     used, set_starts, members, kernel_starts = layout

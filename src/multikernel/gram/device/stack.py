@@ -105,12 +105,12 @@ class DeviceRoot:
     space: Space
 
     def half(self, rhs: Array) -> Array:
-        """Return R^-1 times a matrix, for the root R."""
+        """Return R^-1 @ rhs, the first half of a solution; see `rest`."""
         scaled = self.space.put(self.scale[:, None] * rhs)
         return self.space.get(self.inverse @ scaled)
 
     def rest(self, halves: Array) -> Array:
-        """Return R^-T times a matrix, for the root R."""
+        """Return R^-T @ halves: rest(half(b)) solves R R^T x = b."""
         product = self.space.get(self.inverse.T @ self.space.put(halves))
         return np.asarray(self.scale[:, None] * product)
 

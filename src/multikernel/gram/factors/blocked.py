@@ -65,13 +65,13 @@ class BlockedStack(FactorStack):
 
     @cached_property
     def column_slices(self) -> list[slice]:
-        """Return the slice of each kernel's columns in the blocks."""
+        """Return a slice for each kernel of the stack: its columns in the blocks."""
         kernels = self.kernel_ids
         return slices(self.offsets[kernels], self.offsets[kernels + 1])
 
     @cached_property
     def block_columns(self) -> Indices:
-        """Return the columns of all these kernels in the blocks, (total_rank,)."""
+        """Return the columns of the stack's kernels in the blocks, (total_rank,)."""
         ranges = [np.arange(run.start, run.stop) for run in self.column_slices]
         return np.concatenate([np.arange(0), *ranges])
 

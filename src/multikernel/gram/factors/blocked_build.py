@@ -122,7 +122,9 @@ class LandmarkSearch:
         return np.unique(rows[np.concatenate(chosen)], axis=0)
 
     def add_rows(self, rows: Array, goals: Mapping[int, float]) -> None:
-        """Add rows to the sample, and landmarks to the kernels that have goals."""
+        """Add rows to the sample, and landmarks to kernels until they meet `goals`."""
+        # goals[m] limits the mean, over the sample, of the square roots of the
+        # diagonal of kernel m's residual. Kernels without a goal get no landmarks.
         old = self.landmarks
         X = np.concatenate([old.X, rows])
         shares = np.full(X.shape[0], 1.0 / X.shape[0])
@@ -136,7 +138,6 @@ class LandmarkSearch:
             factor = self.factors[m]
             # Each call adds at least half as many landmarks, so few calls are needed.
             min_rank = factor.rows.shape[0] * 3 // 2
-            # goals[m] limits the mean root of the residual's diagonal.
             goal = Goal(old.options.max_rank, goals[m], shares, min_rank)
             self.factors[m] = grow(self.landmarks.columns(m), factor, shares, goal)
 

@@ -75,7 +75,8 @@ class CenteredMains:
     # centered kernel have mean zero over the centering samples of the kernel.
     stack: LowRankStack  # kernels before they are centered
     shifts: Array  # (total_rank,), means of factor columns over the centering samples
-    drifts: Array  # (n_mains,), means of roots of residual diagonals over these samples
+    # (n_mains,), means of the roots of residual diagonals over the centering samples.
+    mean_roots: Array
     # Limit on the residual trace of a product's factor, as a share of the product's
     # trace.
     tol: float = 0.0
@@ -110,7 +111,7 @@ class CenteredMains:
 
     @cached_property
     def roots(self) -> Array:
-        """Return roots of the residual diagonals of the uncentered main kernels."""
+        """Return sqrt(diag R), R a main's uncentered residual, (n_mains, n_samples)."""
         residual = self.stack.residual
         zeros = np.broadcast_to(0.0, self.stack.shape[:2])
         return zeros if residual is None else residual.roots
@@ -118,35 +119,37 @@ class CenteredMains:
     @property
     def are_exact(self) -> bool:
         """Return whether the factors of all main kernels are exact."""
-        return self.stack.residual is None and not self.drifts.any()
+        return self.stack.residual is None and not self.mean_roots.any()
 
     @property
     def centered_roots(self) -> Array:
-        """Return bounds on the roots of centered main kernels' residual diagonals."""
-        return np.asarray(self.roots + self.drifts[:, None])
+        """Return bounds on sqrt(diag R), R a main's centered residual; see `roots`."""
+        return np.asarray(self.roots + self.mean_roots[:, None])
 
     def main_roots(self, v: Array) -> Array:
-        """Return bounds on sqrt(v^T R v), R the residual of a centered main kernel."""
-        drift = float(np.linalg.norm(v.sum(axis=0)))
-        return np.asarray(self.roots @ row_norms(v) + drift * self.drifts)
+        """Return bounds on sqrt(v^T R v), R a main's centered residual, (n_mains,)."""
+        # `Residual.bounds` returns the squares of these bounds.
+        length = float(np.linalg.norm(v.sum(axis=0)))
+        return np.asarray(self.roots @ row_norms(v) + length * self.mean_roots)
 
     def bound_factors(self, sizes: Array) -> tuple[Array, Array]:
-        """Return A, B with v^T R_ij v <= (A[i] @ B[j])^2, R_ij a product's residual."""
-        # The product is that of main kernels i and j, and `sizes` are the values |v|.
-        # For one sample, let z_i be the length of its row in the factor of main kernel
-        # i, and e_i^2 its diagonal entry in the residual of this kernel. Its diagonal
-        # entry in R_ij is at most (z_i e_j + e_i z_j + e_i e_j)^2. The sum over samples
-        # of the roots of these bounds times `sizes` is A[i] @ B[j].
+        """Return A, B with v^T R_ij v <= (A[i] @ B[j])^2 for v with |v| <= sizes."""
+        # R_ij is the residual of the product of main kernels i and j, and |v| are the
+        # `row_norms` of v. For one sample, let z_i be the length of its row in the
+        # factor of main kernel i, and e_i^2 its diagonal entry in the residual of this
+        # kernel. Its diagonal entry in R_ij is at most (z_i e_j + e_i z_j + e_i e_j)^2.
+        # The sum over samples of the roots of these bounds times `sizes` is
+        # A[i] @ B[j].
         roots = self.centered_roots
         half = (self.lengths + 0.5 * roots) * sizes
         return np.hstack([half, roots]), np.hstack([roots, half])
 
     def residual_diagonal(self, first: int, second: int) -> tuple[Array | float, float]:
-        """Return a bound on a kernel's residual diagonal, and the kernel's drift."""
-        # The kernel is a product, or main kernel `first` if second < 0. Its drift, for
-        # `Residual.means`, is zero for products, which are not centered.
+        """Return the squared `Residual.roots` and `Residual.means` of one kernel."""
+        # The kernel is the product of two mains, or main kernel `first` if second < 0.
+        # The mean is zero for products, which are not centered.
         if second < 0:
-            return self.roots[first] ** 2, float(self.drifts[first])
+            return self.roots[first] ** 2, float(self.mean_roots[first])
         roots = self.product(first, second).roots
         from_product = 0.0 if roots is None else roots**2
         if self.are_exact:
@@ -154,7 +157,7 @@ class CenteredMains:
         # Diagonals z^2, y^2 of the factors and e^2, f^2 of the residuals of both mains
         # give the bound (z^2 + e^2) (y^2 + f^2) - z^2 y^2.
         z, y = self.lengths[first], self.lengths[second]
-        e, f = (self.roots[i] + self.drifts[i] for i in (first, second))
+        e, f = (self.roots[i] + self.mean_roots[i] for i in (first, second))
         return (z * f) ** 2 + (e * y) ** 2 + (e * f) ** 2 + from_product, 0.0
 
     def inner_products(self, mains: Indices, v: Array) -> Array:
@@ -344,7 +347,7 @@ def factor_features(stack: LowRankStack, m: int, shift: Array) -> CenteredFeatur
 
 
 def product_landmarks(A: Array, B: Array, tol: float) -> tuple[Indices, Array]:
-    """Return landmarks of a product of kernels, and its Cholesky factor at them."""
+    """Return the landmarks of a product of kernels, and its Cholesky factor at them."""
     # A and B are the factors, (rank, n_samples), on the samples from which landmarks
     # are chosen; `tol` is the share of the trace that the residual may have.
     # Choosing 117 to 129 landmarks from 2000 samples and factors of 20 columns took 7
@@ -354,7 +357,7 @@ def product_landmarks(A: Array, B: Array, tol: float) -> tuple[Indices, Array]:
 
 
 def _greedy_landmarks(A: Array, B: Array, tol: float) -> tuple[Indices, Array] | None:
-    """Return `product_landmarks`, chosen one by one; None if too many are needed."""
+    """Choose landmarks for `product_landmarks` one by one; return None if too many."""
     residual = np.einsum("ri,ri->i", A, A) * np.einsum("ri,ri->i", B, B)
     total, largest = float(residual.sum()), float(residual.max(initial=0.0))
     max_rank = residual.size // COMPLETED
@@ -374,7 +377,7 @@ def _greedy_landmarks(A: Array, B: Array, tol: float) -> tuple[Indices, Array] |
 
 
 def _lapack_landmarks(A: Array, B: Array, tol: float) -> tuple[Indices, Array]:
-    """Return `product_landmarks`, chosen by LAPACK's pivoted Cholesky method."""
+    """Choose landmarks for `product_landmarks` by LAPACK's pivoted Cholesky method."""
     K = (A.T @ A) * (B.T @ B)
     total, largest = float(K.trace()), float(K.diagonal().max(initial=0.0))
     if not largest > 0.0:
@@ -405,7 +408,7 @@ def centered_mains(
 ) -> CenteredMains:
     """Return the factors of kernels, each centered over its own centering samples."""
     # `stack` has the factors of the kernels before centering.
-    shifts, drifts = np.zeros(stack.factors.shape[1]), np.zeros(stack.shape[0])
+    shifts, mean_roots = np.zeros(stack.factors.shape[1]), np.zeros(stack.shape[0])
     for m, part in enumerate(slices_between(stack.offsets)):
         kernel = mains[m]
         centered, rank = deferred_centering(kernel), part.stop - part.start
@@ -420,5 +423,6 @@ def centered_mains(
         residual += (ROUNDING + rank) * EPS * np.abs(diagonal)
         shifts[part] = weights @ Z
         # A factor made of explicit features has no residual.
-        drifts[m] = weights @ np.sqrt(residual) if features.landmarks.size else 0.0
-    return CenteredMains(stack, shifts, drifts, tol, max_bytes)
+        if features.landmarks.size:
+            mean_roots[m] = weights @ np.sqrt(residual)
+    return CenteredMains(stack, shifts, mean_roots, tol, max_bytes)

@@ -128,7 +128,7 @@ def refine(
     collector = FactorCollector(landmarks, Normalization(), max_bytes)
 
     def work(m: int) -> None:
-        """Add landmarks to the factor of a kernel with a goal; keep other factors."""
+        """Add landmarks to the factor of kernel m until goals[m], if any, is met."""
         kernel = landmarks.kernels[m]
         factor = unnormalized_factor(stack, landmarks, m) if m in goals else None
         if factor is None or factor.is_exact:
@@ -166,7 +166,8 @@ class FactorCollector:
     landmarks: Landmarks
     normalization: Normalization  # fitted to every factor
     max_bytes: int | None  # limit on the bytes of all factors
-    # (total_rank, n_samples), if the caller writes the factors to their final places.
+    # All factors, (total_rank, n_samples), if the caller writes them to an array of its
+    # own; None if the collector stores them in `_buffer`.
     array: Array | None = None
     # Factors that wait until those of all previous kernels are added.
     _rows: dict[int, Array] = field(default_factory=dict)

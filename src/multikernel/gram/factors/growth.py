@@ -22,7 +22,8 @@ LOOPS = "multikernel.gram.factors.growth_loops"
 COMPLETED = 5
 """Ratio of full rank to current rank up to which LAPACK completes a factor."""
 
-# Each landmark adds one unit, because its contribution is subtracted once.
+# Each landmark adds one unit, because its contribution is subtracted from the residual
+# once.
 ROUNDING = 4
 """Rounding error of a residual without landmarks, in units of EPS times diagonal."""
 
@@ -58,12 +59,12 @@ class Factor:
 
     @property
     def bound(self) -> Array:
-        """Return the residual plus its possible rounding error, shape (n_samples,)."""
+        """Return the residual plus a bound on its rounding error, (n_samples,)."""
         return np.asarray(self.residual + self.units * self.diagonal)
 
     @property
     def units(self) -> float:
-        """Return a bound on the error of the residual, as a share of the diagonal."""
+        """Return a bound on the residual's rounding error, as a share of `diagonal`."""
         return (ROUNDING + self.landmarks.size) * EPS
 
     @property
@@ -73,7 +74,8 @@ class Factor:
         return float(self.residual.max(initial=0.0)) <= rounding
 
     def from_bound(self) -> "Factor":
-        """Return a factor whose `bound` is the residual of this factor."""
+        """Return a factor with a smaller residual, whose `bound` is `self.residual`."""
+        # `self.residual` includes an allowance for rounding, which is subtracted.
         squares = np.einsum("ri,ri->i", self.rows, self.rows)
         if not self.landmarks.size:
             return replace(self, diagonal=squares + self.residual)
@@ -299,9 +301,9 @@ def _n_rows_for_goal(factor: Factor, rows: Array, weights: Array, goal: float) -
 
 
 def extended_triangle(factor: Factor, old_triangle: Array | None) -> Array | None:
-    """Return the old triangle of a factor with rows for its new landmarks."""
-    # A triangle has a factor's rows at its landmarks. The result is None if
-    # `old_triangle` is None.
+    """Return a triangle with rows for new landmarks; None if `old_triangle` is None."""
+    # A triangle has a factor's rows at its landmarks. It is None if all landmarks are
+    # samples of the stack, because the factor then contains these rows.
     rank = factor.landmarks.size
     if old_triangle is None or old_triangle.shape[0] == rank:
         return old_triangle

@@ -110,8 +110,8 @@ def small_enough(  # noqa: PLR0913 - compiled code takes numbers, not objects
     goal: float,
 ) -> bool:
     """Return True if a residual meets the goal, or contains only rounding errors."""
-    # `largest` is the largest entry of the residual, and `floor` the size of its
-    # rounding errors.
+    # `largest` is the largest entry of the residual's diagonal, and `floor` the size of
+    # its rounding errors.
     if largest <= floor:
         return True
     # With `sizes`, absolute values of a dual point, the goal limits the sum of sizes
@@ -135,10 +135,10 @@ def grow_radial(  # noqa: PLR0913 - compiled code takes arrays, not objects
     goal: float,
     sizes: Array,
 ) -> tuple[int, bool]:
-    """Add landmarks to the factor of a Gaussian kernel until its residual is small."""
+    """Add landmarks to a Gaussian factor; return the rank, and if it meets the goal."""
     # `features` has shape (n_used, n_samples). The factor, the residual and the
-    # landmarks change in place. The results are the rank, and False if the array is
-    # full before the residual is small.
+    # landmarks change in place. `small_enough` tests the goal; the array may be full
+    # before it is met. The weights of the samples sum to one.
     centered = 1.0
     for j in range(rank):
         centered -= weighted_mean(factor[j], weights) ** 2

@@ -155,7 +155,7 @@ class Landmarks:
         return Factor(rows, residual, no_landmarks, diagonal)
 
     def positions(self, m: int) -> Indices:
-        """Return each landmark's position among the samples; -1 for other landmarks."""
+        """Return each landmark's position in `samples`; -1 if it is none of these."""
         positions = np.full(self.X.shape[0], -1)
         positions[self.rows] = np.arange(self.rows.size)
         return np.asarray(positions[self.kernels[m].chosen])
@@ -188,7 +188,7 @@ class Landmarks:
     def coefficients(
         self, stack: GramStack, m: int, coefs: Array
     ) -> tuple[Array, Array]:
-        """Return weights of landmarks or features, and constants, to get K_m coefs."""
+        """Return weights and constants that give the function K_m coefs at samples."""
         # The weights, (rank, n_outputs), multiply a sample's features, or the kernel
         # between the sample and the landmarks; the constants, (n_outputs,), are added.
         assert isinstance(stack, FactorStack)
@@ -270,7 +270,7 @@ def kernel_features(kernel: Kernel, X: Array) -> Array | None:
 
 @kernel_features.register
 def _linear_features(kernel: LinearKernel, X: Array) -> Array | None:
-    """Return the samples, the features of a linear kernel; None for subclasses."""
+    """Return the samples as the features of a linear kernel; None for subclasses."""
     # A subclass may compute another kernel.
     return X if type(kernel) is LinearKernel else None
 

@@ -118,8 +118,8 @@ class Residual:
         # by Cauchy-Schwarz, with the lengths of the rows of v for several outputs. The
         # residual of a centered kernel is centered as well, which adds at most
         # |sum_i v_i| times the weighted mean of the roots.
-        drift = float(np.linalg.norm(v.sum(axis=0)))
-        return np.asarray((self.roots @ row_norms(v) + drift * self.means) ** 2)
+        length = float(np.linalg.norm(v.sum(axis=0)))
+        return np.asarray((self.roots @ row_norms(v) + length * self.means) ** 2)
 
     def take(self, kernels: Indices) -> "Residual":
         """Return the residual of the chosen kernels."""
@@ -187,7 +187,7 @@ class FactorStack(GramStack):
         return np.asarray(float(self.shape[1]) * self.ranks)
 
     def attainable_goals(self, goals: Mapping[int, float]) -> dict[int, float]:
-        """Return the goals of those kernels that may get more landmarks."""
+        """Return the `Refinement.goals` of kernels that may get more landmarks."""
         if self.landmarks is None:
             return {}
         kernels, max_rank = self.landmarks.kernels, self.landmarks.options.max_rank

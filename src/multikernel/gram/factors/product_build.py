@@ -31,7 +31,7 @@ ROUGHER = 100.0
 
 
 class WholeTraces(FactoredProducts):
-    """A stack of products with diagonals of the kernels, not of their factors."""
+    """A stack of products whose diagonals and traces include those of residuals."""
 
     @property
     def _main_diagonals(self) -> Array:
@@ -125,8 +125,9 @@ class EveryProduct(FactoredProducts):
         return largest.result()
 
     def zero_kernels(self) -> Indices:
-        """Return the kernels whose matrix is zero, without products of scale zero."""
-        # Finding these, the products that are constant, would take a pass.
+        """Return the kernels whose matrix is zero, of products the unscaled matrix."""
+        # The scale of a constant product may be zero, but computing all scales would
+        # take a pass.
         zero = [self.main_kernels[self.once(self.main_kernels).zero_kernels()]]
         for kernels in self._numbers_of_parts():
             terms = self.terms[kernels]

@@ -47,7 +47,7 @@ class ProductLandmarks(Landmarks):
 
     @property
     def centered(self) -> bool:
-        """Return False: the stack centers its main kernels, and products are not."""
+        """Return False: the stack itself centers main kernels, and no products."""
         return False
 
     @cached_property
@@ -73,7 +73,7 @@ class ProductLandmarks(Landmarks):
     def coefficients(
         self, stack: GramStack, m: int, coefs: Array
     ) -> tuple[Array, Array]:
-        """Return coefficients of features that give K_m coefs, and zero constants."""
+        """Return w with features @ w = K_m coefs, and constants, all of them zero."""
         assert isinstance(stack, FactoredProducts)
         first, second = stack.terms[m].tolist()
         values = stack.mains.feature_coefficients(first, second, coefs)
@@ -224,7 +224,7 @@ class FactoredProducts(ProductsOfMains):
 
     def columns(self, indices: Indices) -> Array:
         """Return the chosen columns, shape (n_kernels, n_samples, n_indices)."""
-        mains = np.empty((self.mains.drifts.size, self.shape[1], np.size(indices)))
+        mains = np.empty((self.mains.stack.shape[0], self.shape[1], np.size(indices)))
         terms = np.asarray(self.terms)
         for main in np.unique(terms[terms >= 0]).tolist():
             Z = self.mains.factor(main)
@@ -261,8 +261,7 @@ class FactoredProducts(ProductsOfMains):
     def _per_kernel(
         self, mains: Array, left: Array, right: Array, weights: Array | float = 1.0
     ) -> Array:
-        """Return mains[i] of main kernel i, left[i] @ right[j] of product ij."""
-        # The summands of the inner product are multiplied by `weights`.
+        """Return mains[i] for main i, (weights * left[i]) @ right[j] for product ij."""
         values = np.empty(self.shape[0])
         values[self.main_kernels] = mains[self.terms[self.main_kernels][:, 0]]
         order, members = self._order, self._order.mains
@@ -350,15 +349,20 @@ class FactoredProducts(ProductsOfMains):
         if tol == mains.tol and not np.any(stack.ranks > mains.stack.ranks):
             return None
         finer_mains = centered_mains(dictionary.mains, stack, tol)
-        shifts, drifts = finer_mains.shifts, finer_mains.drifts
         finer_mains = replace(
-            mains, stack=stack, shifts=shifts, drifts=drifts, tol=tol, factor_cache={}
+            mains,
+            stack=stack,
+            shifts=finer_mains.shifts,
+            mean_roots=finer_mains.mean_roots,
+            tol=tol,
+            factor_cache={},
         )
         return replace(self, mains=finer_mains)
 
     def _main_goals(self, sizes: Array, goals: Mapping[int, float]) -> dict[int, float]:
-        """Return goals for main kernels that meet half of the goals of all kernels."""
-        # `sizes` are |v| of a dual point v, and `goals` limit residual forms at v.
+        """Return goals of mains that keep every residual below half of its goal."""
+        # Goals limit the forms v^T E v of residuals E at a dual point v, and `sizes`
+        # are the values |v|.
         left, right = self.mains.bound_factors(sizes)
         main_roots, product_roots = self.mains.roots @ sizes, left @ right.T
         landmarks = self.mains.stack.landmarks
@@ -367,8 +371,8 @@ class FactoredProducts(ProductsOfMains):
         for m, goal in goals.items():
             first, second = self.terms[m].tolist()
             root = main_roots[first] if second < 0 else product_roots[first, second]
-            # Bounds on kernels also contain drifts and the residuals of products' own
-            # factors, so only half of a goal is for the residuals of mains.
+            # Bounds on kernels also contain `mean_roots` and the residuals of products'
+            # own factors, so only half of a goal is for the residuals of mains.
             allowed = np.sqrt(0.5 * goal / self.scales[m])
             for main in {first, second} - {-1} if root > allowed else ():
                 if not landmarks.kernels[main].chosen.size:
@@ -384,7 +388,7 @@ class FactoredProducts(ProductsOfMains):
         kernels = np.arange(self.shape[0])[kernels]
         scales, n_samples = self.scales[kernels], self.shape[1]
         terms = self.terms[kernels].tolist()
-        residuals, drifts = np.zeros((kernels.size, n_samples)), np.zeros(kernels.size)
+        residuals, means = np.zeros((kernels.size, n_samples)), np.zeros(kernels.size)
         factors = [self.mains.product(*pair) for pair in terms]
         ranks = [len(block.rows) for block in factors]
         offsets = np.cumsum([0, *ranks]).astype(np.intp)
@@ -393,8 +397,8 @@ class FactoredProducts(ProductsOfMains):
             block = rows[offsets[k] : offsets[k + 1]]
             factor_rows = factors[k].rows_of(slice(None))
             np.multiply(factor_rows, np.sqrt(scales[k]), out=block)
-            residuals[k], drifts[k] = self.mains.residual_diagonal(*pair)
-        residual = Residual(np.sqrt(residuals), drifts).scaled(scales)
+            residuals[k], means[k] = self.mains.residual_diagonal(*pair)
+        residual = Residual(np.sqrt(residuals), means).scaled(scales)
         return LowRankStack(rows.T, offsets, residual, None, self._numbers(kernels))
 
     def own_factors(self, kernels: Indices) -> list[GroupedFactor]:

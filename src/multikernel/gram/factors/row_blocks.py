@@ -208,13 +208,13 @@ class RowBlocks:
             settings = {"distributed.admin.large-graph-warning-threshold": "1 TB"}
             with dask.config.set(settings, scheduler=self.client), connected():
                 return run()
-        with _here(always=self.folder is not None):
+        with _in_this_process(always=self.folder is not None):
             return with_one_blas_thread(run)
 
 
 @contextmanager
-def _here(*, always: bool) -> Iterator[None]:
-    """Run Dask in this process, or on a scheduler set by the user unless `always`."""
+def _in_this_process(*, always: bool) -> Iterator[None]:
+    """Run Dask in this process, unless the user set a scheduler and not `always`."""
     dask, n_threads = dask_module(), available_threads()
     if not always and dask.config.get("scheduler", None):
         yield

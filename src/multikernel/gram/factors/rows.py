@@ -91,7 +91,7 @@ class KernelPlan:
 
 
 def rounding_error_share(rank: int) -> float:
-    """Return the possible error of a residual as a share of the diagonal."""
+    """Return a bound on a residual's rounding error, as a share of the diagonal."""
     return (ROUNDING + rank) * EPS
 
 
