@@ -71,7 +71,7 @@ class Stability:
 
     @property
     def proves(self) -> bool:
-        """Whether more kernels are stable than expected by chance (`expected_false`)."""
+        """Whether more kernels are stable than `expected_false`, the bound for chance."""
         return self.expected_false < self.stable_kernels.size
 
     @property

@@ -124,7 +124,7 @@ class CenteredKernel:
         return np.maximum(values + self.grand_mean, 0.0)
 
     def sizes(self, X: Array) -> Array:
-        """Return bounds on the sums of absolute terms of centered k(x, x), (n_rows,)."""
+        """Return bounds on the sum of absolute terms of centered k(x, x), (n_rows,)."""
         # The terms cancel, so rounding errors are relative to the sum of their absolute
         # values. This sum is at most twice the uncentered k(x, x), plus twice its mean
         # over the samples.
