@@ -97,6 +97,16 @@ def test_draws_of_groups_hold_every_class():
         bootstrap(model, X, rare, 2, groups=PATIENTS[:-1])
 
 
+def test_a_class_that_draws_of_groups_lack_is_named(monkeypatch):
+    monkeypatch.setattr("multikernel.inspection.resampling.MOST_DRAWS", 1)
+    X, y, _ = data()
+    labels = np.full(len(y), "common")
+    for patient in (0, 1):
+        labels[np.flatnonzero(PATIENTS == patient)[0]] = "rare"
+    with pytest.raises(ValueError, match="class 'rare' is missing in 1 draws of whole"):
+        bootstrap(SpicyMKLClassifier(KERNELS, 0.1), X, labels, 100, groups=PATIENTS)
+
+
 def test_splits_draw_groups_and_are_beside_offsets():
     X, y, random = data()
     offset = 3.0 * random.normal(size=len(y))

@@ -71,7 +71,7 @@ class Stability:
 
     @property
     def proves(self) -> bool:
-        """Whether more kernels are stable than `expected_false`, the bound for chance."""
+        """Whether the number of stable kernels is larger than `expected_false`."""
         return self.expected_false < self.stable_kernels.size
 
     @property
