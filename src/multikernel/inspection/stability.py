@@ -83,7 +83,7 @@ class Stability:
         return f"{bound}, so this proves nothing: raise the threshold or alpha"
 
     def group_frequencies(self, groups: Any) -> dict[Any, float]:
-        """Return the share of halves on which any kernel of a group was selected.
+        """Return the share of fits to halves that selected any kernel of a group.
 
         `groups` contains the group of every kernel, such as its view. The groups are
         the keys of the result, in the order of their first kernels.

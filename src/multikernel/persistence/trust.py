@@ -80,7 +80,7 @@ def trusted_names(names: Collection[str], calls: Collection[str]) -> set[str]:
 
 
 def closed_names(names: Collection[str], calls: Collection[str]) -> set[str]:
-    """Return the names that `load` must check, although skops may trust them."""
+    """Return those of `names` that `load` must check although skops may trust them."""
     sklearn_names = {name for name in names if name.partition(".")[0] == "sklearn"}
     return sklearn_names.union(set(calls).intersection(GREEDY))
 
