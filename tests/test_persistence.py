@@ -418,7 +418,9 @@ def test_files_of_an_earlier_format_say_which_version_wrote_them(path, monkeypat
     monkeypatch.setattr(persistence.archive, "versions", lambda: earlier)
     save(BlockL1(1.0), path)
     monkeypatch.undo()
-    with pytest.raises(ValueError, match=r"version 0\.0\.9 of multikernel wrote it in"):
+    with pytest.raises(
+        ValueError, match=r"version 0\.0\.9 of multikernel wrote the file in"
+    ):
         load(path)
 
 

@@ -279,11 +279,21 @@ def _weights_as_floats(sample_weight: object) -> Array:
     try:
         return np.asarray(array, dtype=np.float64)
     except (TypeError, ValueError, OverflowError) as error:
-        first_value = shown(array.ravel()[:1].tolist())
+        values = array.ravel().tolist()
+        invalid = [v for v in values if v is not None and not _is_convertible(v)]
         raise ValueError(
-            "sample_weight must hold real numbers within the range of float64, but its "
-            f"first value is {first_value}."
+            "sample_weight must hold real numbers within the range of float64, got "
+            f"{shown((invalid or values)[0])}."
         ) from error
+
+
+def _is_convertible(number: Real | Decimal) -> bool:
+    """Return whether `float` can convert a number."""
+    try:
+        float(number)
+    except (TypeError, ValueError, OverflowError):
+        return False
+    return True
 
 
 def check_symmetric(K: Array, name: str) -> None:

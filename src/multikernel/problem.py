@@ -114,10 +114,10 @@ class Solution:
     (n_outputs,), includes the offset of the problem. `dual` is a feasible dual point,
     in the shape of the targets, which proves `duality_gap` (relative; nan for
     heuristics). `objective` is the primal one. `status` says why the solver stopped
-    after `n_iter` outer iterations, whose lines are the `history`. `refine.refined`
-    accepts `refinement` for a smaller gap; it is None if no refinement is required or
-    possible. `effects` are the coefficients of unpenalized columns, and `steps` the
-    names of the algorithms used, in order.
+    after `n_iter` outer iterations, whose lines are the `history`. `refinement` is the
+    argument with which `refine.refined` allows a smaller gap, or None if no smaller gap
+    is required or possible. `effects` are the coefficients of unpenalized columns, and
+    `steps` the names of the algorithms used, in order.
     """
 
     kernel_weights: Array
@@ -193,9 +193,9 @@ def centered_targets(problem: Targets) -> tuple[Array, Array | float]:
 
 def rounded_center(y: Array, shares: Array) -> tuple[float, bool]:
     """Return the offset to subtract from targets, and whether they are constant."""
-    # The offset is the mean weighted by `shares`, rounded below unless targets are
-    # constant. It is zero if the mean is within a few standard deviations of zero, or
-    # if differences overflow.
+    # The offset is the mean weighted by `shares`, in few binary digits unless targets
+    # are constant. It is zero if the mean is within a few standard deviations of zero,
+    # or if differences overflow.
     first_target = float(y[0])
     with np.errstate(over="ignore", invalid="ignore"):
         differences = y - first_target

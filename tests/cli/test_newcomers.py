@@ -158,7 +158,7 @@ def test_a_fasta_file_for_each_class(run, tmp_path):
     result = run("score", model, site, decoy, "--json")
     assert json.loads(result.stdout)["score"] == expected
     site.write_text(">a class=site\n" + texts[0])
-    assert "contain the field class" in told(run("fit", site, decoy))
+    assert "contain the field 'class'" in told(run("fit", site, decoy))
     table = tmp_path / "table.csv"
     table.write_text("a,class\n1,2\n")
     assert "table.csv is not: pass one table" in told(run("fit", table, decoy))

@@ -97,6 +97,16 @@ def test_draws_of_groups_hold_every_class():
         bootstrap(model, X, rare, 2, groups=PATIENTS[:-1])
 
 
+def test_a_class_that_draws_of_groups_lack_is_named(monkeypatch):
+    monkeypatch.setattr("multikernel.inspection.resampling.MOST_DRAWS", 1)
+    X, y, _ = data()
+    labels = np.full(len(y), "common")
+    labels[np.unique(PATIENTS, return_index=True)[1][:2]] = "rare"
+    model = SpicyMKLClassifier(KERNELS, 0.1)
+    with pytest.raises(ValueError, match="class 'rare' is missing in 1 draws of whole"):
+        bootstrap(model, X, labels, 100, groups=PATIENTS, random_state=0)
+
+
 def test_splits_draw_groups_and_are_beside_offsets():
     X, y, random = data()
     offset = 3.0 * random.normal(size=len(y))

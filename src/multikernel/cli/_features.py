@@ -69,11 +69,11 @@ def numeric_features(
     skip: Sequence[str] = (),
     doubts: Mapping[str, str] = {},
     *,
-    known: bool = False,
+    from_model: bool = False,
 ) -> pd.DataFrame:
     """Return the features as float64; the columns in `skip` remain unchanged."""
     # Raise for text. `doubts` are reasons why the kind of a text column is uncertain;
-    # `known` is True if a saved model determines the columns.
+    # `from_model` is True if a saved model determines the columns.
     if not len(frame):
         raise ValueError(f"{path} has no rows: pass a file with rows.")
     if frame.columns.empty:
@@ -90,8 +90,8 @@ def numeric_features(
     numeric_names = [name for name in kind_of if name not in skip]
     texts = [name for name in numeric_names if kind_of[name] in kinds.TEXTS]
     if texts:
-        refuse_odd_cells(frame[texts], known=known)
-        if known:
+        refuse_odd_cells(frame[texts], from_model=from_model)
+        if from_model:
             raise ValueError(
                 f"{path} holds text in {', '.join(map(str, texts))}, but the "
                 "model was fitted on numbers in these columns: convert the text to "

@@ -168,7 +168,7 @@ def _with_numbers(
             numeric[name] = numbers
         elif name not in ignored:
             doubtful[name] = cells[name]
-    settled, commas = _converted(form, doubtful, exact, known=choice.is_known)
+    settled, commas = _converted(form, doubtful, exact, from_model=choice.is_known)
     if commas:
         floats = [n for n, v in (numeric | settled).items() if v.dtype.kind == "f"]
         points = {n: cells[n] for n in floats if n not in {*commas, *ignored}}
@@ -193,11 +193,13 @@ def _plain_numbers(cells: Array) -> Any:
 
 
 def _converted(
-    form: CsvForm, doubtful: Mapping[str, Array], exact: set[str], *, known: bool
+    form: CsvForm, doubtful: Mapping[str, Array], exact: set[str], *, from_model: bool
 ) -> tuple[dict[str, Array], dict[str, Cell]]:
-    """Return the numeric columns of `doubtful`, and cells with a decimal comma."""
-    # Notes are printed on words for missing numbers and on decimal commas. If a saved
-    # model determines the columns (`known`), no note says that a word is a category.
+    """Return the numeric columns, and an example cell of each with decimal commas."""
+    # `doubtful` contains the columns with cells that are not plain numbers. Columns in
+    # `exact` are categories or labels. Notes are printed on words for missing numbers
+    # and on decimal commas. If a saved model determines the columns (`from_model`), no
+    # note says that a word is a category.
     numbers: dict[str, Any] = {}
     # The examples: by column, the first cell with a decimal comma.
     commas: dict[str, Cell] = {}
@@ -207,7 +209,7 @@ def _converted(
         present: Any = pd.Series(column).dropna()
         missing = present.isin(MISSING)
         mark = csv_form.decimal_mark(present, form.separator)
-        if mark == "," and name in exact:  # categories and labels remain text
+        if mark == "," and name in exact:  # remains text
             continue
         values = _marked_numbers(present[~missing], mark)
         if missing.any():
@@ -224,7 +226,7 @@ def _converted(
         numbers[name] = column_.to_numpy()
     cell = "olumn {!r} holds {!r} at row {}"
     _note_cells(f"C{cell}, read as missing.", gap_cells)
-    if not known:
+    if not from_model:
         rule = "only empty cells are missing"
         _note_cells(f"C{cell}, read as a category: {rule}.", word_cells)
     rule = "Commas are read as decimal points, and points as thousands separators"
@@ -306,7 +308,7 @@ def _changed_text(cells: Sequence[str]) -> str | None:
 
 
 def note(text: str, columns: Sequence[Any]) -> None:
-    """Print a note: `text` names the first column, a sentence counts the others."""
+    """Print `text`, a note on the first of `columns`, and count the other columns."""
     count = len(columns) - 1
     other_text = f"{count} other columns" if count > 1 else "another column"
     suffix = f" The same applies to {other_text}." if count > 0 else ""
@@ -360,9 +362,9 @@ def read_fasta_frames(paths: Sequence[Path]) -> pd.DataFrame:
     for path, frame in zip(paths, frames, strict=True):
         if CLASS in frame:
             raise ValueError(
-                f"The headers of {path} contain the field class, but with several "
-                "FASTA files each file name is a class: remove the field, or merge "
-                "the files."
+                f"The headers of {path} contain the field 'class', but with several "
+                "FASTA files the name of each file is its class: remove the field, or "
+                "merge the files."
             )
         frame[CLASS] = path.stem
     repeated = first_repeated(path.stem for path in paths)

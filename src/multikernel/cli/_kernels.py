@@ -45,8 +45,8 @@ CHOICES = ("default", "spectrum", "dna", "protein")
 """Values of --sequence-kernels."""
 
 
-def find_kernels(request: Training, table: Table, *, graphs: bool = False) -> Any:
-    """Return the ``kernels`` parameter for a table, with `graphs` that of HKL."""
+def find_kernels(request: Training, table: Table, *, graphs: bool) -> Any:
+    """Return the ``kernels`` parameter for a table; if `graphs`, a graph for HKL."""
     name = request.kernels
     check_choice("--kernels", name, GRAPHS if graphs else KERNELS)
     if (letter_options := _letter_options(request)) and not table.sequences:
@@ -163,7 +163,7 @@ def _check_graph_columns(table: Table) -> None:
 def with_interactions(
     kernels: Any, name: str, table: Table, *, graphs: bool
 ) -> mk.Interactions:
-    """Return the kernels with interactions; raise for `graphs`, which contain them."""
+    """Return the kernels with interactions; raise for HKL (if `graphs`)."""
     if graphs:
         raise ValueError(
             "--interactions cannot be used with --method hkl, whose graphs already "

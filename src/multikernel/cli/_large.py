@@ -43,7 +43,8 @@ BLOCK_BYTES = 2**24
 
 def reads_partitions(path: Path, stream: bool | None, *, folder: bool = False) -> bool:
     """Return whether to read a file in partitions; `stream` decides unless None."""
-    # If it is None, large files are divided, or all if factors are in a `folder`.
+    # If `stream` is None, large files are read in partitions; with a `folder` for
+    # low-rank factors, files of any size are.
     if path.suffix.lower() not in STREAMED:
         if stream:
             raise ValueError(

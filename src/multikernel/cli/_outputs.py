@@ -84,7 +84,7 @@ def table_writer(place: Place, formats: Sequence[str]) -> Iterator[Write]:
     if place.is_standard_output:
         yield lambda frame: frame.to_csv(sys.stdout, index=False, header=next(headers))
         return
-    # An npz file accepts one data frame.
+    # For an npz file, call the function only once, with all rows.
     suffix, parquet = ending(place, formats), None
 
     def append(frame: pd.DataFrame) -> None:

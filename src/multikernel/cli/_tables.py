@@ -47,22 +47,23 @@ NAMED = tuple(OPTIONS)[4:]
 
 
 def read_table(
-    path: Path, choice: ColumnChoice = PLAIN, others: Sequence[Path] = ()
+    path: Path, choice: ColumnChoice = PLAIN, more_fasta: Sequence[Path] = ()
 ) -> Table:
-    """Read a CSV, TSV, Parquet, FASTA or npz file; ``-`` is CSV on standard input."""
+    """Read a CSV, TSV, Parquet or npz file, standard input (``-``), or FASTA files."""
+    # Standard input is CSV. `more_fasta` are FASTA files to read together with `path`.
     source = None
     if str(path) == "-":
         if sys.stdin is None:
             raise ValueError("Standard input is closed: pass a file instead of -.")
         source, path = io.BytesIO(sys.stdin.buffer.read()), Path(STDIN)
     else:
-        _require_readable(path, others)
+        _require_readable(path, more_fasta)
     suffix = path.suffix.lower()
     if suffix == ".npz":
         return _read_npz(path, choice)
     if suffix in FASTA:
         # All sequences form one column. If there are several files, each is a class.
-        frame = _frames.read_fasta_frames([path, *others])
+        frame = _frames.read_fasta_frames([path, *more_fasta])
         sequences = dict.fromkeys([*choice.sequences, _frames.COLUMN])
         choice = replace(choice, sequences=tuple(sequences))
     else:
@@ -97,7 +98,7 @@ def make_table(path: Path, frame: pd.DataFrame, choice: ColumnChoice) -> Table:
     texts = _classify_texts(features, {*strings, *words, *dates}, all_words, choice)
     strings, words, doubts = (strings + texts[0], words + texts[1], texts[2])
     skip = (*strings, *words, *dates)
-    X = numeric_features(path, features, skip, doubts, known=choice.is_known)
+    X = numeric_features(path, features, skip, doubts, from_model=choice.is_known)
     # Estimators read columns of this type as categories, even if they contain numbers.
     X = X.astype(dict.fromkeys(words, "category")) if words else X
     if not choice.is_known:

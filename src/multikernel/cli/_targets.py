@@ -148,15 +148,15 @@ def _refuse_texts(subject: str, y: Any, advice: str) -> None:
         )
 
 
-def refuse_odd_cells(features: pd.DataFrame, *, known: bool = False) -> None:
-    """Raise for a text column that holds mostly numbers or, if not `known`, dates."""
-    # If a saved model requires the columns (`known`), they cannot be ignored, and dates
-    # and amounts are not checked.
+def refuse_odd_cells(features: pd.DataFrame, *, from_model: bool = False) -> None:
+    """Raise for a text column of mostly numbers, or of dates unless `from_model`."""
+    # If a saved model determines the columns (`from_model`), they cannot be ignored,
+    # and dates and amounts are not checked.
     dtypes = zip(features.columns, features.dtypes, strict=True)
     for name in [name for name, dtype in dtypes if dtype.kind not in NUMBERS + "mM"]:
-        advice = "" if known else f", or ignore the column with --drop '{name}'"
+        advice = "" if from_model else f", or ignore the column with --drop '{name}'"
         refuse_odd_cell(f"Column {name!r}", features[name], advice)
-        if not known:
+        if not from_model:
             as_text = f", use --category '{name}' to read all cells as categories"
             date = f"it as 2024-01-31 and name the column with --date '{name}', or "
             cells = features[name].dropna()

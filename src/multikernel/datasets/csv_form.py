@@ -176,8 +176,9 @@ def _separator(lines: Sequence[str], path: Path) -> str:
 
 
 def _score(lines: Sequence[str], mark: str) -> tuple[bool, float, int]:
-    """Return whether most rows fit the header, and two ranks of the separator."""
-    # These are the share of the fields that are numbers, and the length of the header.
+    """Return how well a separator fits, as a tuple; larger tuples are better."""
+    # The tuple contains: whether most rows have as many fields as the header, the share
+    # of fields that are numbers, and the number of fields of the header.
     records = list(islice(_records(lines, mark), HEAD_ROWS))
     if not records:
         return False, 0.0, 0
@@ -254,7 +255,7 @@ def mixed_marks(
     path: Path, comma: tuple[str, int, str], point: tuple[str, int, str]
 ) -> str:
     """Return the error message for decimal commas in one column, points in another."""
-    # `comma` and `point` are the column, the row and the text of an example.
+    # `comma` and `point` are one example cell each: its column, its row and its text.
     return (
         f"{path} mixes decimal commas and points: column {comma[0]!r} contains "
         f"{comma[2]!r} at row {comma[1]}, column {point[0]!r} contains {point[2]!r} at "

@@ -71,6 +71,11 @@ def read_fasta(path: PathLike) -> Fasta:
     path : str or path-like
         FASTA file in ASCII or Latin-1.
 
+    Returns
+    -------
+    records : Fasta
+        Names, sequences, and the fields that all headers have.
+
     Raises
     ------
     ValueError

@@ -48,8 +48,7 @@ def read_gene_sets(
     Raises
     ------
     ValueError
-        If a line has no genes, two sets have the same name, or no set
-        has enough genes among the columns.
+        If a line has no genes, two sets have the same name, or no set is large enough.
 
     Warns
     -----

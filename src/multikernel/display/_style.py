@@ -112,7 +112,7 @@ def paper_name(name: str) -> str:
     kind, settings, columns, number = match.groups()
     parameters = [pair.replace("=", " ") for pair in settings.split(", ") if pair]
     values = [re.sub("^sigma ", "width ", text) for text in parameters]
-    # After columns, a width is enough to recognize a Gaussian kernel.
+    # In a name that begins with columns, a width alone identifies a Gaussian kernel.
     implied = kind == "gaussian" and columns
     parts = [columns] if columns else []
     parts += [] if implied else [kind.replace("_", " ").replace("gaussian", "Gaussian")]
@@ -243,7 +243,8 @@ def value_name(model: Any, output: int) -> str:
     labels = getattr(model, "classes_", None)
     if model._state.model.coefs.shape[2] > 1:
         return f"contribution to f of {output_heads(model)[output]}, mean zero"
-    # Only two classes have a positive class: ordinal models have one function for more.
+    # Only models of two classes have a positive class. Ordinal models also have one
+    # function, but may have more classes.
     positive = ""
     if labels is not None and len(labels) == 2:
         positive = f" (positive: {labels[1]})"

@@ -78,8 +78,8 @@ class ContributionDisplay(Display):
         shape = tuple(axis.size for axis in self.grid)
         if len(shape) not in N_POINTS:
             raise ValueError(
-                f"{type(self).__name__}: grid must contain one array of values for "
-                f"each of one or two columns, got {len(shape)} arrays."
+                f"{type(self).__name__}: grid must contain one or two arrays, with the "
+                f"values of one column each, got {len(shape)} arrays."
             )
         self._read_fields(
             values=shape,

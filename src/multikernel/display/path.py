@@ -34,7 +34,7 @@ class RegularizationPathDisplay(Display):
     scores : array-like of shape (n_alphas, n_folds), default=None
         Cross-validated scores, drawn in a second panel as mean and standard error.
     best_alpha : float, default=None
-        Chosen alpha, drawn as a vertical line; if targets have their own, the smallest.
+        Chosen alpha, drawn as a vertical line; the smallest if each target has one.
     score_name : str, default="cross-validated score"
         Axis label of `scores`.
 

@@ -96,8 +96,8 @@ def kernel_tests(
         all samples. "groups" permutes whole groups of equal size, such as patients with
         several dependent rows; a group of unique size stays in place.
     analytic : bool, default=True
-        Whether to compute analytic p-values as well, from the eigenvalues of every
-        kernel. They require one output and ``groups=None``.
+        Whether to compute analytic p-values, as described in the notes. With several
+        outputs or with `groups`, these p-values are NaN.
     random_state : int, RandomState or None, default=None
         Seed of the permutations.
 

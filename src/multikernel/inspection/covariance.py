@@ -62,6 +62,7 @@ def factors_of(
 
 def residual_degrees(L: Array, basis: Array, weights: Array) -> float:
     """Return the number of samples minus the model's effective degrees of freedom."""
+    # `L` and `basis` are the results of `factors_of`, `weights` the sample weights.
     roots = solve_triangular(L, np.diag(weights**-0.5), lower=True)
     return float(np.sum((roots - basis @ (basis.T @ roots)) ** 2))
 

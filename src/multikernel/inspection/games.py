@@ -80,8 +80,8 @@ class Games:
     _cache: dict[tuple[int, int], Array] = field(default_factory=dict)
 
     @cached_property
-    def _shared(self) -> frozenset[int]:
-        """The ``id`` of each factor of product kernels, which may share factors."""
+    def _factor_ids(self) -> frozenset[int]:
+        """The ``id`` of each factor of product kernels; products may share factors."""
         grams = self.model.grams
         if not isinstance(grams, KernelGrams):
             return frozenset()
@@ -133,10 +133,10 @@ class Games:
                 tables = self.table[:, in_view], self.background[:, in_view]
                 if in_view.sum() > 1 and any(np.isnan(rows).any() for rows in tables):
                     raise ValueError(
-                        f"Shapley values: X or background has missing values (NaN) in "
-                        f"columns of {kernel_name(factor)}, which requires that all of "
-                        "its columns are missing together, but a coalition contains a "
-                        "part of them: remove the samples with missing values."
+                        "Shapley values: X or background has missing values (NaN) in "
+                        f"columns of {kernel_name(factor)}. This kernel requires that "
+                        "all its columns are missing together, but coalitions contain "
+                        "only some columns: remove the samples with missing values."
                     )
 
     def _columns_of(self, kernel: Kernel) -> set[int]:
@@ -252,16 +252,16 @@ class Games:
         return present, absent
 
     def _factor(self, rows: Array, term: Expansion, kernel: Factor) -> Array:
-        """Return a factor at `rows` and the term's points; cache it if shared."""
+        """Return a factor at `rows` and the term's points; cache a product's factor."""
         key = id(rows), id(kernel)
-        shared = id(kernel) in self._shared
-        if shared and key in self._cache:
+        is_cached = id(kernel) in self._factor_ids
+        if is_cached and key in self._cache:
             return self._cache[key]
         values = np.asarray(kernel(rows, term.points))
         if term.cosine:
             assert isinstance(kernel, Kernel)
             values = values * inverse_roots(kernel_diagonal(kernel, rows))[:, None]
-        if shared:
+        if is_cached:
             self._cache[key] = values
         return values
 

@@ -152,8 +152,7 @@ def bootstrap(
 ) -> Bootstrap:
     """Fit a model to bootstrap samples (drawn with replacement).
 
-    Every class keeps its number of samples. Kernels are computed once, and each fit
-    starts from the solution on all samples.
+    Each class keeps its number of samples. Fits start from the solution on all samples.
 
     Parameters
     ----------

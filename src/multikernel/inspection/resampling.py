@@ -9,7 +9,7 @@ import numpy as np
 from joblib import effective_n_jobs
 
 from multikernel._typing import Array, Indices
-from multikernel._validation import Number, check_parameter
+from multikernel._validation import Number, check_parameter, shown
 from multikernel.estimators.base import BaseMKL
 from multikernel.estimators.fit import read_input
 from multikernel.estimators.grams.method import GramMethod
@@ -255,15 +255,17 @@ def _draw_counts(
         return counts
     indicators = np.arange(samples.classes.size) == samples.labels[:, None]
     for _ in range(MOST_DRAWS):
-        is_incomplete = (counts @ indicators == 0).any(axis=1)
+        is_missing = counts @ indicators == 0
+        is_incomplete = is_missing.any(axis=1)
         is_incomplete = np.repeat(is_incomplete.reshape(-1, size).any(axis=1), size)
         if not is_incomplete.any():
             return counts
         counts[is_incomplete] = draw_all(int(np.count_nonzero(is_incomplete)))
+    missing_class = samples.classes[is_missing.any(axis=0)].tolist()[0]
     raise ValueError(
-        f"groups: a class is missing in {MOST_DRAWS} draws of whole groups, because "
-        "few groups contain it: remove the samples of the class, or pass smaller "
-        "groups."
+        f"groups: class {shown(missing_class)} is missing in {MOST_DRAWS} draws of "
+        "whole groups, because few groups contain this class: remove its samples, or "
+        "pass smaller groups."
     )
 
 

@@ -42,8 +42,7 @@ class ScaledIntervals:
 
         `X` is as in ``predict``, and `coverage`, in [0.5, 1), is the share of new
         targets that should lie inside. The bounds have shape (n_samples,) or
-        (n_samples, n_outputs). A coverage that requires more training samples raises a
-        ``ValueError``.
+        (n_samples, n_outputs). Too few samples for the coverage raise a ``ValueError``.
         """
         rows = self.posteriors[0].read(X)
         predicted = self.folds.decision_values(rows)

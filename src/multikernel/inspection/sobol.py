@@ -14,8 +14,7 @@ def sobol_indices(estimator: Any, X: Any, *, sample_weight: Any = None) -> Sobol
     Columns are drawn independently of each other, each from its values in `X` weighted
     by `sample_weight`, so the shares describe the model and not the targets. They are
     exact if active kernels are on disjoint columns or from `Interactions`; otherwise
-    they are estimated by sampling. Models on precomputed matrices or nodes of a graph
-    raise a ``ValueError``.
+    they are estimated by sampling. Precomputed or graph kernels raise ``ValueError``.
     """
     # Sobol (1993), Mathematical Modelling and Computational Experiments 1, 407-414;
     # total indices: Homma, Saltelli (1996), Reliability Engineering and System Safety

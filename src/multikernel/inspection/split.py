@@ -104,8 +104,8 @@ def variance_split(
     X, y : array-like
         Data that the model has not seen, and their targets.
     by : {"kernel", "view", "column"}, default="kernel"
-        Unit of a share: kernels, views, or columns and interactions with all kernels on
-        them. Unpenalized columns have their own shares; see `contributions`.
+        Unit of a share: a kernel, a view, or all kernels on the same column or the same
+        interaction; see `contributions`. Unpenalized columns have their own shares.
     n_resamples : int, default=1000
         Number of resamples of the samples, for intervals.
     sample_weight, groups, offset : array-like, default=None

@@ -47,7 +47,7 @@ class Stability:
 
     @property
     def n_selected(self) -> float:
-        """Mean number of kernels selected on a half."""
+        """Mean number of kernels selected on one half of the samples."""
         return float(self.selections.sum(axis=1).mean())
 
     @property
@@ -61,9 +61,9 @@ class Stability:
     def expected_false(self) -> float:
         """Bound on the expected number of kernels that pass by chance.
 
-        The bound is q² / ((2 t - 1) M), if q of M kernels are selected on average on a
-        half and t is the threshold. It counts kernels whose probability of selection is
-        at most q / M, as for random selection, and requires no assumptions.
+        The bound is q² / ((2 t - 1) M) for M kernels, `n_selected` = q and threshold t,
+        and requires no assumptions. A kernel passes by chance if it is stable, although
+        its selection probability is at most that of a random choice, q / M.
         """
         # Theorem 1 of Shah and Samworth (2013), with `n_selected` as the estimate of q.
         n_kernels = len(self.kernel_names)
@@ -71,7 +71,7 @@ class Stability:
 
     @property
     def proves(self) -> bool:
-        """Whether more kernels are stable than `expected_false` explains by chance."""
+        """Whether the number of stable kernels is larger than `expected_false`."""
         return self.expected_false < self.stable_kernels.size
 
     @property
@@ -83,7 +83,7 @@ class Stability:
         return f"{bound}, so this proves nothing: raise the threshold or alpha"
 
     def group_frequencies(self, groups: Any) -> dict[Any, float]:
-        """Return the share of halves on which any kernel of a group was selected.
+        """Return the share of fits to halves that selected any kernel of a group.
 
         `groups` contains the group of every kernel, such as its view. The groups are
         the keys of the result, in the order of their first kernels.
@@ -118,7 +118,6 @@ def stability_selection(
 
     The halves form complementary pairs, stratified by class. Such pairs allow a bound
     on the number of kernels selected by chance [1]_ (`Stability.expected_false`).
-    Kernels are computed once and normalized on each half.
 
     Parameters
     ----------
@@ -138,6 +137,11 @@ def stability_selection(
         Number of parallel fits, on threads that share the kernels; -1 uses all cores.
     random_state : int, RandomState or None, default=None
         Seed of the halves.
+
+    Returns
+    -------
+    stability : Stability
+        Selection frequency of each kernel, and the stable kernels.
 
     Warns
     -----

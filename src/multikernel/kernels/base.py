@@ -194,9 +194,11 @@ def with_parameter(kernels: Any, path: Sequence[str], value: Any) -> Any:
     # of one name, such as ["sigma"], changes this parameter of every kernel with it.
     changed = _with_change(kernels, tuple(path), value)
     if changed is kernels:
+        names = listed(list(parameters_of(kernels)))
+        advice = f"use one of {names}" if names else "these kernels have no parameters"
         raise ValueError(
             f"No kernel among {kernels!r:.200} has the parameter {'__'.join(path)!r}: "
-            f"use one of these: {listed(list(parameters_of(kernels))) or '(none)'}."
+            f"{advice}."
         )
     return changed
 

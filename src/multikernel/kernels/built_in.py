@@ -12,8 +12,8 @@ FROM_USERS = (FunctionKernel, SampleKernel, StringKernel)
 
 def is_built_in(kernel: Kernel) -> bool:
     """Return whether a kernel uses only formulas of this library, not a user's."""
-    # Callers rely on it: such kernels are positive semidefinite, and kernel(X) equals
-    # kernel(X, X).
+    # Callers rely on two properties of built-in kernels: they are positive
+    # semidefinite, and kernel(X) equals kernel(X, X).
     kernel_class = type(kernel)
     is_ours = kernel_class.__module__.startswith("multikernel.kernels.")
     if not is_ours or kernel_class in FROM_USERS:

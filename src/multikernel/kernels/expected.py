@@ -174,8 +174,9 @@ def _category_shares(codes: Array, shares: Array) -> Array:
 
 
 def fill_gaps(X: Array) -> Array:
-    """Return X with each NaN replaced by another value of its column."""
-    # Columns without any value get zeros.
+    """Return X with the NaN of a column replaced by quantiles of its other values."""
+    # If several values are missing, the quantiles are evenly spaced and in random
+    # order. Columns without any value get zeros.
     is_missing = np.isnan(X)
     if not is_missing.any():
         return X

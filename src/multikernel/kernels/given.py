@@ -26,7 +26,7 @@ def pairwise_functions() -> Mapping[str, Callable[..., Array]]:
 
 
 def _similar_kernel(name: str) -> tuple[str, bool]:
-    """Return code of a kernel to suggest, and whether its name resembles `name`."""
+    """Return an expression for a suggested kernel, and whether it resembles `name`."""
     kernels = importlib.import_module("multikernel.kernels")
     class_names = {
         kernel_class.lower(): kernel_class

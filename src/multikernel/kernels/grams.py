@@ -32,8 +32,8 @@ class Grams:
     Parameters
     ----------
     K : array-like of shape (n_known, n_columns), or data frame
-        Kernel values. The rows are all samples, including those to predict. The
-        columns are the first n_columns of these samples, with all training samples.
+        Kernel values: one row per sample, including samples to predict, and one column
+        for each of the first n_columns samples, which include all training samples.
         A data frame has sample names as index and, in any order, as columns.
     samples : str or int
         Column of X with the sample names.

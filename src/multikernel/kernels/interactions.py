@@ -209,7 +209,8 @@ def with_interactions(
     features: Features,
     origins: Sequence[int] | None = None,
 ) -> InteractionDictionary:
-    """Return the kernels of `dictionary`, which is resolved, and their products."""
+    """Return the kernels of `dictionary` and their products."""
+    # The columns of these kernels are indices of X, not names.
     mains = [dictionary[m] for m in range(len(dictionary))]
     columns = [_kernel_columns(kernel, X.shape[1]) for kernel in mains]
     if spec.kernels is None:
@@ -238,7 +239,7 @@ def with_interactions(
 def _default_columns(
     kernels: Sequence[Kernel], columns: Sequence[frozenset[int] | None]
 ) -> list[frozenset[int] | None]:
-    """Return each default kernel's columns; None for kernels without interactions."""
+    """Return the columns of each default kernel, or None if it has no interactions."""
     # Kernels on several columns have no interactions. Category kernels on columns of
     # integers have none either, because the Gaussian kernels on these columns have
     # them.

@@ -105,7 +105,8 @@ def kernels_with_widths(
     column_multiples: Sequence[float],
     max_kernels: int,
 ) -> ListDictionary:
-    """Return default kernels for the result of `distinct_rows`; warn if too many."""
+    """Return default kernels; warn if `max_kernels` reduces the widths of columns."""
+    # `rows`, `weights` and `n_rows` are the results of `distinct_rows`.
     pairs = weights, _pair_shares(weights)
     joint = [LinearKernel(), *_gaussians(rows, pairs, multiples, n_rows)]
     columns = distinct_columns(rows)
@@ -149,7 +150,7 @@ def median_distance(X: Array, sample_weight: Array | None = None) -> float:
 def _checked_rows(
     owner: str, X: object, sample_weight: object
 ) -> tuple[Array, Array, int]:
-    """Return the result of `distinct_rows` for validated samples."""
+    """Validate samples, and return the results of `distinct_rows`."""
     table = check_table(owner, X)
     weights = check_weights(sample_weight, table.shape[0])
     if weights is not None:
@@ -283,7 +284,7 @@ def distinct_columns(rows: Array) -> list[int]:
 
 
 def distinct_rows(X: Array, sample_weight: Array | None) -> tuple[Array, Array, int]:
-    """Return up to 200 distinct rows, their weights, and the number of all of them."""
+    """Return up to 200 distinct rows, their weights, and the total of distinct rows."""
     order = np.argsort(X[:, 0])
     first_column = X[order, 0]
     if (first_column[1:] > first_column[:-1]).all():

@@ -124,7 +124,7 @@ class CenteredKernel:
         return np.maximum(values + self.grand_mean, 0.0)
 
     def sizes(self, X: Array) -> Array:
-        """Return each row's bound on the sizes of the terms of the centered k(x, x)."""
+        """Return bounds on the sum of absolute terms of centered k(x, x), (n_rows,)."""
         # The terms cancel, so rounding errors are relative to the sum of their absolute
         # values. This sum is at most twice the uncentered k(x, x), plus twice its mean
         # over the samples.
@@ -148,10 +148,7 @@ def uncenter(kernel: Kernel) -> Kernel:
 
 
 def deferred_centering(kernel: Kernel) -> CenteredKernel | None:
-    """Return the `CenteredKernel` inside a kernel on columns, or None.
-
-    None also for linear kernels, for which centering the matrix would lose digits.
-    """
+    """Return the `CenteredKernel` inside a kernel on columns, or None."""
     inner = kernel.kernel if isinstance(kernel, ColumnKernel) else None
     # Centering the matrix of a linear kernel would lose digits.
     if not isinstance(inner, CenteredKernel) or isinstance(inner.kernel, LinearKernel):

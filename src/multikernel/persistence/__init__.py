@@ -47,8 +47,7 @@ def save(estimator: Any, path: PathLike) -> None:
     """Write an estimator to a compressed file, completely or not at all.
 
     The file records the versions of this library, scikit-learn and NumPy. Parameters
-    are stored as plain values; for example, a pandas Index becomes a list. An interrupt
-    or a full disk leaves an existing file unchanged.
+    are stored as plain values; for example, a pandas Index becomes a list.
 
     Parameters
     ----------
@@ -127,7 +126,10 @@ def _serialize(item: Any) -> tuple[bytes, int, list[str]]:
     for name in untrusted:
         module_name, _, attribute = name.rpartition(".")
         if not hasattr(importlib.import_module(module_name), attribute):
-            raise ValueError(f"load cannot import {name}")
+            raise ValueError(
+                f"load cannot import {name}, because {module_name} does not define "
+                f"{attribute}"
+            )
     return data, content.needed, untrusted
 
 
@@ -167,8 +169,9 @@ def load(
         Further types to accept, as classes or full names such as
         ``["my_package.kernels.MyKernel"]``. Their constructors may run.
     max_bytes : int, default=2**31
-        Maximum memory for loading (2.1 GB), about four times the arrays plus some kB
-        per object. It is checked before anything is unpacked or built.
+        Maximum memory for loading, by default 2.1 GB. Loading requires about four times
+        the size of the arrays, plus some kB per object. The limit is checked before
+        anything is unpacked or built.
 
     Raises
     ------

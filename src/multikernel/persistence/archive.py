@@ -106,7 +106,10 @@ def checked_archive(data: bytes, max_bytes: float = math.inf) -> Content:
     tree = _Tree({name: _array_bytes(array) for name, array in members.items()})
     schema = tree.without_references(json.loads(text))
     if schema.get("protocol") == 0:
-        raise ValueError("protocol 0 of skops does not name the called functions")
+        raise ValueError(
+            "the file has protocol 0 of skops, which does not name the functions that "
+            "loading calls"
+        )
     needed += tree.n_bytes
     check_memory(needed, max_bytes)
     members[SCHEMA] = json.dumps(schema).encode()
@@ -121,7 +124,7 @@ def check_memory(needed: int, max_bytes: float) -> None:
     """Raise if `needed` bytes exceed the limit."""
     if needed > max_bytes:
         raise RefusedError(
-            f"this would take at least {readable_bytes(needed)}, but max_bytes is "
+            f"loading takes at least {readable_bytes(needed)}, but max_bytes is "
             f"{max_bytes}; if you trust the source of the file, raise max_bytes"
         )
 
@@ -139,12 +142,14 @@ def _unpacked_bytes(data: bytes) -> int:
 
 
 def _unpacked(data: bytes) -> dict[str, bytes]:
-    """Return archive members by name; raise for members that its tree does not name."""
+    """Return members by name; raise if the object tree does not name all of them."""
     with ZipFile(io.BytesIO(data)) as archive:
         n_referred = _member(archive, archive.getinfo(SCHEMA)).count(b'"file"')
         entries = archive.infolist()
         if len(entries) > n_referred + 2:  # the tree and the versions
-            raise ValueError("the archive has members that its tree does not name")
+            raise ValueError(
+                "the archive has members that its object tree does not name"
+            )
         return {entry.filename: _member(archive, entry) for entry in entries}
 
 
@@ -160,14 +165,15 @@ def _check_version(text: bytes) -> dict[str, str]:
     version, installed = json.loads(text), versions()["multikernel"]
     if version["format"] > FORMAT:
         raise RefusedError(
-            f"version {version['version']} of multikernel wrote it in a later format: "
-            f"update multikernel, which is {installed} here"
+            f"version {version['version']} of multikernel wrote the file in a later "
+            f"format: update multikernel, of which version {installed} is installed"
         )
     if version["format"] < FORMAT:
         raise RefusedError(
-            f"version {version['version']} of multikernel wrote it in format "
-            f"{version['format']}, and version {installed} here reads format "
-            f"{FORMAT}: fit the model again, or load it with the version that wrote it"
+            f"version {version['version']} of multikernel wrote the file in format "
+            f"{version['format']}, but the installed version {installed} reads format "
+            f"{FORMAT}: fit the model again, or load the file with version "
+            f"{version['version']}"
         )
     file_versions = {name: version[name] for name in versions() if name in version}
     if not all(isinstance(number, str) for number in file_versions.values()):
@@ -252,5 +258,5 @@ def _array_bytes(data: bytes) -> int:
         stream = io.BytesIO(data)
         shape, _, dtype = HEADERS[npy.read_magic(stream)](stream)
         if math.prod(shape) * max(dtype.itemsize, 1) > len(data):
-            raise ValueError(f"an array claims to have the shape {shape}")
+            raise ValueError(f"an array of shape {shape} has only {len(data)} bytes")
     return len(data)

@@ -68,9 +68,14 @@ def _check_one_hot(encoder: Any) -> None:
     ):
         n_codes = _number_of_codes(categories, group)
         if drop is not None and not 0 <= drop < n_codes:
-            raise ValueError("OneHotEncoder drops a category that it does not have")
-        if size != n_codes - (drop is not None):
-            raise ValueError("OneHotEncoder columns do not match its categories")
+            raise ValueError(
+                f"OneHotEncoder drops category {drop}, but has {n_codes} categories"
+            )
+        n_outputs = n_codes - (drop is not None)
+        if size != n_outputs:
+            raise ValueError(
+                f"OneHotEncoder has {size} output columns, but requires {n_outputs}"
+            )
 
 
 def _number_of_codes(categories: Any, group: Any) -> int:
@@ -79,9 +84,12 @@ def _number_of_codes(categories: Any, group: Any) -> int:
         np.unique(categories), categories, equal_nan=categories.dtype.kind == "f"
     )
     if categories.ndim != 1 or not ordered:  # codes index a sorted array
-        raise ValueError("OneHotEncoder has unsorted categories")
+        raise ValueError("the categories of a OneHotEncoder are not sorted")
     if group is None:
         return len(categories)
     if np.shape(group) != categories.shape or group.min(initial=0) < 0:
-        raise ValueError("OneHotEncoder groups do not match its categories")
+        raise ValueError(
+            "the groups of infrequent categories of a OneHotEncoder do not match its "
+            "categories"
+        )
     return int(group.max()) + 1

@@ -68,8 +68,8 @@ GREEDY = ("numpy.bytes_", "numpy.void", "numpy.random._generator.Generator")
 
 
 def trusted_names(names: Collection[str], calls: Collection[str]) -> set[str]:
-    """Return the names of types and functions that are trusted by default."""
-    # `calls` are the classes called with arguments from the file.
+    """Return those of `names` (types and functions) that are trusted by default."""
+    # `calls` are the names called with arguments from the file.
     return {
         name
         for name in names
@@ -80,7 +80,7 @@ def trusted_names(names: Collection[str], calls: Collection[str]) -> set[str]:
 
 
 def closed_names(names: Collection[str], calls: Collection[str]) -> set[str]:
-    """Return the names that `load` must check, although skops may trust them."""
+    """Return those of `names` that `load` must check although skops may trust them."""
     sklearn_names = {name for name in names if name.partition(".")[0] == "sklearn"}
     return sklearn_names.union(set(calls).intersection(GREEDY))
 

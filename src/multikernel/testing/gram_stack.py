@@ -7,6 +7,7 @@ from numpy.linalg import LinAlgError
 from numpy.random import Generator
 
 from multikernel._typing import Array
+from multikernel._validation import shown
 from multikernel.gram.base import GramStack
 from multikernel.gram.factors.low_rank import low_rank_form
 from multikernel.gram.matrix import GramMatrix
@@ -107,11 +108,16 @@ def _check_sizes(stack: GramStack, K: Array, tol: float) -> None:
             "rounded_traces must return one number per kernel, at least abs(traces)."
         )
     _compare("traces with shares", stack.traces(shares), weighted, tol)
-    if not stack.pass_numbers() > 0.0:
-        raise AssertionError("pass_numbers must return a positive number.")
-    entries = stack.held_numbers()
+    pass_numbers, entries = stack.pass_numbers(), stack.held_numbers()
+    if not pass_numbers > 0.0:
+        raise AssertionError(
+            f"pass_numbers must return a positive number, got {shown(pass_numbers)}."
+        )
     if entries.shape != K.shape[:1] or not np.all(entries > 0.0):
-        raise AssertionError("held_numbers must return one positive number per kernel.")
+        raise AssertionError(
+            "held_numbers must return one positive number per kernel, got "
+            f"{shown(entries)}."
+        )
     zero = np.flatnonzero(~np.einsum("mii->mi", K).any(axis=1))
     if not np.array_equal(stack.zero_kernels(), zero):
         raise AssertionError(
@@ -186,7 +192,8 @@ def _check_residuals(stack: GramStack, K: Array, tol: float, rng: Generator) -> 
     for label, returned in (("residual_bounds", bounds), ("residual_traces", traces)):
         if returned.shape != K.shape[:1] or not np.all(returned >= 0.0):
             raise AssertionError(
-                f"{label} must return one nonnegative number per kernel."
+                f"{label} must return one nonnegative number per kernel, got "
+                f"{shown(returned)}."
             )
     forms, full = stack.quadratic_forms(v)[kernels], stack.full_forms(kernels, v)
     size = tol * np.abs(forms).max()

@@ -95,8 +95,8 @@ def check_kernel_graph(
     Parents and children must agree without cycles. Features must reproduce the
     quadratic forms, and must not depend on other samples. Descendant sums must not be
     smaller than sums over visited nodes. Otherwise an ``AssertionError`` names the
-    method. `X` has about ten samples, at least three. The `n_nodes` nodes nearest to
-    the roots are visited, with relative errors of at most `tol`.
+    method. `X` has about ten samples, at least three. The check visits the `n_nodes`
+    nodes nearest to the roots, and accepts values with relative errors up to `tol`.
 
     >>> import numpy as np
     >>> from multikernel.kernels.graph import PolynomialGrid

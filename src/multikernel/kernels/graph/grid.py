@@ -158,9 +158,9 @@ class FittedGrid:
         return width
 
     def shares(self, i: int, start: int) -> Array:
-        """Return weights, in descendant sums, of input i's features from `start` on."""
+        """Return the weights in descendant sums of input i's levels from `start` on."""
         sizes = self.levels[i].sizes
-        # `start` is a level. Features of level w have the weight
+        # There is one weight per feature. Features of level w have the weight
         # 1 / (beta^start + ... + beta^w)^2, with beta = weight_base.
         sums = np.cumsum(self.weight_base ** np.arange(start, len(sizes), dtype=float))
         return np.asarray(np.repeat(1.0 / sums**2, sizes[start:]))

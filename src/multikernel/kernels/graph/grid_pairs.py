@@ -66,11 +66,11 @@ def _evidence_of_all(samples: "GridSamples", dual: Array, ceiling: float) -> Arr
 
 
 def pair_forms(samples: "GridSamples", dual: Array) -> tuple[Array, Array]:
-    """Return a^T K a for nodes of up to two inputs, and its mean over random signs."""
-    # The vector a is `dual`, and the signs are those of its entries. Both results are
-    # tables with a row and a column per level above zero, after row and column 0 for no
-    # input. Entries for two levels of the same input are meaningless. Features are
-    # centered, which removes ancestors from the products.
+    """Return a^T K a of nodes on up to two inputs, and means for random signs of a."""
+    # The vector a is `dual`. Both results have shape (1 + n_levels, 1 + n_levels): row
+    # and column 0 for no input, then a row and a column per level above zero. Entries
+    # for two levels of the same input are meaningless. Features are centered, which
+    # removes ancestors from the products.
     features, squares, begins, root = samples.level_features
     vector = root * dual
     # All products of two levels with the dual vector a are one matrix, Z^T diag(a) Z.
@@ -81,7 +81,7 @@ def pair_forms(samples: "GridSamples", dual: Array) -> tuple[Array, Array]:
 
 
 def level_features(samples: "GridSamples") -> tuple[Array, Array, Indices, Array]:
-    """Return centered features, their squares by level, level starts, and the root."""
+    """Return centered features, sums of squares, level starts, the root's feature."""
     sizes, blocks = [1], [np.ones((samples.n_samples, 1))]
     root = np.ones(samples.n_samples)
     for z, levels in zip(samples.columns, samples.graph.levels, strict=True):
@@ -95,8 +95,8 @@ def level_features(samples: "GridSamples") -> tuple[Array, Array, Indices, Array
     features = np.concatenate(blocks, axis=1)
     begins = np.cumsum([0, *sizes[:-1]])
     # The centered features begin with a column of ones. Squares are summed over the
-    # features of each level; `begins` has the first column of each level. The root is
-    # the product over inputs of level zero, (n_samples,).
+    # features of each level; `begins` has the first column of each level. `root` is the
+    # feature of the root node, (n_samples,): the product over inputs of level zero.
     return features, np.add.reduceat(features**2, begins, axis=1), begins, root
 
 

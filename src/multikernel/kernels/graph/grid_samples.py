@@ -130,8 +130,8 @@ class GridSamples:
     def residual(
         self, node: "GridNode", basis: NodeBasis | None = None
     ) -> Array | None:
-        """Return k(x, x) minus the squared norms of features; None without `basis`."""
-        if basis is None:
+        """Return each sample's k(x, x) minus its squared norm of features, or None."""
+        if basis is None:  # the features reproduce the kernel exactly
             return None
         diagonal, features = _diagonal(*self.factors(node)), self.features(node, basis)
         residual = diagonal - np.einsum("ij,ij->i", features, features)
@@ -227,7 +227,7 @@ class GridSamples:
 
     @cached_property
     def _shares(self) -> dict[tuple[int, int], Array]:
-        """Return the weights of the features in each sum of levels F_{i,l}."""
+        """Return, by (i, l), the weights of input i's features in the sum F_{i,l}."""
         roots = [(i, 0) for i in range(len(self.columns))]
         return {factor: self.graph.shares(*factor) for factor in roots + self._factors}
 
@@ -247,7 +247,7 @@ class GridSamples:
 
     @cached_property
     def _diagonal_ratios(self) -> dict[tuple[int, int], Array]:
-        """Return the diagonals of the factors R_{i,l} of descendant sums."""
+        """Return, by (i, l), the diagonal of the factor R_{i,l} of descendant sums."""
         ratios = {}
         for i, level in self._factors:
             z = self.columns[i][:, self.graph.starts[i][level] :]
@@ -280,7 +280,7 @@ class GridSamples:
     def _level_sum(
         self, units: Single, i: int, level: int, rows: slice, columns: slice
     ) -> Single:
-        """Return a block of F_{i,l}, the sum of kernels of input i from `level`."""
+        """Return a block of F_{i,level}; `units` are input i's entry of `_units`."""
         units = units[self.graph.starts[i][level] :]
         shares = self._shares[i, level].astype(np.float32)
         product = (units[:, rows].T * shares) @ units[:, columns]
@@ -303,7 +303,7 @@ def _product(blocks: Sequence[Array], rows: Any) -> Array:
 
 
 def _diagonal(single: Array, blocks: Sequence[Array]) -> Array:
-    """Return the diagonal of the product of kernels with these features."""
+    """Return the diagonal of a node's kernel from the result of `factors`."""
     diagonal = single**2
     for block in blocks:
         diagonal = diagonal * np.einsum("ij,ij->i", block, block)

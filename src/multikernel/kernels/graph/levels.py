@@ -165,7 +165,7 @@ TOLERANCE = 1e-12
 def known_by_landmarks(
     kernel: Any, X: Array, scale: float | None = None
 ) -> tuple[Array, Array, Array]:
-    """Return a factor of k(X, X), landmarks L, and M with k(X, L) M = factor."""
+    """Return F with F F^T = k(X, X), landmarks L, and M with k(X, L) M = F."""
     diagonal = np.asarray(kernel.diag(X))
     # The tolerance is relative to `scale`, by default the largest diagonal entry.
     largest = float(diagonal.max()) if scale is None else scale

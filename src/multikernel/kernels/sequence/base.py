@@ -120,9 +120,9 @@ END = AnyOf((Number(integer=True), NOTHING))
 
 @dataclass(frozen=True)
 class WindowKernel(SequenceKernel):
-    """A sequence kernel on a part of each sequence.
+    """A sequence kernel on a window, which is a part of each sequence.
 
-    `start` and `stop` bound the part as in Python slices; negative numbers count from
+    `start` and `stop` bound the window as in Python slices; negative numbers count from
     the end. `label` is the text in the brackets of the name, by default the bounds.
     """
 
@@ -151,30 +151,30 @@ class WindowKernel(SequenceKernel):
 
     @property
     def name(self) -> str:
-        """Return the name of the kernel with the part in brackets."""
+        """Return the name of the kernel with the window in brackets."""
         ends = ["" if end is None else str(end) for end in (self.start, self.stop)]
         label = self.label if self.label is not None else ":".join(ends)
         return f"{self.kernel.name}[{label}]"
 
     def factor(self, X: Any) -> Array | None:
-        """Return features of the parts, or None if there are too many."""
-        parts = read_sequences(X).window(self.start, self.stop)
-        return self.kernel.factor(parts)
+        """Return features of the windows, or None if the kernel has too many."""
+        windows = read_sequences(X).window(self.start, self.stop)
+        return self.kernel.factor(windows)
 
     def check(self, sequences: Sequences) -> None:
-        """Raise unless the kernel supports the parts."""
+        """Raise unless the kernel supports the windows of the sequences."""
         self.kernel.check(sequences.window(self.start, self.stop))
 
     def represent(self, sequences: Sequences) -> Any:
-        """Return the parts in the form of `kernel.represent`."""
+        """Return the windows in the form of `kernel.represent`."""
         return self.kernel.represent(sequences.window(self.start, self.stop))
 
     def compare(self, rows: Any, cols: Any) -> Array:
-        """Return the Gram matrix of the parts before cosine scaling."""
+        """Return the Gram matrix of represented windows before cosine scaling."""
         return self.kernel.compare(rows, cols)
 
     def squared_norms(self, represented: Any) -> Array:
-        """Return k(x, x) of each part before cosine scaling, (n_sequences,)."""
+        """Return k(x, x) of each window before cosine scaling, (n_sequences,)."""
         return self.kernel.squared_norms(represented)
 
 

@@ -68,7 +68,7 @@ def _slice_ends(end: int, lengths: Indices) -> Indices:
 
 
 def read_sequences(X: Any) -> Sequences:
-    """Return strings, ASCII codes or packed numbers as sequences, or raise."""
+    """Return strings, ASCII codes or the result of `pack` as sequences, or raise."""
     if isinstance(X, Sequences):
         return X
     # Floats are the result of `pack`; uint8 are ASCII codes, (n_sequences, length).

@@ -71,7 +71,8 @@ def weigh_runs(equal: Bits, degrees: Array, weights: Array, counts: Indices) -> 
             for s in range(weights.size):
                 word = equal[w, s]
                 counts[s] += count_bits(word)
-                # A run continues if the next bit also starts a run.
+                # Bit t is set if a run of degree + 1 bits starts at t. The run has one
+                # bit more if bit t + 1 is set, too.
                 word &= (word >> one) | (equal[w + 1, s] << sixty_three)
                 equal[w, s] = word
                 bits |= word

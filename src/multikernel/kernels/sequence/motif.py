@@ -26,7 +26,7 @@ from multikernel.kernels.sequence.spectrum import (
 
 
 def _divergence_parts(p: Array, q: Array) -> Array:
-    """Return each common motif's term in minus the Jensen-Shannon divergence."""
+    """Return each common motif's summand of the negative Jensen-Shannon divergence."""
     # `p` and `q` are the shares of the motifs in two sequences. `MotifKernel.compare`
     # subtracts the multiples of log 2, which depend on all motifs.
     total = p + q
@@ -163,7 +163,8 @@ def _histograms(counts: csr_array) -> csr_array:
 
 
 def motif_patterns(longest: int = 5) -> tuple[str, ...]:
-    """Return all 2 ** (longest - 1) patterns of at most `longest` letters."""
+    """Return the 2 ** (longest - 1) patterns of at most `longest` letters and gaps."""
+    # In patterns such as "x.x", each position after the first may be a letter.
     patterns = []
     for n_others in range(longest):
         for others in combinations(range(1, longest), n_others):

@@ -45,7 +45,7 @@ class Layout:
 
     @property
     def kinds(self) -> Mapping[str, tuple[int, ...]]:
-        """Return, by kind, the columns that kernels without chosen columns use."""
+        """Return, by kind of column, the columns that its kernels use by default."""
         categories = set(self.categories)
         numbers = tuple(c for c in self.numeric if c not in categories)
         return {
@@ -194,7 +194,7 @@ def any_kernel_supports(kernels: object, kind: str) -> bool:
 
 
 def columns_of_kind(kernels: Sequence[Kernel], kind: str) -> set[int]:
-    """Return the indices of the columns that kernels on one kind of columns use."""
+    """Return the columns of all kernels that support `kind`, such as SEQUENCES."""
     return {
         int(column)
         for kernel in kernels
