@@ -135,8 +135,9 @@ def find_loss(
 class LossSetting:
     """The loss of an estimator, before conversion to the units of the targets."""
 
-    unit: Loss  # for targets with a standard deviation of one
-    # Name and value of the length parameter, in standard deviations of the targets.
+    unit: Loss  # the loss for targets with a standard deviation of one
+    # Name and value of the loss parameter that is a length, such as `epsilon`, in
+    # standard deviations of the targets.
     length: tuple[str, float] | None
 
     def at_scale(self, scale: Scale) -> tuple[list[Loss], dict[str, Any]]:

@@ -130,9 +130,8 @@ class GramStack(ABC):
 
     def rounded_traces(self) -> Array:
         """Return the traces that rounding errors are proportional to, (n_kernels,)."""
-        # Rounded traces exceed `traces` if entries are small differences of large
-        # numbers. Bounds on the rounding errors of quadratic forms are multiples of
-        # rounded traces.
+        # Bounds on the rounding errors of quadratic forms are multiples of them. They
+        # exceed `traces` if entries are small differences of large numbers.
         return np.abs(self.traces())
 
     def held_numbers(self) -> Array:

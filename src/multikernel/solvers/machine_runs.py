@@ -118,8 +118,8 @@ def feasible(
     moved = float(np.abs(rho - fit.dual).max())
     if moved <= 1e-13 * float(np.abs(rho).max()):
         return rho, fit.f - fit.intercept
-    # Only machines for smooth losses that stopped early violate the domain of the loss
-    # by more than rounding.
+    # The projection moved the point by more than rounding. This happens only if a
+    # machine for a smooth loss stopped early.
     return rho, support_product(gram, rho)
 
 

@@ -374,9 +374,10 @@ def sparse_kernels(
         return ListDictionary(packed), ()
     argument = "kernels=None" if kernels is None else f"kernels={shown(kernels)}"
     raise ValueError(
-        f"{argument} requires single columns, but X is a sparse table: pass kernels on "
-        "all columns or on views, such as kernels=[LinearKernel(), "
-        f"GaussianKernel('median')] or kernels='tanimoto', {DENSE_ADVICE}"
+        f"{argument} has kernels on single columns, which a sparse table X does not "
+        "support: pass kernels on all columns or on views, such as "
+        "kernels=[LinearKernel(), GaussianKernel('median')] or kernels='tanimoto', "
+        f"{DENSE_ADVICE}"
     )
 
 

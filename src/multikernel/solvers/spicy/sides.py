@@ -209,7 +209,7 @@ class SmoothSide(Side):
         """Move along the directions of the point and the multipliers."""
         self.rho = self._moved(length)
         if self.walls is not None:
-            # The step of the multipliers has another length, at most one.
+            # The multipliers take a step of their own length, which is at most one.
             self.walls.move()
 
     def _moved(self, length: float) -> Array:

@@ -30,11 +30,11 @@ def solve_small_problems(  # noqa: PLR0913 - compiled code takes arrays, not obj
     """Solve the small problems of `targets`; write `eta`, `coefs` and `settled`."""
     # `sizes` are the numbers of basis vectors of all targets' spaces. `grams`,
     # (n_targets, n_kernels, n_vectors, n_vectors), are products of these vectors with
-    # the kernels, and `sides` with the targets. `alphas`, the weights eta, (n_chosen,
-    # n_kernels), and `settled`, whether a problem is solved, have one entry or row for
-    # each chosen target. `most` is the maximum number of Newton steps; if it is zero,
-    # only the coefficients for the weights are computed. `stride`, `nearly` and `ridge`
-    # are fields of `SETTINGS`.
+    # the kernels, and `sides` with the targets. Three arrays have one entry or row for
+    # each chosen target: `alphas` has the strengths, `eta` the weights, (n_chosen,
+    # n_kernels), and `settled` says whether the problem is solved. `most` is
+    # the maximum number of Newton steps; if it is zero, only the coefficients for the
+    # weights are computed. `stride`, `nearly` and `ridge` are fields of `SETTINGS`.
     for number in range(targets.size):
         t = targets[number]
         k = sizes[t]
