@@ -1,6 +1,7 @@
 """Files read batch by batch: the same models, and predictions as they come."""
 
 import json
+from io import StringIO
 
 import dask.dataframe
 import numpy as np
@@ -169,11 +170,119 @@ def test_text_in_a_stream_names_the_way_to_read_it(run, csv, frame):
     assert "--stream supports numeric columns only" in result.stderr
 
 
-def test_truth_values_in_a_stream_are_named(run, csv, frame):
-    frame.assign(dose=frame["dose"] > 0).to_csv(csv, index=False)
-    said = run("fit", csv, *FIT, "--stream").stderr
-    assert "non-numeric columns: dose" in said
-    assert "--no-stream" in said
+def predicted(run, model, data, *options):
+    """Return the table of predictions, and what is said."""
+    result = run("predict", model, data, *options)
+    assert result.exit_code == 0, result.stderr
+    return pd.read_csv(StringIO(result.stdout)), result.stderr
+
+
+def assert_read_alike(run, data, model, *options):
+    """Compare fits, predictions and scores of a file read whole and in partitions."""
+    classes, found, precise = [], [], ("--alpha", 0.02, "--tol", 1e-8)
+    for fit_way in ("--no-stream", "--stream"):
+        fit = run("fit", data, *options, *precise, fit_way, "-o", model)
+        assert fit.exit_code == 0, fit.stderr
+        classes.append(getattr(load(model)[-1], "classes_", np.empty(0)).tolist())
+        for way in ("--no-stream", "--stream"):
+            rows, said = predicted(run, model, data, *options[:4], way)
+            found.append((rows["prediction"], said[said.index("score") :]))
+    assert classes[0] == classes[1]
+    for predictions, score in found[1:]:
+        assert score == found[0][1]
+        if predictions.dtype.kind == "f":
+            np.testing.assert_allclose(predictions, found[0][0], atol=1e-4)
+        else:
+            assert (predictions == found[0][0]).all()
+
+
+def with_commas(column):
+    return [f"{value:.2f}".replace(".", ",") for value in column]
+
+
+@pytest.mark.parametrize("changed", ["amount", "dose", "outcome", "all"])
+def test_each_column_has_its_own_decimal_mark(run, frame, tmp_path, changed):
+    """Points of other columns were read as separators of thousands."""
+    numbers = frame.assign(outcome=frame["age"] / 7, amount=frame["dose"]).round(2)
+    names = {"amount": ["amount"], "dose": ["dose"], "outcome": ["outcome"]}
+    for name in names.get(changed, list(numbers)):
+        numbers[name] = with_commas(numbers[name])
+    if changed not in ("all", "amount"):
+        # Numbers with points beside those with commas are refused, also in partitions.
+        numbers.to_csv(data := tmp_path / "mixed.csv", index=False, sep=";")
+        said = run("fit", data, *FIT, "--stream").stderr
+        assert "mixes decimal commas and points" in " ".join(said.split())
+        return
+    numbers.to_csv(data := tmp_path / "a.csv", index=False, sep=";")
+    assert_read_alike(run, data, tmp_path / "m.skops", *FIT)
+
+
+def test_a_later_point_beside_decimal_commas_is_refused(
+    run, frame, tmp_path, monkeypatch
+):
+    monkeypatch.setattr("multikernel.cli._large.LOOK_ROWS", 20)
+    cells = frame.assign(dose=with_commas(frame["dose"]), width=2, age="30")
+    cells.loc[40, "age"] = "30.5"
+    cells["amount"] = cells["width"]
+    cells.to_csv(data := tmp_path / "a.csv", index=False, sep=";")
+    result = run("fit", data, *FIT, "--stream")
+    assert result.exit_code == 1
+    assert "Column 'age' of" in result.stderr
+    assert "holds '30.5'" in result.stderr
+
+
+@pytest.mark.parametrize(
+    "labels", [["01", "1", "2"], ["1.5", "1.50", "2"], [0, 1], [True, False], ["a", 1]]
+)
+def test_classes_in_a_stream_are_those_of_the_whole_file(run, frame, tmp_path, labels):
+    frame["outcome"] = np.resize(np.array(labels, object), len(frame))
+    frame.to_csv(data := tmp_path / "a.csv", index=False)
+    options = (*FIT, "--task", "classification")
+    assert_read_alike(run, data, tmp_path / "m.skops", *options)
+
+
+def test_truth_values_in_a_stream_are_numbers(run, csv, frame, tmp_path):
+    frame.assign(dose=frame["dose"] > 0.5).to_csv(csv, index=False)
+    assert_read_alike(run, csv, tmp_path / "m.skops", *FIT)
+
+
+def test_categories_of_numbers_in_a_stream_are_numbers(run, frame, tmp_path):
+    data = tmp_path / "a.parquet"
+    frame.assign(dose=pd.Categorical(np.resize([3, 1, 2], 60))).to_parquet(data)
+    assert_read_alike(run, data, tmp_path / "m.skops", *FIT)
+
+
+def test_files_that_are_read_together_have_one_header(run, csv, frame, tmp_path):
+    run("fit", csv, *FIT, "--alpha", 0.02, "-o", tmp_path / "m.skops")
+    (folder := tmp_path / "parts").mkdir()
+    frame[:30].to_csv(folder / "1.csv", index=False)
+    model, pattern = tmp_path / "m.skops", folder / "*.csv"
+    frame[30:].to_csv(folder / "2.csv", index=False)
+    whole = predicted(run, model, csv, *FIT[:4])[0]
+    parts = predicted(run, model, pattern, *FIT[:4], "--stream")[0]
+    pd.testing.assert_frame_equal(parts, whole)
+    for odd in (
+        frame[[*frame][::-1]],
+        frame.assign(more=1),
+        frame.set_axis([*"abcde"], axis=1),
+    ):
+        odd[30:].to_csv(folder / "2.csv", index=False)
+        for command in (("predict", model, pattern), ("fit", pattern, *FIT)):
+            result = run(*command, "--stream")
+            assert result.exit_code == 1
+            assert "2.csv" in result.stderr
+            assert "must have the same header" in " ".join(result.stderr.split())
+
+
+def test_what_partitions_cannot_hold_is_named(run, csv, frame):
+    frame.rename(columns={"dose": "dose\n(mg)"}).to_csv(csv, index=False)
+    said = " ".join(run("fit", csv, *FIT, "--stream").stderr.split())
+    assert "'dose\\n(mg)' of" in said
+    assert "contains a line break" in said
+    lines = frame.to_csv(index=False).splitlines(keepends=True)
+    csv.write_text("".join([*lines[:9], "# second half\n", *lines[9:]]))
+    said = " ".join(run("fit", csv, *FIT, "--stream").stderr.split())
+    assert "has comment lines between its rows" in said
 
 
 def test_dates_and_ids_that_are_features_are_read_in_partitions(run, csv, tmp_path):

@@ -5,6 +5,7 @@ import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -42,12 +43,16 @@ Cell = tuple[int, str]
 """The row and the text of a cell."""
 
 
+class CellError(ValueError):
+    """A cell of a partition cannot be read; the message is complete."""
+
+
 @contextmanager
 def explain_damage(path: Path, kind: str) -> Iterator[None]:
     """Turn the errors that readers raise for a damaged file into one sentence."""
     try:
         yield
-    except MemoryError:
+    except (MemoryError, CellError):
         raise
     except ParserWarning as error:
         raise ValueError(
@@ -84,6 +89,7 @@ def read_frame(
     n_rows: int | None = None,
 ) -> pd.DataFrame:
     """Return the table in a file; `source` is the same CSV file, already open."""
+    # `n_rows` is the number of first rows of a file that is read in partitions.
     if path.suffix.lower() == ".parquet":
         with explain_damage(path, "Parquet file"):
             frame = pd.read_parquet(path)
@@ -100,11 +106,28 @@ def read_frame(
             skipped = csv_form.comment_rows(file, form)
             settings = {"skiprows": skipped or None, "nrows": n_rows}
             cells = _read_cells(choice, file, form, settings)
+    if skipped and n_rows is not None:
+        raise ValueError(
+            f"{path} has comment lines between its rows, which files that are read in "
+            "partitions must not have: remove them, or read the whole file with "
+            "--no-stream."
+        )
     if skipped:
         say(f"Skipped comment lines between rows of {path}.", "Note:", stderr=True)
     columns = choice.split_lists(form.names)
     frame = _with_numbers(path, form, cells, columns)
     return without_row_numbers(path, frame, columns)
+
+
+def converted_cells(
+    path: Path, cells: pd.DataFrame, choice: ColumnChoice
+) -> pd.DataFrame:
+    """Return columns of text cells of a CSV file, converted as in the whole file."""
+    with path.open("rb") as file:
+        form = csv_form.find_form(file, path)
+    form = replace(form, names=tuple(map(str, cells.columns)))
+    text_frame = cells.astype(object).where(cells.notna(), np.nan)
+    return _with_numbers(path, form, text_frame, choice.split_lists(form.names))
 
 
 def _read_cells(

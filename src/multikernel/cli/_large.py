@@ -1,6 +1,6 @@
 """Files larger than memory, read in partitions by threads or a Dask cluster."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, field, replace
 from glob import glob
@@ -26,7 +26,13 @@ from multikernel.cli._frames import explain_damage
 from multikernel.cli._tables import make_table, require_columns
 from multikernel.cli._targets import read_target, refuse_odd_cells
 from multikernel.cli._training import with_steps
-from multikernel.datasets.csv_form import MISSING, decimal_mark, find_form
+from multikernel.datasets.csv_form import (
+    DECIMALS,
+    MISSING,
+    CsvForm,
+    decimal_mark,
+    find_form,
+)
 from multikernel.datasets.files import FORMATS as STREAMED
 from multikernel.estimators import ProgressBar
 from multikernel.estimators.tasks import explained_deviance
@@ -39,6 +45,13 @@ LOOK_ROWS = 10_000
 
 BLOCK_BYTES = 2**24
 """Bytes of a CSV file in one partition; row groups of Parquet files are not split."""
+
+CONTENTS = {
+    ",": "numbers with decimal commas",
+    ".": "whole numbers, beside decimal commas in other columns",
+    "true": "only true and false",
+}
+"""What the first rows of a column hold, by its mark in `_pandas_settings`."""
 
 
 def reads_partitions(path: Path, stream: bool | None, *, folder: bool = False) -> bool:
@@ -148,10 +161,14 @@ def open_partitions(
             f"Reading files in partitions requires Dask: {how_to_install('cli')}."
         ) from error
     if path.suffix.lower() == ".csv":
-        first_path = next(map(Path, sorted(glob(str(path)))), path)
-        head = _frames.read_frame(first_path, choice=choice, n_rows=LOOK_ROWS)
-        settings = _pandas_settings(first_path, choice)
+        paths = _files_of(path)
+        form = _shared_form(paths)
+        head = _frames.read_frame(paths[0], choice=choice, n_rows=LOOK_ROWS)
+        settings, texts = _pandas_settings(paths[0], form, head, choice)
         frame = dd.read_csv(str(path), blocksize=blocksize, **settings)
+        if texts:
+            meta = frame._meta.astype(dict.fromkeys(texts, np.float64))
+            frame = frame.map_partitions(_with_numbers, path, texts, meta=meta)
     elif path.suffix.lower() == ".parquet" or path.is_dir():
         with explain_damage(path, "CSV or Parquet file"):
             groups = "adaptive" if small else "infer"
@@ -159,6 +176,10 @@ def open_partitions(
                 str(path), split_row_groups=groups, blocksize=blocksize
             )
             first_rows = frame.head(npartitions=-1)
+        # pandas reads categories that are numbers as numbers.
+        coded = [n for n in first_rows if _is_category_of_numbers(first_rows[n])]
+        numeric = dict.fromkeys(coded, np.float64)
+        frame, first_rows = frame.astype(numeric), first_rows.astype(numeric)
         columns = choice.split_lists(first_rows.columns)
         head = _frames.without_row_numbers(path, first_rows, columns)
     else:
@@ -208,28 +229,69 @@ def read_partitions(
     numeric_features(path, features)
     note_ids(features, ())
     with explain_damage(path, "CSV or Parquet file"):
-        y = frame[target].compute().to_numpy()
+        y = frame[[target]].compute()
+    if path.suffix.lower() == ".csv":
+        y = _frames.converted_cells(_files_of(path)[0], y, choice)
     unused = [*dict.fromkeys([*not_features, *ignored])]
     X = frame.drop(columns=unused).astype(np.float64)
-    y = read_target(path, y, y.shape[0], target, choice)
+    y = read_target(path, y[target].to_numpy(), len(y), target, choice)
     return PartitionedTable(X, y, path=path, folder=folder)
 
 
-def _pandas_settings(path: Path, choice: ColumnChoice) -> dict[str, Any]:
-    """Return the settings with which pandas reads a file as `read_frame` does."""
+def _files_of(path: Path) -> list[Path]:
+    """Return the sorted files that match a pattern; without matches, the path."""
+    return [*map(Path, sorted(glob(str(path))))] or [path]
+
+
+def _shared_form(paths: Sequence[Path]) -> CsvForm:
+    """Return the form of CSV files; raise unless all can be read in partitions."""
+    forms: dict[object, CsvForm] = {}
+    for path in paths:
+        with path.open("rb") as file:
+            form = find_form(file, path)
+        forms.setdefault((form.separator, form.names, form.n_lines), form)
+        if len(forms) > 1:
+            raise ValueError(
+                f"{path} and {paths[0]} begin differently, but files that are read "
+                "together must have the same header and as many lines above it: give "
+                "all files the columns of the first one, in its order."
+            )
+    (form,) = forms.values()
+    odd_name = next((name for name in form.names if len(name.splitlines()) > 1), None)
+    if odd_name is not None:
+        raise ValueError(
+            f"The column name {odd_name!r} of {paths[0]} contains a line break, which "
+            "files that are read in partitions must not have: rename the column, or "
+            "read the whole file with --no-stream."
+        )
+    return form
+
+
+def _pandas_settings(
+    path: Path, form: CsvForm, head: pd.DataFrame, choice: ColumnChoice
+) -> tuple[dict[str, Any], dict[str, str]]:
+    """Return settings for pandas, and marks of numbers that are first read as text."""
+    # `head`, the first rows as `read_frame` returns them, decides which columns are
+    # numeric. A mark is "," or "." (see `decimal_mark`), or "true" for truth values.
+    # pandas converts numbers with points, unless another column has decimal commas.
     with path.open("rb") as file:
-        form = find_form(file, path)
         rows = _frames.cells_of(file, form, nrows=LOOK_ROWS)
-    texts = choice.split_lists(form.names).always_text
-    cells = {name: rows[name].dropna() for name in form.names if name not in texts}
-    marks = {name: decimal_mark(cells[name], form.separator) for name in cells}
-    numeric = {n for n, mark in marks.items() if mark or cells[n].isin(MISSING).all()}
-    missing = {n: ["", *MISSING] if n in numeric else [""] for n in form.names}
-    commas = "," in marks.values()
-    return {
+    names = choice.split_lists(form.names)
+    unused = names.ignored(form.names) - {*names.dates, *(names.only or ())}
+    texts = names.always_text | unused
+    # A fit converts its target as a whole.
+    texts |= set() if choice.is_known else {*names.target}
+    marks: dict[str, str] = {}
+    for name in [n for n in form.names if n in head and n not in texts]:
+        if head[name].dtype.kind in _frames.NUMBERS:
+            mark = decimal_mark(rows[name].dropna(), form.separator)
+            marks[name] = "true" if head[name].dtype.kind == "b" else mark or "."
+    if "," not in marks.values():
+        numeric = {name for name, mark in marks.items() if mark == "."}
+    else:
+        numeric = set()
+    settings = {
         "sep": form.separator,
-        "decimal": "," if commas else ".",
-        "thousands": "." if commas else None,
         "sample": min(BLOCK_BYTES, 2**18),  # bytes from which Dask infers types
         "header": None,
         "names": list(form.names),
@@ -238,5 +300,45 @@ def _pandas_settings(path: Path, choice: ColumnChoice) -> dict[str, Any]:
         # Integers in the first rows may be fractions, or missing, further down.
         "dtype": {n: np.float64 if n in numeric else str for n in form.names},
         "keep_default_na": False,
-        "na_values": missing,
+        "na_values": {n: ["", *MISSING] if n in marks else [""] for n in form.names},
     }
+    return settings, {name: marks[name] for name in marks if name not in numeric}
+
+
+def _with_numbers(
+    rows: pd.DataFrame, path: Path, marks: Mapping[str, str]
+) -> pd.DataFrame:
+    """Return rows with the text columns in `marks` converted to numbers."""
+    columns = {}
+    for name, mark in marks.items():
+        cells = rows[name].dropna()
+        numbers = [_number(cell, mark) for cell in cells]
+        if None in numbers:
+            raise _frames.CellError(
+                f"Column {name!r} of {path} holds {cells.iloc[numbers.index(None)]!r}, "
+                f"but its first {LOOK_ROWS} rows hold {CONTENTS[mark]}: correct the "
+                f"cell, or ignore the column with --drop '{name}'."
+            )
+        values = pd.Series(numbers, cells.index, dtype=np.float64)
+        columns[name] = values.reindex(rows.index)
+    return rows.assign(**columns)
+
+
+def _number(cell: str, mark: str) -> float | None:
+    """Return the number that a cell holds, or None; see `_pandas_settings` on marks."""
+    if mark == "true":
+        return _frames.TRUTH.get(cell.lower())
+    if mark == ",":
+        is_number = DECIMALS[","].fullmatch(cell)
+        return float(cell.replace(".", "").replace(",", ".")) if is_number else None
+    # Beside decimal commas, a point may separate thousands.
+    if "." in cell or not DECIMALS["."].fullmatch(cell):
+        return None
+    return float(cell)
+
+
+def _is_category_of_numbers(column: pd.Series) -> bool:
+    """Return whether a column has a category type whose values are numbers."""
+    if not isinstance(column.dtype, pd.CategoricalDtype):
+        return False
+    return column.dtype.categories.dtype.kind in _frames.NUMBERS
