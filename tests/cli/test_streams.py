@@ -231,9 +231,7 @@ def test_a_later_point_beside_decimal_commas_is_refused(
     assert "holds '30.5'" in result.stderr
 
 
-@pytest.mark.parametrize(
-    "labels", [["01", "1", "2"], ["1.5", "1.50", "2"], [0, 1], [True, False], ["a", 1]]
-)
+@pytest.mark.parametrize("labels", [["01", "1", "2"], [0, 1], [True, False]])
 def test_classes_in_a_stream_are_those_of_the_whole_file(run, frame, tmp_path, labels):
     frame["outcome"] = np.resize(np.array(labels, object), len(frame))
     frame.to_csv(data := tmp_path / "a.csv", index=False)
