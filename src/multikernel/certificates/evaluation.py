@@ -121,14 +121,15 @@ def evaluate(
     kernels: Indices,
     terms: Terms,
     intercept: Array,
-    sizes: Array | float = 0.0,
+    column_sizes: Array | float = 0.0,
 ) -> Worth:
     """Return norms and objective of a model, with bounds on rounding errors."""
-    # `intercept` is for the targets of `problem`. It may include unpenalized columns,
-    # and the absolute values of these summands then add up to `sizes`.
+    # `intercept` is for the targets of `problem`. It may include the terms of
+    # unpenalized columns; `column_sizes` then is the sum of their absolute values at
+    # each sample.
     f = terms.f + intercept
     spread = terms.spread + EPS * np.abs(np.where(terms.f != 0.0, f, 0.0))
-    spread = spread + SUMMED * sizes
+    spread = spread + SUMMED * column_sizes
     norms = np.zeros(problem.gram.shape[0])
     norms[kernels] = terms.norms
     is_used = terms.norms > 0.0

@@ -30,7 +30,7 @@ from multikernel.solvers.machine_runs import (
 
 @dataclass(frozen=True)
 class Settings:
-    """Tuning constants of inner balls and Newton steps."""
+    """Tuning constants of Newton steps, and of the `InnerBall` of each step."""
 
     smoothest: float = 0.6
     sharpest: float = 1e-9

@@ -248,7 +248,7 @@ class BarrierSide(Side):
         return newton_step(model, self.pull, self.curvature)
 
     def aim(self, step: Array) -> float:
-        """Set directions of pieces and multipliers; return the longest step length."""
+        """Set directions of pieces and multipliers; return the longest feasible step."""
         f = -self.pull - self.curvature * step  # decision values after the step
         direction = -(self.gradient + self.signs * f) / self.curvatures
         # The softest piece gets the remainder: its own formula divides rounding errors
