@@ -175,7 +175,7 @@ def decreases_forever(problem: Problem, basis: Array, slopes: Array) -> bool:
     is_one_sided = (lower == 0.0) | (upper == 0.0)
     # The slopes are orthogonal to all columns. If the slopes of all monotone losses are
     # far from zero, a combination of columns that lowers one of these losses raises
-    # another loss, so none decreases the sum forever.
+    # another loss. Then no combination decreases the summed loss forever.
     smallest = np.abs(slopes[is_one_sided]).min(initial=np.inf)
     if smallest > 1e-4 * np.abs(slopes).max(initial=0.0):
         return False
@@ -221,7 +221,7 @@ def orthogonal_dual(problem: Problem, rho: Array, basis: Array | None = None) ->
     lower, upper = -upper_u, -lower_u
 
     def value(point: Array, nu: Array) -> float:
-        """Return the projection's dual function at nu, from its minimizer `point`."""
+        """Return the projection's dual function at nu; `point` is clip(rho - Q nu)."""
         return 0.5 * float(np.sum((point - rho) ** 2)) + float(nu @ (Q.T @ point))
 
     nu = np.zeros(Q.shape[1])

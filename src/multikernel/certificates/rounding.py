@@ -29,10 +29,10 @@ def rounding_unit(n_samples: int) -> float:
 
 
 def diagonal_factors(n_samples: int, rounded_traces: Array, traces: Array) -> Array:
-    """Return the factors by which rounding bounds enlarge diagonals, (n_kernels,)."""
-    # A bound on rounding errors uses diag(K_m) times the factor of kernel m. The factor
-    # is above 1 if the rounded trace (`GramStack.rounded_traces`) exceeds the trace,
-    # because entries are small differences of large numbers.
+    """Return the factor of each diagonal in bounds on rounding errors, (n_kernels,)."""
+    # The bounds use diag(K_m) times the factor of kernel m. This factor is above 1 if
+    # the rounded trace (`GramStack.rounded_traces`) exceeds the trace, because entries
+    # are small differences of large numbers.
     sizes = np.maximum(np.abs(traces), TINY)
     return np.asarray(1.0 + n_samples * np.maximum(rounded_traces / sizes - 1.0, 0.0))
 

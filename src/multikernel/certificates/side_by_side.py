@@ -68,7 +68,8 @@ class CertifiedTargets:
         return slice(None) if targets.size == len(self.problems) else targets
 
     def measure(self, targets: Indices, alphas: Array) -> None:
-        """Store objectives and gaps of `targets`; `alphas` is for all targets."""
+        """Store the objectives, gaps and improved intercepts of `targets`."""
+        # `alphas` has the strengths of all problems, not only those of `targets`.
         index, loss, unit = self.index_of(targets), self.loss, self._unit
         y, rho, alphas = self.y[:, index], self.rho[:, index], alphas[index]
         eta, forms = self.eta[:, index], self.forms[:, index]

@@ -202,8 +202,8 @@ class _Thresholds:
     def _proof(
         self, f: Array, thresholds: Array, norms: Array
     ) -> DualCertificate | None:
-        """Return a certificate from the slopes at f, None without best thresholds."""
-        # If `thresholds` are not the best ones for f, the slopes are not dual feasible.
+        """Return a certificate at f, or None if `thresholds` are not the best for f."""
+        # Without the best thresholds, the slopes of the loss are not dual feasible.
         y, penalty = self.problem.y, self.problem.regularizer
         fitted = CumulativeLogitLoss(thresholds)
         if not fitted.relative_imbalance(self._codes, f, self._weights) <= CLOSED:

@@ -86,14 +86,15 @@ def _step_to_first_bound(masses: Array, change: Array) -> Array:
 
 
 def _direction(
-    K: Array, scores: Array, free: Mask, excess: Array
+    K: Array, scores: Array, free: Mask, class_sums: Array
 ) -> tuple[Array, Array]:
     """Return the Newton steps of the positive masses and of the intercepts."""
     members = [np.flatnonzero(rows) for rows in free]
     inverses = [_inverse(K[np.ix_(rows, rows)]) for rows in members]
     no_diagonal = np.zeros((len(K), len(members)))
-    system = SimplexSystem(no_diagonal, members, inverses, centered=excess.size > 0)
-    changes, shifts = system.solve(scores.T[None], excess if excess.size else None)
+    centered = class_sums.size > 0
+    system = SimplexSystem(no_diagonal, members, inverses, centered=centered)
+    changes, shifts = system.solve(scores.T[None], class_sums if centered else None)
     return np.ascontiguousarray(changes[0].T), -shifts[0]
 
 

@@ -144,8 +144,8 @@ class StoredNodes:
     def release(self, nodes: Indices, n_asked: int) -> None:
         """Keep only the stored features of `nodes`, if most stored nodes are unused."""
         # `n_asked` is the number of nodes whose quadratic forms were computed for the
-        # last dual point. Stored nodes are unused if they are more than twice the
-        # largest number of `nodes` or `n_asked` so far.
+        # last dual point. Features are released once the stored nodes are more than
+        # twice the largest number of `nodes`, or `n_asked`, so far.
         self._most = max(self._most, nodes.size, n_asked)
         if len(self._prepared) > 2 * self._most:
             held, _ = self._split(nodes)

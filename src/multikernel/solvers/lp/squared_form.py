@@ -125,8 +125,9 @@ class _Strengths:
         pairs = [(alpha * total - strength, strength) for strength, total in self.seen]
         high = min((s for excess, s in pairs if excess < 0.0), default=self.largest)
         low = max((s for e, s in pairs if e >= 0.0 and s < high), default=0.0)
-        # Replace the sum of norms at s by a line through the two sums whose strengths
-        # have the smallest errors, and solve for s. Bisect if s is outside the bracket.
+        # Approximate the sum of norms at s by the line through the two stored points
+        # with the smallest errors |alpha * total - strength|, and solve for s. Bisect
+        # if the solution is outside the bracket.
         near = sorted(
             (abs(alpha * total - strength), strength, total)
             for strength, total in self.seen

@@ -271,8 +271,8 @@ class NewtonPath:
     ) -> tuple[list[Solution | None], Indices]:
         """Return each target's solution, and the targets left to working sets.
 
-        A target without a penalty has None. The solution of a target that is left to
-        working sets is only their start.
+        The solution is None for a target without a penalty. Working sets continue from
+        the solutions of the targets that are left to them.
         """
         state = self.state
         alphas = np.array([1.0 if each is None else each.alpha for each in penalties])
