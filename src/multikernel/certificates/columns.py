@@ -72,7 +72,8 @@ def weighted_targets(
     lower, upper = loss.dual_bounds(y)
     # If the slope is at a bound of its domain, the loss is a line from there on. Take
     # the square that touches this line at f and has its minimum where the line is zero.
-    # Its curvature limits the weight, so that steps from far away are long enough.
+    # The square's curvature limits the weight, so that steps from far away are long
+    # enough.
     is_linear = (slopes <= lower) | (slopes >= upper)
     values = loss.value(y, f)
     falls = is_linear & (slopes != 0.0) & (values > 0.0)

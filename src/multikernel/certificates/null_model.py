@@ -196,7 +196,7 @@ def _best_intercept_by_kinks(
     loss: PolyhedralLoss, y: Array, f: Array
 ) -> tuple[float, Array] | None:
     """Return the result of `best_intercept` from sorted kinks; None if that fails."""
-    # It fails if the minimum is unbounded, or if rounding may have merged kinks.
+    # This fails if the minimum is unbounded, or if rounding may have merged kinks.
     b, end = _optimal_interval(loss, y, f)
     if np.isnan(b):
         return None

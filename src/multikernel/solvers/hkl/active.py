@@ -236,8 +236,8 @@ class ActiveSet:
         few, many = new[~wide], new[wide]
         self._forms[few] = self._held.forms(few, vector)
         named = self.known.named(many)
-        # These features are not centered, but with an intercept the sum of a is zero,
-        # so centering would not change the form.
+        # The features of wide nodes are not centered, but with an intercept the sum of
+        # a is zero, so centering would not change the form.
         self._forms[many] = [self.samples.form(node, vector) for node in named]
         return np.asarray(self._forms[nodes])
 
