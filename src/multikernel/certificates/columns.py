@@ -72,7 +72,8 @@ def weighted_targets(
     lower, upper = loss.dual_bounds(y)
     # If the slope is at a bound of its domain, the loss is a line from there on. Take
     # the square that touches this line at f and has its minimum where the line is zero.
-    # Its curvature limits the weight, so that steps from far away are long enough.
+    # The square's curvature limits the weight, so that steps from far away are long
+    # enough.
     is_linear = (slopes <= lower) | (slopes >= upper)
     values = loss.value(y, f)
     falls = is_linear & (slopes != 0.0) & (values > 0.0)
@@ -84,10 +85,11 @@ def weighted_targets(
     return f - slopes / weights, weights, slopes
 
 
-def next_linear_factor(linear_factor: float, length: float) -> float:
-    """Return the factor for the next Newton step, given the length of the last one."""
-    # If a step was shortened, larger weights of the linear parts shorten the next one.
-    if length < 1.0:
+def next_linear_factor(linear_factor: float, step_length: float) -> float:
+    """Return the `linear_factor` of `weighted_targets` for the next Newton step."""
+    # `step_length` is the length of the last step, 1 for a full step. If it was
+    # shortened, larger weights of the linear parts shorten the next one.
+    if step_length < 1.0:
         return min(10.0 * linear_factor, 1.0)
     return max(linear_factor / 10.0, 1e-7)
 
@@ -172,8 +174,9 @@ def decreases_forever(problem: Problem, basis: Array, slopes: Array) -> bool:
     lower, upper = loss.dual_bounds(y)
     signs = np.where(lower < 0.0, 1.0, 0.0) - np.where(upper > 0.0, 1.0, 0.0)
     is_one_sided = (lower == 0.0) | (upper == 0.0)
-    # Slopes that are orthogonal to the columns and far from zero exclude such a
-    # direction.
+    # The slopes are orthogonal to all columns. If the slopes of all monotone losses are
+    # far from zero, a combination of columns that lowers one of these losses raises
+    # another loss. Then no combination decreases the summed loss forever.
     smallest = np.abs(slopes[is_one_sided]).min(initial=np.inf)
     if smallest > 1e-4 * np.abs(slopes).max(initial=0.0):
         return False
@@ -181,8 +184,9 @@ def decreases_forever(problem: Problem, basis: Array, slopes: Array) -> bool:
     is_endless = ((lower == 0.0) & np.isinf(high_end)) | (
         (upper == 0.0) & np.isinf(low_end)
     )
-    # Along such a direction, no monotone loss increases, the decision values of samples
-    # with other losses stay constant, and a loss without a minimum decreases.
+    # Along a combination that decreases the loss forever, no monotone loss increases,
+    # the decision values of samples with other losses stay constant, and a loss without
+    # a minimum decreases.
     rows = signs[:, None] * basis
     is_free = ~is_one_sided
     program = linprog(
@@ -210,14 +214,15 @@ def orthonormal_basis(problem: Problem) -> Array:
 
 def orthogonal_dual(problem: Problem, rho: Array, basis: Array | None = None) -> Array:
     """Return the nearest point to `rho` in the loss's domain, orthogonal to columns."""
-    # The point is clip(rho - Q nu), and nu is the maximizer of the concave dual
-    # function of the projection, by Newton's method with Armijo's rule.
+    # The nearest point is clip(rho - Q nu). The multipliers nu of the constraint
+    # Q^T point = 0 maximize the concave dual function of this projection, by Newton's
+    # method with Armijo's rule.
     Q = orthonormal_basis(problem) if basis is None else basis
     lower_u, upper_u = problem.loss.dual_bounds(problem.y)
     lower, upper = -upper_u, -lower_u
 
     def value(point: Array, nu: Array) -> float:
-        """Return the dual function of the projection at multipliers nu of columns."""
+        """Return the projection's dual function at nu; `point` is clip(rho - Q nu)."""
         return 0.5 * float(np.sum((point - rho) ** 2)) + float(nu @ (Q.T @ point))
 
     nu = np.zeros(Q.shape[1])

@@ -77,13 +77,13 @@ def evaluate_terms(
         c = per_kernel(weights[block], part_coefs)
         stack = gram.once(subset) if loaded is None else loaded
         products = stack.term_products(c)
-        rounded = np.abs(products.traces) + entry_rounding[block]
+        rounded_traces = np.abs(products.traces) + entry_rounding[block]
         squares[block], rounding[block] = _squared_norms(
-            gram, subset, c, products, rounded
+            gram, subset, c, products, rounded_traces
         )
         is_used = squares[block] > 0.0
         # |c| sqrt(K_ii tr K) u = sqrt(u |c|^2 tr K) sqrt(u K_ii)
-        larger = diagonal_factors(gram.shape[1], rounded, products.traces)
+        larger = diagonal_factors(gram.shape[1], rounded_traces, products.traces)
         error_units = np.sqrt(rounding[block] * rounding_unit(f.shape[0]) * larger)
         total, sizes = products.sums(is_used, error_units)
         f += total
@@ -96,14 +96,14 @@ def _squared_norms(
     kernels: Indices,
     coefs: Array,
     products: TermProducts,
-    rounded: Array,
+    rounded_traces: Array,
 ) -> tuple[Array, Array]:
     """Return squared norms of the given terms, and bounds on their rounding errors."""
     forms, lengths, traces = products.forms, products.lengths, products.traces
     flat = coefs.reshape(len(kernels), -1)
     squared_lengths = np.einsum("mi,mi->m", flat, flat)
     unit = rounding_unit(coefs.shape[1])
-    rounding = unit * squared_lengths * rounded
+    rounding = unit * squared_lengths * rounded_traces
     lowest = int(np.argmin(forms))
     if forms[lowest] < 0.0 or not np.isfinite(forms).all():
         kernel = kernels[[lowest]]
@@ -112,7 +112,7 @@ def _squared_norms(
     lower_bounds = lengths / np.maximum(traces, TINY)
     squares = np.where(forms > rounding, forms, np.maximum(forms, lower_bounds))
     # A product that does not exceed its rounding error counts as zero.
-    negligible = lengths <= unit * rounded * rounding
+    negligible = lengths <= unit * rounded_traces * rounding
     return np.where(negligible, 0.0, squares), rounding
 
 
@@ -121,14 +121,15 @@ def evaluate(
     kernels: Indices,
     terms: Terms,
     intercept: Array,
-    sizes: Array | float = 0.0,
+    column_sizes: Array | float = 0.0,
 ) -> Worth:
     """Return norms and objective of a model, with bounds on rounding errors."""
-    # `intercept` is for the targets of `problem`. It may include unpenalized columns,
-    # and the absolute values of these summands then add up to `sizes`.
+    # `intercept` is for the targets of `problem`. It may include the terms of
+    # unpenalized columns; `column_sizes` then is the sum of their absolute values at
+    # each sample.
     f = terms.f + intercept
     spread = terms.spread + EPS * np.abs(np.where(terms.f != 0.0, f, 0.0))
-    spread = spread + SUMMED * sizes
+    spread = spread + SUMMED * column_sizes
     norms = np.zeros(problem.gram.shape[0])
     norms[kernels] = terms.norms
     is_used = terms.norms > 0.0

@@ -57,7 +57,8 @@ class Incumbent:
     stalled_ratio: ClassVar[float] = 0.9
     """Ratio of successive gaps above which a step has not reduced rounding errors."""
 
-    # The proof bounds the gap for the full kernels, without this approximation.
+    # The proof bounds the gap for the full kernels, which the stack may approximate by
+    # low-rank matrices.
     solved: ClassVar[float] = 0.5
     """Gap over the low-rank matrices, as a share of tol, at which a proof is tried."""
 
@@ -75,7 +76,8 @@ class Incumbent:
         self.over_factors = self.certificate
 
     def start(self, init: Solution | None) -> Expansion | None:
-        """Start at `init` and return its dual point, or at the best constant (None)."""
+        """Store the model and the dual point of `init`; return this point, rescaled."""
+        # Without `init`, the best constant model is stored, and the result is None.
         n_kernels = self.problem.gram.shape[0]
         expansion = None
         if init is None:
@@ -165,20 +167,20 @@ class Incumbent:
         # A model converges only if the gap of its evaluation, with rounding errors, is
         # at most tol. Steps cannot reduce these errors: if they alone exceed tol, and
         # the last step hardly changed them, the solve has stalled.
-        in_vain = False
+        is_stalled = False
         if self._visible_gap <= tol:
             gap, last_gap = self._publish(), self._last_gap
             check_gap(gap)
             if gap <= tol:
                 return Status.CONVERGED
             hidden = gap - self._visible_gap
-            in_vain = hidden > tol and gap > self.stalled_ratio * last_gap
+            is_stalled = hidden > tol and gap > self.stalled_ratio * last_gap
             self._last_gap = gap
         elif self.gap <= self.solved * tol:
             ended = self._certify_over_full_kernels(tol)
             if ended is not None:
                 return ended
-        return self.recorder.ended(np.inf, tol, max_iter, in_vain=in_vain)
+        return self.recorder.ended(np.inf, tol, max_iter, is_stalled=is_stalled)
 
     def proves(self, tol: float) -> bool:
         """Return whether the best model, evaluated, has a gap of at most tol."""

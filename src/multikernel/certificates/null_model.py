@@ -98,9 +98,9 @@ def best_intercept(loss: Loss, y: Array, f: Array) -> tuple[float, Array]:
     """Return the best intercept b for decision values f, and a dual point at f + b."""
     # The dual point is minus a subgradient and sums to zero. At a kink, it is minus a
     # mixture of the gradients just below and just above the kink, at intercepts that
-    # differ only by rounding. If a
-    # piecewise linear loss is minimal on an interval, the intercept is its middle, as
-    # in support vector machines: the ends would favor one of the classes.
+    # differ only by rounding. If a piecewise linear loss is minimal on an interval, the
+    # intercept is its middle, as in support vector machines: the ends would favor one
+    # of the classes.
     reach = _largest_intercept(loss, y, f)
     minimum = None
     if is_polyhedral(loss):
@@ -111,8 +111,10 @@ def best_intercept(loss: Loss, y: Array, f: Array) -> tuple[float, Array]:
 
 
 def _largest_intercept(loss: Loss, y: Array, f: Array) -> float:
-    """Return a search radius for intercepts: a bound on abs(y - f), plus at most 1."""
-    # With a log link, decision values are on the scale of the targets' logarithms.
+    """Return the radius of the search for an intercept around zero."""
+    # The radius bounds abs(y - f), with a margin of 1, or of at most this bound for
+    # losses that declare a degree. With a log link, decision values are on the scale of
+    # the targets' logarithms, which then replace y.
     targets = np.log(y[y > 0.0]) if has_log_scale(without_weights(loss)) else y
     size = float(np.abs(targets).max(initial=0.0) + np.abs(f).max())
     unit = 1.0 if degree(loss) is None else min(1.0, size)
@@ -193,9 +195,8 @@ def _best_intercept_by_newton(
 def _best_intercept_by_kinks(
     loss: PolyhedralLoss, y: Array, f: Array
 ) -> tuple[float, Array] | None:
-    """Return the result of `best_intercept` from the sorted kinks, or None."""
-    # The result is None if the minimum is unbounded, or if rounding may have merged
-    # kinks.
+    """Return the result of `best_intercept` from sorted kinks; None if that fails."""
+    # This fails if the minimum is unbounded, or if rounding may have merged kinks.
     b, end = _optimal_interval(loss, y, f)
     if np.isnan(b):
         return None

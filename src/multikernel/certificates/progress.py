@@ -75,16 +75,17 @@ class Recorder:
         return self.stopped
 
     def ended(
-        self, gap: float, tol: float, max_iter: int, *, in_vain: bool = False
+        self, gap: float, tol: float, max_iter: int, *, is_stalled: bool = False
     ) -> Status | None:
-        """Return the reason to stop, or None; `in_vain`: steps cannot reduce gaps."""
+        """Return the reason to stop, or None if the solver should continue."""
+        # `is_stalled` says that more steps cannot reduce the gap.
         if gap <= tol:
             return Status.CONVERGED
         if self.stopped:
             return Status.STOPPED
         if len(self.history) > max_iter:
             return Status.MAX_ITER
-        return Status.STALLED if in_vain or self.patience.exhausted else None
+        return Status.STALLED if is_stalled or self.patience.exhausted else None
 
     def close(self, objective: float, duality_gap: float, n_active: int) -> None:
         """Replace the numbers of the last line by those of the returned model."""

@@ -28,12 +28,13 @@ def rounding_unit(n_samples: int) -> float:
     return float((4.0 + np.sqrt(n_samples)) * EPS)
 
 
-def diagonal_factors(n_samples: int, rounded: Array, traces: Array) -> Array:
-    """Return factors of the diagonals in bounds on rounding errors, (n_kernels,)."""
-    # `rounded` is `GramStack.rounded_traces()`. It exceeds the trace if the entries are
-    # small differences of large numbers; otherwise, the factor is 1.
+def diagonal_factors(n_samples: int, rounded_traces: Array, traces: Array) -> Array:
+    """Return the factor of each diagonal in bounds on rounding errors, (n_kernels,)."""
+    # The bounds use diag(K_m) times the factor of kernel m. This factor is above 1 if
+    # the rounded trace (`GramStack.rounded_traces`) exceeds the trace, because entries
+    # are small differences of large numbers.
     sizes = np.maximum(np.abs(traces), TINY)
-    return np.asarray(1.0 + n_samples * np.maximum(rounded / sizes - 1.0, 0.0))
+    return np.asarray(1.0 + n_samples * np.maximum(rounded_traces / sizes - 1.0, 0.0))
 
 
 def largest_losses(loss: Loss, y: Array, f: Array, spread: Array) -> Array:
@@ -95,7 +96,8 @@ def rounding_safe_dual(
     """Return the certificate's point, rescaled to prove its gap despite rounding."""
     # The result is the multiple with the best dual value at upper bounds on the exact
     # dual norms; it is inside the dual ball if there is one. For a steep penalty, the
-    # dual value of the point itself could be much lower. `worth` is the model's.
+    # dual value of the point itself could be much lower. `worth` describes the model
+    # whose gap is proved.
     _, largest = _gap_rounding(problem, worth, certificate)
     rho = certificate.dual
     return scaled_dual_value(problem, rho, worth.norms, largest)[0] * rho

@@ -68,7 +68,8 @@ class CertifiedTargets:
         return slice(None) if targets.size == len(self.problems) else targets
 
     def measure(self, targets: Indices, alphas: Array) -> None:
-        """Store objectives and gaps of `targets`; `alphas` has one of every problem."""
+        """Store the objectives, gaps and improved intercepts of `targets`."""
+        # `alphas` has the strengths of all problems, not only those of `targets`.
         index, loss, unit = self.index_of(targets), self.loss, self._unit
         y, rho, alphas = self.y[:, index], self.rho[:, index], alphas[index]
         eta, forms = self.eta[:, index], self.forms[:, index]
@@ -107,7 +108,8 @@ class CertifiedTargets:
         self.gap[index] = np.maximum(gap, 0.0)
 
     def _intercepts(self, index: Index) -> Array:
-        """Return intercepts, after two Newton steps unless the loss is squared."""
+        """Return the intercepts of the targets at `index`, improved by Newton steps."""
+        # For the squared loss, solvers store the best intercepts.
         b, offset = self.intercept[index], self._offset[index]
         y, f = self.y[:, index], self.f[:, index]
         if not self.has_intercept:
@@ -134,8 +136,8 @@ class CertifiedTargets:
 
     def _dual_values(self, index: Index, max_scales: Array) -> tuple[Array, Array]:
         """Return multiples of dual points up to `max_scales`, and their dual values."""
-        # One Newton step gives nearly the best multiples, and the best ones for the
-        # squared loss.
+        # One Newton step gives nearly the best multiples of the dual points. For the
+        # squared loss, whose conjugate is quadratic, it gives the best ones.
         y, dual, loss = self.y[:, index], self.dual[:, index], self.loss
         slopes = loss.conjugate_gradient(y, -dual)
         curvatures = loss.conjugate_hessian(y, -dual)

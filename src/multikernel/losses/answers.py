@@ -59,31 +59,43 @@ def refuse_nan(loss: Loss, method: str, result: Array | float, points: Array) ->
         )
 
 
+def _description(result: object) -> str:
+    """Return the shape of an array, or the type of another object, for a message."""
+    if isinstance(result, tuple):
+        return f"({', '.join(_description(each) for each in result)})"
+    if isinstance(result, np.ndarray):
+        return f"an array of shape {result.shape}"
+    return type(result).__name__
+
+
 def _check_bounds(name: str, loss: Loss, y: Array) -> None:
     """Raise unless the domain of every target is an interval that contains zero."""
     bounds: Any = loss.dual_bounds(y)
     try:
         lower, upper = (np.broadcast_to(bound, y.shape) for bound in bounds)
-        contains_zero = bool(np.all((lower <= 0.0) & (upper >= 0.0)))
-    except (TypeError, ValueError):
-        contains_zero = False
-    if not contains_zero:
-        raise ValueError(
-            f"{name}.dual_bounds must return (lower, upper), two arrays of shape "
-            f"{y.shape} with lower <= 0 <= upper. Test the loss with "
-            "multikernel.testing.check_loss."
+        invalid = np.argwhere(~((lower <= 0.0) & (upper >= 0.0)))
+        if not invalid.size:
+            return
+        first = tuple(invalid[0])
+        returned = (
+            f"lower = {lower[first]:.6g} and upper = {upper[first]:.6g} for sample "
+            f"{int(first[0])}"
         )
+    except (TypeError, ValueError):
+        returned = _description(bounds)
+    raise ValueError(
+        f"{name}.dual_bounds must return (lower, upper), two arrays of shape {y.shape} "
+        f"with lower <= 0 <= upper, but it returned {returned}. Test the loss with "
+        "multikernel.testing.check_loss."
+    )
 
 
 def _check_result(name: str, result: object, shape: tuple[int, ...]) -> None:
     """Raise unless a result is an array of the given shape without NaN."""
     if not isinstance(result, np.ndarray) or result.shape != shape:
-        description = type(result).__name__
-        if isinstance(result, np.ndarray):
-            description = f"an array of shape {result.shape}"
         raise ValueError(
-            f"{name} returned {description}; expected an array of shape {shape}. Test "
-            "the loss with multikernel.testing.check_loss."
+            f"{name} returned {_description(result)}; expected an array of shape "
+            f"{shape}. Test the loss with multikernel.testing.check_loss."
         )
     nans = np.argwhere(np.isnan(result))
     if nans.size:

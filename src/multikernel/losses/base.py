@@ -64,13 +64,13 @@ class PolyhedralLoss(Loss, Protocol):
     .. math::
 
         \ell^*(y, u) = \min_p \Bigl\{ \sum_j c_j p_j :
-        \sum_j s_j p_j = u, \; 0 \le p_j \le u_j \Bigr\}
+        \sum_j s_j p_j = u, \; 0 \le p_j \le b_j \Bigr\}
 
-    `dual_pieces` returns the signs s_j, costs c_j and bounds u_j of all pieces j.
+    `dual_pieces` returns the signs s_j, costs c_j and bounds b_j of all pieces j.
     """
 
     def dual_pieces(self, y: Array) -> tuple[Array, Array, Array]:
-        """Return signs s (+-1), costs c and bounds u, each ``(n_pieces, *y.shape)``."""
+        """Return signs s (+-1), costs c and bounds b, each ``(n_pieces, *y.shape)``."""
 
 
 class LogScaleLoss(Loss, Protocol):
@@ -87,8 +87,8 @@ def has_log_scale(loss: Loss) -> TypeGuard[LogScaleLoss]:
 
 def is_shift_equivariant(loss: Loss) -> bool:
     """Return whether a loss declares that it depends on y - f only."""
-    # A class declares it by ``shift_equivariant = True`` in its own body; subclasses do
-    # not inherit it.
+    # The declaration, ``shift_equivariant = True`` in the class's own body, is not
+    # inherited by subclasses.
     inner = getattr(loss, "loss", loss)
     return bool(vars(type(inner)).get("shift_equivariant", False))
 
@@ -119,8 +119,9 @@ def is_smooth(loss: Loss) -> TypeGuard[SmoothConjugateLoss]:
 def degree(loss: Loss) -> int | None:
     """Return the degree of homogeneity that a loss declares, or None."""
     # A loss of degree k is multiplied by c^k if targets, decision values and parameters
-    # in units of y are multiplied by c: 2 for squares, 1 for absolute errors. A class
-    # declares ``degree = 2`` in its own body; subclasses do not inherit it.
+    # in units of y are multiplied by c: 2 for squares, 1 for absolute errors. The
+    # declaration, ``degree = 2`` in the class's own body, is not inherited by
+    # subclasses.
     inner = getattr(loss, "loss", loss)
     declared: int | None = vars(type(inner)).get("degree")
     return declared

@@ -126,8 +126,8 @@ class CumulativeLogitLoss(LogLogisticLoss):
 
     def relative_imbalance(self, codes: Indices, f: Array, weights: Array) -> float:
         """Return the relative size of the thresholds' gradient, 0 at the optimum."""
-        # It is the largest absolute derivative, divided by the largest sum of a
-        # derivative's positive and negative parts.
+        # The size is the largest absolute entry of the gradient, divided by the largest
+        # sum of an entry's two parts from `_slopes`, or by the total weight if smaller.
         positive, negative = self._slopes(codes, f, weights)
         total = float(weights.sum())
         # If thresholds separate all samples, both parts of the gradient vanish.
@@ -139,9 +139,9 @@ class CumulativeLogitLoss(LogLogisticLoss):
         size, term_slopes = len(self.lower), self._term_slopes()[codes]
         lower_pulls = expit(self.lower[codes] - f) + term_slopes
         upper_pulls = expit(f - self.upper[codes]) + term_slopes
-        # The gradient of the weighted loss, (n_classes - 1,), is their difference.
-        # Samples of the class above a threshold contribute to its positive part, those
-        # of the class below to its negative part.
+        # The gradient of the weighted loss, (n_classes - 1,), is the positive minus the
+        # negative part. A threshold's positive part is a sum over the samples of the
+        # class above the threshold, its negative part over those of the class below.
         positive = np.bincount(codes, weights * lower_pulls, minlength=size)[1:]
         negative = np.bincount(codes, weights * upper_pulls, minlength=size)[:-1]
         return positive.astype(np.float64), negative.astype(np.float64)

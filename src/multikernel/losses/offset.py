@@ -73,12 +73,12 @@ class _SmoothOffset(OffsetLoss):
     """A loss with an offset and with the derivatives of the conjugate."""
 
     def conjugate_gradient(self, y: Array, u: Array) -> Array:
-        """Return the derivative of l*(y, u) minus the offset."""
+        """Return the derivative of l*(y, u) - u offset with respect to u."""
         loss = cast(SmoothConjugateLoss, self.loss)
         return loss.conjugate_gradient(y, u) - self._broadcast_offset(y)
 
     def conjugate_hessian(self, y: Array, u: Array) -> Array:
-        """Return the second derivative of l*(y, u)."""
+        """Return the second derivative of l*(y, u) with respect to u."""
         return cast(SmoothConjugateLoss, self.loss).conjugate_hessian(y, u)
 
 

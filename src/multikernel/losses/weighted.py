@@ -52,7 +52,7 @@ class WeightedLoss:
         return self._broadcast_weights(values) * values
 
     def _unweighted_slopes(self, y: Array, u: Array) -> Array:
-        """Return u / w, clipped to the domain where only rounding puts it outside."""
+        """Return u / w; entries outside the domain by rounding are clipped to it."""
         w = self._broadcast_weights(y)
         lower, upper = self.loss.dual_bounds(y)
         is_inside = (u >= w * lower) & (u <= w * upper)
@@ -114,13 +114,13 @@ class _WeightedCoupled(WeightedLoss):
     def best_intercept(
         self, y: Array, f: Array, weights: Array | None = None
     ) -> tuple[Array, Array]:
-        """Return the best constants for the combined weights, and a dual point."""
+        """Return best constants and a dual point; `weights` multiply the loss's own."""
         return self._coupled.best_intercept(y, f, self._combined_weights(weights))
 
     def constant_model(
         self, y: Array, weights: Array | None = None
     ) -> tuple[Array, Array]:
-        """Return best constants for f = 0 and combined weights, and a dual point."""
+        """Return the result of `best_intercept` for f = 0, in closed form."""
         return self._coupled.constant_model(y, self._combined_weights(weights))
 
     def _combined_weights(self, weights: Array | None) -> Array:

@@ -95,10 +95,11 @@ def _newton_direction(task: CoupledTask, point: Point, tol: float) -> Point:
     mean = float(np.abs(task.gram.diagonal()).mean())
     constant = 10.0 * mean if task.fit_intercept else 0.0
 
-    def weigh(values: Array, sums: Array) -> Array:
-        """Return W z (see the module) for a change z of the decision values."""
-        # z is `values`, the part from K, plus the part from the constant kernel.
-        z = values + constant * sums
+    def weigh(kernel_part: Array, rho_sums: Array) -> Array:
+        """Return W z (see the module) for z = kernel_part + constant * rho_sums."""
+        # z is a change of the decision values: the product of K with a change of rho,
+        # plus the product of the constant kernel, from the class sums of this change.
+        z = kernel_part + constant * rho_sums
         return np.asarray(w * p * (z - np.sum(p * z, axis=1, keepdims=True)))
 
     # Changes of rho and of K rho; variables named `sums` are for the constant kernel.

@@ -134,10 +134,10 @@ class _Thresholds:
     def _derivatives(
         self, f: Array, parameters: Array
     ) -> tuple[Array, Array, Array, Array]:
-        """Return the loss's slopes in f, and its `curvatures` with a lower limit."""
+        """Return the slopes of the loss in f, and the three arrays of `curvatures`."""
         # If a sample is far from its class, its loss is nearly linear. A parabola with
         # the tiny curvature of this loss is so wide that rounding hides the other
-        # samples, so curvatures have a floor.
+        # samples, so the first two arrays of curvatures have a floor.
         y, codes = self.problem.y, self._codes
         loss, plain = self.problem_at(parameters).loss, CumulativeLogitLoss(parameters)
         slopes = loss.gradient(y, f)
@@ -202,7 +202,8 @@ class _Thresholds:
     def _proof(
         self, f: Array, thresholds: Array, norms: Array
     ) -> DualCertificate | None:
-        """Return a certificate from the slopes at f; None if thresholds can improve."""
+        """Return a certificate at f, or None if `thresholds` are not the best for f."""
+        # Without the best thresholds, the slopes of the loss are not dual feasible.
         y, penalty = self.problem.y, self.problem.regularizer
         fitted = CumulativeLogitLoss(thresholds)
         if not fitted.relative_imbalance(self._codes, f, self._weights) <= CLOSED:

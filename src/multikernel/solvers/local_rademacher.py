@@ -111,7 +111,9 @@ class TailDC:
     theta: int = 1  # number of leading eigenvalues that tail sums exclude
     tol: float = 1e-3
     max_iter: int = 50  # convex problems for each start
-    n_starts: int = 3  # the solution of `TailConv`, equal traces, then random weights
+    # The starts are the solution of `TailConv`, the weights that give all kernels equal
+    # traces, then random weights.
+    n_starts: int = 3
     seed: int = 0
     tails: Array | None = None
 
@@ -153,7 +155,7 @@ class TailDC:
         )
 
     def _starts(self, totals: Array, first: Array) -> list[Array]:
-        """Return starting weights: `first`, equal traces, then random weights."""
+        """Return starting weights: `first`, those of equal traces, then random ones."""
         scales = inverse_sizes(totals)
         rng = np.random.default_rng(self.seed)
         starts = [first, scales]
@@ -244,10 +246,10 @@ class _Descent:
         theta, gram = self.settings.theta, self.problem.gram
         if theta == 0 or not weights.any():
             return v
-        # Every set of theta orthonormal directions defines a v, and the constraint is
-        # the least norm of (mu_m v_m)_m over these v and their averages. The directions
-        # used here decrease the norm most; with eigenvectors of sum_m mu_m K_m, it may
-        # increase for p > 1.
+        # Every set of theta orthonormal directions defines a vector v (see `TailDC`).
+        # The constraint limits the least norm of (mu_m v_m)_m over all these v and
+        # their averages. The directions used here decrease this norm most; those of the
+        # eigenvectors of sum_m mu_m K_m may increase it for p > 1.
         slopes = (weights * v) ** (p - 1.0) * weights
         pairs = leading_spectrum(gram.combine(slopes), theta, self.shares)
         tails = frame_tails(gram, pairs.vectors, self.shares)

@@ -181,9 +181,10 @@ class _OneClassSearch:
             self.bound, self.dual = value, a
 
     def _next_weights(self, error: float) -> Array:
-        """Return the next weights; offer a dual point if that lowers the gap enough."""
-        # The master is the problem of the highest plane. The dual points of its planes,
-        # combined by its multipliers, have a dual value of at least its lower bound.
+        """Return the master's weights; store its dual point if the gap falls enough."""
+        # The master problem minimizes the highest plane over the weights; `error` is
+        # the result of `_add_plane`. The dual points of all planes, combined by the
+        # master's multipliers, have a dual value of at least the master's lower bound.
         size = max(abs(self.best.objective), self.floor)
         max_error = max(self.gap, self.settings.tol, SMALLEST_GAP) * size
         master = self.planes.next_master(error, max_error)

@@ -158,9 +158,9 @@ class SquaresSearch:
                 self.stalls.restart()
             self.stalls.note(gap)
             self.recorder.add(point.worth.objective, gap, active)
-            in_vain = not can_move or self.stalls.exhausted
+            is_stalled = not can_move or self.stalls.exhausted
             tol, max_iter = self.settings.tol, self.settings.max_iter
-            status = self.recorder.ended(gap, tol, max_iter, in_vain=in_vain)
+            status = self.recorder.ended(gap, tol, max_iter, is_stalled=is_stalled)
             if status is not None:
                 return self._solution(point, gap, status)
             next_point = self._step(point, gap)
@@ -253,7 +253,8 @@ class SquaresSearch:
         return None
 
     def _solve_squares(self, squares: Squares, excess: float) -> Solution:
-        """Solve `squares` to a share of `excess`, the true problem's absolute gap."""
+        """Solve `squares` until its absolute gap is a small share of `excess`."""
+        # `excess` is the absolute gap of the problem that `squares` approximates.
         projection, weights = squares.projection, squares.weights
         problem = self.free.problem
         inner = replace(

@@ -20,9 +20,13 @@ PIVOTS = 20
 
 
 def smoothed_intercept(
-    y: Array, scores: Array, weights: Array, temperature: float, b: Array
+    y: Array, scores: Array, weights: Array, temperature: float, start: Array
 ) -> tuple[Array, Array]:
-    """Return class constants that minimize a sum of log-sum-exps, and probabilities."""
+    """Return the class constants of least smoothed loss, and class probabilities.
+
+    The constants b, (n_classes,), have mean zero; the probabilities at the constants
+    have shape (n_samples, n_classes). Newton's method starts at the constants `start`.
+    """
     # min_b sum_i w_i (t log sum_c exp((s_ic + b_c) / t) - (s_iy + b_y)) with the
     # temperature t, the scores s, the sample weights w and each sample's class y.
     total = float(weights.sum())
@@ -35,6 +39,7 @@ def smoothed_intercept(
         value = temperature * float(weights @ (row_sums - true_values(y, rows))[:, 0])
         return value, np.exp(rows - row_sums)
 
+    b = start
     value, p = evaluate(b)
     for _ in range(NEWTON_STEPS):
         mass = weights @ p
@@ -60,14 +65,17 @@ def smoothed_intercept(
         else:
             break  # value and excess do not decrease beyond rounding
         b, value, p = b + length * step, new_value, new_p
-    # The minimizer with mean zero, and the probabilities, (n_samples, n_classes).
     return b - b.mean(), p
 
 
 def improved_intercept(
     y: Array, scores: Array, weights: Array, b: Array, window: float
 ) -> tuple[Array, Array, bool]:
-    """Return class constants near b with no larger hinge loss, by a linear program."""
+    """Return class constants near b with no larger hinge loss, by a linear program.
+
+    The other results are a gradient of the sum of the weighted maxima in the scores,
+    (n_samples, n_classes), and whether the minimum is inside the window.
+    """
     # min_b sum_i w_i (max_c (s_ic + b_c) - (s_iy + b_y)) as in `smoothed_intercept`.
     # Constants change by at most half of `window`, so the linear program needs only
     # classes within the window of the largest.
@@ -106,8 +114,6 @@ def improved_intercept(
         return float(weights @ margins)
 
     is_better = value(b + change) <= value(b)
-    # Constants that are not worse than b, gradients of the weighted maxima, and whether
-    # the minimum is inside the window.
     return (b + change if is_better else b), mass, is_inside
 
 

@@ -116,7 +116,7 @@ def _halved_step_up(
     # Accept a point if the concave function of `project_coupled` still increases there
     # (by its gradient, which is more accurate than differences of values), or if the
     # support is unchanged and the absolute class sums (`excess`) add up to less than
-    # half. Steps of at most `smallest` are rounding.
+    # half of those at `start`. Steps of at most `smallest` are rounding.
     shift, projected, support = start
     excess, length = projected.sum(axis=0), 1.0
     for _ in range(HALVINGS):
@@ -136,7 +136,8 @@ def _newton_step(free: Mask, excess: Array, loose: float) -> Array:
     masks = free.astype(np.float64)
     sizes = np.maximum(masks.sum(axis=1), 1.0)
     curvature = np.diag(masks.sum(axis=0)) - masks.T @ (masks / sizes[:, None])
-    # The regularization moves classes for which no sample is free.
+    # For a class without positive shares, the Hessian is zero, and only the ridge, a
+    # multiple of `loose`, determines how far the shift of this class moves.
     curvature += loose * len(free) * (np.eye(excess.size) - 1.0 / excess.size)
     step = np.linalg.lstsq(curvature, excess, rcond=None)[0]
     return np.asarray(step)

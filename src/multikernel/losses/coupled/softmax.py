@@ -66,7 +66,8 @@ class SoftmaxLoss(SimplexDomain):
         """Return each class's best constant by Newton's method, and a dual point."""
         w, _ = class_weights(y, weights)
         b, temperature = np.zeros(y.shape[1]), float(np.ptp(f)) / FLAT
-        # For widely spread scores, the loss has little curvature away from its kinks.
+        # For widely spread scores, the loss is nearly piecewise linear: it has little
+        # curvature unless the largest scores of a sample are nearly equal.
         while temperature > 1.0:
             b, _ = smoothed_intercept(y, f, w, temperature, b)
             temperature /= COOLING

@@ -26,24 +26,25 @@ def split_samples(masses: Array) -> Indices:
 
 
 def minimize_on_face(
-    masses: Array, scores: Array, shift: Array, excess: Array, K: Array
+    masses: Array, scores: Array, intercepts: Array, class_sums: Array, K: Array
 ) -> tuple[Array, Array, bool]:
-    """Minimize on the face; return masses, intercepts, and whether they are optimal."""
+    """Minimize over positive masses; return masses, intercepts, whether optimal."""
     # Only the n_torn samples with mass on several classes may change. `masses` and
-    # `scores`, which exclude the intercepts `shift`, have shape (n_classes, n_torn); K
-    # is the Gram matrix of these samples. `excess` contains each class's sum of rho,
-    # which the changes of the masses must cancel; it is empty without an intercept. The
-    # new intercepts are the multipliers of the last linear system; if they are not
-    # optimal, `shift` is returned instead.
-    masses, scores, is_free = masses.copy(), scores + shift[:, None], masses > 0.0
-    remaining = excess.copy()
+    # `scores`, which exclude the intercepts, have shape (n_classes, n_torn); K is the
+    # Gram matrix of these samples. `class_sums` contains each class's sum of rho, which
+    # the changes of the masses must cancel; it is empty without an intercept. The new
+    # intercepts are the multipliers of the last linear system; if they are not optimal,
+    # `intercepts` is returned unchanged.
+    masses, is_free = masses.copy(), masses > 0.0
+    scores = scores + intercepts[:, None]
+    remaining = class_sums.copy()
     for _ in range(MOST_FACES):
         try:
             change, b = _direction(K, scores, is_free, remaining)
         except np.linalg.LinAlgError:
             break
         if np.all(masses + change >= 0.0):
-            return masses + change, shift + b, True
+            return masses + change, intercepts + b, True
         # A step that leaves the simplices is projected, and more masses become zero.
         next_masses = _best_projected_step(masses, change, scores + b[:, None], K)
         if next_masses is None:
@@ -54,7 +55,7 @@ def minimize_on_face(
         is_free &= masses > 0.0
         if not np.any(is_free.sum(axis=0) > 1):
             break
-    return masses, shift, False
+    return masses, intercepts, False
 
 
 def _best_projected_step(
@@ -85,14 +86,15 @@ def _step_to_first_bound(masses: Array, change: Array) -> Array:
 
 
 def _direction(
-    K: Array, scores: Array, free: Mask, excess: Array
+    K: Array, scores: Array, free: Mask, class_sums: Array
 ) -> tuple[Array, Array]:
     """Return the Newton steps of the positive masses and of the intercepts."""
     members = [np.flatnonzero(rows) for rows in free]
     inverses = [_inverse(K[np.ix_(rows, rows)]) for rows in members]
     no_diagonal = np.zeros((len(K), len(members)))
-    system = SimplexSystem(no_diagonal, members, inverses, centered=excess.size > 0)
-    changes, shifts = system.solve(scores.T[None], excess if excess.size else None)
+    centered = class_sums.size > 0
+    system = SimplexSystem(no_diagonal, members, inverses, centered=centered)
+    changes, shifts = system.solve(scores.T[None], class_sums if centered else None)
     return np.ascontiguousarray(changes[0].T), -shifts[0]
 
 

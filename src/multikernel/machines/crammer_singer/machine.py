@@ -86,7 +86,8 @@ class CrammerSinger(KernelMachine):
 def _best_share(linear: float, rho: Array, values: Array) -> float:
     """Return the t in [0, 1] that maximizes the dual value of t rho."""
     # If classes are separated and the kernel grows tenfold, the best dual point shrinks
-    # tenfold. With t = 1, warm starts on a path over C took more rounds than cold ones.
+    # tenfold. With unscaled dual points (t = 1), warm starts on a path over C took more
+    # rounds than cold ones.
     form = float(np.sum(rho * values))
     return min(1.0, max(linear, 0.0) / form) if form > 0.0 else 1.0
 

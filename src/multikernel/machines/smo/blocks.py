@@ -64,9 +64,11 @@ def run_in_blocks(
     *,
     paired: bool,
 ) -> Outcome:
-    """Solve for the state `v` in place: call `run` on one block at a time."""
-    # `limits` are the tolerance, the maximum number of steps of all blocks, and the
-    # maximum number of bytes of a block's matrix. If `paired`, steps keep sum(rho).
+    """Solve for the state `v` in place: call `run` on one block at a time.
+
+    `limits` are the tolerance, the maximum number of steps of all blocks together, and
+    the maximum number of bytes of a block's matrix. If `paired`, steps keep sum(rho).
+    """
     tol, most, n_bytes = limits
     steps, lowest = 0, np.inf
     while True:
@@ -119,10 +121,13 @@ def _violations(v: Array, *, paired: bool) -> Array:
 
 
 def _block(v: Array, sides: Array, ended: float, n_bytes: int) -> Indices:
-    """Return samples that are likely to move, and whose matrix fits in `n_bytes`."""
-    # Free samples and samples with a violation above `ended` are likely to move. If
-    # there are too many, the worst quarter for increases and the worst quarter for
-    # decreases come first, then free samples. `sides` is from `_violations`.
+    """Return samples that are likely to move, and whose matrix fits in `n_bytes`.
+
+    `sides` is the result of `_violations`. Free samples and samples with a violation
+    above `ended` are likely to move.
+    """
+    # If there are too many, the worst quarter for increases and the worst quarter for
+    # decreases come first, then free samples.
     free, violations = v[UP] == v[DOWN], sides.max(axis=0)
     wanted = max(SETTINGS.size, round(SETTINGS.spare * np.count_nonzero(free)))
     moving = np.flatnonzero(free | (violations > ended))

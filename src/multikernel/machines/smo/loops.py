@@ -92,13 +92,13 @@ def line_minimum(
 
 @part(error_model="numpy")
 def reach(v: Array, i: int, sign: float) -> tuple[float, Pair]:
-    """Return sample i's distances, up (1.0) or down (-1.0), to its bound and kink."""
+    """Return rho_i's distance to its bound, up (1.0) or down (-1.0), and a kink."""
     if i == NOBODY:
         return np.inf, (np.inf, 0.0)
     bound = v[UPPER, i] if sign > 0.0 else v[LOWER, i]
     room, position = sign * (bound - v[RHO, i]), -sign * v[RHO, i]
-    # The kink is (distance, jump of the slope). A kink at the bound is omitted, because
-    # the bound stops the move.
+    # The kink of the cost is (distance, jump of the slope), or (infinity, 0) if the
+    # bound is nearer. A kink at the bound is omitted, because the bound stops the move.
     if 0.0 < position < room:
         return room, (position, v[RIGHT, i] - v[LEFT, i])
     return room, (np.inf, 0.0)
@@ -106,8 +106,8 @@ def reach(v: Array, i: int, sign: float) -> tuple[float, Pair]:
 
 @part(error_model="numpy")
 def move(v: Array, i: int, sign: float, length: float, room: float) -> float:
-    """Move sample i's dual variable up (1.0) or down (-1.0); return the change."""
-    # `length` is the requested distance, and `room` the distance to the bound.
+    """Move rho_i by `length`, at most to its bound; return the signed change."""
+    # `sign` is 1.0 for up and -1.0 for down; `room` is the distance to the bound.
     if i == NOBODY:
         return 0.0
     old = v[RHO, i]
@@ -128,9 +128,9 @@ def move_and_select(
     v: Array, row_i: Array, row_j: Array, change: Pair, lanes: Array
 ) -> Found:
     """Add a pair's change to f in the state; select the next pair's first sample."""
-    # One pass over the samples does both. The selected sample is the one whose increase
-    # has the smallest directional derivative, which is returned too; it is NOBODY if no
-    # sample may increase.
+    # One pass over the samples updates f and finds LANES candidates. The selected
+    # sample is the one whose increase has the smallest directional derivative, which is
+    # returned too; it is NOBODY if no sample may increase.
     delta_i, delta_j = change
     best = lanes[0]
     fill(best, -np.inf)
@@ -155,11 +155,14 @@ def move_and_select(
 def second_down(
     v: Array, row: Array, diagonal_i: float, low: float, lanes: Array, alone: bool
 ) -> Found:
-    """Return sample i's best partner, which moves down, and the largest violation."""
+    """Return the best partner of a sample i, and the largest violation.
+
+    `row` is row i of K, `diagonal_i` is K_ii, and `low` the derivative for an increase
+    of rho_i. If `alone`, rho_i may change alone: the partner is NOBODY if no pair gains
+    more. `lanes` is working memory.
+    """
     # WSS 2 of Fan, Chen and Lin (2005): moving the first sample i up and a partner j
     # down gains about violation^2 / (2 curvature) with curvature K_ii + K_jj - 2 K_ij.
-    # `row` is row i of K, and `low` the derivative for an increase of sample i. If
-    # `alone`, sample i may move alone: the partner is NOBODY if no pair gains more.
     best, top = lanes[0], lanes[1]
     fill(best, 0.0)
     fill(top, -low if alone else -np.inf)
@@ -217,10 +220,12 @@ def solve_pairs(  # noqa: PLR0913 - compiled code takes arrays, not objects
     paired: bool,
     task: tuple[int, int],
 ) -> Result:
-    """Make steps until no violation exceeds `tol`, or up to a maximum of steps."""
-    # If `paired`, steps keep sum(rho). `task` contains the number of steps so far, and
-    # the number at which the call ends. K and `nothing`, the row of NOBODY, are
-    # read-only; `lanes` is memory for comparisons of LANES samples at once.
+    """Make steps until no violation of the optimality conditions exceeds `tol`.
+
+    If `paired`, steps keep sum(rho). `task` contains the number of steps so far, and
+    the number at which the call ends. K and `nothing`, the row of NOBODY, are
+    read-only; `lanes` is memory for comparisons of LANES samples at once.
+    """
     step, last = task
     i, low = move_and_select(v, nothing, nothing, (0.0, 0.0), lanes)
     while True:

@@ -145,7 +145,9 @@ class SMO(KernelMachine):
     def _run_on_array(
         self, tol: float, most: int, v: Array, K: Array, *, paired: bool
     ) -> Outcome:
-        """Solve for `v` in place by SMO and Newton steps; `paired` keeps sum(rho)."""
+        """Solve for the state `v` in place, by at most `most` pair steps."""
+        # Newton steps on the free samples follow after many pair steps. If `paired`,
+        # all steps keep sum(rho).
         loop, n = compiled(LOOPS, "solve_pairs"), v.shape[1]
         # `nothing` is zero, or NaN where the diagonal is not finite, which makes f NaN.
         rows, nothing = read_only(K), read_only(0.0 * v[DIAGONAL])

@@ -103,8 +103,10 @@ def _direction(K: Array, gradient: Array, *, paired: bool) -> Array | None:
 def _move(
     v: Array, free: Indices, direction: Array
 ) -> tuple[float, np.ndarray[tuple[int], np.dtype[np.bool_]]]:
-    """Move rho along `direction`, at most to the first bound or kink."""
-    # The results are the step length, and a mask of the samples that reach an end.
+    """Move rho along `direction`, at most to the first bound or kink.
+
+    Return the step length, at most 1, and a mask of the samples at a bound or kink.
+    """
     rho = v[RHO, free]
     above = np.where(rho < 0.0, 0.0, v[UPPER, free])
     below = np.where(rho > 0.0, 0.0, v[LOWER, free])

@@ -43,7 +43,8 @@ class HessianMKL(WeightSolver):
         weights, point = first_weights(oracle, init), None
 
         def step() -> Status | None:
-            """Evaluate J, later take a Newton step; return STALLED if J cannot fall."""
+            """Evaluate J in the first call, and take a Newton step in later calls."""
+            # STALLED means that no step decreases J.
             nonlocal point
             if point is None:
                 point = oracle.evaluate(weights, self.tol)

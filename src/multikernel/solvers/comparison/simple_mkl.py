@@ -57,7 +57,8 @@ class _ReducedGradient:
     point: OraclePoint | None = None
 
     def step(self) -> Status | None:
-        """Evaluate J, later take a gradient step; return STALLED if J cannot fall."""
+        """Evaluate J in the first call, and take a gradient step in later calls."""
+        # STALLED means that no step decreases J, even at the smallest tolerance.
         if self.point is None:
             self.point = self.oracle.evaluate(self.first, self.precision)
             return None

@@ -48,7 +48,7 @@ def visit(  # noqa: PLR0913 - compiled code takes arrays, not objects
     images: Array,
     squares: Array,
 ) -> int:
-    """Subtract each sample's slope from `coefs`; return how many are not zero."""
+    """Subtract each sample's slope from `coefs`; return the count of nonzero slopes."""
     # `columns`, (n_columns, n_kernels, n_samples), are from all Gram matrices; `places`
     # are the indices of the samples' columns. `labels` are class indices, or -1 and 1
     # for one output. `coefs`, (n_outputs, n_samples), is minus the sum of the slopes of

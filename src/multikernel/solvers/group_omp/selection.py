@@ -131,7 +131,10 @@ class FactorSelector:
 
 
 def narrow_factors(stack: GramStack) -> tuple[Indices, LowRankStack | None, float]:
-    """Return kernels of low rank, their factors (None if no kernel), and the passes."""
+    """Return kernels of low rank, their factors or None, and the passes over the stack.
+
+    The factors are None if no kernel has low rank.
+    """
     n_kernels, n_samples, _ = stack.shape
     most = min(SETTINGS.narrow, n_samples // 4)
     everyone = np.arange(n_samples)

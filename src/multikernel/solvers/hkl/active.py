@@ -144,7 +144,8 @@ class StoredNodes:
     def release(self, nodes: Indices, n_asked: int) -> None:
         """Keep only the stored features of `nodes`, if most stored nodes are unused."""
         # `n_asked` is the number of nodes whose quadratic forms were computed for the
-        # last dual point: at most twice the largest number used at once may be stored.
+        # last dual point. Features are released once the stored nodes are more than
+        # twice the largest number of `nodes`, or `n_asked`, so far.
         self._most = max(self._most, nodes.size, n_asked)
         if len(self._prepared) > 2 * self._most:
             held, _ = self._split(nodes)
@@ -235,8 +236,8 @@ class ActiveSet:
         few, many = new[~wide], new[wide]
         self._forms[few] = self._held.forms(few, vector)
         named = self.known.named(many)
-        # These features are not centered, but with an intercept the sum of a is zero,
-        # so centering would not change the form.
+        # The features of wide nodes are not centered, but with an intercept the sum of
+        # a is zero, so centering would not change the form.
         self._forms[many] = [self.samples.form(node, vector) for node in named]
         return np.asarray(self._forms[nodes])
 

@@ -51,7 +51,7 @@ class SmoothedNorm:
 
     @cached_property
     def value(self) -> float:
-        """The smoothed norm: the sum of node weights times smooth norms `smooth`."""
+        """The smoothed norm: the sum of d_v s_v over all nodes v, with weights d_v."""
         return float(self.active.weights @ self.smooth)
 
     @cached_property
@@ -150,12 +150,13 @@ class DualPoint:
     """Cache of `_loss`, by its argument `scale`: many bounds use the same multiples."""
 
     def value(self, problem: HullProblem, outside_bound: float) -> float:
-        """Return the dual value at s rho, for the factor s that `scaled` returns."""
+        """Return the dual value at the multiple of rho that `scaled` selects."""
         return self.scaled(problem, outside_bound)[1]
 
     def scaled(self, problem: HullProblem, outside_bound: float) -> tuple[float, float]:
         """Return nearly the best factor s of rho, and the dual value at s rho."""
-        # `outside_bound` bounds the squared dual norm outside the active set.
+        # `outside_bound` bounds the squared dual norm of `vector` on the nodes outside
+        # the active set.
         half = 0.5 * problem.alpha * max(self.bound, outside_bound)
 
         def loss(scale: float) -> float:

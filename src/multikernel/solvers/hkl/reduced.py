@@ -71,10 +71,10 @@ class RoundedRisk:
 
     # A piece u max(0, s f - c) becomes the maximum over 0 < p < u of
     #     p (s f - c) + mu log(4 p (u - p) / u^2).
-    # Its slopes are in the domain of the loss's own conjugate, so its dual points are
-    # dual points of the loss. Quadratic smoothing has this property too, but Newton's
-    # method then moves slowly from kink to kink: 11 700 steps along a path of nine
-    # strengths on 600 samples, and gaps of 0.02.
+    # The slopes of this maximum are in the domain of the loss's own conjugate, so dual
+    # points of the smoothed loss are dual points of the loss. Quadratic smoothing has
+    # this property too, but Newton's method then moves slowly from kink to kink: 11 700
+    # steps along a path of nine strengths on 600 samples, and gaps of 0.02.
 
     loss: PolyhedralLoss
     y: Array

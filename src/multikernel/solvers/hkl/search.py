@@ -224,7 +224,7 @@ class _HullRun:
 
     def _necessary(self, point: ReducedPoint, ceiling: float) -> tuple[float, Indices]:
         """Return the largest scaled quadratic form of idle nodes, and nodes to add."""
-        # Prop. 2 of the paper: idle nodes with a^T K_v a / d_v^2 above the ceiling join
+        # Bach (2008), Prop. 2: idle nodes with a^T K_v a / d_v^2 above the ceiling join
         # the reduced problem. Sources above the ceiling join, too, while the number of
         # visited nodes is below its limit.
         active, room = self.active, self._n_nodes_allowed
@@ -243,9 +243,10 @@ class _HullRun:
     def _sufficient(
         self, problem: HullProblem, point: ReducedPoint, ceiling: float
     ) -> tuple[float, Indices]:
-        """Return the largest sum over descendants (Prop. 3), and sources to visit."""
-        # Visit sources whose sum over descendants is above the ceiling, first those
-        # that stand out most, by deviations from noise or by `Evidence`.
+        """Return the largest descendant sum of all sources, and sources to visit."""
+        # The sums are those of Bach (2008), Prop. 3. Visit sources whose sum is above
+        # the ceiling, first those that stand out most, by deviations from noise or by
+        # `Evidence`.
         active, sources = self.active, self.active.frontier
         if not sources.size:
             return 0.0, sources
@@ -304,7 +305,8 @@ class _HullRun:
         idle_bound: float,
         outside_bound: float,
     ) -> HullSolution:
-        """Return the certified, pruned model; the path continues from its hull."""
+        """Return the certified, pruned model; keep its hull for the next strength."""
+        # `idle_bound` is from `_necessary`, and `outside_bound` from `_sufficient`.
         active, lines = self.active, tuple(self.recorder.history)
         used = self._needed(problem, point)
         beta = np.where(used[active.owner], point.beta, 0.0)

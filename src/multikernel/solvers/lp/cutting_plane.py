@@ -113,7 +113,7 @@ class Planes:
         return max((h - float(slope @ weights) for h, slope in pairs), default=-np.inf)
 
     def next_master(self, error: float, most: float) -> Master:
-        """Return the master problem's solution, up to a slack that suits the planes."""
+        """Return the master problem's solution, up to a slack set by `error`."""
         # `error` is the height of the machine's optimum above the planes at the last
         # weights, and `most`, the absolute gap, is the largest slack.
         slack = np.clip(SETTINGS.doubt * error, SETTINGS.least_slack * most, most)

@@ -49,8 +49,9 @@ class InnerBall:
 
     def support(self) -> Callable[[Array], float]:
         """Return the function forms -> max(weights @ forms) over the ball."""
-        # It is the dual norm of the forms times c^((P - p) / P), with center c. A line
-        # search calls it about ten times a step, at half the cost of `respond`.
+        # The function is the dual norm of the forms times c^((P - p) / P), with the
+        # ball's center c and exponent P. A line search calls this function about ten
+        # times a step, at half the cost of `respond`.
         p, larger = self.regularizer.p, self.exponent
         if np.isinf(larger):
             scales, dual = np.ones_like(self.center), 1.0
@@ -60,12 +61,11 @@ class InnerBall:
         return lambda forms: p_norm(scales * forms, dual)
 
     def follow(self, old: Expansion, new: Expansion, weights: Array) -> Array:
-        """Return `respond(new.forms)`, with logarithms to first order around `old`."""
+        """Approximate `respond(new.forms)`, given weights = respond(old.forms)."""
         used = (weights > 0.0) & (old.forms > 0.0)
         if np.count_nonzero(used) <= 1 or self.exponent == 1.0:
             return weights  # steps do not change a vertex of the ball
-        # The logarithm of `respond`, to first order around `old`, where weights =
-        # respond(old.forms): log(theta_m) changes by
+        # With rho = old.rho, log(theta_m) changes to first order by
         # (2 rho^T K_m (new.rho - rho) / rho^T K_m rho - c) / (P - 1). The constant c
         # only scales the weights.
         change = old.images[used] @ (new.rho - old.rho)

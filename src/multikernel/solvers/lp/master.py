@@ -138,11 +138,11 @@ class BarrierResponse:
 def barrier_response(
     regularizer: SquaredBlockNorm, u: Array, mu: float, excess: float = np.inf
 ) -> BarrierResponse:
-    """Return the maximizer of theta^T u plus the barrier over the p-ball."""
+    """Return the maximizer of theta^T u + mu sum(log(theta)) over the unit p-ball."""
     # Every weight solves nu theta_m^(p - 1) = u_m + mu / theta_m, with nu the
     # multiplier of the norm. Newton's method with a bracket computes the nu for which
     # the p-norm is one. u must be nonnegative; `excess`, from the response to a similar
-    # u, is the starting value.
+    # u, is the starting value of nu - max(u) (infinity: the upper end of the bracket).
     p = regularizer.p
     if np.isinf(p):
         one, zero = np.ones_like(u), np.zeros_like(u)

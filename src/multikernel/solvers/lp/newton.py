@@ -30,7 +30,7 @@ from multikernel.solvers.machine_runs import (
 
 @dataclass(frozen=True)
 class Settings:
-    """Tuning constants of inner balls and Newton steps."""
+    """Tuning constants of Newton steps, and of the `InnerBall` of each step."""
 
     smoothest: float = 0.6
     sharpest: float = 1e-9
@@ -215,7 +215,7 @@ class _NewtonState:
 
     def _step_at_center(self) -> None:
         """Solve for rho at the center, then move the center to the best weights."""
-        # Both parts decrease the objective, as in `Alternating`, and need no quadratic
+        # Both moves decrease the objective, as in `Alternating`, and need no quadratic
         # model. Where the model of `step` is inaccurate, as for kernels of very
         # different scales, such steps lead to points at which it is accurate again.
         incumbent, center, gap = self.incumbent, self.center, self.incumbent.gap

@@ -71,8 +71,8 @@ class SquaredForm(PathSolver):
     ) -> Iterator[Solution]:
         """Yield the solution for each penalty; see `PathSolver.follow`.
 
-        Sums of norms by strength are stored, so each solve starts near its final
-        strength.
+        The search stores the sum of norms at each strength of the block 1-norm, so the
+        solve for the next penalty starts near its final strength.
         """
         search: _StrengthSearch | None = None
         for incumbent in incumbents(
@@ -125,8 +125,9 @@ class _Strengths:
         pairs = [(alpha * total - strength, strength) for strength, total in self.seen]
         high = min((s for excess, s in pairs if excess < 0.0), default=self.largest)
         low = max((s for e, s in pairs if e >= 0.0 and s < high), default=0.0)
-        # Solve for the line through the two sums that match their strengths best, or
-        # bisect.
+        # Approximate the sum of norms at s by the line through the two stored points
+        # with the smallest errors |alpha * total - strength|, and solve for s. Bisect
+        # if the solution is outside the bracket.
         near = sorted(
             (abs(alpha * total - strength), strength, total)
             for strength, total in self.seen

@@ -44,10 +44,11 @@ def thin(incumbent: Incumbent, tol: float) -> None:
 
 
 def _least_squares(unit: Array, norms: Array, strength: float) -> list[Array]:
-    """Return norms x with x @ unit near norms @ unit, for growing sets of kernels."""
-    # The strength penalizes the squared change of the sum of norms.
-    # Rows of `unit`, (n_active, n_samples), are values of functions of norm one, so
-    # norms @ unit are the decision values without intercept.
+    """Return sparse x >= 0 with x @ unit near norms @ unit, one x for each step."""
+    # Each x minimizes |(x - norms) @ unit|^2 + strength * sum(x - norms)^2 over a set
+    # of kernels, to which every step adds one kernel. Rows of `unit`, (n_active,
+    # n_samples), are values of functions of norm one, so norms @ unit are the decision
+    # values without intercept.
     products = unit @ unit.T + strength
     sizes = np.sqrt(np.diag(products))
     products /= np.outer(sizes, sizes)

@@ -87,9 +87,9 @@ class AugmentedLagrangian:
     # Steps and trial lengths that overflow are abandoned.
     @np.errstate(over="ignore", invalid="ignore")
     def solve(self, target: float, gap: float, primal: float) -> None:
-        """Minimize over rho and update alpha in turn until the gap is `target`."""
-        # Gaps are relative; `primal` is the objective at the start. The last gap is
-        # above `target` only if rounding prevents a smaller gap.
+        """Minimize over rho and update the expansions in turn, to a gap of `target`."""
+        # Gaps are relative; `gap` and `primal`, the objective, are those at the start.
+        # The last gap is above `target` only if rounding prevents a smaller gap.
         retreats, growth = 0, SETTINGS.growth
         while retreats <= 6:  # limits the decrease of gamma
             self.side.center(SETTINGS.inner_share * gap * primal)

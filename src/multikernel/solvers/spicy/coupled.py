@@ -92,7 +92,7 @@ class SmoothSimplexSide(SimplexSide):
 
 
 class BarrierSimplexSide(SimplexSide):
-    """Dual point of a coupled loss with a linear conjugate, and a barrier."""
+    """Dual point of a coupled loss with a linear conjugate, with a barrier at p = 0."""
 
     walls: Walls
 
@@ -115,7 +115,7 @@ class BarrierSimplexSide(SimplexSide):
         return constrained_step(softness, model, pull, forcing=0.01, exact=True)
 
     def aim(self, step: Array) -> float:
-        """Set directions of point and multipliers; return the longest step length."""
+        """Set directions of point and multipliers; return the longest feasible step."""
         self.walls.aim(self.p, -step)
         return super().aim(step)
 
@@ -144,7 +144,7 @@ def constrained_step(
     # at most a share `forcing` of the step, in the norm of the whole matrix.
     hessian, gradient = model.hessian, pull + model.gradient
     assert isinstance(hessian, JointHessian)
-    # With `exact`, the preconditioner is exact for the softest entries.
+    # With `exact`, the preconditioner is exact for the entries of large softness.
     softest = (
         _soft_entries(softness, hessian) if exact else np.zeros(softness.shape, bool)
     )
@@ -174,7 +174,9 @@ def constrained_step(
 
 @dataclass(frozen=True, eq=False)
 class _Nearby:
-    """Preconditioner: the module's Newton system with H on the softest entries only."""
+    """Preconditioner: the module's Newton system, with H on soft entries only."""
+
+    # The soft entries are those of large `softness` (inverse curvature of the loss).
 
     # The preconditioner's matrix is that of `system` plus sum_k u_k u_k^T.
 

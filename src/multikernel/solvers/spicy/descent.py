@@ -217,10 +217,10 @@ class BlockDescent:
 
 def block_minimum(q: Array, values: Array, strength: float) -> tuple[float, Array]:
     """Return the norm and the entries of the minimizer for one block."""
-    # It minimizes u^T H u / 2 - q^T u + s |u|, with H = diag(values) > 0 and s the
-    # strength. Its norm t solves |q / (t H + s)| = 1. The inverse of the left side
-    # is nearly linear in t, so Newton's method on it increases monotonically to the
-    # root.
+    # The block u minimizes u^T H u / 2 - q^T u + s |u|, with H = diag(values) > 0 and s
+    # the strength. Its norm t solves |q / (t H + s)| = 1. The inverse of the left side
+    # is nearly linear in t, so Newton's method on this inverse increases monotonically
+    # to the root.
     size = float(np.linalg.norm(q))
     if size <= strength:
         return 0.0, np.zeros_like(q)

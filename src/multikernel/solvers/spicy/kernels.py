@@ -181,7 +181,7 @@ class FactorSpaces:
     def expansions(self, coefs: Array, v: Array, images: Array) -> Array:
         """Return the expansions of coefs + v; `images` are the images of this sum."""
         # If `GramStack.expansion_length` is not n_samples, models store expansions over
-        # the columns of factors. These are the images, padded to equal length.
+        # the columns of factors: the images, padded to equal length.
         length = self.gram.expansion_length
         if length == self.Z.shape[0]:
             return coefs + v
@@ -189,8 +189,8 @@ class FactorSpaces:
 
     def inner(self, images: Array, v: Array, v_images: Array) -> Array:
         """Return the inner products of images with v, shape (n_kernels,)."""
-        # They equal the products of `images` and `v_images`, the images of v, summed
-        # over each kernel's columns.
+        # An inner product with v is the product of `images` and `v_images`, the images
+        # of v, summed over a kernel's columns.
         products = images * v_images
         return self._sums(products if products.ndim == 1 else products.sum(axis=1))
 

@@ -181,7 +181,7 @@ class WeightSearch:
     def _newton(
         self, weights: Array, sizes: Array, room: Array, hessian: Array
     ) -> WeightStep:
-        """Return Newton's step from `weights`, whose dual norms are `sizes`."""
+        """Return Newton's step from `weights`; `sizes` are the dual norms there."""
         # In the module's formulas, weights are eta, sizes sqrt(q) and room 1 - c eta.
         # Far from the optimum, aim at a larger threshold than that of the penalty, a
         # share of the largest dual norm: the full step to the threshold often fails.

@@ -101,10 +101,11 @@ class NewtonState(CertifiedTargets):
                     self._store_tangent(t, *root, images[:, :, number], alphas[t])
 
     def _solve(self, t: int, flexible: Array, z: Array) -> tuple[Root, Array] | None:
-        """Set target t's dual point; return a root R of A, and R^-1 1 with length 1."""
-        # With an intercept, the part of R^-1 z along R^-1 1 is removed, which makes rho
-        # sum to zero. If A has no root in double precision, the result is None, and
-        # working sets solve the target.
+        """Set target t's dual point; return a root R of A, and R^-1 1 / |R^-1 1|."""
+        # A and z are the module's, and `flexible` is the diagonal of D. With an
+        # intercept, the part of R^-1 z along R^-1 1 is removed, which makes rho sum to
+        # zero. If A has no root in double precision, the result is None, and working
+        # sets solve the target.
         finite = np.isfinite(flexible).all()
         root = self._root(self.eta[:, t], flexible) if finite else None
         if root is None:
@@ -268,7 +269,11 @@ class NewtonPath:
     def solve(
         self, penalties: Sequence[BlockRegularizer | None]
     ) -> tuple[list[Solution | None], Indices]:
-        """Return solutions (None: no penalty), and the targets left to working sets."""
+        """Return each target's solution, and the targets left to working sets.
+
+        The solution is None for a target without a penalty. Working sets continue from
+        the solutions of the targets that are left to them.
+        """
         state = self.state
         alphas = np.array([1.0 if each is None else each.alpha for each in penalties])
         wanted = np.array([each is not None for each in penalties])
@@ -343,8 +348,9 @@ class NewtonPath:
         # was smaller there.
         nearer = solution.duality_gap < solution.history[0].duality_gap
         start = solution if nearer else self.solved[t]
-        # A failed target has no model yet. So, even after the callback has stopped the
-        # path, `follow` runs until its first report, which `watch` answers with True.
+        # A failed target has no model yet, and needs one even if the callback has
+        # stopped the path. So `follow` then runs until its first report for the target,
+        # where `watch` returns True.
         watch = (lambda _: True) if self.stopped else self.callback
         problem = self.state.problems[t]
         solution = continued(solution, next(follow(problem, [penalty], start, watch)))

@@ -249,6 +249,7 @@ class BarrierSide(Side):
 
     def aim(self, step: Array) -> float:
         """Set directions of pieces and multipliers; return the longest step length."""
+        # The length is at most 1 and keeps all pieces strictly inside their bounds.
         f = -self.pull - self.curvature * step  # decision values after the step
         direction = -(self.gradient + self.signs * f) / self.curvatures
         # The softest piece gets the remainder: its own formula divides rounding errors

@@ -27,14 +27,17 @@ def solve_small_problems(  # noqa: PLR0913 - compiled code takes arrays, not obj
     ridge: float,
     most: int,
 ) -> None:
-    """Solve the small problems of `targets`; write `eta`, `coefs` and `settled`."""
+    """Solve the small problem (see module `spans`) of each of `targets`.
+
+    The results are written into `eta`, `coefs` and `settled`. `most` is the maximum
+    number of Newton steps; if it is zero, only the coefficients for the weights are
+    computed. `stride`, `nearly` and `ridge` are fields of `SETTINGS`.
+    """
     # `sizes` are the numbers of basis vectors of all targets' spaces. `grams`,
     # (n_targets, n_kernels, n_vectors, n_vectors), are products of these vectors with
     # the kernels, and `sides` with the targets. Three arrays have one entry or row for
     # each chosen target: `alphas` has the strengths, `eta` the weights, (n_chosen,
-    # n_kernels), and `settled` says whether the problem is solved. `most` is
-    # the maximum number of Newton steps; if it is zero, only the coefficients for the
-    # weights are computed. `stride`, `nearly` and `ridge` are fields of `SETTINGS`.
+    # n_kernels), and `settled` says whether the problem is solved.
     for number in range(targets.size):
         t = targets[number]
         k = sizes[t]
@@ -64,7 +67,8 @@ def _solve_one_target(  # noqa: PLR0913 - compiled code takes arrays, not object
     most: int,
 ) -> bool:
     """Solve one target's small problem: write `eta` and `c`; return whether solved."""
-    # `c` are the target's coefficients. Other arguments: see `solve_small_problems`.
+    # `c` are the coefficients of the target's vectors. The other arguments are those of
+    # `solve_small_problems`.
     n_kernels, k = grams.shape[0], side.size
     system = np.empty((k, k))
     images, halves = np.empty((n_kernels, k)), np.empty((n_kernels, k))

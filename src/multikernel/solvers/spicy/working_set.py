@@ -212,10 +212,10 @@ class WorkingSet:
         self.incumbent.offer_dual(self.rho, self.sizes**2)
 
     def _has_new_kernels(self, kernels: Indices, gap: float) -> bool:
-        """Return whether a kernel is new since the gap last fell by a tenth."""
-        # New kernels have been in no working set since then. Kernels that return do not
-        # count: if rounding limits the gap, they leave and return until the iteration
-        # limit.
+        """Return whether a kernel is in its first working set since the gap fell."""
+        # Only a fall of the gap by a tenth counts. Kernels that return to the working
+        # set are not new: if rounding limits the gap, they leave and return until the
+        # iteration limit.
         if gap < 0.9 * self._lowest:
             self._lowest, self._tried = gap, self.working.kernels
         before, self._tried = self._tried, np.union1d(self._tried, kernels)
