@@ -252,8 +252,9 @@ class Games:
         return present, absent
 
     def _factor(self, rows: Array, term: Expansion, kernel: Factor) -> Array:
-        """Return a factor at `rows` and the term's points; cache a product's factor."""
+        """Return the matrix of a factor between `rows` and the term's points."""
         key = id(rows), id(kernel)
+        # Several product kernels may share a factor, so its matrix is cached.
         is_cached = id(kernel) in self._factor_ids
         if is_cached and key in self._cache:
             return self._cache[key]

@@ -206,7 +206,7 @@ def run_blocks(
     n_threads: int | None = None,
     stop: Callable[[], None] | None = None,
 ) -> None:
-    """Call `work` for every block on `n_threads` threads, on all available if None."""
+    """Call `work` for every block on `n_threads` threads; None: all available ones."""
     # Blocks are drawn one by one and run in any order. After an error, which is raised
     # here, or an interrupt, no later blocks are started. An interrupt also calls
     # `stop`, which must make running calls of `work` end early.

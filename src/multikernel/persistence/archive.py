@@ -146,9 +146,11 @@ def _unpacked(data: bytes) -> dict[str, bytes]:
     with ZipFile(io.BytesIO(data)) as archive:
         n_referred = _member(archive, archive.getinfo(SCHEMA)).count(b'"file"')
         entries = archive.infolist()
-        if len(entries) > n_referred + 2:  # the tree and the versions
+        n_others = len(entries) - n_referred - 2  # the tree and the versions
+        if n_others > 0:
             raise ValueError(
-                "the archive has members that its object tree does not name"
+                f"at least {n_others} of the {len(entries)} files in the archive do "
+                "not belong to the model"
             )
         return {entry.filename: _member(archive, entry) for entry in entries}
 
@@ -232,7 +234,7 @@ class _Tree:
 
     def _count_node(self, node: dict[str, Any], n_nested: int, *, boxed: bool) -> None:
         """Add a node's memory and calls to the totals, and number its array file."""
-        # If `boxed`, the array in the file becomes a list.
+        # `n_nested` and `boxed` are as in `without_references`.
         kind = (node["__loader__"], node["__module__"], node["__class__"])
         self.n_bytes += NODE_BYTES * (1 + n_nested)
         name = f"{kind[1]}.{kind[2]}"

@@ -217,7 +217,7 @@ def _check_dual(problem: Problem, solution: Solution) -> None:
 
 
 def _check_history(solution: Solution) -> None:
-    """Check that the history increases and ends with the solution."""
+    """Check that the history's counters ascend and its last line fits the solution."""
     history = solution.history
     assert history, "The history is empty."
     for before, after in pairwise(history):
