@@ -51,7 +51,8 @@ def is_single(storage: Storage) -> bool:
 
 def rounding_ratios(stack: GramStack) -> Array:
     """Return each kernel's ratio of uncentered to centered trace, (n_kernels,)."""
-    # Ratios of up to 16 are not stored if no kernel has a larger one; all are then one.
+    # If no ratio is above 16, `with_rounding_ratios` stores none, and the result is one
+    # for every kernel.
     # Centering multiplies the relative rounding errors of a matrix by this ratio. For
     # entries that were rounded to single precision, the ratio includes SINGLE / EPS.
     ratios: Array | None = getattr(stack, "ratios", None)

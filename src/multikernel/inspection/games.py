@@ -244,7 +244,7 @@ class Games:
     def _factors(
         self, term: Expansion, kernels: Sequence[Factor]
     ) -> tuple[Array, Array]:
-        """Return the product of one player's factors for the samples and background."""
+        """Return products of one player's factors: for samples, and for background."""
         present, absent = (
             np.prod([self._factor(rows, term, kernel) for kernel in kernels], axis=0)
             for rows in (self.table, self.background)

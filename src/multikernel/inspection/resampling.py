@@ -193,7 +193,7 @@ def halves(n_resamples: int, rng: np.random.RandomState, samples: Samples) -> In
 def draws_with_replacement(
     n_resamples: int, rng: np.random.RandomState, samples: Samples
 ) -> Indices:
-    """Return how often each sample is drawn in each resample, stratified by class."""
+    """Return counts of drawn samples, (n_resamples, n_samples), stratified by class."""
 
     def draw(stratum: Indices, n_drawn: int) -> Indices:
         shares = np.full(stratum.size, 1.0 / stratum.size)

@@ -5,6 +5,7 @@ import io
 import json
 import math
 import re
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -133,8 +134,9 @@ def _unpacked_bytes(data: bytes) -> int:
     """Return the total size of all members according to the directory."""
     with ZipFile(io.BytesIO(data)) as archive:
         entries = archive.infolist()
-    if len({entry.filename for entry in entries}) < len(entries):
-        raise ValueError("the archive has several members with the same name")
+    counts = Counter(entry.filename for entry in entries)
+    if repeated := [name for name, count in counts.items() if count > 1]:
+        raise ValueError(f"the archive has several members named {repeated[0]!r}")
     # zipfile does not limit the size with other compression methods.
     if any(entry.compress_type not in (ZIP_STORED, ZIP_DEFLATED) for entry in entries):
         raise ValueError("the archive uses a compression other than deflate")

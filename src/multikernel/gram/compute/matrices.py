@@ -89,7 +89,7 @@ def write_exponents(
     out: Array,
 ) -> None:
     """Write the exponents of some rows of a few Gaussian kernels to `out`."""
-    # Row rows.start + i has its first stops[i] columns computed. `out` is flat: the
+    # In row rows.start + i, the first stops[i] columns are computed. `out` is flat: the
     # exponents of the k-th kernel of `plan` start at out[offsets[k]], row after row.
     # Callers compute the exponentials, in as few calls as possible.
     layout, longest = plan.layout, int(stops.max(initial=1))

@@ -191,10 +191,9 @@ class LandmarkSearch:
         old_stack: BlockedStack | None = None,
         report: Callable[[float], None] | None = None,
     ) -> RowBlocks:
-        """Return blocks with the normalized factors of all kernels."""
-        # Kernels that are not in `raw` keep their factors from `old_stack`, which is
-        # None if `raw` has all kernels. `report` receives the share of the blocks that
-        # are computed.
+        """Return normalized factors of all kernels: from `raw`, else `old_stack`."""
+        # `old_stack` is None if `raw` has all kernels. `report` receives the share of
+        # the blocks that are computed.
         offsets, n_blocks = offsets_of(self._ranks), len(raw.parts)
         file_arrays: Sequence[Array | None] = [None] * n_blocks
         if raw.folder is not None:
