@@ -176,9 +176,11 @@ class Resamples:
 
 
 def halves(n_resamples: int, rng: np.random.RandomState, samples: Samples) -> Indices:
-    """Return halves as 0/1 masks, (n_resamples, n_samples), stratified by class."""
+    """Return halves as 0/1 masks, (n_resamples, n_samples), stratified by class.
 
-    # Rows 2k and 2k + 1 are disjoint halves.
+    Rows 2k and 2k + 1 of the result are disjoint halves.
+    """
+
     def draw(stratum: Indices, n_drawn: int) -> Indices:
         counts = np.zeros((n_drawn, stratum.max() + 1), np.intp)
         size = len(stratum) // 2
