@@ -114,10 +114,10 @@ class Solution:
     (n_outputs,), includes the offset of the problem. `dual` is a feasible dual point,
     in the shape of the targets, which proves `duality_gap` (relative; nan for
     heuristics). `objective` is the primal one. `status` says why the solver stopped
-    after `n_iter` outer iterations, whose lines are the `history`. `refinement` is the
-    argument with which `refine.refined` allows a smaller gap, or None if no smaller gap
-    is required or possible. `effects` are the coefficients of unpenalized columns, and
-    `steps` the names of the algorithms used, in order.
+    after `n_iter` outer iterations, and `history` contains their `Progress`, in order.
+    `refinement` is the argument with which `refine.refined` allows a smaller gap, or
+    None if no smaller gap is required or possible. `effects` are the coefficients of
+    unpenalized columns, and `steps` the names of the algorithms used, in order.
     """
 
     kernel_weights: Array

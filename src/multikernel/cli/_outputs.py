@@ -33,8 +33,8 @@ def find_output(
     as_json: bool = False,
 ) -> Place:
     """Return the destination of an output; raise if it cannot be written."""
-    # None and ``-`` are standard output. It cannot be an explicit `output` if the
-    # option --json is used (`as_json`), because JSON is written there too.
+    # None and ``-`` mean standard output. With the option --json (`as_json`), JSON is
+    # written there, so `output` must not name standard output, as ``-`` does.
     files = ["/dev/stdin" if str(path) == DASH else path for path in inputs]
     if output is None:
         return places.standard_output(files)

@@ -42,11 +42,14 @@ def recovery_coefficient(
 ) -> RecoveryCoefficient:
     """Return the recovery coefficient of a set of kernels for Group-OMP, or a bound.
 
-    If it is below one and targets depend on the kernels `good` only, without noise, no
-    other kernel is ever selected (theorem 2 of Sindhwani and Lozano, 2011), unless a
-    ridge is so strong that a selected kernel would improve the fit most. `alpha` is the
-    ridge strength for the sum of losses; `fit_intercept` centers the kernels. The time
-    is O(M n³) for M kernels and n samples.
+    Suppose that the coefficient is below one, and that targets depend on the kernels
+    `good` only, without noise. Then at every step, the kernel that would improve the
+    fit most is in `good` (theorem 2 of Sindhwani and Lozano, 2011), so no other kernel
+    is selected. A strong ridge is an exception: the kernel that would improve the fit
+    most may be selected already, and the next best one may be outside `good`.
+
+    `alpha` is the ridge strength for the sum of losses; `fit_intercept` centers the
+    kernels. The time is O(M n³) for M kernels and n samples.
     """
     # Theorem 2 of Sindhwani, Lozano (2011). Non-parametric group orthogonal matching
     # pursuit for sparse learning with multiple kernels. NIPS 24, section 4.2. With a

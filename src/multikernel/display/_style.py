@@ -101,8 +101,8 @@ KERNEL = re.compile(r"(\w+)\(((?:\w+=[^(),=]+(?:, |(?=\))))*)\)(?:\[(.*)\])?( #\
 
 
 def paper_name(name: str) -> str:
-    """Return a kernel's name with columns first, as papers print it."""
-    # "gaussian(sigma=2)[s5]" becomes "s5, width 2"; products are converted factor by
+    """Return a kernel's name in the style of papers, such as "s5, width 2"."""
+    # This is the name of "gaussian(sigma=2)[s5]". Products are converted factor by
     # factor. Other names, and names of nested kernels, are unchanged.
     if SEPARATOR in name:
         return SEPARATOR.join(map(paper_name, name.split(SEPARATOR)))

@@ -32,7 +32,9 @@ MOST_LINES = len(_style.PALETTE)
 def titles_of(
     model: Any, kernel: Any, kernels: list[int], columns: Sequence[str]
 ) -> list[str]:
-    """Return the titles of the drawn functions: the given name, or kernel names."""
+    """Return the names of the drawn kernels, or one name for all of them together."""
+    # `kernel` is the user's choice (index, name, columns, or a list of them), and
+    # `kernels` are the indices that `requested_kernels` returned for it.
     names = model.kernel_names_
     if isinstance(kernel, str) and kernel not in names:
         return [kernel]

@@ -120,7 +120,9 @@ class SparsityPathDisplay(Display):
         return display.plot(ax=ax, **line_kwargs)
 
     def plot(self, ax: Axes | None = None, **line_kwargs: Any) -> "SparsityPathDisplay":
-        """Plot the mean scores, with a band at the chosen strength.
+        """Plot the mean scores against the number of kernels, a line for each alpha.
+
+        The line of the chosen alpha has a band of one standard deviation over folds.
 
         Parameters
         ----------

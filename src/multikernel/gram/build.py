@@ -157,8 +157,8 @@ class CenterMains(Step):
         assert isinstance(kernel, ColumnKernel)
         X, samples = select_columns(self.X, kernel.columns), centered.samples
         if samples is not None and np.array_equal(samples, X, equal_nan=True):
-            # The kernel is centered on the rows of its own matrix, so the matrix has
-            # all means.
+            # The kernel is centered on the rows of its own matrix, so the means can be
+            # computed from this matrix.
             shares = equal_shares(len(X), centered.weights)
             means = multiply(shares)
             return means, float(means @ shares)

@@ -150,7 +150,8 @@ class ByKernelStack(GramStack):
     def refine(
         self, refinement: Refinement, max_bytes: int | None = None
     ) -> "ByKernelStack | None":
-        """Return the stack with more landmarks in its factors; None without any."""
+        """Return the stack with more landmarks in its factors; None if none get any."""
+        # `max_bytes` limits the memory of all factors.
         positions = self.positions
         goals = {
             int(positions[m]): goal

@@ -114,7 +114,7 @@ def trivial_distances(stack: GramStack) -> tuple[Array, Array]:
     spreads = np.sqrt(np.maximum(squares - means**2, 0.0))
     # `means` and `spreads` are the mean and the standard deviation of (mean diagonal -
     # off-diagonal entry), relative to the largest entry. Both are zero for a constant
-    # kernel. For the identity, the spread is zero, and so is the ratio.
+    # kernel. For the identity, the spread is zero, and so is `off_diagonal_ratio`.
     constant_distances = np.maximum(np.abs(means), spreads)
     return constant_distances, off_diagonal_ratio(means, spreads, n_samples)
 

@@ -234,7 +234,7 @@ class PartStack(GramStack):
 
     @property
     def kernels(self) -> Indices:
-        """Return the indices of the kernels in `parent`."""
+        """Return the index in `parent` of each kernel of this stack."""
         kernels = range(self.parent.shape[0]) if self.chosen is None else self.chosen
         return np.asarray(kernels, dtype=np.intp)
 

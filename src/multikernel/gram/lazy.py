@@ -307,7 +307,7 @@ def _add_forms(
     v: Array,
     out: Array,
 ) -> None:
-    """Add the quadratic forms of the kernels that `sum_blocks` visits to `out`."""
+    """Add v^T K_m v to out[m] for every kernel m that `sum_blocks` visits."""
 
     def image(kernels: Indices, rows: slice, block: Array) -> Forms:
         return kernels, np.einsum("ik,mik->m", v[rows], block @ v)

@@ -38,7 +38,8 @@ class GramMatrix(ABC):
 
     @property
     def quick_products(self) -> bool:
-        """Return whether K v costs no more than a few columns of K, as for factors."""
+        """Return whether computing K v takes no longer than a few columns of K."""
+        # This is True for matrices that are stored as low-rank factors.
         return False
 
     @property
@@ -215,7 +216,7 @@ def zero_padded(v: Array, samples: Indices, n_all: int) -> Array:
 
 
 def column_runs(size: int, n_numbers: int) -> list[Indices]:
-    """Split range(size) into index arrays; `n_numbers` per index then fit in memory."""
+    """Split range(size) into runs for which `n_numbers` per index fit in memory."""
     indices = np.arange(size)
     return [indices[rows] for rows in row_chunks(size, n_numbers)] or [indices]
 

@@ -18,7 +18,7 @@ def write_entries_by_sign(  # noqa: PLR0913 - compiled code takes arrays, not ob
     positions: Places,
     roots: Array,
 ) -> tuple[int, int]:
-    """Write positions and root weights of entries, by sign; return how many of each."""
+    """Write positions and roots of weights v_a v_b, by sign; return both counts."""
     # Entry (a, b) of a lower triangle, in rows `start` to `stop` - 1, has the weight
     # v_a v_b, summed over the columns of v, and doubled off the diagonal. `positions`
     # gets flat indices of entries in a matrix of `n_all` samples: those of positive

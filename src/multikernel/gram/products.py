@@ -84,7 +84,7 @@ class ProductsOfWhole(ProductsOfMains):
 
     @cached_property
     def _sample_rows(self) -> Indices:
-        """Return the rows of the main matrices that belong to the samples."""
+        """Return the row index of each sample in the main matrices."""
         if self.samples is None:
             return np.arange(self.mains.shape[1])
         return self.samples
@@ -195,7 +195,7 @@ class ProductStack(ProductsOfWhole):
     def _entries_by_sign(
         self, v: Array, step: int
     ) -> Iterator[tuple[float, Places, Array]]:
-        """Yield sign, positions and root weights; see `write_entries_by_sign`."""
+        """Yield sign, positions, roots of weights; see `write_entries_by_sign`."""
         n_all, n = self.mains.shape[1], self._sample_rows.size
         write, vectors = compiled(LOOPS, "write_entries_by_sign"), v.reshape(n, -1)
         ends = np.cumsum(np.arange(1, n + 1))

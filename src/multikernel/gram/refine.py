@@ -36,4 +36,5 @@ def refined(
     stack: GramStack, refinement: Refinement, max_bytes: int | None = None
 ) -> GramStack | None:
     """Return a better approximation of a stack's kernels; None if none is possible."""
+    # `max_bytes` limits the memory of all factors; None allows the available memory.
     return None

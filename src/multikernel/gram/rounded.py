@@ -50,7 +50,9 @@ def is_single(storage: Storage) -> bool:
 
 
 def rounding_ratios(stack: GramStack) -> Array:
-    """Return ratios of uncentered to centered traces, (n_kernels,); ones if small."""
+    """Return each kernel's ratio of uncentered to centered trace, (n_kernels,)."""
+    # If no ratio is above 16, `with_rounding_ratios` stores none, and the result is one
+    # for every kernel.
     # Centering multiplies the relative rounding errors of a matrix by this ratio. For
     # entries that were rounded to single precision, the ratio includes SINGLE / EPS.
     ratios: Array | None = getattr(stack, "ratios", None)

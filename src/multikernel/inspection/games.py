@@ -244,7 +244,7 @@ class Games:
     def _factors(
         self, term: Expansion, kernels: Sequence[Factor]
     ) -> tuple[Array, Array]:
-        """Return the product of one player's factors for the samples and background."""
+        """Return products of one player's factors: for samples, and for background."""
         present, absent = (
             np.prod([self._factor(rows, term, kernel) for kernel in kernels], axis=0)
             for rows in (self.table, self.background)
@@ -252,8 +252,9 @@ class Games:
         return present, absent
 
     def _factor(self, rows: Array, term: Expansion, kernel: Factor) -> Array:
-        """Return a factor at `rows` and the term's points; cache a product's factor."""
+        """Return the matrix of a factor between `rows` and the term's points."""
         key = id(rows), id(kernel)
+        # Several product kernels may share a factor, so its matrix is cached.
         is_cached = id(kernel) in self._factor_ids
         if is_cached and key in self._cache:
             return self._cache[key]

@@ -40,8 +40,8 @@ def group_permutation_importance(
     Parameters
     ----------
     estimator : estimator
-        A fitted multiple kernel model, or a pipeline that ends in one. Then columns are
-        those of the transformed data.
+        A fitted multiple kernel model, or a pipeline that ends in one. For a pipeline,
+        `groups` refers to the columns of the transformed data.
     X : array-like or data frame of shape (n_samples, n_features)
         Data to score on, preferably unseen; with ``kernels="precomputed"``, Gram
         matrices of shape (n_samples, n_fit_samples, n_kernels).

@@ -301,7 +301,7 @@ def target_matrix(model: Any, X: Any, y: Any, sample_weight: Any = None) -> Arra
 
 def _unit_factors(published: Array, dual: Array) -> Array:
     """Return the factor of each output that best maps `dual` to `published`."""
-    # It is the least-squares solution c of ``published`` = c ``dual``.
+    # The factor is the least-squares solution c of ``published`` = c ``dual``.
     sizes = np.sum(dual**2, axis=0)
     units = np.ones(sizes.shape)
     np.divide(np.sum(published * dual, axis=0), sizes, out=units, where=sizes > 0.0)

@@ -176,7 +176,10 @@ class Resamples:
 
 
 def halves(n_resamples: int, rng: np.random.RandomState, samples: Samples) -> Indices:
-    """Return halves as 0/1 masks, stratified by class; pairs of rows are disjoint."""
+    """Return halves as 0/1 masks, (n_resamples, n_samples), stratified by class.
+
+    Rows 2k and 2k + 1 of the result are disjoint halves.
+    """
 
     def draw(stratum: Indices, n_drawn: int) -> Indices:
         counts = np.zeros((n_drawn, stratum.max() + 1), np.intp)
@@ -192,7 +195,7 @@ def halves(n_resamples: int, rng: np.random.RandomState, samples: Samples) -> In
 def draws_with_replacement(
     n_resamples: int, rng: np.random.RandomState, samples: Samples
 ) -> Indices:
-    """Return how often each sample is drawn in each resample, stratified by class."""
+    """Return counts of drawn samples, (n_resamples, n_samples), stratified by class."""
 
     def draw(stratum: Indices, n_drawn: int) -> Indices:
         shares = np.full(stratum.size, 1.0 / stratum.size)

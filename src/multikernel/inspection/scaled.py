@@ -56,9 +56,11 @@ def scaled_intervals(estimator: Any, X: Any, y: Any) -> ScaledIntervals:
     """Return prediction intervals that are wider where training samples are rare.
 
     `estimator` is a fitted search with the squared loss and ``intervals=True``, or a
-    pipeline that ends in one; `X` and `y` are its training samples. The coverage has
-    the guarantee of ``estimator.predict_interval``, even if the posterior is wrong.
-    Fits with offsets, precomputed matrices or centered kernels raise a ``ValueError``.
+    pipeline that ends in one; `X` and `y` are its training samples. The widths follow
+    the posterior standard deviation of new targets, `TermPosterior.predict_deviation`.
+    The coverage has the guarantee of ``estimator.predict_interval``, even if this
+    posterior is wrong. Fits with offsets, precomputed matrices or centered kernels
+    raise a ``ValueError``.
     """
     model, read = squared_model(OWNER, estimator)
     state = model._fitted()

@@ -76,7 +76,7 @@ class Stability:
 
     @property
     def verdict(self) -> str:
-        """Text about `expected_false`; if it proves nothing, also what to change."""
+        """Text about `expected_false`, with advice if this bound proves nothing."""
         bound = f"at most {self.expected_false:.2g} expected by chance"
         if self.proves or not self.stable_kernels.size:
             return bound

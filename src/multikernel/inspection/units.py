@@ -20,8 +20,9 @@ def in_original_units(before: Any, X: Array) -> Array:
 
 def samples_in_original_units(model: Any, before: Any, rows: Any, table: Array) -> Any:
     """Return `rows`, the input of a model, in the units before a pipeline's steps."""
-    # `before` contains the steps. `table` contains the same samples, as the numeric
-    # table of the model. Text columns remain unchanged.
+    # `before` contains the steps of the pipeline before the model. `table` contains the
+    # samples of `rows`, encoded as numbers by the model. Text columns of `rows` are not
+    # changed.
     restored = in_original_units(before, table)
     data = rows.to_numpy() if hasattr(rows, "to_numpy") else np.asarray(rows)
     is_numeric = data.dtype.kind in "biuf"

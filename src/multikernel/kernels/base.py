@@ -168,10 +168,10 @@ MEMORIZES = 0.25
 def off_diagonal_ratio(variances: Array, spreads: Array, n_samples: int) -> Array:
     """Return each kernel's ratio of off-diagonal variation to diagonal, (n_kernels,).
 
-    Kernels with a small ratio only memorize the training samples; constant kernels have
-    ratio infinity. `variances` are means of the diagonals minus means of the
-    off-diagonal entries, and `spreads` standard deviations of the off-diagonal entries,
-    both (n_kernels,). Scaling and centering a kernel do not change its ratio.
+    Kernels with a small ratio only memorize the training samples; the ratio of a
+    constant kernel is infinite. `variances` are means of the diagonals minus means of
+    the off-diagonal entries, and `spreads` standard deviations of the off-diagonal
+    entries, both (n_kernels,). Scaling and centering a kernel do not change its ratio.
     """
     # sqrt(n) std_{i != j} k_ij / (mean_i k_ii - mean_{i != j} k_ij). For the function
     # sum_j s_j k(., x_j) with random signs s_j, the numerator is the standard deviation

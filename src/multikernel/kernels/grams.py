@@ -166,16 +166,18 @@ class SampleKernel:
 
     def _rows(self, X: Array) -> Indices:
         rows = self.rows_of(X[:, 0])
-        if (rows < 0).any():
+        n_missing = np.count_nonzero(rows < 0)
+        if n_missing:
             raise ValueError(
-                f"Grams {self.view!r} has no row for some of these samples: add their "
-                "rows with multikernel.with_samples."
+                f"Grams {self.view!r} has no row for {n_missing} of {rows.size} "
+                "samples: add their rows with multikernel.with_samples."
             )
         return rows
 
-    def with_rows(self, values: Array, places: Indices) -> Self:
-        """Return a copy with `values` as further rows of K, and with new `places`."""
-        return type(self)(np.vstack([self.K, values]), places, self.view)
+    def with_rows(self, values: Array, new_places: Indices) -> Self:
+        """Return a copy with `values` as further rows of K, and another `places`."""
+        # `new_places` includes the samples of the further rows; see the field `places`.
+        return type(self)(np.vstack([self.K, values]), new_places, self.view)
 
     def __deepcopy__(self, memo: Mapping[int, Any]) -> "SampleKernel":
         """Return ``memo[CHANGE](self)`` if the memo has this function, else itself."""

@@ -183,7 +183,7 @@ class InteractionDictionary:
 
     @cached_property
     def views(self) -> tuple[str, ...] | None:
-        """Return the view of every kernel, "a × b" for products; None without views."""
+        """Return every kernel's view, "a × b" for products; None if there are none."""
         views = self.main_views
         if views is None:
             return None

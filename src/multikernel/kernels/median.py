@@ -153,10 +153,16 @@ def _checked_rows(
     """Validate samples, and return the results of `distinct_rows`."""
     table = check_table(owner, X)
     weights = check_weights(sample_weight, table.shape[0])
+    used = np.ones(len(table), dtype=bool) if weights is None else weights > 0.0
+    wrong = np.argwhere(~np.isfinite(table) & used[:, None])
+    if wrong.size:
+        row, column = wrong[0].tolist()
+        raise ValueError(
+            f"{owner}: X must be finite, but is {table[row, column]} at "
+            f"[{row}, {column}]: impute missing values, and replace infinite values."
+        )
     if weights is not None:
-        table, weights = table[weights > 0.0], weights[weights > 0.0]
-    if not np.isfinite(table).all():
-        raise ValueError(f"{owner}: X must be finite: impute missing values.")
+        table, weights = table[used], weights[used]
     return distinct_rows(table, weights)
 
 
@@ -227,7 +233,7 @@ class _Distances:
 
 def _pair_shares(weights: Array) -> Array:
     """Return the share of each pair of rows in the weight of all pairs of samples."""
-    # A row of weight w represents w equal samples. The last entry is the share of all
+    # A row of weight w represents w equal samples. The last entry is the total share of
     # pairs of equal samples, whose distance is zero.
     equal_pairs = 0.5 * float(weights @ (weights - 1.0))
     rows, columns = np.triu_indices(len(weights), 1)

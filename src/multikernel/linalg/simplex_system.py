@@ -29,8 +29,10 @@ class SimplexSystem:
     centered: bool  # whether the sums of columns are constrained
 
     def solve(self, rhs: Array, sums: Array | None = None) -> tuple[Array, Array]:
-        """Return the minimizer z and the multipliers b for each right-hand side."""
-        # `rhs` and z have shape (n_sides, n_rows, n_columns).
+        """Return the minimizer z and the column multipliers b for each r in `rhs`."""
+        # `rhs` and z have shape (n_sides, n_rows, n_columns), b (n_sides, n_columns).
+        # If columns are constrained, those of z sum to `sums`, (n_columns,), or to zero
+        # if `sums` is None.
         # Rows of z sum to zero, so the common part of a row of `rhs` only adds
         # rounding errors and is removed first.
         residual = rhs - (rhs * self._softness_shares).sum(axis=2, keepdims=True)
@@ -38,7 +40,6 @@ class SimplexSystem:
         # The second iteration removes rounding errors of the sums.
         for _ in range(2):
             z = self._inverse_times(residual)
-            # Columns of z sum to `sums`, by default to zero.
             excess = z.sum(axis=1) - (0.0 if sums is None else sums)
             # This raises LinAlgError if the system of multipliers has no Cholesky
             # factor.
@@ -49,7 +50,9 @@ class SimplexSystem:
         return z - self._softness_shares * z.sum(axis=2, keepdims=True), shifts
 
     def _multipliers(self, rows: Array, columns: Array) -> tuple[Array, Array]:
-        """Return the multipliers of rows and columns that cancel the given sums."""
+        """Return the row and column multipliers that cancel wrong sums of z."""
+        # `rows`, (n_sides, n_rows), are the sums of z's rows, which must be zero, and
+        # `columns`, (n_sides, n_columns), the differences from the required sums.
         in_block, lone = self._split_rows
         s, totals, n_rows = self.softness[lone], self._lone_softness, in_block.size
         target = np.hstack([rows[:, in_block], columns - (rows[:, lone] / totals) @ s])
@@ -93,7 +96,7 @@ class SimplexSystem:
 
     @cached_property
     def _lone_softness(self) -> Array:
-        """Sums of M^-1's diagonal over each of the rows that have no block entries."""
+        """Sum of the diagonal of M^-1 over each row that has no block entries."""
         return np.asarray(
             np.maximum(self.softness[self._split_rows[1]].sum(axis=1), TINY)
         )

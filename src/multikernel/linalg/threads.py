@@ -206,10 +206,12 @@ def run_blocks(
     n_threads: int | None = None,
     stop: Callable[[], None] | None = None,
 ) -> None:
-    """Call `work` for every block on `n_threads` threads, on all available if None."""
+    """Call `work` for every block on `n_threads` threads; None: all available ones.
+
+    An interrupt calls `stop`, which must make running calls of `work` end early.
+    """
     # Blocks are drawn one by one and run in any order. After an error, which is raised
-    # here, or an interrupt, no later blocks are started. An interrupt also calls
-    # `stop`, which must make running calls of `work` end early.
+    # here, or an interrupt, no later blocks are started.
     threads = available_threads() if n_threads is None else n_threads
     if threads == 1:
 

@@ -5,6 +5,7 @@ import io
 import json
 import math
 import re
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -133,8 +134,9 @@ def _unpacked_bytes(data: bytes) -> int:
     """Return the total size of all members according to the directory."""
     with ZipFile(io.BytesIO(data)) as archive:
         entries = archive.infolist()
-    if len({entry.filename for entry in entries}) < len(entries):
-        raise ValueError("the archive has several members with the same name")
+    counts = Counter(entry.filename for entry in entries)
+    if repeated := [name for name, count in counts.items() if count > 1]:
+        raise ValueError(f"the archive has several members named {repeated[0]!r}")
     # zipfile does not limit the size with other compression methods.
     if any(entry.compress_type not in (ZIP_STORED, ZIP_DEFLATED) for entry in entries):
         raise ValueError("the archive uses a compression other than deflate")
@@ -146,9 +148,11 @@ def _unpacked(data: bytes) -> dict[str, bytes]:
     with ZipFile(io.BytesIO(data)) as archive:
         n_referred = _member(archive, archive.getinfo(SCHEMA)).count(b'"file"')
         entries = archive.infolist()
-        if len(entries) > n_referred + 2:  # the tree and the versions
+        n_others = len(entries) - n_referred - 2  # the tree and the versions
+        if n_others > 0:
             raise ValueError(
-                "the archive has members that its object tree does not name"
+                f"at least {n_others} of the {len(entries)} files in the archive do "
+                "not belong to the model"
             )
         return {entry.filename: _member(archive, entry) for entry in entries}
 
@@ -232,7 +236,7 @@ class _Tree:
 
     def _count_node(self, node: dict[str, Any], n_nested: int, *, boxed: bool) -> None:
         """Add a node's memory and calls to the totals, and number its array file."""
-        # If `boxed`, the array in the file becomes a list.
+        # `n_nested` and `boxed` are as in `without_references`.
         kind = (node["__loader__"], node["__module__"], node["__class__"])
         self.n_bytes += NODE_BYTES * (1 + n_nested)
         name = f"{kind[1]}.{kind[2]}"

@@ -99,13 +99,18 @@ def _check_sizes(stack: GramStack, K: Array, tol: float) -> None:
     _compare("traces", stack.traces(), np.einsum("mii->m", K), tol)
     shares = np.arange(1.0, 1.0 + K.shape[1])
     weighted = np.einsum("mii->mi", K) @ shares
-    if stack.has_features().shape != K.shape[:1]:
-        raise AssertionError("has_features must return one boolean per kernel.")
+    has_features = stack.has_features()
+    if has_features.shape != K.shape[:1]:
+        raise AssertionError(
+            "has_features must return one boolean per kernel, got "
+            f"{shown(has_features)}."
+        )
     rounded = stack.rounded_traces()
     lower_bound = (1.0 - tol) * np.abs(stack.traces())
     if rounded.shape != K.shape[:1] or not np.all(rounded >= lower_bound):
         raise AssertionError(
-            "rounded_traces must return one number per kernel, at least abs(traces)."
+            "rounded_traces must return one number per kernel, at least abs(traces), "
+            f"got {shown(rounded)} with traces {shown(stack.traces())}."
         )
     _compare("traces with shares", stack.traces(shares), weighted, tol)
     pass_numbers, entries = stack.pass_numbers(), stack.held_numbers()
@@ -119,12 +124,17 @@ def _check_sizes(stack: GramStack, K: Array, tol: float) -> None:
             f"{shown(entries)}."
         )
     zero = np.flatnonzero(~np.einsum("mii->mi", K).any(axis=1))
-    if not np.array_equal(stack.zero_kernels(), zero):
+    zero_kernels = stack.zero_kernels()
+    if not np.array_equal(zero_kernels, zero):
         raise AssertionError(
-            "zero_kernels must return the indices of the kernels with a zero diagonal."
+            "zero_kernels must return the indices of the kernels with a zero diagonal, "
+            f"{shown(zero)}, got {shown(zero_kernels)}."
         )
-    if not isinstance(stack.shares_work(), bool):
-        raise AssertionError("shares_work must return True or False.")
+    shares_work = stack.shares_work()
+    if not isinstance(shares_work, bool):
+        raise AssertionError(
+            f"shares_work must return True or False, got {shown(shares_work)}."
+        )
     parts = [part.quadratic_forms(shares) for part in stack.in_parts()]
     _compare("forms of all parts", np.concatenate(parts), shares @ K @ shares, tol)
 

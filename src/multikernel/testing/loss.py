@@ -215,7 +215,7 @@ def _check_supremum(loss: Loss, y: Array, rng: Generator) -> None:
 
 
 def _largest_error(values: Array, expected: Array) -> float:
-    """Return the largest difference, relative to one plus the size of `expected`."""
+    """Return the largest difference of entries, relative to 1 + |expected|."""
     return float(np.max(np.abs(values - expected) / (1.0 + np.abs(expected))))
 
 

@@ -217,14 +217,19 @@ def _check_dual(problem: Problem, solution: Solution) -> None:
 
 
 def _check_history(solution: Solution) -> None:
-    """Check that the history increases and ends with the solution."""
+    """Check that the history's counters ascend and its last line fits the solution."""
     history = solution.history
     assert history, "The history is empty."
     for before, after in pairwise(history):
-        assert after.iteration > before.iteration, "Iterations must ascend in history."
+        assert after.iteration > before.iteration, (
+            f"Iterations must ascend in the history, got {after.iteration} after "
+            f"{before.iteration}."
+        )
         for name in ("seconds", "passes", "inner_steps"):
-            assert getattr(after, name) >= getattr(before, name), (
-                f"{name} must not decrease along the history."
+            value, value_before = getattr(after, name), getattr(before, name)
+            assert value >= value_before, (
+                f"{name} must not decrease along the history, got {value} after "
+                f"{value_before}."
             )
     last = history[-1]
     expected = (solution.objective, solution.duality_gap, solution.active.size)

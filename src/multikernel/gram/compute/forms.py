@@ -67,7 +67,8 @@ def rough_radial_forms(
 
 
 def _gamma(n: int) -> float:
-    """Return n u / (1 - n u), u the unit of single precision: n roundings' error."""
+    """Return n u / (1 - n u), a bound on the relative error of n roundings."""
+    # u is the unit of rounding in single precision.
     return n * SINGLE / (1.0 - n * SINGLE)
 
 
@@ -95,7 +96,7 @@ class _PairProducts:
         self._first_pair = _n_pairs(rows.start)
 
     def block(self, rows: slice) -> Array:
-        """Return the products for i in `rows`, which are some of this object's rows."""
+        """Return the products v_i v_j for all i in `rows`, a part of `self.rows`."""
         start, stop = _n_pairs(rows.start), _n_pairs(rows.stop)
         return self.values[start - self._first_pair : stop - self._first_pair]
 

@@ -51,10 +51,10 @@ def sum_squares(  # noqa: PLR0913 - compiled code takes arrays, not objects
     counts: Indices,
     out: Array,
 ) -> None:
-    """Write to out[r] the squared distances of row first_row + r from some samples."""
-    # Row r has the distances to counts[r] samples, from sample `start` on. They are
-    # distances over the columns used[in_set]. Four columns of the samples serve all
-    # rows while a core's cache holds them.
+    """Write squared distances between row first_row + r and samples to out[r]."""
+    # out[r, j] is the squared distance to sample start + j, for j < counts[r], over the
+    # columns used[in_set]. Four columns of the samples serve all rows while a core's
+    # cache holds them.
     n_in_fours = in_set.size - in_set.size % 4
     for r in range(counts.size):
         out[r] = 0.0

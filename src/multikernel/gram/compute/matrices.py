@@ -89,9 +89,9 @@ def write_exponents(
     out: Array,
 ) -> None:
     """Write the exponents of some rows of a few Gaussian kernels to `out`."""
-    # Row i has the first stops[i] columns; the values of each kernel start at its
-    # offset, row after row. Callers compute the exponentials, in as few calls as
-    # possible.
+    # In row rows.start + i, the first stops[i] columns are computed. `out` is flat: the
+    # exponents of the k-th kernel of `plan` start at out[offsets[k]], row after row.
+    # Callers compute the exponentials, in as few calls as possible.
     layout, longest = plan.layout, int(stops.max(initial=1))
     width = min(CHUNK, longest)
     block_starts = np.arange(0, longest, width)[:, None]

@@ -132,7 +132,7 @@ class OnDevice(GramStack):
 
     @cached_property
     def _sample_rows(self) -> Indices:
-        """Return the rows of the matrices for the chosen samples, in order."""
+        """Return the row index of each chosen sample in the matrices on the device."""
         return np.arange(self.n_all) if self.samples is None else self.samples
 
     def put(self, v: Array) -> DeviceArray:

@@ -191,9 +191,9 @@ class LandmarkSearch:
         old_stack: BlockedStack | None = None,
         report: Callable[[float], None] | None = None,
     ) -> RowBlocks:
-        """Return blocks with the normalized factors of all kernels."""
-        # Kernels that are not in `raw` keep their factors from `old_stack`. `report`
-        # receives the share of the blocks that are computed.
+        """Return normalized factors of all kernels: from `raw`, else `old_stack`."""
+        # `old_stack` is None if `raw` has all kernels. `report` receives the share of
+        # the blocks that are computed.
         offsets, n_blocks = offsets_of(self._ranks), len(raw.parts)
         file_arrays: Sequence[Array | None] = [None] * n_blocks
         if raw.folder is not None:
@@ -297,13 +297,13 @@ def build_blocked(
 def refine_blocked(
     stack: BlockedStack, v: Array, goals: Mapping[int, float], max_bytes: int | None
 ) -> BlockedStack:
-    """Return a stack with more landmarks for the kernels that have goals."""
+    """Return a stack with more landmarks for the kernels m with goals[m]."""
     landmarks = stack.landmarks
     assert landmarks is not None
     assert landmarks.blocks is not None
-    # Goals limit the bounds on v^T E_m v, with E_m the residual of kernel m. The number
-    # of landmarks grows by at least half, up to max_rank, but a bound may still exceed
-    # its goal. The scales of the kernels do not change.
+    # goals[m] limits the bound on v^T E_m v, with the residual E_m of kernel m and the
+    # dual point v. The number of landmarks grows by at least half, up to max_rank, but
+    # a bound may still exceed its goal. The scales of the kernels do not change.
     sizes = row_norms(v)
     search = LandmarkSearch(landmarks, max_bytes, list(landmarks.factors))
     # A factor made of features, without landmarks, has no residual.

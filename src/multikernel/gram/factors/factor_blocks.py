@@ -88,9 +88,10 @@ def root_rows(block: FactorBlock, indices: Indices, kernels: Indices) -> Array:
 def traces_and_roots(
     block: FactorBlock, weights: Array, parts: Parts
 ) -> tuple[Array, ...]:
-    """Return traces, weighted sums of residual roots, and a flag for residuals."""
-    # The flag is 1.0 if the block has residuals, otherwise 0.0, because results are
-    # added over blocks.
+    """Return traces, weighted sums of residual roots, and whether residuals exist."""
+    # The first two arrays have shape (n_kernels,), and the traces are those of Z Z^T
+    # within the block. The last array is [1.0] if the block stores residuals, otherwise
+    # [0.0], because results are added over blocks.
     traces = np.array([np.vdot(Z, Z) for Z in block.kernel_factors(parts)])
     if block.roots is None:
         return traces, np.zeros(len(parts)), np.zeros(1)

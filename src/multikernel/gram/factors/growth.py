@@ -22,8 +22,8 @@ LOOPS = "multikernel.gram.factors.growth_loops"
 COMPLETED = 5
 """Ratio of full rank to current rank up to which LAPACK completes a factor."""
 
-# Each landmark adds one unit, because its contribution is subtracted from the residual
-# once.
+# Each landmark adds an error of EPS times diagonal, because its contribution is
+# subtracted from the residual once.
 ROUNDING = 4
 """Rounding error of a residual without landmarks, in units of EPS times diagonal."""
 
@@ -74,8 +74,8 @@ class Factor:
         return float(self.residual.max(initial=0.0)) <= rounding
 
     def from_bound(self) -> "Factor":
-        """Return a factor with a smaller residual, whose `bound` is `self.residual`."""
-        # `self.residual` includes an allowance for rounding, which is subtracted.
+        """Return the factor without the allowance for rounding in its residual."""
+        # `self.residual` is the `bound` of the result.
         squares = np.einsum("ri,ri->i", self.rows, self.rows)
         if not self.landmarks.size:
             return replace(self, diagonal=squares + self.residual)
@@ -212,7 +212,7 @@ def _enlarged(rows: Array, landmarks: Indices, max_rank: int) -> tuple[Array, In
 def _add_to_capacity(
     columns: KernelColumns, factor: Factor, rank: int, weights: Array, goal: Goal
 ) -> tuple[int, bool]:
-    """Add landmarks while there is space; return the rank, and if the goal is met."""
+    """Add landmarks while there is space; return the rank and whether `goal` is met."""
     form = radial_form(columns.kernel)
     sizes = np.empty(0) if goal.sizes is None else goal.sizes
     floor = ROUNDING * EPS * float(factor.diagonal.max(initial=0.0))

@@ -125,9 +125,9 @@ class EveryProduct(FactoredProducts):
         return largest.result()
 
     def zero_kernels(self) -> Indices:
-        """Return the kernels whose matrix is zero, of products the unscaled matrix."""
-        # The scale of a constant product may be zero, but computing all scales would
-        # take a pass.
+        """Return the kernels whose matrix is zero; products are not scaled for this."""
+        # A constant product with scale zero is omitted, because computing all scales
+        # would take a pass.
         zero = [self.main_kernels[self.once(self.main_kernels).zero_kernels()]]
         for kernels in self._numbers_of_parts():
             terms = self.terms[kernels]

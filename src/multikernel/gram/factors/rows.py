@@ -135,7 +135,9 @@ def raw_block(X: Array, weights: Array, *, plans: Mapping[int, KernelPlan]) -> R
 
 
 def moments(block: RawBlock) -> tuple[Array, Array]:
-    """Return weighted sums over a block, of diagonals and of the rows of factors."""
+    """Return two weighted sums over a block: of diagonals, and of rows of factors."""
+    # Samples have weights. The sums of diagonals are (n_kernels,), and those of the
+    # rows are concatenated, (sum of ranks,); see `KernelRows`.
     factors = [block.kernels[m] for m in sorted(block.kernels)]
     sizes = np.array([factor.size for factor in factors])
     return sizes, np.concatenate([factor.mean for factor in factors])

@@ -176,7 +176,8 @@ class KnownNodes:
         return np.array(result, dtype=np.intp)
 
     def ask(self, nodes: Indices) -> Indices:
-        """Store the weight, width and kind of each node number; return `nodes`."""
+        """Look up and store the weight, width and kind of `nodes`; return `nodes`."""
+        # Nodes whose kind is already stored are skipped.
         graph, kinds = self.graph, self._kinds
         for k in nodes[self.kinds[nodes] < 0].tolist():
             node = self.keys[k]

@@ -158,9 +158,9 @@ class FittedGrid:
         return width
 
     def shares(self, i: int, start: int) -> Array:
-        """Return the weights in descendant sums of input i's levels from `start` on."""
+        """Return the weight of each feature of input i, from level `start` on."""
         sizes = self.levels[i].sizes
-        # There is one weight per feature. Features of level w have the weight
-        # 1 / (beta^start + ... + beta^w)^2, with beta = weight_base.
+        # `GridSamples` needs the weights for sums over descendants. Features of level w
+        # have the weight 1 / (beta^start + ... + beta^w)^2, with beta = weight_base.
         sums = np.cumsum(self.weight_base ** np.arange(start, len(sizes), dtype=float))
         return np.asarray(np.repeat(1.0 / sums**2, sizes[start:]))

@@ -130,7 +130,7 @@ class GridSamples:
     def residual(
         self, node: "GridNode", basis: NodeBasis | None = None
     ) -> Array | None:
-        """Return each sample's k(x, x) minus its squared norm of features, or None."""
+        """Return diag(K - Z Z^T) of a node with features Z, or None if it is zero."""
         if basis is None:  # the features reproduce the kernel exactly
             return None
         diagonal, features = _diagonal(*self.factors(node)), self.features(node, basis)
@@ -228,6 +228,8 @@ class GridSamples:
     @cached_property
     def _shares(self) -> dict[tuple[int, int], Array]:
         """Return, by (i, l), the weights of input i's features in the sum F_{i,l}."""
+        # The comment on `GridSamples` defines F_{i,l}. A value has one weight for each
+        # feature of the levels l, l + 1, ...
         roots = [(i, 0) for i in range(len(self.columns))]
         return {factor: self.graph.shares(*factor) for factor in roots + self._factors}
 
@@ -280,7 +282,8 @@ class GridSamples:
     def _level_sum(
         self, units: Single, i: int, level: int, rows: slice, columns: slice
     ) -> Single:
-        """Return a block of F_{i,level}; `units` are input i's entry of `_units`."""
+        """Return the entries of F_{i,level} in some rows and columns."""
+        # `units` are input i's entry of `_units`, so F_{i,0} has a unit diagonal.
         units = units[self.graph.starts[i][level] :]
         shares = self._shares[i, level].astype(np.float32)
         product = (units[:, rows].T * shares) @ units[:, columns]

@@ -163,8 +163,11 @@ def _histograms(counts: csr_array) -> csr_array:
 
 
 def motif_patterns(longest: int = 5) -> tuple[str, ...]:
-    """Return the 2 ** (longest - 1) patterns of at most `longest` letters and gaps."""
-    # In patterns such as "x.x", each position after the first may be a letter.
+    """Return all patterns of at most `longest` positions, such as "x.x".
+
+    Each position is a letter ("x") or a gap ("."), and the first and the last one are
+    letters. There are 2 ** (longest - 1) such patterns.
+    """
     patterns = []
     for n_others in range(longest):
         for others in combinations(range(1, longest), n_others):
