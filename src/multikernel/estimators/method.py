@@ -44,7 +44,7 @@ class Data(ABC):
 
     @abstractmethod
     def part(self, indices: Indices, n_in_memory: int = 1) -> tuple[Self, Indices]:
-        """Return the data of the samples `indices`, and the indices that remain."""
+        """Merge equal samples of `indices`; return their data and remaining indices."""
         # Of the samples `indices`, equal ones are merged into the first of them. The
         # `Source` must have `parts=True`. If a part needs matrices of its own,
         # `n_in_memory` parts are in memory at a time, and share the memory limit.

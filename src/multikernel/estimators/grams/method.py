@@ -349,7 +349,8 @@ def _predicted_solution(
     # `solution` solves `problem`; `original` is the same problem before unpenalized
     # columns are eliminated. `f` are decision values of the published model, of which
     # `linear_part` is from the unpenalized columns. The objective is that of `original`
-    # at `f`. The gap is its distance to the dual value of `problem`, a bound for both.
+    # at `f`. The gap is the distance of this objective to the dual value of `problem`,
+    # which bounds the optimum of both.
     f, linear_part = f.reshape(original.y.shape), linear_part.reshape(original.y.shape)
     loss = float(original.loss.value(original.y, f).sum())
     solver_f = _solver_values(problem, solution)

@@ -89,9 +89,12 @@ def originals(recipe: Recipe, training: Training) -> list[Problem]:
         classes = None if samples.several else samples.classes
         requirement = "selection='shared', got 'separate': pass selection='shared'"
         if classes is None or classes.size < 3:
-            got = "other targets" if classes is None else f"{classes.size} classes"
+            targets_text = "other targets"
+            if classes is not None:
+                targets_text = f"{classes.size} classes"
             requirement = (
-                f"three or more classes in one column of y, got {got}: pass such a y"
+                "three or more classes in one column of y, got "
+                f"{targets_text}: pass such a y"
             )
         raise UnsupportedProblemError(
             f"loss={losses[0]!r} requires {requirement}, or use another loss."

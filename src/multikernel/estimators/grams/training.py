@@ -224,7 +224,7 @@ class Training(Data):
     def part(
         self, indices: Indices, n_in_memory: int = 1
     ) -> tuple["Training", Indices]:
-        """Return the data of the samples `indices`, and the indices that remain."""
+        """Merge equal samples of `indices`; return their data and remaining indices."""
         # Of the samples `indices`, equal ones are merged into the first of them. The
         # matrices of all samples must not be normalized yet. The matrices of the part
         # are as if computed from its samples alone. They are views of dense matrices if

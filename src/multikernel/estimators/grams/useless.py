@@ -173,7 +173,7 @@ def _small_matrix(training: "Training", m: int, n_rows: int) -> Array:
 def _refuse_distances(training: "Training", m: int) -> None:
     """Raise if kernel `m`, whose features have no variance, is not constant."""
     # A positive semidefinite kernel whose features have no positive variance is
-    # constant on the samples. A matrix of distances, for example, is not.
+    # constant on the samples. A matrix of distances, for example, varies.
     dictionary = training.dictionary
     if dictionary is not None and is_built_in(dictionary[m]):
         return

@@ -107,7 +107,7 @@ class StagedModel:
         if self.own is None:
             if any(width != n_kept for width in widths):
                 raise ValueError(
-                    f"Models of a greedy path: coefs must have one row per column of "
+                    "Models of a greedy path: coefs must have one row per column of "
                     f"each kernel, got {n_kept} rows and {widths} columns: fit again."
                 )
             return

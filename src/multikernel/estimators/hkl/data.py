@@ -101,7 +101,7 @@ class HullData(Data):
     def part(
         self, indices: Indices, n_in_memory: int = 1
     ) -> tuple["HullData", Indices]:
-        """Return the data of the samples `indices`, and the indices that remain."""
+        """Merge equal samples of `indices`; return their data and remaining indices."""
         # Of the samples `indices`, equal ones are merged into the first of them.
         # `n_in_memory` is not used, because HKL stores no Gram matrices.
         indices, samples = merge_equal(self.samples, indices)

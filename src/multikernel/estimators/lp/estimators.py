@@ -69,8 +69,8 @@ class LpMKLClassifier(LpClassification, ClassifierMKL):
         \ell\Bigl(y_i, \sum_m f_m(x_i) + b\Bigr), \qquad q = \frac{2p}{p + 1}
 
     with sample weights s. This is a support vector machine (or the machine of another
-    loss) with the kernel :math:`\sum_m \theta_m k_m`, whose objective is also
-    minimized over the nonnegative weights theta of p-norm one. Every fit ends with a
+    loss) with the kernel :math:`\sum_m \theta_m k_m`; the objective is also
+    minimized over the nonnegative weights theta, of p-norm one. Every fit ends with a
     duality gap, a bound on the distance of ``objective_`` to the optimum.
 
     Parameters
@@ -215,8 +215,8 @@ class LpMKLRegressor(LpRegression, RegressorMKL):
         \ell\Bigl(y_i, \sum_m f_m(x_i) + b\Bigr), \qquad q = \frac{2p}{p + 1}
 
     with sample weights s. This is a support vector machine (or the machine of another
-    loss) with the kernel :math:`\sum_m \theta_m k_m`, whose objective is also
-    minimized over the nonnegative weights theta of p-norm one. Every fit ends with a
+    loss) with the kernel :math:`\sum_m \theta_m k_m`; the objective is also
+    minimized over the nonnegative weights theta, of p-norm one. Every fit ends with a
     duality gap, a bound on the distance of ``objective_`` to the optimum.
 
     Parameters

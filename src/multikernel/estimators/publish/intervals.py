@@ -57,8 +57,8 @@ def cv_plus(
 ) -> tuple[Array, Array]:
     """Return the lower and upper bounds of CV+ intervals, (n_new, n_outputs) each."""
     # `predicted`, (n_folds, n_new, n_outputs), are the predictions of the fold models.
-    # `deviations`, of the same shape, are the units of the residuals at new samples;
-    # None means that residuals have the units of the targets.
+    # `deviations`, of the same shape, are factors of the residuals at the new samples;
+    # None means 1.
     # The model mu_i is fitted without the fold of training sample i, and R_i is the
     # absolute residual of this sample. The interval at x is from the r-th largest of
     # the n values mu_i(x) - R_i to the r-th smallest of mu_i(x) + R_i, where r is

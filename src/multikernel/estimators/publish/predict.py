@@ -169,7 +169,8 @@ class LandmarkGrams(CrossGrams):
         return tuple(rank + self.centred for rank in self.ranks)
 
     def check_columns(self, n_kernels: int, n_features: int, *, packed: bool) -> None:
-        """Raise if X lacks columns of kernels, or kernels lack landmarks or features."""
+        """Raise if a kernel uses a missing column, or lacks landmarks and features."""
+        # Columns are checked against `n_features`, unless rows are `packed`.
         for columns in self.columns:
             if columns is not None and not packed:
                 resolve_indices(columns, Features(n_features))
