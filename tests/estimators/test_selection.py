@@ -300,9 +300,9 @@ def test_wrong_targets_get_a_sentence(data):
     model = SpicyMKLClassifier(KERNELS, loss=SoftmaxLoss())
     with pytest.raises(ValueError, match="requires selection='shared', got 'separate'"):
         model.fit(X, np.argmax(Y, axis=1))
-    with pytest.raises(ValueError, match=r"three or more classes .*, got 2 classes"):
+    with pytest.raises(ValueError, match=r"three or more .*, got 2 classes"):
         model.fit(X, Y[:, 0] > 0.0)
-    with pytest.raises(ValueError, match=r"three or more classes .*, got other targets"):
+    with pytest.raises(ValueError, match=r"three or more .*, got other targets"):
         model.fit(X, Y > 0.0)
 
 
