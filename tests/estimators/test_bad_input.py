@@ -337,6 +337,10 @@ def test_targets_in_tiny_units_are_fitted_alike_or_refused(kind):
     np.testing.assert_allclose(1e40 * tiny, predictions, atol=1e-9)
     with pytest.raises(ValueError, match="too small for sums of squares"):
         kind().fit(X, 1e-160 * y)
+    if kind is not HKLRegressor:  # one target only
+        targets = np.column_stack([y, 1e-160 * y])
+        with pytest.raises(ValueError, match="absolute value of column 1 of y is"):
+            kind().fit(X, targets)
 
 
 def test_a_callback_that_cannot_be_called():

@@ -297,8 +297,13 @@ def test_wrong_targets_get_a_sentence(data):
         SpicyMKLClassifier(KERNELS, class_weight="balanced").fit(X, Y > 0)
     with pytest.raises(ValueError, match="selection"):
         SpicyMKLRegressor(KERNELS, selection="joint").fit(X, Y)
-    with pytest.raises(ValueError, match="three or more classes"):
-        SpicyMKLClassifier(KERNELS, loss=SoftmaxLoss()).fit(X, np.argmax(Y, axis=1))
+    model = SpicyMKLClassifier(KERNELS, loss=SoftmaxLoss())
+    with pytest.raises(ValueError, match="requires selection='shared', got 'separate'"):
+        model.fit(X, np.argmax(Y, axis=1))
+    with pytest.raises(ValueError, match=r"three or more .*, got 2 classes"):
+        model.fit(X, Y[:, 0] > 0.0)
+    with pytest.raises(ValueError, match=r"three or more .*, got other targets"):
+        model.fit(X, Y > 0.0)
 
 
 def test_progress_is_written_for_several_targets(data):

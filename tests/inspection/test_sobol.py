@@ -7,7 +7,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from multikernel import GroupOMPRegressor, HKLRegressor, SpicyMKLRegressor, stack_grams
-from multikernel.estimators.publish.sobol import binned, drawn_indices
+from multikernel.estimators.publish.sobol import binned, estimated_indices
 from multikernel.exceptions import DictionaryWarning
 from multikernel.inspection import contributions, sobol_indices, variance_split
 from multikernel.kernels import (
@@ -114,7 +114,7 @@ def test_estimates_are_those_of_a_grid():
     units = [[0], [1], [2]]
     shares = np.full(300, 1.0 / 300)
     random = np.random.RandomState(0)
-    first, total = drawn_indices(f, table, shares, units, random)
+    first, total = estimated_indices(f, table, shares, units, random)
     m, v = table.mean(axis=0), table.var(axis=0)
     pair = v[1] * v[2]
     mains = np.array([v[0], m[2] ** 2 * v[1], m[1] ** 2 * v[2]])
@@ -126,7 +126,7 @@ def test_estimates_are_those_of_a_grid():
     of_sum = np.array([np.sin(2 * table[:, 0]).var(), 0.0, (table[:, 2] ** 2).var()])
     np.testing.assert_allclose(first[1], of_sum / of_sum.sum(), atol=0.04)
     np.testing.assert_allclose(total[1], of_sum / of_sum.sum(), atol=0.08)
-    together, _ = drawn_indices(f, table, shares, [[0], [1, 2]], random)
+    together, _ = estimated_indices(f, table, shares, [[0], [1, 2]], random)
     np.testing.assert_allclose(together[0].sum(), 1.0, atol=0.04)
 
 
@@ -262,7 +262,7 @@ def test_kernels_on_many_columns_are_estimated():
 def test_an_estimated_total_is_no_less_than_the_column_alone():
     table = np.random.default_rng(0).normal(size=(50, 3))
     for seed in range(20):
-        first, total = drawn_indices(
+        first, total = estimated_indices(
             lambda x: x @ np.array([[1.0], [0.8], [0.3]]),
             table,
             np.full(50, 0.02),

@@ -32,7 +32,7 @@ class Data(ABC):
     @property
     @abstractmethod
     def n_bytes(self) -> float:
-        """The bytes of the Gram matrices, or those that products over a graph need."""
+        """The bytes of the Gram matrices; for a graph, the bytes that a fit needs."""
 
     def relabel(self, samples: Samples) -> Self:
         """Return a copy with other `samples`, which may differ only in labels."""
@@ -44,10 +44,10 @@ class Data(ABC):
 
     @abstractmethod
     def part(self, indices: Indices, n_in_memory: int = 1) -> tuple[Self, Indices]:
-        """Return the data of samples, and the indices that remain after merging."""
+        """Merge equal samples of `indices`; return their data and remaining indices."""
         # Of the samples `indices`, equal ones are merged into the first of them. The
         # `Source` must have `parts=True`. If a part needs matrices of its own,
-        # `n_in_memory` parts are in memory at a time.
+        # `n_in_memory` parts are in memory at a time, and share the memory limit.
 
     @abstractmethod
     def sample(self, rows: Indices) -> Self:
@@ -197,5 +197,6 @@ class Candidates(ABC):
         # has already stopped, one iteration is made.
 
     def open_grids(self, best_params: Mapping[str, Any]) -> Mapping[str, Array]:
-        """Return the grids that could be extended beyond a best value at their end."""
+        """Return the grids, by parameter, whose extension may give better models."""
+        # A search warns if the best value is at an end of such a grid.
         return self.grid()

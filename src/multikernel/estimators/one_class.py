@@ -127,7 +127,7 @@ class OneClassMKL(OutlierMixin, BaseMKL):
     support_ : ndarray of shape (n_support,)
         Indices of the training samples that have a nonzero value in ``dual_coef_``.
     objective_ : float
-        Minimum of the objective above.
+        Value of the objective above, within ``duality_gap_`` (relative) of its minimum.
     duality_gap_ : float
         Relative duality gap of the model; the fit stops when it is at most ``tol``.
     n_iter_ : int

@@ -131,8 +131,9 @@ class MKLRegressor(OwnParameters, RegressorMKL):
     Parameters
     ----------
     loss : str or Loss, default="squared_error"
-        "squared_error", "epsilon_insensitive", "quantile", "huber", "poisson" (counts),
-        "gamma" (positive amounts) or a loss object.
+        "squared_error", "epsilon_insensitive", "quantile" (the median), "huber",
+        "poisson" (counts), "gamma" (positive amounts) or a loss object, such as
+        ``PinballLoss(0.9)`` for another quantile.
     regularizer : BlockRegularizer or None, default=None
         Penalty on the block norms, added to the mean loss. None means `BlockL1` with
         the default strength of `SpicyMKLRegressor`.

@@ -141,7 +141,7 @@ class LossSetting:
     length: tuple[str, float] | None
 
     def at_scale(self, scale: Scale) -> tuple[list[Loss], dict[str, Any]]:
-        """Return a loss per problem and a dict of `epsilon` in units of the targets."""
+        """Return a loss per problem, and {"epsilon": its value in the units of y}."""
         # The dict is empty if the loss has no length parameter.
         if self.length is None:
             return [self.unit] * scale.deviations.size, {}

@@ -61,19 +61,20 @@ class Watch:
     def expect(
         self,
         n_solves: int,
-        scale: float | Array,
+        objective_scale: float | Array,
         n_outputs: int = 1,
         search: str = "",
-        n_bytes: float = 0.0,
+        kernel_bytes: float = 0.0,
     ) -> None:
-        """Set the number of solves, from which progress lines show the share done."""
-        # Each solve has `n_outputs` outputs. `scale` converts objectives of problems to
-        # the estimator's; progress lines use the mean of several scales. `search` is
-        # the estimator's name in the message about long runs, empty for no message.
-        # The kernels use at most `n_bytes`, which that message shows.
+        """Set the number of solves, of which progress lines show the finished share."""
+        # Each solve has `n_outputs` outputs. The mean of `objective_scale` converts
+        # objectives of problems to the estimator's. One message about a long run names
+        # the estimator `search` and the maximum memory of its kernels, `kernel_bytes`;
+        # there is no message if `search` is empty.
         self._n_solves, self._n_outputs = n_solves, n_outputs
-        self.scale = float(np.mean(scale))
-        self._search, self._n_bytes, self._begin = search, n_bytes, time.perf_counter()
+        self.scale = float(np.mean(objective_scale))
+        self._search, self._n_bytes = search, kernel_bytes
+        self._begin = time.perf_counter()
 
     def advance(self, n_solves: int) -> None:
         """Count some solves as done or skipped; log one message if a search is long."""

@@ -115,8 +115,8 @@ class FixedWeightsMKLClassifierCV(
         Whether to fit the chosen model on all samples. "one_standard_error" chooses the
         candidate with fewest kernels within a standard error of the best mean score.
     max_search_rows : int, "auto" or None, default="auto"
-        Maximum number of rows to score candidates on; None uses all. Above 4000 rows,
-        "auto" doubles a sample of 2000 until the choice is reliable, see "Large data".
+        Maximum number of rows for scoring; None uses all. Above 4000 rows, "auto"
+        doubles a sample of 2000 until choices are reliable (user guide, "Large data").
     Cs : sequence of float or None, default=None
         Candidate values of C, positive. None means c / (s v) for weights of sum s (for
         a rule s = 1) and kernels of mean variance v, with c = 1/32, 1/8, ..., 128
@@ -177,9 +177,11 @@ class FixedWeightsMKLClassifierCV(
         Weights of the kernels, one row per class if more than two. "uniform" gives 0 to
         kernels that are zero, or constant if there is an intercept, and 1 to others.
     block_norms_ : ndarray of shape (n_kernels,) or (n_classes, n_kernels)
-        Norm of each function f_m in the space of its normalized kernel.
+        Norm of each function f_m in the space of its normalized kernel, one row per
+        label, or per class if there are more than two.
     variance_shares_ : ndarray of shape (n_kernels,) or (n_classes, n_kernels)
-        Share of each f_m in the variance of training decision values; may be negative.
+        Share of each f_m in the variance of training decision values, by row as in
+        ``block_norms_``; may be negative.
     view_weights_, view_shares_, kernel_views_, view_columns_ : dict, dict, list, dict
         Only if ``kernels`` has views: the sums of kernel weights and of variance shares
         of each view, the view of each kernel, and the columns of each view.
@@ -263,8 +265,8 @@ class FixedWeightsMKLRegressorCV(WeightedRegression, WeightedSearchCV, Regressor
         Whether to fit the chosen model on all samples. "one_standard_error" chooses the
         candidate with fewest kernels within a standard error of the best mean score.
     max_search_rows : int, "auto" or None, default="auto"
-        Maximum number of rows to score candidates on; None uses all. Above 4000 rows,
-        "auto" doubles a sample of 2000 until the choice is reliable, see "Large data".
+        Maximum number of rows for scoring; None uses all. Above 4000 rows, "auto"
+        doubles a sample of 2000 until choices are reliable (user guide, "Large data").
     Cs : sequence of float or None, default=None
         Candidate values of C, positive. None means c / (s v) for weights of sum s (for
         a rule s = 1) and kernels of mean variance v, with c = 1/32, 1/8, ..., 128.
@@ -277,8 +279,9 @@ class FixedWeightsMKLRegressorCV(WeightedRegression, WeightedSearchCV, Regressor
         Parameters of the rule in ``kernel_weights``: ``method`` ("independent", "joint"
         or "greedy") and ``max_kernels`` for "alignment", or arguments of a callable.
     loss : str or Loss, default="epsilon_insensitive"
-        "squared_error", "epsilon_insensitive", "quantile", "huber", "poisson" (counts),
-        "gamma" (positive amounts) or a loss object.
+        "squared_error", "epsilon_insensitive", "quantile" (the median), "huber",
+        "poisson" (counts), "gamma" (positive amounts) or a loss object, such as
+        ``PinballLoss(0.9)`` for another quantile.
     epsilon : float or None, default=None
         Error in standard deviations of y: "epsilon_insensitive" ignores smaller errors
         (None means 0.1), "huber" is linear beyond it (None means 0.7).

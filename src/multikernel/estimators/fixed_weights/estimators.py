@@ -122,9 +122,11 @@ class FixedWeightsMKLClassifier(WeightedClassification, ClassifierMKL):
         Weights of the kernels, one row per class if more than two. "uniform" gives 0 to
         kernels that are zero, or constant if there is an intercept, and 1 to others.
     block_norms_ : ndarray of shape (n_kernels,) or (n_classes, n_kernels)
-        Norm of each function f_m in the space of its normalized kernel.
+        Norm of each function f_m in the space of its normalized kernel, one row per
+        label, or per class if there are more than two.
     variance_shares_ : ndarray of shape (n_kernels,) or (n_classes, n_kernels)
-        Share of each f_m in the variance of training decision values; may be negative.
+        Share of each f_m in the variance of training decision values, by row as in
+        ``block_norms_``; may be negative.
     view_weights_, view_shares_, kernel_views_, view_columns_ : dict, dict, list, dict
         Only if ``kernels`` has views: the sums of kernel weights and of variance shares
         of each view, the view of each kernel, and the columns of each view.
@@ -229,8 +231,9 @@ class FixedWeightsMKLRegressor(WeightedRegression, RegressorMKL):
         Parameters of the rule in ``kernel_weights``: ``method`` ("independent", "joint"
         or "greedy") and ``max_kernels`` for "alignment", or arguments of a callable.
     loss : str or Loss, default="epsilon_insensitive"
-        "squared_error", "epsilon_insensitive", "quantile", "huber", "poisson" (counts),
-        "gamma" (positive amounts) or a loss object.
+        "squared_error", "epsilon_insensitive", "quantile" (the median), "huber",
+        "poisson" (counts), "gamma" (positive amounts) or a loss object, such as
+        ``PinballLoss(0.9)`` for another quantile.
     epsilon : float or None, default=None
         Error in standard deviations of y: "epsilon_insensitive" ignores smaller errors
         (None means 0.1), "huber" is linear beyond it (None means 0.7).

@@ -256,7 +256,8 @@ def _stored_terms(stack: GramStack, train: Indices, test: Indices) -> TermFuncti
         return stack.entries(m, test, train)
 
     def term(training: "Training", m: int, coefs: Array) -> Array:
-        """Return K_m @ coefs, with normalized K_m between `test` and `train`."""
+        """Return K_m @ coefs at the samples `test`, shape (test.size, n_outputs)."""
+        # K_m, (test.size, train.size), is normalized as on the fold's training set.
         normalization, index = training.built.normalization, np.array([m])
         if normalization.only_scales and in_factors[m]:
             padded = np.zeros((stack.shape[1], coefs.shape[1]))

@@ -345,9 +345,12 @@ def _predicted_solution(
     linear_part: Array,
     tol: float,
 ) -> Solution:
-    """Return a solution with objective and gap at the predicted decision values `f`."""
-    # The model has the decision values `f`, and the unpenalized columns contribute
-    # `linear_part`. `original` is the problem before these columns are eliminated.
+    """Return `solution` with the objective and gap of its predicted values `f`."""
+    # `solution` solves `problem`; `original` is the same problem before unpenalized
+    # columns are eliminated. `f` are decision values of the published model, of which
+    # `linear_part` is from the unpenalized columns. The objective is that of `original`
+    # at `f`. The gap is the distance of this objective to the dual value of `problem`,
+    # which bounds the optimum of both.
     f, linear_part = f.reshape(original.y.shape), linear_part.reshape(original.y.shape)
     loss = float(original.loss.value(original.y, f).sum())
     solver_f = _solver_values(problem, solution)

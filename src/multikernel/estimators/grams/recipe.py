@@ -86,9 +86,18 @@ def originals(recipe: Recipe, training: Training) -> list[Problem]:
         if joint_loss is not None:
             losses, targets = [joint_loss], (targets > 0.0).astype(np.float64)
     if is_coupled(losses[0]) and not is_joint:
+        classes = None if samples.several else samples.classes
+        requirement = "selection='shared', got 'separate': pass selection='shared'"
+        if classes is None or classes.size < 3:
+            targets_text = "other targets"
+            if classes is not None:
+                targets_text = f"{classes.size} classes"
+            requirement = (
+                "three or more classes in one column of y, got "
+                f"{targets_text}: pass such a y"
+            )
         raise UnsupportedProblemError(
-            f"loss={losses[0]!r} requires three or more classes in one column of y, "
-            "and selection='shared': pass both, or use another loss."
+            f"loss={losses[0]!r} requires {requirement}, or use another loss."
         )
     offsets: Sequence[Array | None] = [None] * len(targets)
     if samples.offset is not None:

@@ -135,9 +135,10 @@ def _solve_short(recipe: Recipe, training: Training, watch: Watch | None) -> Gra
 
 def _uses_shortlist(recipe: Recipe, training: Training) -> bool:
     """Return whether a fit of very many products should grow a list of kernels."""
-    # Exact products need no refinement, and with a positive threshold, kernels with
-    # smaller dual norms have the weight zero. Folds and resamples start from solutions
-    # over all kernels.
+    # A list requires exact products, because it cannot refine matrices, and a positive
+    # threshold, because only then kernels with small dual norms have the weight zero.
+    # Folds and resamples have no list, because they start from solutions over all
+    # kernels.
     stack, penalty = training.stack, recipe.penalties[0]
     return (
         stack.shape[0] > MANY
@@ -211,7 +212,8 @@ def follow_outputs(
     """Yield the solutions for each recipe; None for problems past their last recipe."""
     # Recipes differ in their penalties. Each solve starts from the previous solution.
     # `last_steps`, (n_problems,), contains the index of the last recipe of each
-    # problem. It is read before every recipe, so callers may lower it meanwhile.
+    # problem; None means the last recipe for all. It is read before every recipe, so
+    # callers may lower it meanwhile.
     last_steps, n_done = np.array(len(recipes)) if last_steps is None else last_steps, 0
     while n_done < len(recipes):
         problems, solver = problems_of(recipes[0], training)
@@ -246,7 +248,9 @@ def follow_path(
     last_steps: Indices | None = None,
 ) -> Iterator[GramFit]:
     """Yield fits as `follow_outputs` does, on short lists of kernels if possible."""
-    # On short lists all problems continue, because the passes dominate the cost.
+    # `last_steps` is that of `follow_outputs`. On short lists it has no effect: every
+    # problem is solved for every recipe, which costs little more, because the passes
+    # over all kernels, shared by the problems, dominate the cost.
     if is_shortened(training):
         return follow_shortlist(recipes, training, watch)
     return follow_outputs(recipes, training, watch, last_steps=last_steps)

@@ -145,8 +145,9 @@ def gram_source(model: Any, **overrides: Any) -> GramSource:
 
 
 def _main_kernel_storage(storage: Storage, dictionary: KernelDictionary) -> Storage:
-    """Return a storage that keeps only the main kernels of default interactions."""
-    # Storing or recomputing every product of main kernels would take hours.
+    """Return `storage`; for interactions, one that stores only their main kernels."""
+    # Interactions are products of main kernels. Storing or recomputing every product
+    # would take hours.
     if as_interactions(dictionary) is None:
         return storage
     if isinstance(storage, LowRank):

@@ -224,12 +224,13 @@ class Training(Data):
     def part(
         self, indices: Indices, n_in_memory: int = 1
     ) -> tuple["Training", Indices]:
-        """Return the data of samples, and the indices that remain after merging."""
+        """Merge equal samples of `indices`; return their data and remaining indices."""
         # Of the samples `indices`, equal ones are merged into the first of them. The
         # matrices of all samples must not be normalized yet. The matrices of the part
         # are as if computed from its samples alone. They are views of dense matrices if
-        # kernels are only scaled. Otherwise they are copies, and `n_in_memory` parts
-        # are in memory at a time. Lazy matrices are computed again.
+        # kernels are only scaled. Otherwise they are copies, and `n_in_memory` parts,
+        # which are in memory at a time, share the limit `max_bytes`. Lazy matrices are
+        # computed again.
         samples, table_rows = self.samples.subset(indices), self.table_rows
         if self.source.merges_copies:
             indices, samples = merge_equal(self.samples, indices)
@@ -291,12 +292,12 @@ class Training(Data):
         test: Indices,
         n_in_memory: int,
         *,
-        by_blocks: bool = False,
+        omit_offset: bool = False,
     ) -> Fold:
         """Return a fold, with kernels normalized on its training samples alone."""
-        # If targets are solved in blocks (`by_blocks`), the decision values of the
-        # validation samples do not include the offsets.
-        # In addition to `n_in_memory` folds, the matrices of all samples are in memory.
+        # If `omit_offset`, the decision values of the validation samples do not include
+        # the offsets. `n_in_memory` is the number of folds that are in memory at a
+        # time, in addition to the matrices of all samples.
         training, train = self.part(train, n_in_memory + 1)
         # Scorers get precomputed matrices that contain only the fold's samples, on both
         # axes, so `rows` are positions among these samples.
@@ -305,6 +306,6 @@ class Training(Data):
         image = validation_terms(self, train, test)
         validation = self.samples.subset(test)
         columns = None if self.design is None else self.design(self.X[test])
-        offset = None if by_blocks else validation.offset
+        offset = None if omit_offset else validation.offset
         values = partial(fold_values, image, test.size, columns=columns, offset=offset)
         return Fold(training, validation, values)

@@ -171,9 +171,9 @@ def _small_matrix(training: "Training", m: int, n_rows: int) -> Array:
 
 
 def _refuse_distances(training: "Training", m: int) -> None:
-    """Raise if degenerate kernel `m` is not constant, as for a matrix of distances."""
-    # The features of a degenerate kernel have no positive variance. A kernel that is
-    # positive semidefinite is then constant on the samples.
+    """Raise if kernel `m`, whose features have no variance, is not constant."""
+    # A positive semidefinite kernel whose features have no positive variance is
+    # constant on the samples. A matrix of distances, for example, varies.
     dictionary = training.dictionary
     if dictionary is not None and is_built_in(dictionary[m]):
         return
@@ -284,7 +284,8 @@ def _dominant_columns(
     dictionary: KernelDictionary | None, samples: Samples, *, novelty: bool
 ) -> list[int]:
     """Return columns of such large scale that kernels hardly depend on the others."""
-    # Novelty detection has its own limit, relative to the smallest scale.
+    # Such a scale is `DOMINANCE_RATIO` times the median scale of a kernel's other
+    # columns; with `novelty`, it is `NOVELTY_RATIO` times their smallest scale.
     layout, X = samples.table.layout, samples.seen
     if dictionary is None or isinstance(dictionary, RandomSubsetGaussians):
         return []

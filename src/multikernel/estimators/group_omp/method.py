@@ -93,8 +93,8 @@ def greedy_method(model: Any, alpha: float = 1.0) -> GreedyMethod:
         subsample=int(model.subsample) if is_count else float(model.subsample),
         random_state=0 if rng is None else rng.randint(np.iinfo(np.int32).max),
     )
-    # Copies of samples are merged only for machines of nonsmooth losses, and low-rank
-    # factors are refined only by solvers with a certificate. Group-OMP is neither.
+    # Group-OMP merges no copies of samples, which only machines of nonsmooth losses
+    # need, and refines no low-rank factors, which only certificates need.
     source = gram_source(model, merges_copies=False, refines=False, takes_columns=True)
     return GreedyMethod(source, loss_of(model), alpha, solver)
 

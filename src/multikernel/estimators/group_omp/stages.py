@@ -101,14 +101,14 @@ class StagedModel:
         n_models, n_kept, n_outputs = self.coefs.shape
         if not n_models - 1 <= len(widths):
             raise ValueError(
-                f"Models of a greedy path: got {len(widths)} kernels, but {n_models} "
-                f"models require at least {n_models - 1}."
+                f"Models of a greedy path: {n_models} models require at least "
+                f"{n_models - 1} kernels, got {len(widths)}: fit again."
             )
         if self.own is None:
             if any(width != n_kept for width in widths):
                 raise ValueError(
-                    f"Models of a greedy path: coefs has {n_kept} rows, but must have "
-                    f"as many as the kernels have columns, which is {widths}."
+                    "Models of a greedy path: coefs must have one row per column of "
+                    f"each kernel, got {n_kept} rows and {widths} columns: fit again."
                 )
             return
         for width, values in zip(widths, self.own, strict=True):
@@ -117,7 +117,7 @@ class StagedModel:
             if len(values) < n_models:
                 raise ValueError(
                     "Models of a greedy path: each kernel must have coefficients for "
-                    f"all {n_models} models, got {len(values)}."
+                    f"all {n_models} models, got {len(values)}: fit again."
                 )
 
     def last_coefs(self) -> Array:

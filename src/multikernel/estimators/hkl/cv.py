@@ -61,8 +61,8 @@ class HKLClassifierCV(HullClassification, HullSearchCV, ClassifierMKL):
         Whether to fit the chosen model on all samples. "one_standard_error" chooses the
         candidate with fewest kernels within a standard error of the best mean score.
     max_search_rows : int, "auto" or None, default="auto"
-        Maximum number of rows to score candidates on; None uses all. Above 4000 rows,
-        "auto" doubles a sample of 2000 until the choice is reliable, see "Large data".
+        Maximum number of rows for scoring; None uses all. Above 4000 rows, "auto"
+        doubles a sample of 2000 until choices are reliable (user guide, "Large data").
     alphas : sequence of float or None, default=None
         Candidate values of alpha. None means a logarithmic grid that descends from 1.
     n_alphas : int, default=11
@@ -195,8 +195,8 @@ class HKLRegressorCV(HullRegression, HullSearchCV, RegressorMKL):
         Whether to fit the chosen model on all samples. "one_standard_error" chooses the
         candidate with fewest kernels within a standard error of the best mean score.
     max_search_rows : int, "auto" or None, default="auto"
-        Maximum number of rows to score candidates on; None uses all. Above 4000 rows,
-        "auto" doubles a sample of 2000 until the choice is reliable, see "Large data".
+        Maximum number of rows for scoring; None uses all. Above 4000 rows, "auto"
+        doubles a sample of 2000 until choices are reliable (user guide, "Large data").
     alphas : sequence of float or None, default=None
         Candidate values of alpha. None means a logarithmic grid that descends from 1.
     n_alphas : int, default=11
@@ -204,8 +204,9 @@ class HKLRegressorCV(HullRegression, HullSearchCV, RegressorMKL):
     alpha_min_ratio : float, default=1e-5
         Ratio of the last value of the default grid to the first, in (0, 1].
     loss : str or Loss, default="squared_error"
-        "squared_error", "epsilon_insensitive", "quantile", "huber", "poisson" (counts),
-        "gamma" (positive amounts) or a loss object.
+        "squared_error", "epsilon_insensitive", "quantile" (the median), "huber",
+        "poisson" (counts), "gamma" (positive amounts) or a loss object, such as
+        ``PinballLoss(0.9)`` for another quantile.
     epsilon : float or None, default=None
         Error in standard deviations of y: "epsilon_insensitive" ignores smaller errors
         (None means 0.1), "huber" is linear beyond it (None means 0.7).

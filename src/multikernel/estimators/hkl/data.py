@@ -101,8 +101,9 @@ class HullData(Data):
     def part(
         self, indices: Indices, n_in_memory: int = 1
     ) -> tuple["HullData", Indices]:
-        """Return the data of samples, and the indices that remain after merging."""
+        """Merge equal samples of `indices`; return their data and remaining indices."""
         # Of the samples `indices`, equal ones are merged into the first of them.
+        # `n_in_memory` is not used, because HKL stores no Gram matrices.
         indices, samples = merge_equal(self.samples, indices)
         return self.source.fit_graph(samples, self.X[indices]), indices
 

@@ -196,8 +196,9 @@ class HKLRegressor(HullRegression, RegressorMKL):
         Strength of the penalty, positive, for targets of standard deviation one: the
         lambda of [1]_.
     loss : str or Loss, default="squared_error"
-        "squared_error", "epsilon_insensitive", "quantile", "huber", "poisson" (counts),
-        "gamma" (positive amounts) or a loss object.
+        "squared_error", "epsilon_insensitive", "quantile" (the median), "huber",
+        "poisson" (counts), "gamma" (positive amounts) or a loss object, such as
+        ``PinballLoss(0.9)`` for another quantile.
     epsilon : float or None, default=None
         Error in standard deviations of y: "epsilon_insensitive" ignores smaller errors
         (None means 0.1), "huber" is linear beyond it (None means 0.7).

@@ -52,7 +52,7 @@ class TailCandidates(MarginCandidates):
         return {"C": self.Cs[:, np.searchsorted(self.ps, best_params["theta"])]}
 
     def with_tol(self, tol: float) -> Self:
-        """Return the candidates with another tolerance; "dc" then uses one start."""
+        """Return candidates with another tolerance, and one start if solved by "dc"."""
         method, solver = self.method.with_tol(tol), self.method.solver
         if isinstance(solver, TailDC):
             method = replace(method, solver=replace(method.solver, n_starts=1))
@@ -165,8 +165,8 @@ class LocalRademacherMKLClassifierCV(TailClassification, TailSearchCV, Classifie
         Whether to fit the chosen model on all samples. "one_standard_error" chooses the
         candidate with fewest kernels within a standard error of the best mean score.
     max_search_rows : int, "auto" or None, default="auto"
-        Maximum number of rows to score candidates on; None uses all. Above 4000 rows,
-        "auto" doubles a sample of 2000 until the choice is reliable, see "Large data".
+        Maximum number of rows for scoring; None uses all. Above 4000 rows, "auto"
+        doubles a sample of 2000 until choices are reliable (user guide, "Large data").
     Cs : sequence of float or None, default=None
         Candidate values of C, positive. None means c t / (M^(1 - 1/p) v) for M kernels
         of mean variance v, with the geometric mean t of their tail sums for a theta and
@@ -186,12 +186,13 @@ class LocalRademacherMKLClassifierCV(TailClassification, TailSearchCV, Classifie
         Loss. "squared_error" has targets -1 and 1; `predict_proba` needs "log_loss".
     solver : str, default="auto"
         "newton", "cutting_plane", "alternating"; for p = 1 also "squared_form", "silp",
-        "simple", "hessian". All reach the same optimum; "auto" is chosen by data size.
+        "simple", "hessian". All reach the same optimum; "auto" chooses by data size.
     selection : {"shared", "separate"}, default="separate"
         For several labels or more than two classes, "separate" fits a model with its
-        own kernels for each label or class. "shared" fits all with the same kernels;
-        "log_loss" is then the multinomial loss, "hinge" the Crammer-Singer loss.
-        "shared" is often more accurate if classes depend on the same columns.
+        own kernels for each label or class. "shared" fits all with the same kernels: in
+        the penalty, ‖f_m‖ is the root of the sum of squares of ``block_norms_[:, m]``,
+        and for classes, "log_loss" is the multinomial loss, "hinge" the Crammer-Singer
+        loss. "shared" is often more accurate if classes depend on the same columns.
     normalize : str, Normalizer, list of str and Normalizer, or None, default=None
         Normalization before the spectra are computed: "center", "cosine" or a list. The
         kernels are then scaled to trace n, so "variance" or "trace" has no effect.
@@ -240,9 +241,11 @@ class LocalRademacherMKLClassifierCV(TailClassification, TailSearchCV, Classifie
         Nonnegative weights mu of the kernels, which are scaled to trace n. Separate
         selections have one row per class or label.
     block_norms_ : ndarray of shape (n_kernels,) or (n_classes, n_kernels)
-        Norm of each function f_m in the space of its normalized kernel.
+        Norm of each function f_m in the space of its normalized kernel, one row per
+        label, or per class if there are more than two.
     variance_shares_ : ndarray of shape (n_kernels,) or (n_classes, n_kernels)
-        Share of each f_m in the variance of training decision values; may be negative.
+        Share of each f_m in the variance of training decision values, by row as in
+        ``block_norms_``; may be negative.
     view_weights_, view_shares_, kernel_views_, view_columns_ : dict, dict, list, dict
         Only if ``kernels`` has views: the sums of kernel weights and of variance shares
         of each view, the view of each kernel, and the columns of each view.
@@ -329,8 +332,8 @@ class LocalRademacherMKLRegressorCV(TailRegression, TailSearchCV, RegressorMKL):
         Whether to fit the chosen model on all samples. "one_standard_error" chooses the
         candidate with fewest kernels within a standard error of the best mean score.
     max_search_rows : int, "auto" or None, default="auto"
-        Maximum number of rows to score candidates on; None uses all. Above 4000 rows,
-        "auto" doubles a sample of 2000 until the choice is reliable, see "Large data".
+        Maximum number of rows for scoring; None uses all. Above 4000 rows, "auto"
+        doubles a sample of 2000 until choices are reliable (user guide, "Large data").
     Cs : sequence of float or None, default=None
         Candidate values of C, positive. None means c t / (M^(1 - 1/p) v) for M kernels
         of mean variance v, with the geometric mean t of their tail sums for a theta and
@@ -347,14 +350,15 @@ class LocalRademacherMKLRegressorCV(TailRegression, TailSearchCV, RegressorMKL):
         Number of starts of "dc" for the final model: the solution for the previous C,
         equal weights, then random weights. Folds use one start only.
     loss : str or Loss, default="epsilon_insensitive"
-        "squared_error", "epsilon_insensitive", "quantile", "huber", "poisson" (counts),
-        "gamma" (positive amounts) or a loss object.
+        "squared_error", "epsilon_insensitive", "quantile" (the median), "huber",
+        "poisson" (counts), "gamma" (positive amounts) or a loss object, such as
+        ``PinballLoss(0.9)`` for another quantile.
     epsilon : float or None, default=None
         Error in standard deviations of y: "epsilon_insensitive" ignores smaller errors
         (None means 0.1), "huber" is linear beyond it (None means 0.7).
     solver : str, default="auto"
         "newton", "cutting_plane", "alternating"; for p = 1 also "squared_form", "silp",
-        "simple", "hessian". All reach the same optimum; "auto" is chosen by data size.
+        "simple", "hessian". All reach the same optimum; "auto" chooses by data size.
     normalize : str, Normalizer, list of str and Normalizer, or None, default=None
         Normalization before the spectra are computed: "center", "cosine" or a list. The
         kernels are then scaled to trace n, so "variance" or "trace" has no effect.

@@ -108,12 +108,13 @@ class LocalRademacherMKLClassifier(TailClassification, ClassifierMKL):
         Loss. "squared_error" has targets -1 and 1; `predict_proba` needs "log_loss".
     solver : str, default="auto"
         "newton", "cutting_plane", "alternating"; for p = 1 also "squared_form", "silp",
-        "simple", "hessian". All reach the same optimum; "auto" is chosen by data size.
+        "simple", "hessian". All reach the same optimum; "auto" chooses by data size.
     selection : {"shared", "separate"}, default="separate"
         For several labels or more than two classes, "separate" fits a model with its
-        own kernels for each label or class. "shared" fits all with the same kernels;
-        "log_loss" is then the multinomial loss, "hinge" the Crammer-Singer loss.
-        "shared" is often more accurate if classes depend on the same columns.
+        own kernels for each label or class. "shared" fits all with the same kernels: in
+        the penalty, ‖f_m‖ is the root of the sum of squares of ``block_norms_[:, m]``,
+        and for classes, "log_loss" is the multinomial loss, "hinge" the Crammer-Singer
+        loss. "shared" is often more accurate if classes depend on the same columns.
     normalize : str, Normalizer, list of str and Normalizer, or None, default=None
         Normalization before the spectra are computed: "center", "cosine" or a list. The
         kernels are then scaled to trace n, so "variance" or "trace" has no effect.
@@ -149,9 +150,11 @@ class LocalRademacherMKLClassifier(TailClassification, ClassifierMKL):
         Nonnegative weights mu of the kernels, which are scaled to trace n. Separate
         selections have one row per class or label.
     block_norms_ : ndarray of shape (n_kernels,) or (n_classes, n_kernels)
-        Norm of each function f_m in the space of its normalized kernel.
+        Norm of each function f_m in the space of its normalized kernel, one row per
+        label, or per class if there are more than two.
     variance_shares_ : ndarray of shape (n_kernels,) or (n_classes, n_kernels)
-        Share of each f_m in the variance of training decision values; may be negative.
+        Share of each f_m in the variance of training decision values, by row as in
+        ``block_norms_``; may be negative.
     view_weights_, view_shares_, kernel_views_, view_columns_ : dict, dict, list, dict
         Only if ``kernels`` has views: the sums of kernel weights and of variance shares
         of each view, the view of each kernel, and the columns of each view.
@@ -269,14 +272,15 @@ class LocalRademacherMKLRegressor(TailRegression, RegressorMKL):
     n_starts : int, default=3
         Number of starts of "dc": the weights of "conv", equal weights, random weights.
     loss : str or Loss, default="epsilon_insensitive"
-        "squared_error", "epsilon_insensitive", "quantile", "huber", "poisson" (counts),
-        "gamma" (positive amounts) or a loss object.
+        "squared_error", "epsilon_insensitive", "quantile" (the median), "huber",
+        "poisson" (counts), "gamma" (positive amounts) or a loss object, such as
+        ``PinballLoss(0.9)`` for another quantile.
     epsilon : float or None, default=None
         Error in standard deviations of y: "epsilon_insensitive" ignores smaller errors
         (None means 0.1), "huber" is linear beyond it (None means 0.7).
     solver : str, default="auto"
         "newton", "cutting_plane", "alternating"; for p = 1 also "squared_form", "silp",
-        "simple", "hessian". All reach the same optimum; "auto" is chosen by data size.
+        "simple", "hessian". All reach the same optimum; "auto" chooses by data size.
     normalize : str, Normalizer, list of str and Normalizer, or None, default=None
         Normalization before the spectra are computed: "center", "cosine" or a list. The
         kernels are then scaled to trace n, so "variance" or "trace" has no effect.

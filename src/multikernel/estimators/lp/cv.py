@@ -215,8 +215,8 @@ class LpMKLClassifierCV(LpClassification, MarginSearchCV, ClassifierMKL):
         Whether to fit the chosen model on all samples. "one_standard_error" chooses the
         candidate with fewest kernels within a standard error of the best mean score.
     max_search_rows : int, "auto" or None, default="auto"
-        Maximum number of rows to score candidates on; None uses all. Above 4000 rows,
-        "auto" doubles a sample of 2000 until the choice is reliable, see "Large data".
+        Maximum number of rows for scoring; None uses all. Above 4000 rows, "auto"
+        doubles a sample of 2000 until choices are reliable (user guide, "Large data").
     Cs : sequence of float or None, default=None
         Candidate values of C, positive. None means c / (M^(1 - 1/p) v) for M kernels of
         mean variance v, with c = 1/32, 1/8, ..., 128 ("log_loss": 1/8, 1/2, ..., 512).
@@ -226,12 +226,13 @@ class LpMKLClassifierCV(LpClassification, MarginSearchCV, ClassifierMKL):
         Loss. "squared_error" has targets -1 and 1; `predict_proba` needs "log_loss".
     solver : str, default="auto"
         "newton", "cutting_plane", "alternating"; for p = 1 also "squared_form", "silp",
-        "simple", "hessian". All reach the same optimum; "auto" is chosen by data size.
+        "simple", "hessian". All reach the same optimum; "auto" chooses by data size.
     selection : {"shared", "separate"}, default="separate"
         For several labels or more than two classes, "separate" fits a model with its
-        own kernels for each label or class. "shared" fits all with the same kernels;
-        "log_loss" is then the multinomial loss, "hinge" the Crammer-Singer loss.
-        "shared" is often more accurate if classes depend on the same columns.
+        own kernels for each label or class. "shared" fits all with the same kernels: in
+        the penalty, ‖f_m‖ is the root of the sum of squares of ``block_norms_[:, m]``,
+        and for classes, "log_loss" is the multinomial loss, "hinge" the Crammer-Singer
+        loss. "shared" is often more accurate if classes depend on the same columns.
     normalize : str, Normalizer, list of str and Normalizer, or None, default="variance"
         Normalization: "variance" (variance of one in feature space), "trace" (mean
         diagonal of one), "cosine", "center" or a list of steps. None omits it.
@@ -284,9 +285,11 @@ class LpMKLClassifierCV(LpClassification, MarginSearchCV, ClassifierMKL):
         Nonnegative weights with p-norm one; all zero if no kernel enters. Separate
         selections have one row per class or label.
     block_norms_ : ndarray of shape (n_kernels,) or (n_classes, n_kernels)
-        Norm of each function f_m in the space of its normalized kernel.
+        Norm of each function f_m in the space of its normalized kernel, one row per
+        label, or per class if there are more than two.
     variance_shares_ : ndarray of shape (n_kernels,) or (n_classes, n_kernels)
-        Share of each f_m in the variance of training decision values; may be negative.
+        Share of each f_m in the variance of training decision values, by row as in
+        ``block_norms_``; may be negative.
     view_weights_, view_shares_, kernel_views_, view_columns_ : dict, dict, list, dict
         Only if ``kernels`` has views: the sums of kernel weights and of variance shares
         of each view, the view of each kernel, and the columns of each view.
@@ -368,8 +371,8 @@ class LpMKLRegressorCV(LpRegression, MarginSearchCV, RegressorMKL):
         Whether to fit the chosen model on all samples. "one_standard_error" chooses the
         candidate with fewest kernels within a standard error of the best mean score.
     max_search_rows : int, "auto" or None, default="auto"
-        Maximum number of rows to score candidates on; None uses all. Above 4000 rows,
-        "auto" doubles a sample of 2000 until the choice is reliable, see "Large data".
+        Maximum number of rows for scoring; None uses all. Above 4000 rows, "auto"
+        doubles a sample of 2000 until choices are reliable (user guide, "Large data").
     Cs : sequence of float or None, default=None
         Candidate values of C, positive. None means c / (M^(1 - 1/p) v) for M kernels of
         mean variance v, with c = 1/32, 1/8, ..., 128.
@@ -385,11 +388,11 @@ class LpMKLRegressorCV(LpRegression, MarginSearchCV, RegressorMKL):
         Level of the quantile, between 0 and 1; only for "quantile".
     solver : str, default="auto"
         "newton", "cutting_plane", "alternating"; for p = 1 also "squared_form", "silp",
-        "simple", "hessian". All reach the same optimum; "auto" is chosen by data size.
+        "simple", "hessian". All reach the same optimum; "auto" chooses by data size.
     selection : {"shared", "separate"}, default="shared"
-        Selection for several targets. "shared" selects the same kernels for all targets
-        (the penalty contains the joint norm of a kernel's functions); "separate" fits
-        each target with its own kernels and weights.
+        Selection for several targets. "shared" selects the same kernels for all: in the
+        penalty, ‖f_m‖ is the root of the sum of squares of ``block_norms_[:, m]``.
+        "separate" fits each target with its own kernels and weights.
     normalize : str, Normalizer, list of str and Normalizer, or None, default="variance"
         Normalization: "variance" (variance of one in feature space), "trace" (mean
         diagonal of one), "cosine", "center" or a list of steps. None omits it.
@@ -444,9 +447,11 @@ class LpMKLRegressorCV(LpRegression, MarginSearchCV, RegressorMKL):
         Nonnegative weights with p-norm one; all zero if no kernel enters. Separate
         selections have one row per target.
     block_norms_ : ndarray of shape (n_kernels,) or (n_targets, n_kernels)
-        Norm of each function f_m in the space of its normalized kernel.
+        Norm of each function f_m in the space of its normalized kernel. Several targets
+        have one row each, also with a shared selection.
     variance_shares_ : ndarray of shape (n_kernels,) or (n_targets, n_kernels)
-        Share of each f_m in the variance of training decision values; may be negative.
+        Share of each f_m in the variance of training decision values, by row as in
+        ``block_norms_``; may be negative.
     view_weights_, view_shares_, kernel_views_, view_columns_ : dict, dict, list, dict
         Only if ``kernels`` has views: the sums of kernel weights and of variance shares
         of each view, the view of each kernel, and the columns of each view.

@@ -69,9 +69,9 @@ class LpMKLClassifier(LpClassification, ClassifierMKL):
         \ell\Bigl(y_i, \sum_m f_m(x_i) + b\Bigr), \qquad q = \frac{2p}{p + 1}
 
     with sample weights s. This is a support vector machine (or the machine of another
-    loss) with the kernel :math:`\sum_m \theta_m k_m`, minimized over nonnegative
-    weights theta of p-norm one as well. Every fit ends with a duality gap, a bound on
-    the distance of ``objective_`` to the optimum.
+    loss) with the kernel :math:`\sum_m \theta_m k_m`; the objective is also
+    minimized over the nonnegative weights theta, of p-norm one. Every fit ends with a
+    duality gap, a bound on the distance of ``objective_`` to the optimum.
 
     Parameters
     ----------
@@ -90,12 +90,13 @@ class LpMKLClassifier(LpClassification, ClassifierMKL):
         Loss. "squared_error" has targets -1 and 1; `predict_proba` needs "log_loss".
     solver : str, default="auto"
         "newton", "cutting_plane", "alternating"; for p = 1 also "squared_form", "silp",
-        "simple", "hessian". All reach the same optimum; "auto" is chosen by data size.
+        "simple", "hessian". All reach the same optimum; "auto" chooses by data size.
     selection : {"shared", "separate"}, default="separate"
         For several labels or more than two classes, "separate" fits a model with its
-        own kernels for each label or class. "shared" fits all with the same kernels;
-        "log_loss" is then the multinomial loss, "hinge" the Crammer-Singer loss.
-        "shared" is often more accurate if classes depend on the same columns.
+        own kernels for each label or class. "shared" fits all with the same kernels: in
+        the penalty, ‖f_m‖ is the root of the sum of squares of ``block_norms_[:, m]``,
+        and for classes, "log_loss" is the multinomial loss, "hinge" the Crammer-Singer
+        loss. "shared" is often more accurate if classes depend on the same columns.
     normalize : str, Normalizer, list of str and Normalizer, or None, default="variance"
         Normalization: "variance" (variance of one in feature space), "trace" (mean
         diagonal of one), "cosine", "center" or a list of steps. None omits it.
@@ -130,9 +131,11 @@ class LpMKLClassifier(LpClassification, ClassifierMKL):
         Nonnegative weights with p-norm one; all zero if no kernel enters. Separate
         selections have one row per class or label.
     block_norms_ : ndarray of shape (n_kernels,) or (n_classes, n_kernels)
-        Norm of each function f_m in the space of its normalized kernel.
+        Norm of each function f_m in the space of its normalized kernel, one row per
+        label, or per class if there are more than two.
     variance_shares_ : ndarray of shape (n_kernels,) or (n_classes, n_kernels)
-        Share of each f_m in the variance of training decision values; may be negative.
+        Share of each f_m in the variance of training decision values, by row as in
+        ``block_norms_``; may be negative.
     view_weights_, view_shares_, kernel_views_, view_columns_ : dict, dict, list, dict
         Only if ``kernels`` has views: the sums of kernel weights and of variance shares
         of each view, the view of each kernel, and the columns of each view.
@@ -212,9 +215,9 @@ class LpMKLRegressor(LpRegression, RegressorMKL):
         \ell\Bigl(y_i, \sum_m f_m(x_i) + b\Bigr), \qquad q = \frac{2p}{p + 1}
 
     with sample weights s. This is a support vector machine (or the machine of another
-    loss) with the kernel :math:`\sum_m \theta_m k_m`, minimized over nonnegative
-    weights theta of p-norm one as well. Every fit ends with a duality gap, a bound on
-    the distance of ``objective_`` to the optimum.
+    loss) with the kernel :math:`\sum_m \theta_m k_m`; the objective is also
+    minimized over the nonnegative weights theta, of p-norm one. Every fit ends with a
+    duality gap, a bound on the distance of ``objective_`` to the optimum.
 
     Parameters
     ----------
@@ -239,11 +242,11 @@ class LpMKLRegressor(LpRegression, RegressorMKL):
         Level of the quantile, between 0 and 1; only for "quantile".
     solver : str, default="auto"
         "newton", "cutting_plane", "alternating"; for p = 1 also "squared_form", "silp",
-        "simple", "hessian". All reach the same optimum; "auto" is chosen by data size.
+        "simple", "hessian". All reach the same optimum; "auto" chooses by data size.
     selection : {"shared", "separate"}, default="shared"
-        Selection for several targets. "shared" selects the same kernels for all targets
-        (the penalty contains the joint norm of a kernel's functions); "separate" fits
-        each target with its own kernels and weights.
+        Selection for several targets. "shared" selects the same kernels for all: in the
+        penalty, ‖f_m‖ is the root of the sum of squares of ``block_norms_[:, m]``.
+        "separate" fits each target with its own kernels and weights.
     normalize : str, Normalizer, list of str and Normalizer, or None, default="variance"
         Normalization: "variance" (variance of one in feature space), "trace" (mean
         diagonal of one), "cosine", "center" or a list of steps. None omits it.
@@ -278,9 +281,11 @@ class LpMKLRegressor(LpRegression, RegressorMKL):
         Nonnegative weights with p-norm one; all zero if no kernel enters. Separate
         selections have one row per target.
     block_norms_ : ndarray of shape (n_kernels,) or (n_targets, n_kernels)
-        Norm of each function f_m in the space of its normalized kernel.
+        Norm of each function f_m in the space of its normalized kernel. Several targets
+        have one row each, also with a shared selection.
     variance_shares_ : ndarray of shape (n_kernels,) or (n_targets, n_kernels)
-        Share of each f_m in the variance of training decision values; may be negative.
+        Share of each f_m in the variance of training decision values, by row as in
+        ``block_norms_``; may be negative.
     view_weights_, view_shares_, kernel_views_, view_columns_ : dict, dict, list, dict
         Only if ``kernels`` has views: the sums of kernel weights and of variance shares
         of each view, the view of each kernel, and the columns of each view.

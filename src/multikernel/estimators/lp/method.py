@@ -108,7 +108,8 @@ def with_tol(solver: Any, tol: float) -> Any:
 
 
 def margin_unit(loss: Loss, training: Training, weight_sum: float) -> float:
-    """Return the unit of C for a loss and kernels, with targets of variance one."""
+    """Return the unit of C, of which default values are multiples."""
+    # `weight_sum` is the sum of the kernel weights, and targets have variance one.
     # A Newton step from a constant model is proportional to C, to the combined kernel
     # and to the curvature of the loss, so the unit is one over the product of the last
     # two. The size of the combined kernel is its variance in feature space: the sum of

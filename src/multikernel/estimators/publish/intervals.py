@@ -43,7 +43,8 @@ class FoldModels:
         return np.stack([model.decision_values(X) for model in self.models])
 
     def interval(self, predicted: Array, coverage: float) -> tuple[Array, Array]:
-        """Return lower and upper bounds from the `decision_values` at new samples."""
+        """Return lower and upper bounds, (n_new, n_outputs) each, at new samples."""
+        # `predicted` is what `decision_values` returns for these samples.
         return cv_plus(predicted, self.fold_of, self.residuals, coverage)
 
 
@@ -55,6 +56,9 @@ def cv_plus(
     deviations: Array | None = None,
 ) -> tuple[Array, Array]:
     """Return the lower and upper bounds of CV+ intervals, (n_new, n_outputs) each."""
+    # `predicted`, (n_folds, n_new, n_outputs), are the predictions of the fold models.
+    # `deviations`, of the same shape, are factors of the residuals at the new samples;
+    # None means 1.
     # The model mu_i is fitted without the fold of training sample i, and R_i is the
     # absolute residual of this sample. The interval at x is from the r-th largest of
     # the n values mu_i(x) - R_i to the r-th smallest of mu_i(x) + R_i, where r is

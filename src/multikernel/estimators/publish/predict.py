@@ -169,7 +169,8 @@ class LandmarkGrams(CrossGrams):
         return tuple(rank + self.centred for rank in self.ranks)
 
     def check_columns(self, n_kernels: int, n_features: int, *, packed: bool) -> None:
-        """Raise if kernels use missing columns, or have no landmarks or features."""
+        """Raise if a kernel uses a missing column, or lacks landmarks and features."""
+        # Columns are checked against `n_features`, unless rows are `packed`.
         for columns in self.columns:
             if columns is not None and not packed:
                 resolve_indices(columns, Features(n_features))
@@ -241,7 +242,8 @@ class PrecomputedGrams(CrossGrams):
         return (self.columns.size,) * self.indices.size
 
     def check_columns(self, n_kernels: int, n_features: int, *, packed: bool) -> None:
-        """Raise unless the matrices contain these kernels and training samples."""
+        """Raise unless `n_kernels` matrices with `n_features` columns suffice."""
+        # Precomputed matrices have a column per training sample. `packed` is not used.
         check_places("PrecomputedGrams", "indices", self.indices, n_kernels)
         check_places("PrecomputedGrams", "columns", self.columns, n_features)
 

@@ -152,7 +152,7 @@ def _estimate(
         after = column - n_numbers
         index = column if after < 0 else n_numbers + after % n_sequences
         units.setdefault(index, []).append(column)
-    main, total = drawn_indices(
+    main, total = estimated_indices(
         model._state.model.decision_values,
         X,
         weights,
@@ -181,7 +181,8 @@ def _group(
         _columns(factor, X.shape[1]) == unit and _reads_categories(factor)
         for factor in chain.from_iterable(map(factors_of, kernels))
     )
-    rows, shares = _representatives(X[:, list(unit)], weights, categories=categories)
+    values = X[:, list(unit)]
+    rows, shares = _representatives(values, weights, use_bins=not categories)
     return Group(columns, unit, rows, shares)
 
 
@@ -193,9 +194,10 @@ def _reads_categories(kernel: Kernel) -> bool:
 
 
 def _representatives(
-    values: Array, weights: Array, *, categories: bool
+    values: Array, weights: Array, *, use_bins: bool
 ) -> tuple[Array, Array]:
-    """Return rows that represent `values`, and weights; `categories` are not binned."""
+    """Return rows that represent `values`, and their weights, which sum to one."""
+    # Several columns have no bins. Categories have none either (`use_bins=False`).
     distinct_rows, inverse = np.unique(values, axis=0, return_inverse=True)
     shares: Array = np.bincount(np.ravel(inverse), weights).astype(np.float64)
     if values.shape[1] > 1:
@@ -203,7 +205,7 @@ def _representatives(
         if len(distinct_rows) <= rows.size:
             return distinct_rows, shares
         return values[rows], equal_shares(rows.size, weights[rows])
-    if len(distinct_rows) <= 2 * BINS or categories:
+    if len(distinct_rows) <= 2 * BINS or not use_bins:
         return distinct_rows, shares
     return binned(distinct_rows[:, 0], shares)
 
@@ -311,16 +313,17 @@ DRAWS, PAIRED = 4096, 2048
 """Numbers of rows to estimate first-order indices, and each column's total index."""
 
 
-def drawn_indices(
+def estimated_indices(
     f: Callable[[Array], Array],
     table: Array,
     weights: Array,
     units: Sequence[list[int]],
     random_state: np.random.RandomState,
 ) -> tuple[Array, Array]:
-    """Return estimates of first-order and total indices, (n_outputs, n_units) each."""
-    # The columns of a unit are drawn jointly from the rows of the table, independently
-    # of other units. `weights` are the probabilities of the rows.
+    """Estimate first-order and total Sobol indices of f, (n_outputs, n_units) each."""
+    # A unit is a list of columns of `table`. Its values are drawn jointly from the rows
+    # of the table, which have the probabilities `weights`, independently of other
+    # units. `f` maps (n_draws, n_columns) to (n_draws, n_outputs).
 
     def draw(n_rows: int) -> Indices:
         return random_state.choice(len(table), n_rows, p=weights)
@@ -354,8 +357,9 @@ def drawn_indices(
 
 def _bins(values: Array, rows: Indices) -> Indices:
     """Return the bin of every draw, shape (n_draws,)."""
-    # Draws of one column are in one bin if their values are equal, or have similar
-    # ranks if there are many values; draws of several columns, if from the same row.
+    # A bin of several columns contains the draws from one row of the table. A bin of
+    # one column contains the draws with one value, or, if there are many values, the
+    # draws whose values have similar ranks.
     if values.shape[1] > 1:
         return np.unique(rows, return_inverse=True)[1]
     distinct, inverse = np.unique(values[:, 0], return_inverse=True)

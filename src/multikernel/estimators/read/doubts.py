@@ -46,13 +46,13 @@ def label_doubts(where: str, column: object, labels: Collection[Any]) -> list[st
         sentences.append(
             f"{where} holds {', '.join(quoted)}{suffix} as different labels, "
             "although they differ only in blanks, invisible characters, capitals or "
-            "zeros: make them equal if they mean the same"
+            "the notation of a number: make them equal if they mean the same"
         )
     return sentences
 
 
 def similar_labels(labels: Iterable[str]) -> list[list[str]]:
-    """Return groups of labels that are equal up to blanks, capitals or zeros."""
+    """Return groups of labels that differ only in writing, such as "1" and " 01"."""
     groups: dict[str, list[str]] = {}
     for label in labels:
         plain = " ".join(unicodedata.normalize("NFKC", label).split()).casefold()

@@ -103,7 +103,7 @@ def has_many_pairs(dictionary: KernelDictionary | None, n_rows: int) -> bool:
 
 
 def is_on_all_columns(samples: Samples, dictionary: KernelDictionary | None) -> bool:
-    """Return whether every kernel is on all columns of a table of several numbers."""
+    """Return whether there are several columns, all numeric, each in every kernel."""
     # Precomputed kernels (None) have no columns, and interactions are on pairs.
     if dictionary is None or as_interactions(dictionary) is not None:
         return False
@@ -114,7 +114,7 @@ def is_on_all_columns(samples: Samples, dictionary: KernelDictionary | None) -> 
 def left_out(
     samples: Samples, dictionary: KernelDictionary | None, *, paired: bool
 ) -> str:
-    """Return a text on the omitted default kernels and the reason, or ""."""
+    """Return ``fit_info_["left_out"]``: omitted default kernels and reason, or ""."""
     if samples.table.kernels is not None or dictionary is None:
         return ""
     # `paired` says whether the method supports default interactions. A method whose
@@ -127,7 +127,7 @@ def left_out(
 
 
 def _landmarks(dictionary: KernelDictionary) -> str:
-    """Return a text if landmarks replace exact Gaussian kernels, else ""."""
+    """Return the part of `left_out` on Gaussian kernels with landmarks, or ""."""
     pairs = as_interactions(dictionary)
     dictionary = dictionary if pairs is None else pairs.mains
     kernels = [dictionary[m] for m in range(len(dictionary))]
@@ -144,8 +144,8 @@ def _landmarks(dictionary: KernelDictionary) -> str:
 def _omitted_columns(
     samples: Samples, dictionary: KernelDictionary, *, paired: bool
 ) -> str:
-    """Return a text on the omitted kernels on columns and pairs of columns, or ""."""
-    # The text mentions pairs only if `paired`.
+    """Return the part of `left_out` on kernels on columns and their pairs, or ""."""
+    # Pairs are mentioned only if `paired`.
     n_columns = len(samples.table.layout.numeric)
     if as_interactions(dictionary) is not None or n_columns < 2:
         return ""

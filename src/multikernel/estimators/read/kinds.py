@@ -94,11 +94,11 @@ def kinds_of(X: Any, *, look: bool = True) -> list[str]:
 
 
 def refuse_kinds(
-    names: Sequence[Any], kinds: Iterable[str], where: str = "X", drop: str = ""
+    names: Sequence[Any], kinds: Iterable[str], where: str = "X", how: str = ""
 ) -> None:
-    """Raise for columns that are neither numbers nor text nor categories."""
-    # In messages, `where` is the name of the data, and `drop` names the option that
-    # removes the columns.
+    """Raise if a column contains neither numbers nor text nor categories."""
+    # In the message, `where` is the name of the data, and `how`, such as " with --drop
+    # 'day'", says how to remove the columns.
     columns_by_kind: dict[str, list[Any]] = {}
     for name, kind in zip(names, kinds, strict=True):
         if kind in ADVICE:
@@ -109,7 +109,7 @@ def refuse_kinds(
         raise ValueError(
             f"Kernels accept numbers and text, but {where} holds {kind} "
             f"(column{several} {listed(columns)}): {advice}, or remove the "
-            f"column{several}{drop}."
+            f"column{several}{how}."
         )
 
 

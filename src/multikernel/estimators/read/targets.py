@@ -230,13 +230,16 @@ def as_table(data: Any, name: str) -> Array:
 def _check_target_size(targets: Array) -> Array:
     """Return the targets of a regression; raise if they are too large or too small."""
     _check_finite(targets)
-    sizes = np.abs(targets).max(axis=0)
+    sizes = np.atleast_1d(np.abs(targets).max(axis=0))
     # Targets that are constant up to rounding may have any size: the model without
     # kernels is then optimal, and no sum of squares is needed.
     varies = np.ptp(targets, axis=0) > np.sqrt(EPS) * sizes
-    if np.any(varies & (sizes < SMALLEST_STRENGTH)):
+    is_small = varies & (sizes < SMALLEST_STRENGTH)
+    if is_small.any():
+        column = int(np.argmax(is_small))
+        where = f"column {column} of y" if is_small.size > 1 else "y"
         raise ValueError(
-            f"The largest absolute value of y is {sizes[sizes > 0.0].min():.3g}, too "
+            f"The largest absolute value of {where} is {sizes[column]:.3g}, too "
             f"small for sums of squares: it must be at least {SMALLEST_STRENGTH:g}. "
             "Use other units for y, or sklearn.compose.TransformedTargetRegressor."
         )

@@ -72,8 +72,9 @@ class Folds:
         if self.candidates.blocks is not None:
             # Cut the fold for all targets. Each block then uses some of the targets,
             # and all blocks share the kernels.
-            by_blocks: Any = data
-            fold: Fold = by_blocks.fold(*split, self.n_in_memory, by_blocks=True)
+            # The scorer of targets adds the offsets.
+            training: Any = data
+            fold: Fold = training.fold(*split, self.n_in_memory, omit_offset=True)
             return fold
         link = find_link(self.model.loss, data.samples)
         return cut_fold(data, split, self.n_in_memory, link)
@@ -94,7 +95,8 @@ class Folds:
         return len(self.splits) if self.fit_in_memory else self.n_threads
 
     def expect(self, n_per_candidate: int, objective_scale: float | Array) -> None:
-        """Set the number of solves that the watch expects."""
+        """Set the number of solves of the search, `n_per_candidate` for a candidate."""
+        # `n_per_candidate` counts the solves on all folds and those after the choice.
         # The watch multiplies objectives of solvers by `objective_scale`.
         samples = self.data.samples
         n_outputs = 1 if samples.shared else len(samples.targets)
@@ -225,7 +227,8 @@ FoldFit = Callable[[Any], FoldModels | None]
 
 
 def make_fold_fit(folds: Folds, fit: Callable[..., dict[str, Any]]) -> FoldFit | None:
-    """Return a function that fits the fold models, or None if intervals=False."""
+    """Return a function that fits the fold models, or None if they are not needed."""
+    # They are needed if the search has ``intervals=True`` and fits a final model.
     model = folds.model
     if not (model.refit and getattr(model, "intervals", False)):
         return None

@@ -55,7 +55,7 @@ def strength_grid(
     problems: Sequence[Problem], n_alphas: int, alpha_min_ratio: float
 ) -> Array:
     """Return decreasing strengths, from the smallest at which no kernel is active."""
-    # The returned strengths are factors of the strengths of the given problems.
+    # The returned numbers are multiples: each multiplies the strengths of the problems.
     units = [problem.regularizer.alpha for problem in problems]
     largest = float(np.max(largest_alphas(problems) / units))
     if not np.isfinite(largest):

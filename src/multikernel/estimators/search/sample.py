@@ -32,7 +32,7 @@ FEWEST_FOLDS = 2.5
 
 # This is half of the difference in score, 0.003, that we accept between a search on a
 # sample and a search on all rows.
-LARGEST_LOSS = 1.5e-3
+LARGEST_REGRET = 1.5e-3
 """A sample is large enough if its choice is expected to lose at most this score."""
 
 
@@ -120,8 +120,9 @@ def row_sampler(folds: Folds, min_rows: int) -> Callable[[int], Indices]:
         order = np.lexsort((random.permutation(n_rows), strata))
     else:
         groups = check_groups(samples.groups, len(samples.table.y))[samples.rows]
-        # Draw complete groups, up to the requested number of rows, and pieces of groups
-        # larger than the share `LARGEST_GROUP` of the smallest sample.
+        # Draw complete groups, up to the requested number of rows. A group with more
+        # than `LARGEST_GROUP` times `min_rows` rows is divided into pieces, which are
+        # drawn like groups.
         units = split_groups(groups, int(LARGEST_GROUP * min_rows), random)
         order = random.permutation(units.max() + 1)
 
@@ -196,19 +197,19 @@ def folds_on_rows(folds: Folds, rows: Indices) -> Folds | None:
 
 
 def effective_folds(folds: Folds) -> float:
-    """Return the number of validated samples divided by the mean size of a set."""
+    """Return the number of validated samples over the mean size of validation sets."""
     tests = [test for _, test in folds.splits]
     return float(np.unique(np.concatenate(tests)).size / np.mean([*map(len, tests)]))
 
 
-def expected_loss(scores: Scores, folds: Folds) -> float:
-    """Return the expected loss in score if another candidate is in truth better."""
+def expected_regret(scores: Scores, folds: Folds) -> float:
+    """Return the score that the choice is expected to lose to a better candidate."""
     # If another candidate's mean score is lower by d, with the standard error s over
     # folds, its expected advantage is s (phi(d / s) - d / s Phi(-d / s)), with the
     # normal density phi and distribution function Phi. The result is the largest of
     # these values, averaged over targets that choose separately. It is infinite if
     # there are too few folds for a standard error.
-    n_folds, losses = effective_folds(folds), []
+    n_folds, regrets = effective_folds(folds), []
     for target in range(scores.scores.shape[2]):
         values = scores.scores[:, :, target]
         values = values[scored_folds(values, scores.done[:, :, target])]
@@ -219,23 +220,23 @@ def expected_loss(scores: Scores, folds: Folds) -> float:
         deficits = values[:, [np.argmax(means)]] - values
         error = deficits.std(axis=0, ddof=1) / np.sqrt(n_folds)
         z = np.minimum(deficits.mean(axis=0) / np.maximum(error, 1e-100), 40.0)
-        loss = error * (np.exp(-(z**2) / 2.0) / np.sqrt(2.0 * np.pi) - z * ndtr(-z))
-        # Divide the loss by the size of the best score if this score is above one, or
+        regret = error * (np.exp(-(z**2) / 2.0) / np.sqrt(2.0 * np.pi) - z * ndtr(-z))
+        # Divide the regret by the size of the best score if this score is above one, or
         # if scores are negative errors.
         is_share = folds.model.scoring in (None, "r2") or means.max() >= 0.0
-        losses.append(loss.max() / max(abs(means.max()), 1.0 if is_share else 0.0))
-    return float(np.mean(losses))
+        regrets.append(regret.max() / max(abs(means.max()), 1.0 if is_share else 0.0))
+    return float(np.mean(regrets))
 
 
 def is_large_enough(sampled: Folds, scores: Scores, folds: Folds) -> bool:
     """Return whether scores on a sample of rows suffice to choose a candidate."""
     if sampled is folds:
         return True
-    loss = expected_loss(scores, sampled)
+    regret = expected_regret(scores, sampled)
     if folds.model.verbose:
         n_rows, n_all = (f.data.samples.rows.size for f in (sampled, folds))
         sys.stderr.write(
             f"{type(folds.model).__name__}: scores on {n_rows} of {n_all} rows, "
-            f"expected loss of score {loss:.2g}\n"
+            f"expected loss of score {regret:.2g}\n"
         )
-    return loss <= LARGEST_LOSS
+    return regret <= LARGEST_REGRET

@@ -89,8 +89,9 @@ class FoldScorer:
         # any fitted attribute of the model.
         self.needs_model = callable(scoring)
         self.link = find_link(search.loss, fold.validation)
-        # For classes, losses must include classes that the training set lacks;
-        # otherwise they depend on the deviations of the training targets.
+        # A classifier has losses of all classes, also of those that the training set
+        # lacks. The losses of a regression depend on the standard deviations of the
+        # training targets.
         classes = fold.validation.classes is not None
         samples = fold.validation if classes else fold.training.samples
         self.losses = scaled_losses(search, samples)
@@ -262,8 +263,8 @@ def cv_results(columns: Mapping[str, Array], table: Scores) -> dict[str, Any]:
     mean, std, mean_active = _moments(scores[used], n_active[used], done[used])
     if not done.any():
         raise RuntimeError(
-            "The callback stopped the search before any candidate was scored: return "
-            "True later."
+            "The callback returned True, which stops the search, before any candidate "
+            "was scored: return True later."
         )
     if not np.isfinite(mean).any():
         raise ValueError(_no_scores_message(" and ".join(columns), table))

@@ -14,9 +14,9 @@ from multikernel.estimators.search.choice import best_candidate, simplest_candid
 from multikernel.estimators.search.scores import FoldScorer, Scores, scaled_losses
 from multikernel.estimators.search.targets import fold_of_targets
 
-# On data with similar targets, with noisy targets and of tumors, the mean R^2 on new
-# samples is 0.4160, 0.1854 and 0.1713 with these values. If each target chooses alone,
-# it is 0.4054, 0.1809 and 0.1660.
+# The mean R^2 on new samples is 0.4160 for data with similar targets, 0.1854 for data
+# with noisy targets and 0.1713 for data of tumors. If each target chooses alone, it is
+# 0.4054, 0.1809 and 0.1660.
 ERRORS, ALIKE = 3.0, 3.0
 """Limits in standard errors over folds, see `best_of_targets`, `_similar_medians`."""
 
@@ -181,7 +181,8 @@ def _similar_medians(best: Indices, losses: Array) -> Indices:
     # A target that kernels explain well requires another strength than a target that is
     # mostly noise. Targets are similar if kernels reduce their losses similarly: divide
     # each target's loss at the median of `best` by its loss at the first strength.
-    # These shares may differ by at most ALIKE standard errors, equal for all targets.
+    # The shares of similar targets differ by at most ALIKE standard errors of such a
+    # difference. The same standard error is used for all targets.
     median, n_folds = int(np.median(best)), len(losses)
     # If the median choice was skipped for a target, use its best candidate.
     has_median = np.isfinite(losses[:, median]).all(axis=0)

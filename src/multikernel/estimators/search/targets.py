@@ -86,7 +86,7 @@ def warn_choices(
 
 
 def chosen_recipe(recipes: Sequence[Recipe], best: Indices) -> Recipe:
-    """Return the recipe with the penalty that each target has chosen."""
+    """Return a recipe with the penalty of ``recipes[best[t]]`` for each target t."""
     penalties = [recipes[k].penalties[t] for t, k in enumerate(best.tolist())]
     params: dict[str, float | Array] = {}
     for name, value in recipes[0].params.items():
@@ -137,9 +137,10 @@ def refit_targets(
         watch.note = f"{best.size} of {best.size} targets have a model"
     unsolved = PathPoint.unsolved(training.stack.shape[0])
     for path, choice, solution in zip(paths, best.tolist(), solutions, strict=True):
-        # A path has a point per strength: first the solved ones, then, if a callback
-        # stopped the path, empty ones up to the choice, and from there on the final
-        # model. The first of its points counts all iterations.
+        # A path has a point per strength. Strengths above the chosen one have the point
+        # of their solve, or an empty point if a callback stopped the path before. The
+        # chosen strength and all smaller ones have the point of the final model. The
+        # point at the chosen strength counts all iterations there, later points none.
         last_point = PathPoint.from_solution(solution)
         n_iter = last_point.n_iter + sum(point.n_iter for point in path[choice:])
         path[choice:] = [unsolved] * (choice - len(path))

@@ -92,7 +92,8 @@ class AlphaCandidates(Candidates):
         return replace(self, alphas=self.alphas * share**-RATE)
 
     def open_grids(self, best_params: Mapping[str, Any]) -> Mapping[str, Array]:
-        """Return the grid; empty if the largest alpha is best and needs no warning."""
+        """Return the grid of alpha; {} if larger alphas would give the same model."""
+        # At the largest alpha of the default grid no kernel is active.
         is_closed = not self.open_ends and best_params["alpha"] == self.alphas[0]
         return {} if is_closed else super().open_grids(best_params)
 
@@ -172,6 +173,8 @@ class AlphaCandidates(Candidates):
         best: Indices,
     ) -> dict[str, Any]:
         """Return the attributes of the final models, with an alpha for each target."""
+        # The final models have `recipes`. The paths to them have `loose`: the same
+        # recipes, with the tolerance of folds.
         assert self.blocks is not None
         final, steps = chosen_recipe(recipes, best), loose[: int(best.max()) + 1]
         fit, paths = refit_targets(steps, final, training, watch, best, self.blocks)
@@ -220,8 +223,8 @@ class SpicyMKLClassifierCV(SparseClassification, AlphaSearchCV, ClassifierMKL):
         Whether to fit the chosen model on all samples. "one_standard_error" chooses the
         candidate with fewest kernels within a standard error of the best mean score.
     max_search_rows : int, "auto" or None, default="auto"
-        Maximum number of rows to score candidates on; None uses all. Above 4000 rows,
-        "auto" doubles a sample of 2000 until the choice is reliable, see "Large data".
+        Maximum number of rows for scoring; None uses all. Above 4000 rows, "auto"
+        doubles a sample of 2000 until choices are reliable (user guide, "Large data").
     alphas : sequence of float or None, default=None
         Candidate values of alpha, the strength of the penalty. None means a logarithmic
         grid that descends from the smallest alpha at which no kernel enters.
@@ -236,9 +239,10 @@ class SpicyMKLClassifierCV(SparseClassification, AlphaSearchCV, ClassifierMKL):
         Share r of the block l1 norm, in [0, 1]. Below 1, similar kernels enter jointly.
     selection : {"shared", "separate"}, default="separate"
         For several labels or more than two classes, "separate" fits a model with its
-        own kernels for each label or class. "shared" fits all with the same kernels;
-        "log_loss" is then the multinomial loss, "hinge" the Crammer-Singer loss.
-        "shared" is often more accurate if classes depend on the same columns.
+        own kernels for each label or class. "shared" fits all with the same kernels: in
+        the penalty, ‖f_m‖ is the root of the sum of squares of ``block_norms_[:, m]``,
+        and for classes, "log_loss" is the multinomial loss, "hinge" the Crammer-Singer
+        loss. "shared" is often more accurate if classes depend on the same columns.
     normalize : str, Normalizer, list of str and Normalizer, or None, default="variance"
         Normalization: "variance" (variance of one in feature space), "trace" (mean
         diagonal of one), "cosine", "center" or a list of steps. None omits it.
@@ -287,9 +291,11 @@ class SpicyMKLClassifierCV(SparseClassification, AlphaSearchCV, ClassifierMKL):
         Nonnegative weights with sum one; all zero if no kernel entered. Separate
         selections have one row per class or label.
     block_norms_ : ndarray of shape (n_kernels,) or (n_classes, n_kernels)
-        Norm of each function f_m in the space of its normalized kernel.
+        Norm of each function f_m in the space of its normalized kernel, one row per
+        label, or per class if there are more than two.
     variance_shares_ : ndarray of shape (n_kernels,) or (n_classes, n_kernels)
-        Share of each f_m in the variance of training decision values; may be negative.
+        Share of each f_m in the variance of training decision values, by row as in
+        ``block_norms_``; may be negative.
     view_weights_, view_shares_, kernel_views_, view_columns_ : dict, dict, list, dict
         Only if ``kernels`` has views: the sums of kernel weights and of variance shares
         of each view, the view of each kernel, and the columns of each view.
@@ -370,8 +376,8 @@ class SpicyMKLRegressorCV(SparseRegression, AlphaSearchCV, RegressorMKL):
         Whether to fit the chosen model on all samples. "one_standard_error" chooses the
         candidate with fewest kernels within a standard error of the best mean score.
     max_search_rows : int, "auto" or None, default="auto"
-        Maximum number of rows to score candidates on; None uses all. Above 4000 rows,
-        "auto" doubles a sample of 2000 until the choice is reliable, see "Large data".
+        Maximum number of rows for scoring; None uses all. Above 4000 rows, "auto"
+        doubles a sample of 2000 until choices are reliable (user guide, "Large data").
     alphas : sequence of float or None, default=None
         Candidate values of alpha, the strength of the penalty. None means a logarithmic
         grid that descends from the smallest alpha at which no kernel enters.
@@ -390,9 +396,9 @@ class SpicyMKLRegressorCV(SparseRegression, AlphaSearchCV, RegressorMKL):
     l1_ratio : float, default=1.0
         Share r of the block l1 norm, in [0, 1]. Below 1, similar kernels enter jointly.
     selection : {"shared", "separate"}, default="shared"
-        Selection for several targets. "shared" selects the same kernels for all targets
-        (the penalty contains the joint norm of a kernel's functions); "separate" fits
-        each target with its own kernels and weights.
+        Selection for several targets. "shared" selects the same kernels for all: in the
+        penalty, ‖f_m‖ is the root of the sum of squares of ``block_norms_[:, m]``.
+        "separate" fits each target with its own kernels and weights.
     normalize : str, Normalizer, list of str and Normalizer, or None, default="variance"
         Normalization: "variance" (variance of one in feature space), "trace" (mean
         diagonal of one), "cosine", "center" or a list of steps. None omits it.
@@ -449,9 +455,11 @@ class SpicyMKLRegressorCV(SparseRegression, AlphaSearchCV, RegressorMKL):
         Nonnegative weights with sum one; all zero if no kernel entered. Separate
         selections have one row per target.
     block_norms_ : ndarray of shape (n_kernels,) or (n_targets, n_kernels)
-        Norm of each function f_m in the space of its normalized kernel.
+        Norm of each function f_m in the space of its normalized kernel. Several targets
+        have one row each, also with a shared selection.
     variance_shares_ : ndarray of shape (n_kernels,) or (n_targets, n_kernels)
-        Share of each f_m in the variance of training decision values; may be negative.
+        Share of each f_m in the variance of training decision values, by row as in
+        ``block_norms_``; may be negative.
     view_weights_, view_shares_, kernel_views_, view_columns_ : dict, dict, list, dict
         Only if ``kernels`` has views: the sums of kernel weights and of variance shares
         of each view, the view of each kernel, and the columns of each view.

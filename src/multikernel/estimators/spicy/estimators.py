@@ -106,9 +106,10 @@ class SpicyMKLClassifier(SparseClassification, ClassifierMKL):
         Share r of the block l1 norm, in [0, 1]. Below 1, similar kernels enter jointly.
     selection : {"shared", "separate"}, default="separate"
         For several labels or more than two classes, "separate" fits a model with its
-        own kernels for each label or class. "shared" fits all with the same kernels;
-        "log_loss" is then the multinomial loss, "hinge" the Crammer-Singer loss.
-        "shared" is often more accurate if classes depend on the same columns.
+        own kernels for each label or class. "shared" fits all with the same kernels: in
+        the penalty, ‖f_m‖ is the root of the sum of squares of ``block_norms_[:, m]``,
+        and for classes, "log_loss" is the multinomial loss, "hinge" the Crammer-Singer
+        loss. "shared" is often more accurate if classes depend on the same columns.
     normalize : str, Normalizer, list of str and Normalizer, or None, default="variance"
         Normalization: "variance" (variance of one in feature space), "trace" (mean
         diagonal of one), "cosine", "center" or a list of steps. None omits it.
@@ -145,9 +146,11 @@ class SpicyMKLClassifier(SparseClassification, ClassifierMKL):
         Nonnegative weights with sum one; all zero if no kernel entered. Separate
         selections have one row per class or label.
     block_norms_ : ndarray of shape (n_kernels,) or (n_classes, n_kernels)
-        Norm of each function f_m in the space of its normalized kernel.
+        Norm of each function f_m in the space of its normalized kernel, one row per
+        label, or per class if there are more than two.
     variance_shares_ : ndarray of shape (n_kernels,) or (n_classes, n_kernels)
-        Share of each f_m in the variance of training decision values; may be negative.
+        Share of each f_m in the variance of training decision values, by row as in
+        ``block_norms_``; may be negative.
     view_weights_, view_shares_, kernel_views_, view_columns_ : dict, dict, list, dict
         Only if ``kernels`` has views: the sums of kernel weights and of variance shares
         of each view, the view of each kernel, and the columns of each view.
@@ -254,9 +257,9 @@ class SpicyMKLRegressor(SparseRegression, RegressorMKL):
     l1_ratio : float, default=1.0
         Share r of the block l1 norm, in [0, 1]. Below 1, similar kernels enter jointly.
     selection : {"shared", "separate"}, default="shared"
-        Selection for several targets. "shared" selects the same kernels for all targets
-        (the penalty contains the joint norm of a kernel's functions); "separate" fits
-        each target with its own kernels and weights.
+        Selection for several targets. "shared" selects the same kernels for all: in the
+        penalty, ‖f_m‖ is the root of the sum of squares of ``block_norms_[:, m]``.
+        "separate" fits each target with its own kernels and weights.
     normalize : str, Normalizer, list of str and Normalizer, or None, default="variance"
         Normalization: "variance" (variance of one in feature space), "trace" (mean
         diagonal of one), "cosine", "center" or a list of steps. None omits it.
@@ -293,9 +296,11 @@ class SpicyMKLRegressor(SparseRegression, RegressorMKL):
         Nonnegative weights with sum one; all zero if no kernel entered. Separate
         selections have one row per target.
     block_norms_ : ndarray of shape (n_kernels,) or (n_targets, n_kernels)
-        Norm of each function f_m in the space of its normalized kernel.
+        Norm of each function f_m in the space of its normalized kernel. Several targets
+        have one row each, also with a shared selection.
     variance_shares_ : ndarray of shape (n_kernels,) or (n_targets, n_kernels)
-        Share of each f_m in the variance of training decision values; may be negative.
+        Share of each f_m in the variance of training decision values, by row as in
+        ``block_norms_``; may be negative.
     view_weights_, view_shares_, kernel_views_, view_columns_ : dict, dict, list, dict
         Only if ``kernels`` has views: the sums of kernel weights and of variance shares
         of each view, the view of each kernel, and the columns of each view.

@@ -109,8 +109,8 @@ class SpicyMKLSurvivalCV(SurvivalMKL, AlphaSearchCV):
         Whether to fit the chosen model on all samples. "one_standard_error" chooses the
         candidate with fewest kernels within a standard error of the best mean score.
     max_search_rows : int, "auto" or None, default="auto"
-        Maximum number of rows to score candidates on; None uses all. Above 4000 rows,
-        "auto" doubles a sample of 2000 until the choice is reliable, see "Large data".
+        Maximum number of rows for scoring; None uses all. Above 4000 rows, "auto"
+        doubles a sample of 2000 until choices are reliable (user guide, "Large data").
     alphas : sequence of float or None, default=None
         Candidate values of alpha, the strength of the penalty. None means a logarithmic
         grid that descends from the smallest alpha at which no kernel enters.

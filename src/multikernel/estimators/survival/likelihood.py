@@ -74,7 +74,7 @@ def has_known_order(lower: Array, upper: Array) -> bool:
     earliest = float(upper.min())
     if earliest < lower.max():
         return True
-    # The event of a sample that is censored at another event's time comes later.
+    # If a sample is censored at the time of an event, its own event is later.
     return bool(np.any((lower == earliest) & (lower < upper)))
 
 
@@ -93,7 +93,7 @@ def concordance(
     n_comparable = n_agreed = 0.0
     for begin in range(0, events.size, rows):
         block = events[begin : begin + rows, None]
-        # The event of a sample that is censored at another event's time comes later.
+        # If a sample is censored at the time of an event, its own event is later.
         later = (upper[block] < lower) | ((upper[block] == lower) & (lower < upper))
         pairs = later * weights
         n_comparable += float(weights[block[:, 0]] @ pairs.sum(axis=1))
