@@ -40,10 +40,10 @@ RENAMED = {
     "e8fdc8fe4ee2": "48efa17ee5df",
     "cedf9f11bfc0": "c3dff60e12aa",
     "7603af7aa525": "2780d564ec8f",
-    "7b6fe1195c15": "a93963c09274",
+    "e4fc3c6fc0ba": "a93963c09274",
     "200c425f5ee8": "48efa17ee5df",
-    "0a3950bbe2ba": "0403fa2eb572",
-    "9b5845b5b18f": "c3dff60e12aa",
+    "17d461c11e20": "0403fa2eb572",
+    "13e3867cd493": "c3dff60e12aa",
     "157f7ff7ac43": "2780d564ec8f",
 }
 """Hashes of code, and of the same code before names or texts of messages changed.

@@ -302,8 +302,10 @@ def test_wrong_targets_get_a_sentence(data):
         model.fit(X, np.argmax(Y, axis=1))
     with pytest.raises(ValueError, match=r"three or more .*, got 2 classes"):
         model.fit(X, Y[:, 0] > 0.0)
-    with pytest.raises(ValueError, match=r"three or more .*, got other targets"):
-        model.fit(X, Y > 0.0)
+    for selection in ("separate", "shared"):
+        model.set_params(selection=selection)
+        with pytest.raises(ValueError, match=r"three or more .*, got several columns"):
+            model.fit(X, Y > 0.0)
 
 
 def test_progress_is_written_for_several_targets(data):

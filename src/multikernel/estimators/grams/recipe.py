@@ -85,11 +85,11 @@ def originals(recipe: Recipe, training: Training) -> list[Problem]:
         joint_loss = None if samples.several else find_joint_loss(losses[0])
         if joint_loss is not None:
             losses, targets = [joint_loss], (targets > 0.0).astype(np.float64)
-    if is_coupled(losses[0]) and not is_joint:
+    if is_coupled(losses[0]) and (samples.several or not is_joint):
         classes = None if samples.several else samples.classes
         requirement = "selection='shared', got 'separate': pass selection='shared'"
         if classes is None or classes.size < 3:
-            targets_text = "other targets"
+            targets_text = "several columns" if samples.several else "numbers"
             if classes is not None:
                 targets_text = f"{classes.size} classes"
             requirement = (
