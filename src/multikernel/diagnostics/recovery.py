@@ -148,7 +148,7 @@ def _block_norms(forms: Array, v: Array) -> Array:
 
 
 def _ascend(forms: Array, v: Array) -> tuple[float, Array]:
-    """Return a local maximum of sum_i sqrt(u^T forms[i] u), |u| = 1, near v, and u."""
+    """Maximize sum_i sqrt(u^T forms[i] u) over |u| = 1 from v; return maximum and u."""
     value = 0.0
     for _ in range(500):
         norms = _block_norms(forms, v)

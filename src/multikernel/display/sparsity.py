@@ -79,8 +79,8 @@ class SparsityPathDisplay(Display):
         best = self.best_n_kernels
         if best is not None and best not in self.n_kernels:
             raise ValueError(
-                f"best_n_kernels={best} must be one of the numbers of kernels with "
-                f"scores, {self.n_kernels.min()} to {self.n_kernels.max()}."
+                f"best_n_kernels={best} must be one of the values of n_kernels, "
+                f"which are between {self.n_kernels.min()} and {self.n_kernels.max()}."
             )
 
     @classmethod

@@ -158,8 +158,6 @@ class GramStack(ABC):
         """Return the kernels whose matrix is zero: those with a zero diagonal."""
         return np.flatnonzero(~np.any(self.diagonals() > 0.0, axis=1))
 
-    # Quadratic forms in a pass.
-
     def rough_forms(self, v: Array) -> tuple[Array, Array]:
         """Return quadratic forms, and bounds on their errors in single precision."""
         # Both have shape (n_kernels,). A storage that computes in double precision has

@@ -146,7 +146,8 @@ def _off_diagonal_sums(values: Array, rows: Indices) -> Array:
 def _replace_poor_columns(
     stack: LowRankStack, residual: Residual, rows: Indices, columns: Array
 ) -> None:
-    """Overwrite the `columns` of inaccurate factors by exact columns of the kernels."""
+    """Replace the `columns` of kernels with inaccurate factors by exact ones."""
+    # `columns`, (n_kernels, n_samples, n_rows), are those of the samples `rows`.
     residual_traces = np.einsum("mi,mi->m", residual.roots, residual.roots)
     poor = np.flatnonzero(residual_traces > 0.01 * stack.diagonals().sum(axis=1))
     if poor.size and stack.landmarks is not None:

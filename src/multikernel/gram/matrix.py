@@ -256,12 +256,12 @@ class ImageProducts:
 
     @property
     def forms(self) -> Array:
-        """Return the inner products of each vector with its image."""
+        """Return the inner product of each vector c_m with its image K_m c_m."""
         return self._inner(self.coefs)
 
     @property
     def lengths(self) -> Array:
-        """Return the squared lengths of the images."""
+        """Return the squared lengths of the images K_m c_m, shape (n_kernels,)."""
         return self._inner(self.images)
 
     @property

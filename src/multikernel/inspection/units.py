@@ -12,7 +12,7 @@ from multikernel.estimators.publish.columns import names_out, table_column_order
 
 
 def in_original_units(before: Any, X: Array) -> Array:
-    """Return data in the units before the steps of a model's pipeline."""
+    """Undo the steps `before` a model in its pipeline, such as a scaler, on data X."""
     # Steps are inverted from the last one, until one changes the columns or has no
     # inverse.
     return _inverted(before, X)[0]

@@ -201,7 +201,7 @@ def load(
         )
     with _readable_errors(path):
         check_memory(Path(path).stat().st_size, max_bytes)
-        # Read once, so that the checked bytes are the ones that are built.
+        # The file is read once, so that the model is built from the checked bytes.
         data = Path(path).read_bytes()
         content = aside(partial(checked_archive, data, max_bytes))
         names = [

@@ -34,6 +34,10 @@ UNCALLED = ("ObjectNode", "JsonNode", "SliceNode", "DTypeNode")
 HEADERS = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}
 
 
+class DamagedError(ValueError):
+    """A file is damaged or hostile; the message is the reason, without an advice."""
+
+
 class RefusedError(ValueError):
     """A file is refused for its format or size; the message gives the reason."""
 
@@ -96,7 +100,7 @@ def checked_archive(data: bytes, max_bytes: float = math.inf) -> Content:
     needed = len(data) + ENTRY_BYTES * n_members
     check_memory(needed, max_bytes)
     if n_members > MAX_MEMBERS:
-        raise ValueError(f"the archive has more than {MAX_MEMBERS} members")
+        raise DamagedError(f"the archive has more than {MAX_MEMBERS} members")
     needed += _unpacked_bytes(data)
     check_memory(needed, max_bytes)
     members = _unpacked(data)
@@ -107,7 +111,7 @@ def checked_archive(data: bytes, max_bytes: float = math.inf) -> Content:
     tree = _Tree({name: _array_bytes(array) for name, array in members.items()})
     schema = tree.without_references(json.loads(text))
     if schema.get("protocol") == 0:
-        raise ValueError(
+        raise DamagedError(
             "the file has protocol 0 of skops, which does not name the functions that "
             "loading calls"
         )
@@ -136,10 +140,10 @@ def _unpacked_bytes(data: bytes) -> int:
         entries = archive.infolist()
     counts = Counter(entry.filename for entry in entries)
     if repeated := [name for name, count in counts.items() if count > 1]:
-        raise ValueError(f"the archive has several members named {repeated[0]!r}")
+        raise DamagedError(f"the archive has several members named {repeated[0]!r}")
     # zipfile does not limit the size with other compression methods.
     if any(entry.compress_type not in (ZIP_STORED, ZIP_DEFLATED) for entry in entries):
-        raise ValueError("the archive uses a compression other than deflate")
+        raise DamagedError("the archive uses a compression other than deflate")
     return sum(entry.file_size for entry in entries)
 
 
@@ -150,7 +154,7 @@ def _unpacked(data: bytes) -> dict[str, bytes]:
         entries = archive.infolist()
         n_others = len(entries) - n_referred - 2  # the tree and the versions
         if n_others > 0:
-            raise ValueError(
+            raise DamagedError(
                 f"at least {n_others} of the {len(entries)} files in the archive do "
                 "not belong to the model"
             )
@@ -181,7 +185,7 @@ def _check_version(text: bytes) -> dict[str, str]:
         )
     file_versions = {name: version[name] for name in versions() if name in version}
     if not all(isinstance(number, str) for number in file_versions.values()):
-        raise ValueError("a version is not text")
+        raise DamagedError("a version is not text")
     return file_versions
 
 
@@ -262,5 +266,5 @@ def _array_bytes(data: bytes) -> int:
         stream = io.BytesIO(data)
         shape, _, dtype = HEADERS[npy.read_magic(stream)](stream)
         if math.prod(shape) * max(dtype.itemsize, 1) > len(data):
-            raise ValueError(f"an array of shape {shape} has only {len(data)} bytes")
+            raise DamagedError(f"an array of shape {shape} has only {len(data)} bytes")
     return len(data)

@@ -22,6 +22,8 @@ from typing import Any
 
 import numpy as np
 
+from multikernel.persistence.archive import DamagedError
+
 LIBRARIES = ("pandas", "polars", "pyarrow")
 """Libraries whose columns and indices are stored as lists or arrays."""
 
@@ -43,7 +45,7 @@ def _pandas_object(name: str, *parts: Any, **keywords: Any) -> Any:
     """Return a pandas object; raise for long texts, which pandas parses slowly."""
     texts = (text for text in (*parts, *keywords.values()) if isinstance(text, str))
     if any(len(text) > LONGEST_TEXT for text in texts):
-        raise ValueError(
+        raise DamagedError(
             f"the text of a {name} has more than {LONGEST_TEXT} characters"
         )
     return getattr(import_module("pandas"), name)(*parts, **keywords)
@@ -59,7 +61,7 @@ def _distribution(name: str, args: tuple[Any, ...], kwds: dict[str, Any]) -> Any
     stats = import_module("scipy.stats")
     family = getattr(stats, name)
     if not isinstance(family, stats.rv_continuous | stats.rv_discrete):
-        raise ValueError(f"{name} is not a distribution of scipy.stats")
+        raise DamagedError(f"{name} is not a distribution of scipy.stats")
     return family(*args, **kwds)
 
 

@@ -288,7 +288,8 @@ class SquaresSearch:
         parameters: Array,
         length: float,
     ) -> Point:
-        """Return the model `length` (0 to 1) of the way from `point` to a new one."""
+        """Return a point between `point` and a new one, at the fraction `length`."""
+        # `active`, `coefs` and `parameters` are those of the new one.
         if length == 1.0:
             return self._point(active, coefs, parameters)
         union = np.union1d(point.active, active).astype(np.intp)

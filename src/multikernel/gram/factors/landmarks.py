@@ -131,7 +131,7 @@ class Landmarks:
         return np.array([kernel.scale for kernel in self.kernels])
 
     def restrict(self, samples: Indices, weights: Array) -> Self:
-        """Return the landmarks of the same factors, on some of the samples."""
+        """Return a copy for a part of the samples, with these sample weights."""
         return replace(self, rows=self.rows[samples], weights=weights)
 
     def columns(self, m: int) -> KernelColumns:

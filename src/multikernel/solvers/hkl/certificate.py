@@ -198,8 +198,8 @@ def objective(problem: HullProblem, active: ActiveSet, beta: Array, f: Array) ->
 class ReducedPoint:
     """Model on the active set, with its dual point and relative gap there."""
 
-    beta: Array  # for centered features, like the intercept
-    intercept: float
+    beta: Array  # coefficients of centered features
+    intercept: float  # for centered features
     f: Array
     primal: float
     dual: DualPoint
