@@ -151,7 +151,7 @@ class SmoothSide(Side):
             self.walls = Walls(low, high, self.rho, gap)
 
     def for_similar_problem(self) -> "Side | None":
-        """Return this object; None if it has a barrier, which suits one gap only."""
+        """Return this object; None if it has a barrier, chosen for a problem's gap."""
         return self if self.walls is None else None
 
     def newton(self, model: QuadraticModel) -> tuple[Array, Array]:
