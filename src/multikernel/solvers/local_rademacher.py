@@ -92,7 +92,7 @@ class DCSolution(Solution):
 
 @dataclass(frozen=True, eq=False)
 class TailDC:
-    r"""Solver "dc": kernel weights such that the sum of kernels has a bounded tail sum.
+    r"""Solver "dc": kernel weights under a bound on the combined kernel's tail sum.
 
     Minimizes :math:`\sum_i \ell(y_i, f(x_i) + b) + \frac{\alpha}{2} \sum_m \|f_m\|^2 /
     \mu_m` subject to :math:`\frac1n \sum_{j > \theta} \lambda_j(\sum_m \mu_m K_m) \le
@@ -212,7 +212,7 @@ class _Descent:
         return replace(best, status=status or Status.MAX_ITER, duality_gap=np.nan)
 
     def _step(self, v: Array, init: Solution) -> DCSolution:
-        """Return the solution for v_m = v[m] (see `TailDC`), and the v_m there."""
+        """Return the solution for v_m = v[m], with the v_m at its kernel weights."""
         penalty = self.problem.regularizer
         assert isinstance(penalty, SquaredBlockNorm)
         scales = inverse_sizes(v)

@@ -132,7 +132,7 @@ class SquaresSearch:
     recorder: Recorder
     certificate: DualCertificate | None = None
     squares: Solution | None = None  # of the last least-squares problem
-    # The dual point of `squares`, whose problem is projected, before this projection.
+    # Dual point of the least-squares problem, without the projection of `squares`.
     inner_dual: Array | None = None
     linear_factor: float = LINEAR_FACTOR
     share: float = INNER_SHARE

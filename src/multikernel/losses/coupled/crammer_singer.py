@@ -88,9 +88,9 @@ def transport_between_classes(totals: Array) -> Array:
         flow[largest, largest] = 2.0 * largest_total - total
         return flow
 
-    # No class has more than half of the total, so the diagonal can be zero. Of these
-    # matrices, the one of largest entropy has the off-diagonal entries a_j a_k. Each
-    # class k has a factor a_k with a_k (S - a_k) = totals[k], where S = sum_k a_k.
+    # No class has more than half of the total, so the diagonal can be zero. Among the
+    # matrices with a zero diagonal, the one of largest entropy has the entries a_j a_k,
+    # where a_k (S - a_k) = totals[k] for every class k and S = sum_k a_k.
     def factors(log_largest: float) -> Array:
         """Return the factors a_k of all classes, given log(a_k) for k = `largest`."""
         a = float(np.exp(log_largest))

@@ -244,7 +244,7 @@ class ActiveSet:
 
     def coefs(self, k: int, beta: Array) -> Array:
         """Return the coefficients of the original features of node k."""
-        # `beta` has the coefficients of M^T times these features if there is a mixer M.
+        # If the node has a mixer M, `beta` refers to M^T times these features.
         of_node, mixer = beta[self.owner == k], self._mixers[k]
         return of_node if mixer is None else np.asarray(mixer @ of_node)
 

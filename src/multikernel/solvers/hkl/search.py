@@ -364,8 +364,8 @@ def robust_z_scores(forms: Array, noise: Array, kinds: Indices) -> Array:
     of_all = _middle_and_spread(ratios)
     order = np.argsort(kinds, kind="stable")
     starts = np.flatnonzero(np.diff(kinds[order], prepend=-1))
-    # A node is compared with the nodes of the same kind (for example, of the same
-    # degrees), or with all nodes if its kind has few.
+    # A node is compared with the nodes of its kind (those of the same `degrees`), or
+    # with all nodes if its kind has few.
     for members in np.split(order, starts[1:]):
         among = ratios[members]
         few = among.size < 8

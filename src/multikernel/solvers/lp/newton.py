@@ -245,7 +245,8 @@ class _NewtonState:
 
     def _adapt(self, share: float) -> None:
         """Increase the ball's exponent after a failed or short step, else reduce it."""
-        # The exponent is max(p, 1 + excess). `share` is the accepted share of the step.
+        # The exponent is max(p, 1 + excess); a larger one makes the ball smoother.
+        # `share` is the accepted share of the step.
         if share < SETTINGS.short or not self.solved:
             softer = SETTINGS.softening * self.excess
             self.excess = min(SETTINGS.smoothest, softer)

@@ -47,7 +47,7 @@ class Corners:
         return np.where(x > 0.0, self.right, below), np.where(x < 0.0, self.left, above)
 
     def slope(self, x: Array, step: Array) -> float:
-        """Return the derivative at x along `step`, zero for entries of x at a kink."""
+        """Return the derivative at x along `step`; no entry at a kink may move."""
         moving = step != 0.0
         slopes = np.where(x > 0.0, self.right, self.left)[moving]
         return float(slopes @ step[moving])
@@ -323,8 +323,8 @@ class CornerSide(Side):
 
     def slope(self, length: float) -> float:
         """Return the derivative of the conjugate after a step of this length."""
-        # Slopes at a bound or kink are one-sided. The start of the step gets the slope
-        # just after it, and the end the slope just before it.
+        # Slopes at a bound or kink are one-sided. At the start of the step, use the
+        # slope just after the start; at the end, use the slope just before the end.
         just = max(length - 1e-9, 1e-9)
         return self.corners.slope(self.rho + just * self.step, self.step)
 
