@@ -216,8 +216,9 @@ def orthonormal_basis(problem: Problem) -> Array:
 
 
 def orthogonal_dual(problem: Problem, rho: Array, basis: Array | None = None) -> Array:
-    """Return the nearest point to `rho` in the loss's domain, orthogonal to columns."""
-    # The nearest point is clip(rho - Q nu). The multipliers nu of the constraint
+    """Return the nearest dual point to `rho` that is orthogonal to the columns."""
+    # The point is in the domain of the loss's conjugate: clip(rho - Q nu), where Q is
+    # `basis`, by default the orthonormal one. The multipliers nu of the constraint
     # Q^T point = 0 maximize the concave dual function of this projection, by Newton's
     # method with Armijo's rule.
     Q = orthonormal_basis(problem) if basis is None else basis

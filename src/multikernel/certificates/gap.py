@@ -41,10 +41,10 @@ def primal_value(problem: Problem, norms: Array, f: Array) -> float:
 
 
 def project_dual(problem: Targets, rho: Array) -> Array:
-    """Return the point nearest to `rho` that is centered and in the loss's domain."""
-    # If the domain is a box, the nearest point is rho clipped to it; with an intercept,
-    # rho is shifted before. If the loss couples the outputs, the domain of each row is
-    # a simplex.
+    """Return the nearest point to `rho` in the domain of the loss's conjugate."""
+    # With an intercept, the point also sums to zero over the samples. If the domain is a
+    # box, the nearest point is rho clipped to it; with an intercept, rho is shifted
+    # before. If the loss couples the outputs, the domain of each row is a simplex.
     if is_coupled(problem.loss):
         center = problem.fit_intercept
         return project_coupled(problem.loss, problem.y, rho, center=center)

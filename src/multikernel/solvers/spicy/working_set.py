@@ -89,8 +89,8 @@ class WorkingSet:
         """Start where the search for another regularizer ended."""
         old, new = last._regularizer.alpha, self._regularizer.alpha
         # Dual norms of active kernels equal the threshold, so the dual point scales
-        # with it and stays inside the loss's domain for any ratio. Stored dual norms
-        # scale as well, so no kernel is read.
+        # with it. It stays inside the domain of the loss's conjugate for any ratio.
+        # Stored dual norms scale as well, so no kernel is read.
         ratio = min(new / old, 1.0)
         self.rho, self.sizes = ratio * last.rho, ratio * last.sizes
         if last.status is not Status.STALLED:
@@ -268,7 +268,7 @@ class WorkingSet:
             self._held = None
 
     def _interior_point(self) -> Array:
-        """Return a dual point strictly inside the loss's domain, near the last one."""
+        """Return a dual point near the last one, strictly inside its domain."""
         # After a warm start at an end of the domain, Newton's steps are short for
         # smooth conjugates too.
         problem = self.problem
