@@ -42,8 +42,8 @@ def primal_value(problem: Problem, norms: Array, f: Array) -> float:
 
 def project_dual(problem: Targets, rho: Array) -> Array:
     """Return the nearest point to `rho` in the domain of the loss's conjugate."""
-    # With an intercept, the point also sums to zero over the samples. If the domain is a
-    # box, the nearest point is rho clipped to it; with an intercept, rho is shifted
+    # With an intercept, the point also sums to zero over the samples. If the domain is
+    # a box, the nearest point is rho clipped to it; with an intercept, rho is shifted
     # before. If the loss couples the outputs, the domain of each row is a simplex.
     if is_coupled(problem.loss):
         center = problem.fit_intercept
