@@ -62,8 +62,10 @@ class ColumnModel:
 def weighted_targets(
     loss: SmoothConjugateLoss, y: Array, f: Array, linear_factor: float = LINEAR_FACTOR
 ) -> tuple[Array, Array, Array]:
-    """Return targets and weights of tangent squared losses, and the loss's slopes."""
-    # `linear_factor` multiplies the weights of samples where the loss is linear.
+    """Return targets and weights of squared losses, and the slopes of `loss` at f."""
+    # In a Newton step, weight * (target - f)^2 / 2 replaces the loss of a sample. Both
+    # have the same slope at the current f and, where the loss is curved, the same
+    # curvature. `linear_factor` multiplies the weights where the loss is linear.
     slopes = loss.gradient(y, f)
     refuse_nan(loss, "gradient", slopes, f)
     # The curvature of a loss is the inverse of the conjugate's curvature.
@@ -87,8 +89,9 @@ def weighted_targets(
 
 def next_linear_factor(linear_factor: float, step_length: float) -> float:
     """Return the `linear_factor` of `weighted_targets` for the next Newton step."""
-    # `step_length` is the length of the last step, 1 for a full step. If it was
-    # shortened, larger weights of the linear parts shorten the next one.
+    # `step_length` is the length of the last step, 1 for a full step. If that step had
+    # to be shortened, samples where the loss is linear get larger weights, which make
+    # the next full step shorter.
     if step_length < 1.0:
         return min(10.0 * linear_factor, 1.0)
     return max(linear_factor / 10.0, 1e-7)
@@ -184,9 +187,9 @@ def decreases_forever(problem: Problem, basis: Array, slopes: Array) -> bool:
     is_endless = ((lower == 0.0) & np.isinf(high_end)) | (
         (upper == 0.0) & np.isinf(low_end)
     )
-    # Along a combination that decreases the loss forever, no monotone loss increases,
-    # the decision values of samples with other losses stay constant, and a loss without
-    # a minimum decreases.
+    # The sum of losses decreases forever along a combination of columns if three
+    # conditions hold along it: no monotone loss increases, the decision values of
+    # samples with other losses do not change, and a loss without a minimum decreases.
     rows = signs[:, None] * basis
     is_free = ~is_one_sided
     program = linprog(
@@ -213,8 +216,9 @@ def orthonormal_basis(problem: Problem) -> Array:
 
 
 def orthogonal_dual(problem: Problem, rho: Array, basis: Array | None = None) -> Array:
-    """Return the nearest point to `rho` in the loss's domain, orthogonal to columns."""
-    # The nearest point is clip(rho - Q nu). The multipliers nu of the constraint
+    """Return the nearest dual point to `rho` that is orthogonal to the columns."""
+    # The point is in the domain of the loss's conjugate: clip(rho - Q nu), where Q is
+    # `basis`, by default the orthonormal one. The multipliers nu of the constraint
     # Q^T point = 0 maximize the concave dual function of this projection, by Newton's
     # method with Armijo's rule.
     Q = orthonormal_basis(problem) if basis is None else basis

@@ -135,7 +135,7 @@ def evaluate(
     is_used = terms.norms > 0.0
     objective = primal_value(problem, norms, f)
 
-    def hidden_by(factor: float) -> float:
+    def largest_increase(factor: float) -> float:
         """Return the objective's increase if each error is `factor` times its bound."""
         largest = np.zeros_like(norms)
         squares = terms.norms[is_used] ** 2 + factor * terms.rounding[is_used]
@@ -145,7 +145,7 @@ def evaluate(
         return max(excess, 0.0)
 
     single = ROUNDING / rounding_unit(f.shape[0])
-    return Worth(norms, objective, hidden_by(1.0), hidden_by(single))
+    return Worth(norms, objective, largest_increase(1.0), largest_increase(single))
 
 
 @dataclass(frozen=True, eq=False)

@@ -137,8 +137,9 @@ def best_multiple(problem: Problem, point: Expansion, norms: Array) -> Expansion
 class FullProof:
     """A dual point that is feasible over the full kernels.
 
-    `goals` maps each kernel with too large a residual bound for the tolerance to the
-    bound that more landmarks must achieve, at the unscaled dual point.
+    Residual bounds of some kernels may be too large for the tolerance. For each of
+    these kernels, `goals` contains the smaller bound that more landmarks must achieve
+    at the dual point before scaling.
     """
 
     certificate: DualCertificate
@@ -187,8 +188,9 @@ def prove_over_full_kernels(
 def tighten_bounds(
     gram: GramStack, rho: Array, forms: Array, residual: Array, loose: Indices
 ) -> Array:
-    """Return bounds on residual forms of the `loose` kernels, exact forms if fast."""
-    # To compute more kernel values than this would take over two minutes on one core.
+    """Return tighter upper bounds on the residual forms of the `loose` kernels."""
+    # The tightest bounds are the exact forms, from the entries of the full kernels. If
+    # their computation would take over two minutes on one core, the bounds remain.
     if not 0 < loose.size * rho.shape[0] ** 2 <= 2**35:
         return np.asarray(residual[loose])
     exact = np.maximum(gram.full_forms(loose, rho) - forms[loose], 0.0)

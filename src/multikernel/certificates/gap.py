@@ -41,10 +41,10 @@ def primal_value(problem: Problem, norms: Array, f: Array) -> float:
 
 
 def project_dual(problem: Targets, rho: Array) -> Array:
-    """Return the point nearest to `rho` that is centered and in the loss's domain."""
-    # If the domain is a box, the nearest point is rho clipped to it; with an intercept,
-    # rho is shifted before. If the loss couples the outputs, the domain of each row is
-    # a simplex.
+    """Return the nearest point to `rho` in the domain of the loss's conjugate."""
+    # With an intercept, the point also sums to zero over the samples. If the domain is
+    # a box, the nearest point is rho clipped to it; with an intercept, rho is shifted
+    # before. If the loss couples the outputs, the domain of each row is a simplex.
     if is_coupled(problem.loss):
         center = problem.fit_intercept
         return project_coupled(problem.loss, problem.y, rho, center=center)
@@ -67,8 +67,10 @@ def clipped_to_sum(rho: Array, lower: Array, upper: Array, total: float = 0.0) -
     if np.isinf(lower).all() and np.isinf(upper).all():
         centered: Array = rho - (rho.mean() - total / rho.size)
         return centered
-    # The domain contains zero. So after shifts by -reach and by reach, the sums of the
-    # clipped vectors are above and below `total`.
+    # If an entry has no upper bound, `low` is infinite, and -reach replaces it. At s =
+    # -reach, this entry is above `total` and no clipped entry is negative, because the
+    # domain contains zero. So the sum is above `total`. The same holds for `high` with
+    # opposite signs.
     reach = 1.0 + float(np.abs(rho).max()) + abs(total)
     low = low if np.isfinite(low) else -reach
     high = high if np.isfinite(high) else reach
@@ -131,9 +133,9 @@ def best_scale(
     # convex function of the factor.
     scale, lowest = largest, loss_of(largest)
     if loss_of(NUDGE * largest) < lowest:
-        # A smaller multiple is better. This happens if Omega* is finite but steep: the
-        # first dual points of an elastic net ignore most kernels, and at the largest
-        # multiple their values would be useless.
+        # If Omega* is finite but steep, a smaller multiple may be better. For example,
+        # the first dual points of an elastic net ignore most kernels, and their dual
+        # values at the largest multiple would be useless.
         shrunk = _segment_minimum(loss_of, largest, lowest)
         if shrunk[1] < lowest:
             scale, lowest = shrunk

@@ -112,9 +112,9 @@ def best_intercept(loss: Loss, y: Array, f: Array) -> tuple[float, Array]:
 
 def _largest_intercept(loss: Loss, y: Array, f: Array) -> float:
     """Return the radius of the search for an intercept around zero."""
-    # The radius bounds abs(y - f), with a margin of 1, or of at most this bound for
-    # losses that declare a degree. With a log link, decision values are on the scale of
-    # the targets' logarithms, which then replace y.
+    # The radius is an upper bound on abs(y - f) plus a margin of 1. For losses that
+    # declare a degree, the margin is at most this upper bound. With a log link,
+    # decision values are on the scale of the targets' logarithms, which then replace y.
     targets = np.log(y[y > 0.0]) if has_log_scale(without_weights(loss)) else y
     size = float(np.abs(targets).max(initial=0.0) + np.abs(f).max())
     unit = 1.0 if degree(loss) is None else min(1.0, size)
@@ -196,11 +196,13 @@ def _best_intercept_by_kinks(
     loss: PolyhedralLoss, y: Array, f: Array
 ) -> tuple[float, Array] | None:
     """Return the result of `best_intercept` from sorted kinks; None if that fails."""
-    # This fails if the minimum is unbounded, or if rounding may have merged kinks.
+    # This fails if no bounded interval is optimal, or if rounding may have merged
+    # kinks.
     b, end = _optimal_interval(loss, y, f)
     if np.isnan(b):
         return None
-    # At a kink too, the subgradients of the samples may already sum to zero.
+    # The gradients sum to zero inside an interval of optimal intercepts. At a single
+    # optimal intercept, a kink, the subgradients in `gradient` may also sum to zero.
     middle = 0.5 * (b + end)
     gradient = loss.gradient(y, f + middle)
     if abs(float(gradient.sum())) <= 4.0 * EPS * float(np.abs(gradient).sum()):

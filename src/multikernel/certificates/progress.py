@@ -46,7 +46,7 @@ class Recorder:
     meter: Meter = field(default_factory=lambda: Meter(1))  # see `metered`
     patience: Patience = field(default_factory=Patience)
     stopped: bool = False  # whether the callback has returned True
-    first: int = 0  # number of the first line
+    first: int = 0  # iteration number of the first line in `history`
     inner_steps: int = 0
     history: list[Progress] = field(default_factory=list)
     _start: float = field(default_factory=time.perf_counter)

@@ -29,10 +29,10 @@ def rounding_unit(n_samples: int) -> float:
 
 
 def diagonal_factors(n_samples: int, rounded_traces: Array, traces: Array) -> Array:
-    """Return the factor of each diagonal in bounds on rounding errors, (n_kernels,)."""
-    # The bounds use diag(K_m) times the factor of kernel m. This factor is above 1 if
-    # the rounded trace (`GramStack.rounded_traces`) exceeds the trace, because entries
-    # are small differences of large numbers.
+    """Return numbers that multiply the kernels' diagonals in bounds on rounding."""
+    # The bounds on rounding errors use diag(K_m) times number m. This number is above 1
+    # if the rounded trace (`GramStack.rounded_traces`) exceeds the trace, because
+    # entries are small differences of large numbers.
     sizes = np.maximum(np.abs(traces), TINY)
     return np.asarray(1.0 + n_samples * np.maximum(rounded_traces / sizes - 1.0, 0.0))
 
@@ -62,9 +62,10 @@ class Worth:
 
 def is_rounding(problem: Problem, f: Array, sizes: Array, objective: float) -> bool:
     """Return whether an objective is at the rounding level of the decision values f."""
-    # A model with such an objective fits the targets exactly, and a relative gap would
-    # be meaningless.
-    # `sizes` bound the absolute values of the summands of f.
+    # `sizes` are bounds on the absolute values of the summands of f, and `hidden` is
+    # the resulting bound on the rounding error of the loss. If the objective is at most
+    # `hidden`, the model fits the targets exactly, and a relative gap would be
+    # meaningless.
     largest = largest_losses(problem.loss, problem.y, f, 4.0 * EPS * sizes)
     hidden = float((largest - problem.loss.value(problem.y, f)).sum())
     if objective > hidden:
@@ -108,8 +109,9 @@ def dual_norm_rounding(
 ) -> float:
     """Return a bound on how much rounding of dual norms may overstate a dual value."""
     rho = certificate.dual
-    # The bound is the decrease of the dual value at the `largest` dual norms, plus the
-    # rounding error of the sum of conjugates.
+    # The bound is a sum of two parts. The first part is the decrease of the dual value
+    # if the dual norms are `largest`, their upper bounds that include rounding. The
+    # second part is the rounding error of the sum of conjugates.
     _, value = scaled_dual_value(problem, rho, norms, largest)
     sums = 4.0 * EPS * float(np.abs(problem.loss.conjugate(problem.y, -rho)).sum())
     return max(certificate.value - value, 0.0) + sums

@@ -126,8 +126,9 @@ class CumulativeLogitLoss(LogLogisticLoss):
 
     def relative_imbalance(self, codes: Indices, f: Array, weights: Array) -> float:
         """Return the relative size of the thresholds' gradient, 0 at the optimum."""
-        # The size is the largest absolute entry of the gradient, divided by the largest
-        # sum of an entry's two parts from `_slopes`, or by the total weight if smaller.
+        # An entry of the gradient is the difference of its two parts from `_slopes`.
+        # The largest absolute entry is divided by the smaller of two numbers: the
+        # largest sum of an entry's two parts, and the total weight.
         positive, negative = self._slopes(codes, f, weights)
         total = float(weights.sum())
         # If thresholds separate all samples, both parts of the gradient vanish.
@@ -163,7 +164,8 @@ class CumulativeLogitLoss(LogLogisticLoss):
         return at_lower, weights * expit(f - b) * expit(b - f), between
 
     def _term_slopes(self) -> Array:
-        """Return each class's slope of `_threshold_terms` in its lower threshold."""
+        """Return each class's derivative of -log(1 - exp(a - b)) with respect to a."""
+        # The thresholds of the class are a and b, as in `_threshold_terms`.
         with np.errstate(over="ignore"):
             return np.asarray(1.0 / np.expm1(self.upper - self.lower))
 

@@ -188,8 +188,9 @@ def _density(z: Array) -> Array:
 
 
 def _interval_f(v: Array, half: Array) -> Array:
-    """Return the decision value at which an interval around 0 has loss gradient v."""
-    # artanh v + arsinh(v cosh h / sqrt(1 - v^2)) in units of sigma, h the half-length.
+    """Return the z at which the loss of the interval [-half, half] has derivative v."""
+    # All numbers are in units of sigma. With h = half, the value is z = artanh v +
+    # arsinh(v cosh h / sqrt(1 - v^2)).
     with np.errstate(divide="ignore"):
         exponent = np.log(np.abs(v)) - 0.5 * (np.log1p(v) + np.log1p(-v))
     exponent += half + np.log1p(np.exp(-2.0 * half)) - np.log(2.0)
@@ -200,7 +201,7 @@ def _interval_f(v: Array, half: Array) -> Array:
 
 
 def _interval_conjugate(v: Array, half: Array) -> Array:
-    """Return the conjugate of an interval's loss (centered at 0, in units of sigma)."""
+    """Return the conjugate at v of the loss of [-half, half], in units of sigma."""
     is_at_bound = np.abs(v) >= 1.0
     w = np.where(is_at_bound, 0.0, v)
     z = _interval_f(w, half)

@@ -147,7 +147,8 @@ def _absorb_offset(loss: AbsorbingLoss, y: Array, offset: Array) -> tuple[Array,
     with np.errstate(all="ignore"):
         targets, weights = loss.absorbed(y, offset)
         squares = np.concatenate([weights.ravel(), targets[y != 0.0]]) ** 2
-    # Squares, because products of weights and gradients must be finite.
+    # Solvers multiply weights by gradients, which contain the weights and targets. So
+    # the squares of weights and targets must not overflow or underflow.
     if not (np.isfinite(squares).all() and squares.all()):
         raise ValueError(
             f"The offset ranges from {offset.min():.3g} to {offset.max():.3g}, and its "

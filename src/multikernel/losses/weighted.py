@@ -59,7 +59,7 @@ class WeightedLoss:
         return np.where(is_inside, np.clip(u / w, lower, upper), u / w)
 
     def dual_bounds(self, y: Array) -> tuple[Array, Array]:
-        """Return the ends of the loss's domain, times the sample weights."""
+        """Return the bounds of the conjugate's domain, times the sample weights."""
         lower, upper = self.loss.dual_bounds(y)
         w = self._broadcast_weights(y)
         return w * lower, w * upper
@@ -141,7 +141,7 @@ class _WeightedPolyhedralCoupled(_WeightedCoupled):
     """A weighted coupled loss with the conjugate at the vertices of the simplices."""
 
     def corner_costs(self, y: Array) -> Array:
-        """Return the vertex costs of the loss without weights, per unit of weight."""
+        """Return the conjugate at each class's vertex, in y's shape, for weight 1."""
         return cast(PolyhedralCoupledLoss, self.loss).corner_costs(y)
 
 
@@ -200,8 +200,8 @@ def is_squared(loss: Loss) -> bool:
 def finite_ends(loss: SmoothConjugateLoss, y: Array) -> tuple[Array, Array]:
     """Return bounds of dual points, infinite where the conjugate's slope diverges."""
     lower, upper = loss.dual_bounds(y)
-    # At the bounds of the loss without weights, the conjugate's gradient is infinite if
-    # it diverges. At weighted bounds, which are rounded, it could be finite.
+    # A conjugate's gradient that diverges at a bound is infinite at the bound of the
+    # unweighted loss. At the weighted bound, which is rounded, it could be finite.
     unweighted = cast(SmoothConjugateLoss, without_weights(loss))
     lowest, highest = unweighted.dual_bounds(y)
     with np.errstate(all="ignore"):

@@ -32,8 +32,11 @@ def machine_for(loss: Loss) -> KernelMachine:
         if reason is None:
             return machine
         reasons.append(reason)
-    name = type(loss).__name__
-    raise UnsupportedProblemError(" ".join([f"No machine supports {name}.", *reasons]))
+    summary = (
+        f"No machine (learner for one Gram matrix) supports {type(loss).__name__}: "
+        "choose another loss or solver."
+    )
+    raise UnsupportedProblemError(" ".join([summary, *reasons]))
 
 
 __all__ = [

@@ -162,8 +162,10 @@ def check_problem(
             "expected a square matrix with one row per target."
         )
     if not np.isfinite(y).all():
+        row = int(np.argwhere(~np.isfinite(y))[0, 0])
         raise ValueError(
-            "The targets contain NaN or infinite values: remove these samples."
+            f"y contains NaN or infinite values, first in row {row}: remove such "
+            "samples."
         )
     if init is not None and not init.dual.shape == init.f.shape == y.shape:
         raise ValueError(

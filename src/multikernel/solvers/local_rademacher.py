@@ -92,7 +92,7 @@ class DCSolution(Solution):
 
 @dataclass(frozen=True, eq=False)
 class TailDC:
-    r"""Solver "dc" for kernel weights whose combined kernel has a bounded tail sum.
+    r"""Solver "dc": kernel weights under a bound on the combined kernel's tail sum.
 
     Minimizes :math:`\sum_i \ell(y_i, f(x_i) + b) + \frac{\alpha}{2} \sum_m \|f_m\|^2 /
     \mu_m` subject to :math:`\frac1n \sum_{j > \theta} \lambda_j(\sum_m \mu_m K_m) \le
@@ -103,8 +103,8 @@ class TailDC:
     eigenvectors. Each step solves the lp-norm problem with :math:`\|(\mu_m v_m)_m\|_p
     \le 1` by `solver`, scales the weights up to the true constraint and linearizes
     again, until the objective decreases by at most the share `tol`. The objective never
-    rises; the result is the best stationary point of `n_starts` starts, without a gap
-    for the whole problem.
+    increases. The problem is not convex: the result is the best stationary point of
+    `n_starts` starts, and its ``duality_gap`` is nan.
     """
 
     solver: Solver
@@ -212,7 +212,7 @@ class _Descent:
         return replace(best, status=status or Status.MAX_ITER, duality_gap=np.nan)
 
     def _step(self, v: Array, init: Solution) -> DCSolution:
-        """Solve the convex problem with v_m = v[m] (see `TailDC`); linearize there."""
+        """Return the solution for v_m = v[m], with the v_m at its kernel weights."""
         penalty = self.problem.regularizer
         assert isinstance(penalty, SquaredBlockNorm)
         scales = inverse_sizes(v)
@@ -246,10 +246,11 @@ class _Descent:
         theta, gram = self.settings.theta, self.problem.gram
         if theta == 0 or not weights.any():
             return v
-        # Every set of theta orthonormal directions defines a vector v (see `TailDC`).
-        # The constraint limits the least norm of (mu_m v_m)_m over all these v and
-        # their averages. The directions used here decrease this norm most; those of the
-        # eigenvectors of sum_m mu_m K_m may increase it for p > 1.
+        # Any theta orthonormal directions define a vector v (see `TailDC`). The
+        # constraint is that the norm of (mu_m v_m)_m is at most one for some v, or for
+        # an average of several v. So this method reduces the norm. The directions used
+        # here are those of its steepest decrease; the eigenvectors of sum_m mu_m K_m
+        # may increase it for p > 1.
         slopes = (weights * v) ** (p - 1.0) * weights
         pairs = leading_spectrum(gram.combine(slopes), theta, self.shares)
         tails = frame_tails(gram, pairs.vectors, self.shares)

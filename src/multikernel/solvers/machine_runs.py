@@ -1,4 +1,4 @@
-"""Short runs of machines on weighted sums of kernels, for solvers in the weights."""
+"""Short runs of machines on weighted sums of kernels, to find the kernel weights."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -76,8 +76,9 @@ def machine_for_gap(
     machine = machine_for(problem.loss)
     if isinstance(machine, SMO):
         # A violation v of SMO costs at most v times the distance that the dual
-        # variables can still move. They rarely move from bound to bound, so if SMO
-        # stops when that cost is a share of the gap, the error is far smaller.
+        # variables can still move. SMO stops when v times the largest possible
+        # distance, from bound to bound, is `SHARE` times the gap. The dual variables
+        # rarely move that far, so the error is far smaller.
         lower, upper = problem.loss.dual_bounds(problem.y)
         room = float(np.sum(upper - lower))
         tol = SHARE * max(gap, SMALLEST_GAP) * abs(objective) / room

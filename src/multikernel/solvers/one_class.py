@@ -214,8 +214,8 @@ class _OneClassSearch:
         recorder.close(best.objective, self.gap, active.size)
         history = tuple(recorder.history)
         return Solution(
-            # The optimal weights for these norms; the machine's weights differ. The
-            # objective is evaluated at the norms.
+            # The weights are optimal for these norms, at which the objective is
+            # evaluated. They differ from the weights of the machine's run.
             kernel_weights=self.regularizer.kernel_weights(norms),
             norms=norms,
             active=active,

@@ -132,7 +132,8 @@ class SquaresSearch:
     recorder: Recorder
     certificate: DualCertificate | None = None
     squares: Solution | None = None  # of the last least-squares problem
-    inner_dual: Array | None = None  # dual point of `squares`, for the true problem
+    # Dual point of the least-squares problem, without the projection of `squares`.
+    inner_dual: Array | None = None
     linear_factor: float = LINEAR_FACTOR
     share: float = INNER_SHARE
     inner_tol: float = LOOSEST

@@ -88,10 +88,11 @@ def transport_between_classes(totals: Array) -> Array:
         flow[largest, largest] = 2.0 * largest_total - total
         return flow
 
-    # No class has more than half of the total, so the diagonal can be zero. The entries
-    # a_j a_k with a_k (S - a_k) = totals[k], S = sum_k a_k have the largest entropy.
+    # No class has more than half of the total, so the diagonal can be zero. Among the
+    # matrices with a zero diagonal, the one of largest entropy has the entries a_j a_k,
+    # where a_k (S - a_k) = totals[k] for every class k and S = sum_k a_k.
     def factors(log_largest: float) -> Array:
-        """Return a_k of all classes k, given log(a_k) of the class `largest`."""
+        """Return the factors a_k of all classes, given log(a_k) for k = `largest`."""
         a = float(np.exp(log_largest))
         S = a + largest_total / a
         # The smaller root of a (S - a) = n, without cancellation.
@@ -100,7 +101,7 @@ def transport_between_classes(totals: Array) -> Array:
         return np.asarray(roots)
 
     def excess(log_largest: float) -> float:
-        """Return the relative error of the sum of a_k, zero at the solution."""
+        """Return the relative error of the sum of factors, zero at the solution."""
         allowed = largest_total / float(np.exp(log_largest))
         return float(factors(log_largest)[is_other].sum()) / allowed - 1.0
 

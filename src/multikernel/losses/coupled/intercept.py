@@ -86,8 +86,9 @@ def improved_intercept(
     mass = np.where(is_near & ~tied[:, None], weights[:, None], 0.0)
     sample, label = np.nonzero(is_near & tied[:, None])
     position = np.cumsum(tied)[sample] - 1
-    # The variables are the largest value of each sample with several classes in the
-    # window, and the changes of the constants.
+    # The variables of the linear program are the change of the largest entry of
+    # scores + b for each sample with several classes in the window (`tied`), and then
+    # the changes of all constants.
     costs = np.concatenate([weights[tied], mass.sum(axis=0) - weights @ y])
     matrix = _incidence(position, int(tied.sum()) + label, costs.size)
     unbounded: tuple[float | None, float | None] = (None, None)

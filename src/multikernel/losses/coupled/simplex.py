@@ -51,9 +51,8 @@ def class_weights(y: Array, weights: Array | None) -> tuple[Array, Array]:
     totals = y.sum(axis=0) if weights is None else weights @ y
     if not np.all(totals > 0.0):
         raise ValueError(
-            "The best constant model is infinite: class "
-            f"{int(np.argmin(totals))} (counted from 0) has no samples. Remove its "
-            "column from y."
+            f"Class {int(np.argmin(totals))} (counted from 0) has no samples, so its "
+            "best intercept is infinite: remove its column from y."
         )
     return sample_weights, np.asarray(totals)
 
@@ -113,10 +112,11 @@ def _halved_step_up(
     shifted: Callable[[Array], _Point], start: _Point, step: Array, smallest: float
 ) -> _Point | None:
     """Halve `step` until it increases a concave function; return the point or None."""
-    # Accept a point if the concave function of `project_coupled` still increases there
-    # (by its gradient, which is more accurate than differences of values), or if the
-    # support is unchanged and the absolute class sums (`excess`) add up to less than
-    # half of those at `start`. Steps of at most `smallest` are rounding.
+    # A point is accepted in two cases. (1) The support is the same as at `start`, and
+    # the sum of the absolute class sums (`excess`) is less than half of that at
+    # `start`. (2) The concave function of `project_coupled` still increases at the
+    # point, and the step is longer than `smallest`, the size of rounding errors. The
+    # gradient tells this more accurately than a difference of function values.
     shift, projected, support = start
     excess, length = projected.sum(axis=0), 1.0
     for _ in range(HALVINGS):

@@ -28,7 +28,10 @@ def split_samples(masses: Array) -> Indices:
 def minimize_on_face(
     masses: Array, scores: Array, intercepts: Array, class_sums: Array, K: Array
 ) -> tuple[Array, Array, bool]:
-    """Minimize over positive masses; return masses, intercepts, whether optimal."""
+    """Minimize the dual objective over the positive masses.
+
+    Return the new masses, the intercepts, and whether both are optimal on the face.
+    """
     # Only the n_torn samples with mass on several classes may change. `masses` and
     # `scores`, which exclude the intercepts, have shape (n_classes, n_torn); K is the
     # Gram matrix of these samples. `class_sums` contains each class's sum of rho, which

@@ -126,8 +126,9 @@ def _block(v: Array, sides: Array, ended: float, n_bytes: int) -> Indices:
     `sides` is the result of `_violations`. Free samples and samples with a violation
     above `ended` are likely to move.
     """
-    # If there are too many, the worst quarter for increases and the worst quarter for
-    # decreases come first, then free samples.
+    # If more samples are likely to move than fit into the block, a quarter of it gets
+    # the largest violations for an increase of rho, and another quarter gets those for
+    # a decrease. Free samples fill the rest, then samples with smaller violations.
     free, violations = v[UP] == v[DOWN], sides.max(axis=0)
     wanted = max(SETTINGS.size, round(SETTINGS.spare * np.count_nonzero(free)))
     moving = np.flatnonzero(free | (violations > ended))

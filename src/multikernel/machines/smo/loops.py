@@ -222,9 +222,11 @@ def solve_pairs(  # noqa: PLR0913 - compiled code takes arrays, not objects
 ) -> Result:
     """Make steps until no violation of the optimality conditions exceeds `tol`.
 
-    If `paired`, steps keep sum(rho). `task` contains the number of steps so far, and
-    the number at which the call ends. K and `nothing`, the row of NOBODY, are
-    read-only; `lanes` is memory for comparisons of LANES samples at once.
+    If `paired`, each step changes two entries of rho and keeps their sum. `task`
+    contains the number of steps made so far, and the number of steps at which to
+    return. `nothing` replaces a row of K if a step has no first or second sample
+    (NOBODY). K and `nothing` are read-only; `lanes` is workspace for comparisons of
+    LANES samples at once.
     """
     step, last = task
     i, low = move_and_select(v, nothing, nothing, (0.0, 0.0), lanes)

@@ -188,7 +188,7 @@ def _rounding_of_f(v: Array) -> float:
 
 
 def _first_state(task: Task[PolyhedralLoss]) -> Array:
-    """Return the state at rho = 0; its one-sided slopes are not yet set."""
+    """Return the state at rho = 0, without the rows UP and DOWN (see `set_slopes`)."""
     v = np.zeros((DIAGONAL + 1, task.y.size))
     v[DIAGONAL] = task.gram.diagonal()
     signs, costs, sizes = task.loss.dual_pieces(task.y)

@@ -58,7 +58,8 @@ class _ReducedGradient:
 
     def step(self) -> Status | None:
         """Evaluate J in the first call, and take a gradient step in later calls."""
-        # STALLED means that no step decreases J, even at the smallest tolerance.
+        # J is the optimal value of the machine, see `SimpleMKL`. The result is STALLED
+        # if no step decreases J, even at the smallest tolerance, otherwise None.
         if self.point is None:
             self.point = self.oracle.evaluate(self.first, self.precision)
             return None

@@ -118,7 +118,7 @@ class FactorSelector:
         return choose(query, self.forms(query), SETTINGS.tie, 1.0)
 
     def forms(self, query: Query) -> Array:
-        """Return twice the improvements, shape (n_groups, n_kernels)."""
+        """Return 2 I_m (see the module) of each kernel, shape (n_groups, n_kernels)."""
         products = self.whitening.scaled(query.rows) @ self.stack.factors
         for columns, axes in self.rotations:
             products.T[columns] = axes @ products.T[columns]
@@ -235,10 +235,10 @@ query, and `least_shift` the smallest ridge above rounding errors."""
 
 @dataclass(frozen=True, eq=False)
 class _Traces:
-    """Sums of weighted kernels' absolute diagonals, and traces of whitened kernels."""
+    """Two traces of each kernel, for S and P as in `Whitening`."""
 
-    raw: Array  # sums of |diag(S K S)|
-    whitened: Array  # traces of P S K S P
+    raw: Array  # the sum of |diag(S K S)|
+    whitened: Array  # the trace of the whitened kernel P S K S P
 
 
 def _traces(stack: GramStack, whitening: Whitening) -> _Traces:

@@ -15,9 +15,9 @@ from multikernel.solvers.hkl.problem import HullProblem
 
 @dataclass(frozen=True, eq=False)
 class Prepared:
-    """Centered features of a node, one per row, and the data that define them."""
+    """Centered features of a node, and how to compute them for other samples."""
 
-    rows: Array
+    rows: Array  # one feature per row
     means: Array  # subtracted from the features
     # If features are linearly dependent, the rows are `mixer.T` times these features.
     mixer: Array | None
@@ -27,7 +27,7 @@ class Prepared:
 def prepare(
     samples: GraphSamples, nodes: Sequence[Any], shares: Array | None
 ) -> list[Prepared]:
-    """Return the centered features of each node, with the data that define them."""
+    """Return the features of each node, centered with the sample weights `shares`."""
     if not nodes:
         return []
     # All features are centered together, because most nodes have a single feature.
@@ -47,7 +47,8 @@ def prepare(
             "floating-point numbers: standardize the inputs, or clip outliers."
         )
     means = np.zeros(rows.shape[0])
-    # `shares` are the weights of the means; None means no centering.
+    # The means are those of the samples with weights `shares`, which sum to one. None
+    # means no centering.
     if shares is not None:
         means = rows @ shares
         rows -= means[:, None]
@@ -96,7 +97,7 @@ class StoredNodes:
     # One product per chunk then gives the quadratic forms of all its nodes. A node is
     # stored when its form is first needed.
 
-    _prepared: list[Prepared]  # the features of each are a view of a chunk
+    _prepared: list[Prepared]  # one for each stored node; its rows are part of a chunk
     _places: Indices  # index of each node in `_prepared`; -1 if not stored
     # For each chunk: its first node, its rows of features, and the node of each row.
     _chunks: list[tuple[int, Array, Indices]]
@@ -142,10 +143,10 @@ class StoredNodes:
         return [made[k] for k in nodes.tolist()]
 
     def release(self, nodes: Indices, n_asked: int) -> None:
-        """Keep only the stored features of `nodes`, if most stored nodes are unused."""
+        """Free the features of all nodes except `nodes` if too many are stored."""
         # `n_asked` is the number of nodes whose quadratic forms were computed for the
-        # last dual point. Features are released once the stored nodes are more than
-        # twice the largest number of `nodes`, or `n_asked`, so far.
+        # last dual point. `_most` is the largest value so far of `n_asked` and of the
+        # number of `nodes`. More than twice as many stored nodes are too many.
         self._most = max(self._most, nodes.size, n_asked)
         if len(self._prepared) > 2 * self._most:
             held, _ = self._split(nodes)
@@ -242,7 +243,8 @@ class ActiveSet:
         return np.asarray(self._forms[nodes])
 
     def coefs(self, k: int, beta: Array) -> Array:
-        """Return node k's coefficients for its features before `Prepared.mixer`."""
+        """Return the coefficients of the original features of node k."""
+        # If the node has a mixer M, `beta` refers to M^T times these features.
         of_node, mixer = beta[self.owner == k], self._mixers[k]
         return of_node if mixer is None else np.asarray(mixer @ of_node)
 

@@ -239,10 +239,11 @@ def rounding_error_bound(
     spread += EPS * np.abs(f)
     excess = float((largest_losses(loss, y, f, spread) - loss.value(y, f)).sum())
     excess += 4.0 * EPS * float(np.abs(loss.conjugate(y, -dual.rho)).sum())
-    # `dual.bound` is the largest squared norm of a node's products, divided by its
-    # squared weight. Errors of the products add at most their own norm. With an outlier
-    # among the samples, terms of a product cancel, and an a priori bound on the error
-    # is ten times too large. So extended precision measures the error.
+    # `dual.bound` is the largest squared norm of a node's products, divided by the
+    # node's squared weight. Rounding errors of the products change their norm by at
+    # most the norm of the errors. These errors are measured in extended precision. If
+    # the samples contain an outlier, terms of a product cancel, and an a priori bound
+    # on the errors would be ten times too large.
     a = dual.vector
     idle = active.rows(active.idle)
     features = np.concatenate([active.features, *idle])

@@ -225,8 +225,8 @@ class _HullRun:
     def _necessary(self, point: ReducedPoint, ceiling: float) -> tuple[float, Indices]:
         """Return the largest scaled quadratic form of idle nodes, and nodes to add."""
         # Bach (2008), Prop. 2: idle nodes with a^T K_v a / d_v^2 above the ceiling join
-        # the reduced problem. Sources above the ceiling join, too, while the number of
-        # visited nodes is below its limit.
+        # the reduced problem. Nodes of the frontier (see `ActiveSet`) above the ceiling
+        # join, too, while the number of visited nodes is below its limit.
         active, room = self.active, self._n_nodes_allowed
         sources = np.append(active.idle, active.frontier) if room else active.idle
         weights = active.known.weights[sources]
@@ -235,7 +235,8 @@ class _HullRun:
         worst = over[np.argsort(-values[over], kind="stable")]
         most = SETTINGS.exhaustive if self.settings.certify else SETTINGS.necessary
         worst_first = worst[:most]
-        # Sources follow idle nodes in the array, and at most `room` of them may join.
+        # `sources` contains the idle nodes, then the frontier. At most `room` nodes of
+        # the frontier may join.
         surplus = np.flatnonzero(worst_first >= active.idle.size)[room:]
         idle_bound = float(values[: active.idle.size].max(initial=0.0))
         return idle_bound, sources[np.delete(worst_first, surplus)]
@@ -243,9 +244,10 @@ class _HullRun:
     def _sufficient(
         self, problem: HullProblem, point: ReducedPoint, ceiling: float
     ) -> tuple[float, Indices]:
-        """Return the largest descendant sum of all sources, and sources to visit."""
-        # The sums are those of Bach (2008), Prop. 3. Visit sources whose sum is above
-        # the ceiling, first those that stand out most, by deviations from noise or by
+        """Return the frontier's largest sum over descendants, and nodes to visit."""
+        # The sums are those of Bach (2008), Prop. 3, for the nodes of the frontier (see
+        # `ActiveSet`), here called sources. Sources whose sum is above `ceiling` are
+        # visited, first those that stand out most, by deviations from noise or by
         # `Evidence`.
         active, sources = self.active, self.active.frontier
         if not sources.size:
@@ -362,7 +364,8 @@ def robust_z_scores(forms: Array, noise: Array, kinds: Indices) -> Array:
     of_all = _middle_and_spread(ratios)
     order = np.argsort(kinds, kind="stable")
     starts = np.flatnonzero(np.diff(kinds[order], prepend=-1))
-    # Compare sources of the same degrees (`kinds`), or all if these are few.
+    # A node is compared with the nodes of its kind (those of the same `degrees`), or
+    # with all nodes if its kind has few.
     for members in np.split(order, starts[1:]):
         among = ratios[members]
         few = among.size < 8

@@ -53,8 +53,8 @@ class Alternating(WeightSolver):
             nonlocal weights, share
             gap = incumbent.gap
             # An error e of the machine's value causes errors of about sqrt(e) in the
-            # forms, which determine the next weights and the lower bound. At worst, the
-            # machine must therefore reach the square of the gap.
+            # forms, which determine the next weights and the lower bound. In the worst
+            # case, the machine's relative gap must therefore be the square of `gap`.
             precision = max(share, min(gap, 1.0)) * min(gap, FIRST_GAP)
             point = oracle.evaluate(weights, precision)
             norms = weights / regularizer.alpha * np.sqrt(point.forms)

@@ -43,15 +43,15 @@ class CuttingPlane(WeightSolver):
     """lp-norm multiple kernel learning by cutting planes, interleaved with a machine.
 
     Minimizes J, the optimal value of a machine (a learner for one kernel), over kernel
-    weights of p-norm at most one. Each short run of the machine, to the current gap or
-    to `precision` if that is smaller, gives a dual point and so a plane below J. A
-    master problem gives weights at which the highest plane is low (Kloft et al., NIPS
-    22, 2009, section 2.4.2; p = 1: Sonnenburg et al., JMLR 7, 2006). An interior point
-    method solves it to the accuracy of the planes; the solution is in the middle of the
-    weights that may be optimal (Gondzio et al., EJOR 224, 2013). A combination of the
-    dual points proves the relative gap `tol`. For p = 1, linear programs (HiGHS) then
-    look for an equally good model of few kernels. An iteration costs one or two passes
-    and one weighted sum of the kernels.
+    weights of p-norm at most one. Each run of the machine is short: it stops at the
+    current gap of the search, or at `precision` if that is smaller. Its dual point
+    gives a plane below J. A master problem gives weights at which the highest plane is
+    low (Kloft et al., NIPS 22, 2009, section 2.4.2; p = 1: Sonnenburg et al., JMLR 7,
+    2006). An interior point method solves it to the accuracy of the planes; the
+    solution is in the middle of the weights that may be optimal (Gondzio et al., EJOR
+    224, 2013). A combination of the dual points proves the relative gap `tol`. For p =
+    1, linear programs (HiGHS) then look for an equally good model of few kernels. An
+    iteration costs one or two passes and one weighted sum of the kernels.
     """
 
     precision: float = FIRST_GAP  # largest gap of machine runs; `tol` if that is larger

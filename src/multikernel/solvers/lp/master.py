@@ -3,16 +3,16 @@
 J(theta) is the optimal value for kernel weights theta. Each dual point j gives a plane
 h_j - theta^T s_j below J. The master problem minimizes the highest plane over the unit
 p-ball. Its dual maximizes lambda^T h - |u|_{p/(p-1)}, u = sum_j lambda_j s_j, over
-multipliers lambda >= 0 with sum one. The norm is the support function of the ball; a
-barrier of size mu, sigma_mu(u) = max theta^T u + mu sum_m log(theta_m) over |theta|_p
-<= 1, makes it smooth for every p.
+multipliers lambda >= 0 with sum one. The norm is the support function of the ball. With
+a barrier of size mu, it becomes the function sigma_mu(u) = max theta^T u + mu sum_m
+log(theta_m) over |theta|_p <= 1, which is smooth for every p.
 
-Exact minimizers are often far from all previous weights, and no better. Points on the
-central path, the minimizers for every mu, are in the middle of the weights that may be
-optimal (Gondzio et al. 2013, EJOR 224, 41-51). Damped Newton steps for decreasing mu
-minimize sigma_mu(u) - lambda^T h - mu sum_j log(lambda_j). The master of Kloft et al.
-(2009, section 2.4.2) expands the norm to second order around the last weights; here
-each Newton step does so, around its own weights.
+Exact minimizers of the highest plane are often far from all previous weights without
+being better. Points on the central path, the minimizers for every mu, are in the middle
+of the weights that may be optimal (Gondzio et al. 2013, EJOR 224, 41-51). Damped Newton
+steps for decreasing mu minimize sigma_mu(u) - lambda^T h - mu sum_j log(lambda_j).
+Kloft et al. (2009, section 2.4.2) expand the norm to second order once, around the last
+weights. Here, each Newton step expands it around its current weights.
 """
 
 from dataclasses import dataclass
@@ -62,7 +62,7 @@ class Master:
 
     weights: Array  # kernel weights of p-norm one
     multipliers: Array  # one per plane, positive with sum one
-    lower_bound: float  # on the optimum over all weights, for any accuracy
+    lower_bound: float  # on the minimum; valid for inexact `multipliers` as well
     barrier: float  # the final size mu of the barriers
 
 
@@ -106,10 +106,10 @@ class BarrierResponse:
     """Weights that maximize theta^T u plus a barrier, with their derivatives in u."""
 
     weights: Array  # positive, of p-norm one
-    value: float  # sigma_mu(u)
+    value: float  # the maximum, sigma_mu(u) in the module's notation
     excess: float  # nu - max(u), with the multiplier nu of the norm's constraint
-    # The derivative of the weights in u is diag(moves), minus the part that would
-    # change the norm, whose slope is `normal`.
+    # The derivative of the weights with respect to u is diag(moves) minus a matrix of
+    # rank one, so that the norm stays one. `normal` is the gradient of the norm.
     moves: Array
     normal: Array
 

@@ -233,8 +233,10 @@ class _NewtonState:
         self.failed = SETTINGS.failures if factor <= SETTINGS.quick else 0
 
     def _raise_small_weights(self, mass: float) -> None:
-        """Raise small weights of kernels with large forms, to a total share `mass`."""
-        # Steps multiply weights, so a tiny weight would grow slowly.
+        """Increase small weights of kernels with large forms to a smallest weight."""
+        # Steps multiply weights, so a tiny weight would grow slowly. The smallest
+        # weight, times the number of these kernels, is the share `mass` of the sum of
+        # all weights.
         forms, center = self.point.forms, self.center
         called = forms > float(center @ forms) / float(center.sum())
         if called.any():
@@ -242,7 +244,9 @@ class _NewtonState:
             self._center_at(np.where(called, np.maximum(center, least), center))
 
     def _adapt(self, share: float) -> None:
-        """Choose a smoother ball after a failed or short step, else a sharper one."""
+        """Increase the ball's exponent after a failed or short step, else reduce it."""
+        # The exponent is max(p, 1 + excess); a larger one makes the ball smoother.
+        # `share` is the accepted share of the step.
         if share < SETTINGS.short or not self.solved:
             softer = SETTINGS.softening * self.excess
             self.excess = min(SETTINGS.smoothest, softer)

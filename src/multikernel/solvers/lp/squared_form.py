@@ -71,8 +71,9 @@ class SquaredForm(PathSolver):
     ) -> Iterator[Solution]:
         """Yield the solution for each penalty; see `PathSolver.follow`.
 
-        The search stores the sum of norms at each strength of the block 1-norm, so the
-        solve for the next penalty starts near its final strength.
+        Each solve searches for a strength of the block 1-norm (see `SquaredForm`). The
+        sums of norms at earlier strengths are stored, so the search for the next
+        penalty starts near its result.
         """
         search: _StrengthSearch | None = None
         for incumbent in incumbents(
@@ -169,9 +170,8 @@ class _StrengthSearch:
         self.strengths = _Strengths(float(self.sizes.max()))
         self.last: Solution | None = None
         self.of_last = np.nan  # the strength of `last`
-        # Models on both sides of the solution. True: the last model with
-        # alpha * sum of norms >= strength, and its loss. False: the last model with a
-        # smaller sum of norms, and its loss.
+        # The last model on each side of the solution, with its loss. The key is whether
+        # alpha * (sum of the model's norms) >= strength.
         self.sides: dict[bool, tuple[Model, float]] = {}
         self.strength = np.nan
         self.stuck_at = np.inf  # gap at the last strength that was not solved

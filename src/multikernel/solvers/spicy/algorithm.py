@@ -87,9 +87,10 @@ class AugmentedLagrangian:
     # Steps and trial lengths that overflow are abandoned.
     @np.errstate(over="ignore", invalid="ignore")
     def solve(self, target: float, gap: float, primal: float) -> None:
-        """Minimize over rho and update the expansions in turn, to a gap of `target`."""
-        # Gaps are relative; `gap` and `primal`, the objective, are those at the start.
-        # The last gap is above `target` only if rounding prevents a smaller gap.
+        """Minimize over rho and update expansions until the gap is at most `target`."""
+        # Both alternate. Gaps are relative. `gap` and `primal` are the gap and the
+        # objective at the start. The last gap is above `target` only if rounding
+        # prevents a smaller gap.
         retreats, growth = 0, SETTINGS.growth
         while retreats <= 6:  # limits the decrease of gamma
             self.side.center(SETTINGS.inner_share * gap * primal)
@@ -196,8 +197,9 @@ class AugmentedLagrangian:
 
     def _check(self, worst: int) -> None:
         """Raise an IndefiniteKernelError if the form of kernel `worst` is negative."""
-        # Recompute the form: images that were updated many times drift from K_m v_m if
-        # the penalty is negligible relative to the targets.
+        # Recompute the form first, because the images may differ from K_m v_m. Rounding
+        # errors of their many updates add up if the penalty is negligible in comparison
+        # with the targets.
         suspect = self.problem.gram.take(np.array([worst]))
         forms = suspect.quadratic_forms(self._v[worst])
         check_forms(suspect, forms, self._v[worst], self.kernels[[worst]])

@@ -30,7 +30,7 @@ from multikernel.solvers.spicy.sides import Side, Walls, reach
 class SimplexSide(Side):
     """Dual point on simplices, with steps in their interior; targets y are one-hot."""
 
-    p: Array  # rows p_i: masses * y - rho, with the column `masses` of weights w_i
+    p: Array  # row i is p_i = w_i e - rho_i, see the module; `masses` contains all w_i
     rho: Array
 
     def __init__(self, loss: CoupledLoss, y: Array, rho: Array) -> None:
@@ -174,9 +174,10 @@ def constrained_step(
 
 @dataclass(frozen=True, eq=False)
 class _Nearby:
-    """Preconditioner: the module's Newton system, with H on soft entries only."""
+    """Preconditioner of Newton's problem (see the module): H for soft entries only."""
 
-    # The soft entries are those of large `softness` (inverse curvature of the loss).
+    # Soft entries are those of the dual point whose `softness` (the inverse curvature
+    # of the conjugate) is large; see `_soft_entries`. Other entries of H are zero.
 
     # The preconditioner's matrix is that of `system` plus sum_k u_k u_k^T.
 
@@ -195,7 +196,7 @@ class _Nearby:
 
     @cached_property
     def _woodbury_terms(self) -> tuple[Array, Array, Array]:
-        """Solutions and multipliers for all u_k, and the inverse in Woodbury's rule."""
+        """Solutions of `system` for all u_k, their multipliers, Woodbury's inverse."""
         solved, shifts = self.system.solve(self.low_rank)
         inner = np.tensordot(self.low_rank, solved, axes=([1, 2], [1, 2]))
         inverse = np.linalg.inv(inner + np.eye(len(inner)))

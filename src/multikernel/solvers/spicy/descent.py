@@ -53,7 +53,7 @@ class BlockDescent:
     rho: Array = field(init=False)
     rounds: int = 0
     gap: float = np.inf
-    first_gap: float = 0.0  # largest gap so far
+    first_gap: float = 0.0  # largest gap so far, not always the first one
 
     def __post_init__(self, last: "BlockDescent | None") -> None:
         ends = np.cumsum([0, *(len(each.rows) for each in self.factors.values())])

@@ -109,7 +109,8 @@ class ImageSpaces:
         return self.gram.block_matvec(coefs)
 
     def expansions(self, coefs: Array, v: Array, images: Array) -> Array:
-        """Return the expansions of coefs + v; `images` are the images of this sum."""
+        """Return the expansion coefficients of coefs + v, whose images are `images`."""
+        # Here they are coefs + v itself; `FactorSpaces` may need the images.
         return coefs + v
 
     def inner(self, images: Array, v: Array, v_images: Array) -> Array:
@@ -179,7 +180,7 @@ class FactorSpaces:
         return self.Z.inner_of_each(coefs, self._parts)
 
     def expansions(self, coefs: Array, v: Array, images: Array) -> Array:
-        """Return the expansions of coefs + v; `images` are the images of this sum."""
+        """Return the expansion coefficients of coefs + v, whose images are `images`."""
         # If `GramStack.expansion_length` is not n_samples, models store expansions over
         # the columns of factors: the images, padded to equal length.
         length = self.gram.expansion_length

@@ -182,9 +182,10 @@ class WeightSearch:
         self, weights: Array, sizes: Array, room: Array, hessian: Array
     ) -> WeightStep:
         """Return Newton's step from `weights`; `sizes` are the dual norms there."""
-        # In the module's formulas, weights are eta, sizes sqrt(q) and room 1 - c eta.
-        # Far from the optimum, aim at a larger threshold than that of the penalty, a
-        # share of the largest dual norm: the full step to the threshold often fails.
+        # In the module's formulas, `weights` are eta, `sizes` are sqrt(q), `room` is
+        # 1 - c eta, and `level` is l. Far from the optimum, a step to the penalty's
+        # threshold often fails. So `level` is at least the share `stride` of the
+        # largest dual norm there.
         nearest = SETTINGS.stride * float((sizes * room).max())
         level = max(self.regularizer.threshold, nearest)
         pull = sizes**2 * (sizes * room - level)

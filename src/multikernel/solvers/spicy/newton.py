@@ -47,9 +47,9 @@ class Tangent:
     # changes their weights.
     kernels: Indices
     curvature: Array  # the matrix H of Newton's step, see the module
-    # The columns D A^-1 K_m rho minus the part that an intercept absorbs: the
-    # derivatives of F by the weights. None for the squared loss, whose point F need not
-    # move.
+    # The derivatives of F by the weights: the columns D A^-1 K_m rho (see the module),
+    # minus the part that an intercept absorbs. None for the squared loss, because its
+    # second-order model is exact around any F.
     moves: Array | None
 
 
@@ -57,8 +57,8 @@ class NewtonState(CertifiedTargets):
     """State of many targets, with Newton's steps in their kernel weights."""
 
     def __init__(self, problems: Sequence[Problem]) -> None:
-        # `newton_for` accepts the problems, which have centered targets; penalties are
-        # not used.
+        # Callers have checked the problems by `newton_for` and centered their targets.
+        # Penalties of the problems are not used: strengths are arguments of methods.
         super().__init__(problems)
         self.factors = low_rank_form(self.gram)
         self.point = np.zeros_like(self.y)
@@ -121,7 +121,8 @@ class NewtonState(CertifiedTargets):
         return root, one
 
     def _root(self, eta: Array, flexible: Array) -> Root | None:
-        """Return a root of diag(flexible) + sum_m eta_m K_m; None if it fails."""
+        """Return a root of D + sum_m eta_m K_m, or None if rounding prevents it."""
+        # The array `flexible` is the diagonal of D.
         if not eta.any():  # A is diagonal.
             return ShiftedRoot(1.0 / np.sqrt(flexible), np.eye(len(flexible)).T)
         if self.factors is None:
@@ -149,8 +150,8 @@ class NewtonState(CertifiedTargets):
     def step(self, targets: Indices, alphas: Array) -> None:
         """Take a step of Newton's method in the weights for some targets."""
         moves = np.zeros((len(self.y), targets.size))
-        # Far from the optimum, aim at a larger strength than alpha, a share of the
-        # largest dual norm: the full step to alpha often fails.
+        # Far from the optimum, a step to the strength alpha often fails. So a step aims
+        # at least at the share `stride` of the largest dual norm.
         largest = np.sqrt(np.maximum(self.forms.max(axis=0), 0.0))
         alphas = np.maximum(alphas, SETTINGS.stride * largest)
         for number, t in enumerate(targets):
@@ -322,8 +323,9 @@ class NewtonPath:
     def _solutions(
         self, penalties: Sequence[BlockRegularizer | None], done: Mask
     ) -> list[Solution | None]:
-        """Return each target's solution, None without a penalty; store `done` ones."""
-        # The targets that are `done` have converged.
+        """Return each target's solution, None for targets without a penalty."""
+        # Targets in the mask `done` have converged. Their solutions are also stored in
+        # `solved`, where later solves start.
         early = Status.STOPPED if self.stopped else Status.MAX_ITER
         solutions: list[Solution | None] = [None] * len(penalties)
         for t, penalty in enumerate(penalties):
@@ -349,8 +351,8 @@ class NewtonPath:
         nearer = solution.duality_gap < solution.history[0].duality_gap
         start = solution if nearer else self.solved[t]
         # A failed target has no model yet, and needs one even if the callback has
-        # stopped the path. So `follow` then runs until its first report for the target,
-        # where `watch` returns True.
+        # stopped the path. In this case, `follow` still runs until it first reports a
+        # model to `watch`, which stops it.
         watch = (lambda _: True) if self.stopped else self.callback
         problem = self.state.problems[t]
         solution = continued(solution, next(follow(problem, [penalty], start, watch)))

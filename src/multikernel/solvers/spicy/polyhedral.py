@@ -47,13 +47,15 @@ class Corners:
         return np.where(x > 0.0, self.right, below), np.where(x < 0.0, self.left, above)
 
     def slope(self, x: Array, step: Array) -> float:
-        """Return the derivative at x along a step that moves no entry at a kink."""
+        """Return the derivative at x along `step`; no entry at a kink may move."""
         moving = step != 0.0
         slopes = np.where(x > 0.0, self.right, self.left)[moving]
         return float(slopes @ step[moving])
 
     def fenchel_gap(self, x: Array, f: Array) -> float:
-        """Return the Fenchel gap of x and decision values f."""
+        """Return the Fenchel gap of a dual point x and decision values f."""
+        # The gap is sum_i h_i(x_i) + f_i x_i (see the module) minus the minimum of this
+        # sum over the box.
         right = np.where(self.high > 0.0, self.right, 0.0)
         below = np.where(self.low < 0.0, self.left, 0.0)
         value = np.where(x > 0.0, right, below) * x + f * x
@@ -163,7 +165,8 @@ class FaceSearch:
         self.shift = (excess - float(solved[:, 0].sum())) / float(solved[:, 1].sum())
         step = -solved[:, 0] - self.shift * solved[:, 1]
         # With an intercept, a single free sample cannot move. Tiny steps are set to
-        # zero, because rounding would fix this sample again.
+        # zero, because a rounding error could move this sample back to its corner,
+        # where it would be fixed again.
         return np.where(np.abs(step) > 1e-12 * np.abs(solved[:, 0]), step, 0.0)
 
     def _center_shift(self) -> None:
@@ -276,7 +279,7 @@ class BarrierSide(Side):
         self.walls.move()
 
     def for_similar_problem(self) -> "CornerSide | None":
-        """Return a `CornerSide` that starts at rho; None for several outputs."""
+        """Return a `CornerSide` at the same dual point; None for several outputs."""
         return CornerSide(self.loss, self.y, self.rho) if self.y.ndim == 1 else None
 
     def _away_from_bounds(self, pieces: Array) -> Array:
@@ -287,7 +290,7 @@ class BarrierSide(Side):
 class CornerSide(Side):
     """Dual point of a piecewise linear loss, for Newton steps by active sets."""
 
-    # Most of its entries are at corners: bounds, or kinks of the conjugate.
+    # Most entries of the dual point are at corners: bounds, or kinks of the conjugate.
 
     def __init__(self, loss: PolyhedralLoss, y: Array, rho: Array) -> None:
         self.loss, self.y = loss, y
@@ -320,8 +323,8 @@ class CornerSide(Side):
 
     def slope(self, length: float) -> float:
         """Return the derivative of the conjugate after a step of this length."""
-        # Slopes at a bound or kink are one-sided: that of leaving it at the start of
-        # the step, and that of reaching it at the end.
+        # Slopes at a bound or kink are one-sided. At the start of the step, use the
+        # slope just after the start; at the end, use the slope just before the end.
         just = max(length - 1e-9, 1e-9)
         return self.corners.slope(self.rho + just * self.step, self.step)
 
@@ -334,7 +337,7 @@ class CornerSide(Side):
         self.rho = self.end if length == 1.0 else inside
 
     def for_similar_problem(self) -> "CornerSide":
-        """Return a `CornerSide` that starts at the dual point of this one."""
+        """Return a `CornerSide` at the same dual point."""
         return CornerSide(self.loss, self.y, self.rho)
 
     def more_robust(self) -> BarrierSide:
@@ -351,8 +354,9 @@ def _interior_pieces(signs: Array, sizes: Array, rho: Array) -> Array:
     """Return pieces inside their boxes [0, sizes], with rho as their signed sum."""
     if signs.shape[0] == 1:
         return signs * rho
-    # The same lift of both pieces preserves their difference. It is at most a quarter
-    # of either box, and never fills the rest of a box.
+    # Adding the same number `lift` to both pieces preserves their difference. `lift` is
+    # at most a quarter of the size of either box, and at most half of the distance from
+    # either piece to its upper bound.
     pieces = np.maximum(signs * rho, 0.0)
     lift = np.minimum(0.25 * sizes, 0.5 * (sizes - pieces)).min(axis=0)
     return np.asarray(pieces + lift)

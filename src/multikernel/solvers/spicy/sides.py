@@ -151,7 +151,8 @@ class SmoothSide(Side):
             self.walls = Walls(low, high, self.rho, gap)
 
     def for_similar_problem(self) -> "Side | None":
-        """Return this object; None if it has a barrier, which suits one gap only."""
+        """Return this object; None if it has a barrier, which fits only one gap."""
+        # The gap is the duality gap of the problem for which the barrier was chosen.
         return self if self.walls is None else None
 
     def newton(self, model: QuadraticModel) -> tuple[Array, Array]:

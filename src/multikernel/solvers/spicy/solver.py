@@ -194,8 +194,8 @@ def _has_small_spaces(gram: GramStack, n_targets: int) -> bool:
 def _has_small_roots(problem: Problem, n_targets: int) -> bool:
     """Return whether steps for all targets are cheap and their arrays fit in memory."""
     # With fewer than one factor column per eight samples, working sets cost less than
-    # Newton steps. Unless the loss is squared, a root and the derivatives of decision
-    # values by the weights must fit into 64 MB.
+    # Newton steps. Unless the loss is squared, Newton steps need a root and the
+    # derivatives of decision values by the weights, which must fit into 64 MB.
     gram, squared = problem.gram, is_squared(problem.loss)
     n_kernels, n_samples, _ = gram.shape
     if gram.tall_form() is not None:

@@ -89,8 +89,8 @@ class WorkingSet:
         """Start where the search for another regularizer ended."""
         old, new = last._regularizer.alpha, self._regularizer.alpha
         # Dual norms of active kernels equal the threshold, so the dual point scales
-        # with it and stays inside the loss's domain for any ratio. Stored dual norms
-        # scale as well, so no kernel is read.
+        # with it. It stays inside the domain of the loss's conjugate for any ratio.
+        # Stored dual norms scale as well, so no kernel is read.
         ratio = min(new / old, 1.0)
         self.rho, self.sizes = ratio * last.rho, ratio * last.sizes
         if last.status is not Status.STALLED:
@@ -181,9 +181,10 @@ class WorkingSet:
         return True
 
     def _begin_with_machines(self, kernels: Indices, tol: float) -> None:
-        """Take the first, long step by machines on weighted sums."""
-        # Newton's method with active sets continues from the result of the machines, or
-        # with a barrier if many samples are at no bound or kink.
+        """Take the first, long step: run machines on weighted sums of the kernels."""
+        # The runs end when the gap on these kernels is `tol`, or without progress.
+        # Newton's method continues from their result: with active sets, or with a
+        # barrier if many samples are at no bound or kink.
         problem = self.problem
         small = replace(problem, gram=self._part(kernels))
         sums = weighted_sums(small, self._regularizer, kernels, tol)
@@ -212,10 +213,11 @@ class WorkingSet:
         self.incumbent.offer_dual(self.rho, self.sizes**2)
 
     def _has_new_kernels(self, kernels: Indices, gap: float) -> bool:
-        """Return whether a kernel is in its first working set since the gap fell."""
-        # Only a fall of the gap by a tenth counts. Kernels that return to the working
-        # set are not new: if rounding limits the gap, they leave and return until the
-        # iteration limit.
+        """Return whether some of `kernels` are new since the gap last decreased."""
+        # New kernels were in no working set since then. Decreases by less than a tenth
+        # do not count. Kernels that return to the working set are not new: if rounding
+        # limits the gap, the same kernels would leave and return until the iteration
+        # limit.
         if gap < 0.9 * self._lowest:
             self._lowest, self._tried = gap, self.working.kernels
         before, self._tried = self._tried, np.union1d(self._tried, kernels)
@@ -266,7 +268,7 @@ class WorkingSet:
             self._held = None
 
     def _interior_point(self) -> Array:
-        """Return a dual point strictly inside the loss's domain, near the last one."""
+        """Return a dual point near the last one, strictly inside its domain."""
         # After a warm start at an end of the domain, Newton's steps are short for
         # smooth conjugates too.
         problem = self.problem
@@ -306,7 +308,7 @@ class WorkingSet:
         """Return whether a copy of some kernels' factors takes too much memory."""
         n_kernels, n_samples, _ = self.problem.gram.shape
         copied, all_bytes = 8 * self.numbers[kernels].sum(), 8 * self.numbers.sum()
-        # Whole matrices are not copied, so stacks of these are never too large.
+        # Kernels that are whole matrices, not factors, are used without a copy.
         if all_bytes >= 8.0 * n_samples**2 * n_kernels:
             return False
         return bool(copied > 0.5 * all_bytes)
@@ -320,8 +322,9 @@ def dual_norms_above(gram: GramStack, rho: Array, level: float) -> Array:
     forms += errors
     check_forms(gram, forms, rho)
     doubtful = np.flatnonzero((errors > 0.0) & (forms > level**2))
-    # In a first pass over half a million products of kernels, more than 10 000 kernels
-    # are often above the level. Then all of them keep their upper bounds.
+    # With half a million products of kernels, more than 10 000 kernels are often above
+    # `level` in the first pass. Exact norms of so many kernels would take too long, so
+    # all of them keep their upper bounds.
     if 0 < doubtful.size <= 10_000:
         exact = gram.once(doubtful).quadratic_forms(rho)
         if exact.min() < 0.0:
