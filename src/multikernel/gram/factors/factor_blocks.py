@@ -23,7 +23,7 @@ class FactorBlock:
     roots: Array | None = None  # (n_kernels, n_rows), roots of residual diagonals
 
     def __sizeof__(self) -> int:
-        # Dask reads this number of bytes to plan its memory use.
+        # Dask uses this size, in bytes, to plan its memory use.
         return self.Z.nbytes + (0 if self.roots is None else self.roots.nbytes)
 
     def columns(self, columns: Indices | slice) -> Array:
@@ -40,7 +40,9 @@ class FactorBlock:
 def forms(
     block: FactorBlock, v: Array, columns: Indices, kernels: Indices
 ) -> tuple[Array, Array, Array]:
-    """Return Z^T v, the sum of residual roots times |v| per kernel, and sum(v)."""
+    """Return Z^T v, `block.roots` @ |v|, and sum(v) over the rows of a block."""
+    # Z are the chosen columns of the factors, and |v| the norms of the rows of v. The
+    # second result has an entry for each of `kernels`, zero without residuals.
     bounds = np.zeros(kernels.size)
     if block.roots is not None:
         bounds = (block.roots @ row_norms(v))[kernels]
