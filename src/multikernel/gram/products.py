@@ -114,7 +114,7 @@ class ProductsOfWhole(ProductsOfMains):
         traces = weighted.sum(axis=1)[self.terms[:, 0]]
         if self._products.size:
             members, (i, j) = self._product_mains[0], self._product_mains[1].T
-            # One matrix product computes all inner products of the diagonals of mains.
+            # One matrix product computes all inner products of these diagonals.
             products = np.dot(weighted[members], mains[members].T)
             traces[self._products] = products[i, j]
         return np.asarray(traces)

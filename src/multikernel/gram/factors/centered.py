@@ -162,12 +162,12 @@ class CenteredMains:
         return (z * f) ** 2 + (e * y) ** 2 + (e * f) ** 2 + from_product, 0.0
 
     def inner_products(self, mains: Indices, v: Array) -> Array:
-        """Return Z^T diag(v) Z, Z the centered factors of main kernels side by side."""
+        """Return Z^T diag(v) Z for centered factors Z of main kernels, side by side."""
         Z = np.concatenate([self.factor(main) for main in mains.tolist()])
         return np.asarray(np.dot(Z * v, Z.T))
 
     def form_of_product(self, first: int, second: int, v: Array) -> float:
-        """Return v^T K v (summed over outputs), K the product of two main kernels."""
+        """Return v^T K v (summed over outputs) for the product K of two main kernels."""
         A, B, columns = self.factor(first), self.factor(second).T, v.reshape(len(v), -1)
         return float(sum(np.sum(((A * column) @ B) ** 2) for column in columns.T))
 

@@ -66,7 +66,8 @@ def sum_of_roots(block: FactorBlock, units: Array, parts: Parts) -> Array:
 def image_lengths(
     block: FactorBlock, coordinates: Sequence[Array], parts: Parts
 ) -> Any:
-    """Return |Z_m u_m|^2 of some kernels over the block's rows, u_m the coordinates."""
+    """Return |Z_m u_m|^2 over the rows of a block, for some kernels m."""
+    # `coordinates` are the vectors u_m, (rank of Z_m[, n_outputs]).
     pairs = zip(block.kernel_factors(parts), coordinates, strict=True)
     return (np.array([np.sum((Z @ u) ** 2) for Z, u in pairs]),)
 
