@@ -75,7 +75,7 @@ class DeviceMains(CenteredMains):
         second: tuple[DeviceArray, DeviceArray],
         columns: DeviceArray,
     ) -> DeviceArray:
-        """Return quadratic forms of products of a kernel in each of the two arguments."""
+        """Return quadratic forms of products of a `first` and a `second` kernel."""
         # The result has shape (n_first, n_second); rows of `columns` are the vectors.
         (A, first_masks), (B, second_masks) = first, second
         total = self.space.zeros((first_masks.shape[1], second_masks.shape[1]))

@@ -167,7 +167,7 @@ class CenteredMains:
         return np.asarray(np.dot(Z * v, Z.T))
 
     def form_of_product(self, first: int, second: int, v: Array) -> float:
-        """Return v^T K v (summed over outputs) for the product K of two main kernels."""
+        """Return v^T K v, summed over outputs, for the product K of two mains."""
         A, B, columns = self.factor(first), self.factor(second).T, v.reshape(len(v), -1)
         return float(sum(np.sum(((A * column) @ B) ** 2) for column in columns.T))
 
