@@ -76,11 +76,14 @@ class GramStack(ABC):
     @abstractmethod
     def take(self, kernels: Indices) -> "GramStack":
         """Return the chosen kernels as a stack for many multiplications by vectors."""
+        # Matrices may be copied or computed first, so that each multiplication is fast.
 
     # Stacks of some kernels or samples.
 
     def once(self, kernels: Indices) -> "GramStack":
-        """Return the chosen kernels, without a copy, as a stack for one product."""
+        """Return the chosen kernels as a stack, without copies where possible."""
+        # For a single multiplication by vectors, where the copies that `take` may make
+        # would not save time.
         return self.take(kernels)
 
     def restrict(self, samples: Indices) -> "GramStack":
@@ -129,9 +132,9 @@ class GramStack(ABC):
         return np.asarray(diagonals @ shares)
 
     def rounded_traces(self) -> Array:
-        """Return the traces that rounding errors are proportional to, (n_kernels,)."""
-        # Bounds on the rounding errors of quadratic forms are multiples of them. They
-        # exceed `traces` if entries are small differences of large numbers.
+        """Return traces from which rounding errors are bounded, shape (n_kernels,)."""
+        # Bounds on the rounding errors of quadratic forms are multiples of the result.
+        # The result exceeds `traces` if entries are small differences of large numbers.
         return np.abs(self.traces())
 
     def held_numbers(self) -> Array:

@@ -44,13 +44,17 @@ class ByKernelStack(GramStack):
         n_dense = int(np.count_nonzero(self.is_dense))
         expected = n_dense, self.is_dense.size - n_dense
         actual = self.dense.shape[0], self.factored.shape[0]
-        if expected != actual or self.dense.shape[1] != self.factored.shape[1]:
+        if expected != actual:
             raise ValueError(
                 f"ByKernelStack: is_dense has {expected[0]} true and {expected[1]} "
-                f"false entries, but dense has {actual[0]} kernels on "
-                f"{self.dense.shape[1]} samples, and factored has {actual[1]} kernels "
-                f"on {self.factored.shape[1]} samples. Pass stacks with these numbers "
-                "of kernels, on the same samples."
+                f"false entries, but dense has {actual[0]} kernels, and factored has "
+                f"{actual[1]}. Pass a mask with one entry per kernel, true for the "
+                "kernels in dense."
+            )
+        if self.dense.shape[1] != self.factored.shape[1]:
+            raise ValueError(
+                f"ByKernelStack: dense has {self.dense.shape[1]} samples, but factored "
+                f"has {self.factored.shape[1]}. Pass stacks of the same samples."
             )
         if self.dictionary is not None and self.factored.landmarks is not None:
             object.__setattr__(self, "landmarks", self._all_landmarks())
@@ -106,7 +110,7 @@ class ByKernelStack(GramStack):
         return self._selected(kernels, lambda part, indices: part.take(indices))
 
     def once(self, kernels: Indices) -> GramStack:
-        """Return the chosen kernels as a stack for one multiplication by vectors."""
+        """Return the chosen kernels, copied only if needed; see `GramStack.once`."""
         return self._selected(kernels, lambda part, indices: part.once(indices))
 
     def restrict(self, samples: Indices) -> GramStack:

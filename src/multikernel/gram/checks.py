@@ -92,8 +92,8 @@ def trivial_distances(stack: GramStack) -> tuple[Array, Array]:
         # The distances do not depend on the scale of a kernel.
         stack = stack.stack
     if isinstance(stack, BlockedStack) and n_samples > 1000:
-        # Other machines may store the blocks of rows. 1000 rows and columns suffice, so
-        # no whole column of a matrix is transferred.
+        # Other machines may store the blocks of rows. Estimate the distances from 1000
+        # rows and columns, so that no whole column of a matrix is transferred.
         block = evenly_spaced(n_samples, 1000)
         means, ratios = trivial_distances(stack.restrict(block))
         return means, np.sqrt(n_samples / block.size) * ratios

@@ -117,8 +117,8 @@ class DenseStack(GramStack):
             for m in support:
                 daxpy(flat[m], flat_total, a=weights[m])
 
-        # Threads would have to synchronize after every kernel: one thread is faster,
-        # many times so if other processes keep the cores busy.
+        # Threads would have to synchronize after every kernel, so one thread is faster:
+        # many times faster if other processes keep the cores busy.
         with_one_blas_thread(add)
         return DenseMatrix(flat_total.reshape(n_rows, n_cols))
 

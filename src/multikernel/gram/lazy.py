@@ -200,17 +200,17 @@ class LazyStack(GramStack):
         run_blocks(lambda task: self._visit_other(task, show), self._other_tasks())
 
     def sum_blocks(self, image: BlockTerm[Term], add: Callable[[Term], None]) -> None:
-        """Compute every kernel once, and add up the results of a function of blocks.
+        """Compute every kernel once, in blocks, and call ``add(image(...))`` for each.
 
-        `image` is called like `visit` of `visit_blocks`, and returns new arrays. One
-        thread at a time passes them to `add`, in an order that does not depend on
-        threads.
+        The arguments of `image` are those of `visit` in `visit_blocks`, and its results
+        must be new arrays. Threads call `image`; only the calling thread calls `add`,
+        in the order of the blocks.
         """
         self._sum_tasks(self._visit_radial, self._radial_tasks(), image, add)
         self._sum_others(image, add)
 
     def _sum_others(self, image: BlockTerm[Term], add: Callable[[Term], None]) -> None:
-        """Add up results of blocks of the kernels that are not Gaussian."""
+        """Call ``add(image(...))`` for each block of kernels that are not Gaussian."""
         self._sum_tasks(self._visit_other, self._other_tasks(), image, add)
 
     def _sum_tasks(
@@ -220,7 +220,7 @@ class LazyStack(GramStack):
         image: BlockTerm[Term],
         add: Callable[[Term], None],
     ) -> None:
-        """Add up the results of tasks, each of which computes one block."""
+        """Call ``add(image(...))`` for the blocks that `visit_task` computes."""
 
         def work(task: Task) -> Term:
             results: list[Term] = []
@@ -297,8 +297,8 @@ class LazyStack(GramStack):
         if not square:
             raise ValueError(
                 f"A LazyStack has {subject} only if its rows and columns are the same "
-                "samples, got different samples: call between(samples, samples) on the "
-                "stack of all samples."
+                "samples, but between(rows, cols) made this stack from different "
+                "samples: call between(samples, samples) instead."
             )
 
 

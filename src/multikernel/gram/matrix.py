@@ -38,7 +38,7 @@ class GramMatrix(ABC):
 
     @property
     def quick_products(self) -> bool:
-        """Return whether computing K v takes no longer than a few columns of K."""
+        """Return whether computing K v is as fast as computing a few columns of K."""
         # This is True for matrices that are stored as low-rank factors.
         return False
 
@@ -238,7 +238,8 @@ class TermProducts(Protocol):
 
     def sums(self, used: NDArray[np.bool_], units: Array) -> tuple[Array, Array]:
         """Return sum_m K_m c_m and sum_m units[m] sqrt(diag K_m) over the used m."""
-        # `used` is a mask of kernels; the second sum has shape (n_samples,).
+        # `used` is the mask of the kernels in both sums. The sum of sqrt(diag K_m) has
+        # shape (n_samples,).
 
 
 @dataclass(frozen=True, eq=False)

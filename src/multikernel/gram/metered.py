@@ -32,9 +32,9 @@ class Meter:
         """Return the number of passes: multiplications divided by `entries`."""
         return self.read / max(self.entries, 1)
 
-    def add(self, entries: float) -> None:
-        """Count the multiplications of this number of entries by one number each."""
-        self.read += entries
+    def add(self, n_multiplied: float) -> None:
+        """Count matrix entries that were multiplied, each of them by one number."""
+        self.read += n_multiplied
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,7 +110,7 @@ class MeteredStack(Base):
         return self._part(self.stack.take(kernels), kernels)
 
     def once(self, kernels: Indices) -> "MeteredStack":
-        """Return the chosen kernels as a stack for one multiplication by vectors."""
+        """Return the chosen kernels, copied only if needed; see `GramStack.once`."""
         return self._part(self.stack.once(kernels), kernels)
 
     def restrict(self, samples: Indices) -> "MeteredStack":

@@ -103,9 +103,9 @@ class Normalization:
         for step in self.steps:
             if not isinstance(step, ScaleStep):
                 raise TypeError(
-                    f"normalize contains {type(step).__name__}, but kernels of this "
-                    "stack can only be multiplied by numbers: use 'trace' or "
-                    "'variance'."
+                    f"normalize contains {type(step).__name__}, but this storage can "
+                    "only multiply kernels by numbers: pass normalize=None, 'trace' or "
+                    "'variance', or use another storage."
                 )
             step.learn(slice(None), scaled, None if forms is None else scales * forms)
             scales *= step.factors
@@ -233,7 +233,8 @@ def cross_gram(
     if not normalization.steps:
         return K
     row_diagonal = diagonal = np.empty(0)
-    # Diagonals of custom kernels may take a call per row, and scaling needs none.
+    # Steps that only scale need no diagonals. For a custom kernel, a diagonal may take
+    # one call per row.
     if not normalization.only_scales:
         row_diagonal = np.array(kernel_diagonal(kernel, X_new), dtype=np.float64)
         diagonal = np.array(kernel_diagonal(kernel, X_train), dtype=np.float64)

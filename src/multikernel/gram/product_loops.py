@@ -1,4 +1,4 @@
-"""Compiled loops over entries of symmetric matrices in memory, for their products."""
+"""Compiled loops for quadratic forms of elementwise products of matrices."""
 
 import numpy as np
 
@@ -18,7 +18,7 @@ def write_entries_by_sign(  # noqa: PLR0913 - compiled code takes arrays, not ob
     positions: Places,
     roots: Array,
 ) -> tuple[int, int]:
-    """Write positions and roots of weights v_a v_b, by sign; return both counts."""
+    """Write the entries of positive and of negative weight; return both counts."""
     # Entry (a, b) of a lower triangle, in rows `start` to `stop` - 1, has the weight
     # v_a v_b, summed over the columns of v, and doubled off the diagonal. `positions`
     # gets flat indices of entries in a matrix of `n_all` samples: those of positive

@@ -45,7 +45,7 @@ def places_type(n_samples: int) -> type:
 
 
 def main_places(pairs: Indices) -> tuple[Indices, Indices]:
-    """Return the main kernels that occur in `pairs`, and `pairs` as places in these."""
+    """Return the main kernels in `pairs`, and `pairs` as indices into this array."""
     occurs = np.bincount(pairs.reshape(-1)) > 0
     return np.flatnonzero(occurs), (np.cumsum(occurs) - 1)[pairs]
 
@@ -68,7 +68,8 @@ class ProductsOfMains(GramStack):
 
     @cached_property
     def _product_mains(self) -> tuple[Indices, Indices]:
-        """Return the main kernels in products, and products as positions among them."""
+        """Return the main kernels in products, and products as pairs of positions."""
+        # The pairs, (n_products, 2), are positions in the array of these main kernels.
         return main_places(self.terms[self._products])
 
     def zero_kernels(self) -> Indices:
@@ -113,7 +114,7 @@ class ProductsOfWhole(ProductsOfMains):
         traces = weighted.sum(axis=1)[self.terms[:, 0]]
         if self._products.size:
             members, (i, j) = self._product_mains[0], self._product_mains[1].T
-            # One matrix product computes all inner products of the diagonals of mains.
+            # One matrix product computes all inner products of these diagonals.
             products = np.dot(weighted[members], mains[members].T)
             traces[self._products] = products[i, j]
         return np.asarray(traces)

@@ -129,7 +129,7 @@ class ProjectedStack(AroundOther):
         return ProjectedStack(self.stack.take(kernels), self.projection)
 
     def once(self, kernels: Indices) -> GramStack:
-        """Return the chosen kernels as a stack for one multiplication by vectors."""
+        """Return the chosen kernels, copied only if needed; see `GramStack.once`."""
         return ProjectedStack(self.stack.once(kernels), self.projection)
 
     def resident_products(self, kernels: Indices) -> BlockMultiplier:
@@ -257,6 +257,6 @@ def standardized(
 
 
 def rank_of(R: Array) -> int:
-    """Return the rank of R, a triangular factor of columns of length one."""
+    """Return the rank of columns of norm one, given R of their pivoted QR factors."""
     # Diagonal entries of at most COLLINEAR are rounding errors.
     return int(np.count_nonzero(np.abs(np.diagonal(R)) > COLLINEAR))

@@ -108,7 +108,9 @@ def _ratios_of_kernels(dictionary: KernelDictionary, X: Array, traces: Array) ->
 
 
 def rounding_ratio(kernel: Kernel, X: Array, trace: float = np.nan) -> float:
-    """Return uncentered trace / centered trace; for products, the sum over factors."""
+    """Return the ratio of uncentered to centered trace; see `rounding_ratios`."""
+    # `trace` is the centered trace, or nan if it is not known. The ratio of a product
+    # is the sum of the ratios of its factors.
     if isinstance(kernel, ColumnKernel):
         return rounding_ratio(kernel.kernel, select_columns(X, kernel.columns), trace)
     if isinstance(kernel, ProductKernel):

@@ -27,7 +27,8 @@ from multikernel.linalg.threads import aside, run_blocks, with_one_blas_thread
 
 THETA = Number(0, integer=True)
 
-# Lanczos's method computes fewer eigenvalues faster than a factorization.
+# Lanczos's method is faster than computing all eigenvalues if at most n_rows / CROWDED
+# eigenvalues are required.
 CROWDED = 4
 """If more than n_rows / CROWDED eigenvalues are required, all are computed."""
 
@@ -53,8 +54,8 @@ class TailSums:
     @property
     def tails(self) -> Array:
         """Return sums of the eigenvalues after the first k, for k = 0 to theta."""
-        # The result has shape (n_kernels, theta + 1), with at most n_samples as theta.
-        # Negative sums are rounding errors.
+        # The result has shape (n_kernels, theta + 1); `tail_sums` limits theta to
+        # n_samples. Negative sums are rounding errors, and are set to zero.
         leading = np.cumsum(self.leading, axis=1)
         all_tails = np.column_stack([self.totals, self.totals[:, None] - leading])
         return np.maximum(all_tails, 0.0)
@@ -109,7 +110,7 @@ def leading_spectrum(
 
 
 def _from_factor(matrix: LowRankMatrix, roots: Array, count: int) -> LeadingPairs:
-    """Return the leading eigenpairs of a matrix given by a factor."""
+    """Return leading eigenpairs of D K D, D = diag(roots), from the factor of K."""
     factor = matrix.factor * (roots[:, None] * np.sqrt(matrix.weights))
     rank = factor.shape[1]
     values, vectors = np.linalg.eigh(factor.T @ factor)
@@ -164,9 +165,9 @@ def _check_definite(leading: Array, totals: Array) -> None:
         m = int(indefinite[0])
         raise IndefiniteKernelError(
             f"Gram matrix {m} is not positive semidefinite: its largest eigenvalues "
-            f"add up to {sums[m] / max(totals[m], TINY):.3g} times its trace. "
-            "Subtract its smallest eigenvalue from its diagonal, set its negative "
-            "eigenvalues to zero, or remove the matrix.",
+            f"add up to {sums[m] / max(totals[m], TINY):.3g} times its trace, so other "
+            "eigenvalues are negative. Subtract its smallest eigenvalue from its "
+            "diagonal, set its negative eigenvalues to zero, or remove the matrix.",
             kernel=m,
         )
 

@@ -23,10 +23,9 @@ class Step:
     def learn(
         self, kernels: slice, stack: GramStack, forms: Array | None = None
     ) -> None:
-        """Fit the step to the matrices in `stack`, those of the slice `kernels`."""
-        # The slice counts all kernels of the step; `stack` has only these. `forms` are
-        # w^T K_m w of these kernels for the sample weights w, or None if they are not
-        # computed yet.
+        """Fit the step to the kernels in the slice `kernels`, which form `stack`."""
+        # `forms` are w^T K_m w of the kernels in `stack` for the sample weights w, or
+        # None if they are not computed yet.
 
     def take(self, kernels: Indices) -> Self:
         """Return the step of the chosen kernels."""

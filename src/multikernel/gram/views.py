@@ -88,7 +88,7 @@ class ScaledStack(AroundOther):
         return ScaledStack(self.stack.take(kernels), self.scales[kernels])
 
     def once(self, kernels: Indices) -> GramStack:
-        """Return the chosen kernels as a stack for one multiplication by vectors."""
+        """Return the chosen kernels, copied only if needed; see `GramStack.once`."""
         return ScaledStack(self.stack.once(kernels), self.scales[kernels])
 
     def restrict(self, samples: Indices) -> GramStack:

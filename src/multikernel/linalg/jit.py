@@ -62,8 +62,8 @@ def loop(**options: Any) -> Callable[[Loop], Loop]:
 
 def part(**options: Any) -> Callable[[Loop], Loop]:
     """Return a decorator for functions that only compiled loops call."""
-    # Without an entry from Python, functions compile in three quarters of the time.
-    # Their code is cached with the loops.
+    # The functions get no wrapper for calls from Python, which saves a quarter of the
+    # compile time. Their code is cached with the loops that call them.
     decorate: Callable[[Loop], Loop] = register_jitable(nogil=True, **options)
     return decorate
 

@@ -75,7 +75,7 @@ class QuadratureBounds:
         return replace(self, pivots=self.pivots[:, is_kept], **arrays)
 
     def _extend_tridiagonal(self, diagonal: Array) -> None:
-        """Add a row to the tridiagonal matrix: new pivots, and a Gauss term."""
+        """Add a row to each tridiagonal matrix; update its pivots and Gauss rule."""
         shifted, lower, upper = self.pivots
         ratio = self.coupling / shifted
         pivot = diagonal + self.shifts - ratio
@@ -104,7 +104,8 @@ class QuadratureBounds:
         # Meurant solved for the entry that makes z an eigenvalue.
         low_entry = self.shifts - floor + self.coupling / lower - step
         high_entry = self.shifts + self.traces + floor + self.coupling / upper - step
-        # If rounding prevents such an entry, zero and the Gauss rule are still bounds.
+        # If rounding makes such an entry negative or zero, the lower bound is zero, and
+        # the upper bound is the Gauss rule.
         is_low_valid, is_high_valid = low_entry > 0.0, high_entry > 0.0
         low_rule, high_rule = np.array(self.gauss), np.zeros_like(scale)
         np.divide(scale, low_entry, out=low_rule, where=is_low_valid)

@@ -47,10 +47,10 @@ def solve_with_nugget(
                 break
     if solution is None:
         raise LinAlgError(
-            "The Gram matrix plus the shift of its diagonal is not positive definite. "
-            "Gram matrices must be positive semidefinite, and positive definite if the "
-            "shift is zero: check your own kernel functions and precomputed matrices "
-            "for negative eigenvalues."
+            "The weighted sum of the Gram matrices is not positive definite, with "
+            f"{shift.min():.3g} or more added to each diagonal entry. Check your own "
+            "kernel functions and precomputed matrices for negative eigenvalues. If 0 "
+            "is added, the sum itself must be positive definite."
         )
     return solution
 
@@ -114,14 +114,16 @@ class FactorRoot:
 
     def _plus_one(self, rhs: Array, transposed: int) -> Array:
         """Return (L + I)^-1 (or its transpose) times a matrix; L is `factor`."""
-        return np.asarray(dtrtrs(self._raised, rhs, lower=1, trans=transposed)[0])
+        return np.asarray(
+            dtrtrs(self._factor_plus_one, rhs, lower=1, trans=transposed)[0]
+        )
 
     @cached_property
-    def _raised(self) -> Array:
-        """Return the Cholesky factor plus the identity."""
-        raised = self.factor.copy(order="F")
-        raised.ravel("K")[:: len(raised) + 1] += 1.0
-        return raised
+    def _factor_plus_one(self) -> Array:
+        """Return L + I of the formulas above; L is `factor`."""
+        total = self.factor.copy(order="F")
+        total.ravel("K")[:: len(total) + 1] += 1.0
+        return total
 
 
 class Root(Protocol):

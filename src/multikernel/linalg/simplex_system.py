@@ -151,6 +151,7 @@ def project_simplex(rows: Array, totals: Array) -> Array:
     counts = np.arange(1.0, rows.shape[1] + 1.0)
     shifts = (-np.cumsum(distances, axis=1) - totals[:, None]) / counts
     projected = np.maximum(rows - (largest + shifts.max(axis=1, keepdims=True)), 0.0)
-    # Rescaling removes rounding errors of rows that are large relative to totals.
+    # Rescaling removes rounding errors, which are proportional to the entries of a row,
+    # and may be large relative to its total.
     projected *= (totals / projected.sum(axis=1))[:, None]
     return np.asarray(projected)

@@ -109,7 +109,7 @@ class _KrylovSpace:
                 self.extend(self.images[self.size - 1])
 
     def extend(self, direction: Array) -> None:
-        """Add the part of `direction` outside the space; a random one if it is zero."""
+        """Add `direction` to the space, or a random vector if the space contains it."""
         if self.size == self.n:
             return
         if self.size == len(self.basis):

@@ -244,7 +244,7 @@ def padded(u: Array, ranks: Indices, length: int) -> Array:
 
 
 def unpadded(coefs: Array, ranks: Indices) -> Array:
-    """Return a table of `padded` as concatenated coordinates, without the padding."""
+    """Undo `padded`: return the concatenated coordinates in the table `coefs`."""
     length = int(ranks.max(initial=0))
     # A kernel's rank may have grown since `padded`; its new coordinates are zero.
     table = np.zeros((ranks.size, length, *coefs.shape[2:]))

@@ -182,8 +182,9 @@ def with_one_blas_thread(work: Callable[[], Result], *, small: bool = True) -> R
     user = get_ident()
     if not small or _LIMIT.holds_for(user):
         return work()
-    # A context manager would be skipped by an interrupt at the start of its exit. If an
-    # interrupt breaks off the first `leave`, the second one completes it.
+    # This is no context manager, because an interrupt at the start of its `__exit__`
+    # would skip it. If an interrupt ends the first call of `leave` early, the second
+    # call restores the threads.
     try:
         try:
             _LIMIT.enter(user)

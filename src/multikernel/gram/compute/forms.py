@@ -40,8 +40,9 @@ def radial_forms(
 def rough_radial_forms(
     plan: RadialPlan, samples: BlockSamples, v: Array, forms: Array
 ) -> float:
-    """Add v^T K_m v of Gaussian kernels in float32; return a bound on every error."""
-    # The caller checks `in_single_range`; arguments are as in `radial_forms`.
+    """Add v^T K_m v, computed in float32, to `forms[m]`; return an error bound."""
+    # The bound holds for the rounding error of each kernel's form. The caller checks
+    # `in_single_range`; arguments are as in `radial_forms`.
     largest = float(np.abs(v).max())
     if largest == 0.0:
         return 0.0
@@ -119,7 +120,7 @@ def _add_group(
     batch_size: int,
     forms_of_rows: PartForms,
 ) -> None:
-    """Add the pairs in some rows to the `forms` of all kernels, batch by batch."""
+    """Add the terms v_i v_j K_m[i, j] of all pairs in `products` to `forms[m]`."""
     blocks = _row_runs(products.rows, BLOCK_NUMBERS // min(BATCH, plan.kernels.size))
     # A task computes all rows of a batch of kernels, or some rows if kernels are few.
     has_many = plan.kernels.size >= 4 * batch_size * available_threads()

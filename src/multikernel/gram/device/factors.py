@@ -23,7 +23,7 @@ COLUMNS = 2048
 
 @dataclass(frozen=True, eq=False)
 class DeviceMains(CenteredMains):
-    """Factors of main kernels; a device computes the forms of their products."""
+    """`CenteredMains` whose method `add_forms` computes on a device."""
 
     space: Space = field(kw_only=True)
 
@@ -58,8 +58,9 @@ class DeviceMains(CenteredMains):
             forms[start - starts[0] : stop - starts[0]] += row[partners]
 
     def _masked(self, mains: Indices) -> tuple[DeviceArray, DeviceArray]:
-        """Return factors of main kernels as one array, and a mask for each of them."""
-        # The masks, (total_rank, n_mains), are one in the rows of a factor, else zero.
+        """Return factors of main kernels in one array, and masks of each one's rows."""
+        # The array has shape (total_rank, n_samples). Column k of the masks, of shape
+        # (total_rank, n_mains), is one in the rows of the k-th factor, and else zero.
         space, ranks = self.space, self.stack.ranks[mains]
         shifts = self.stack.offsets[mains] - np.cumsum(ranks) + ranks
         rows = np.arange(ranks.sum()) + np.repeat(shifts, ranks)
@@ -74,7 +75,7 @@ class DeviceMains(CenteredMains):
         second: tuple[DeviceArray, DeviceArray],
         columns: DeviceArray,
     ) -> DeviceArray:
-        """Return quadratic forms of products of kernels in `first` and in `second`."""
+        """Return quadratic forms of products of a `first` and a `second` kernel."""
         # The result has shape (n_first, n_second); rows of `columns` are the vectors.
         (A, first_masks), (B, second_masks) = first, second
         total = self.space.zeros((first_masks.shape[1], second_masks.shape[1]))

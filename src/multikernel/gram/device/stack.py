@@ -277,15 +277,17 @@ class DeviceProducts(ProductsOfWhole, OnDevice):
         forms[pairs] = products[positions[:, 0], positions[:, 1]]
         return forms
 
-    def _inner_products(self, mains: Indices, columns: DeviceArray) -> DeviceArray:
-        """Return quadratic forms of all products of two kernels, (n_mains, n_mains)."""
+    def _inner_products(self, mains: Indices, vectors: DeviceArray) -> DeviceArray:
+        """Return the quadratic forms of products of two `mains`, (n_mains, n_mains)."""
+        # Entry (i, j) belongs to the elementwise product of mains i and j, and is the
+        # sum of the forms of the columns of `vectors`, (n_all, n_vectors).
         xp, n = self.space.xp, self.n_all
         matrices = [self.mains.matrices[m] for m in mains.tolist()]
         total = self.space.zeros((len(matrices), len(matrices)))
         step = max(1, HELD_BYTES // (8 * n * len(matrices)))
         for start in range(0, n, step):
             rows = slice(start, min(start + step, n))
-            weights = columns[rows, :] @ columns.T
+            weights = vectors[rows, :] @ vectors.T
             entries = xp.stack([matrix[rows, :] for matrix in matrices])
             entries = xp.reshape(self.space.to_float64(entries), (len(matrices), -1))
             total = total + (entries * xp.reshape(weights, (1, -1))) @ entries.T

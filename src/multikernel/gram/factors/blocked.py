@@ -184,7 +184,8 @@ class BlockedStack(FactorStack):
     def term_covariances(
         self, kernels: Indices, coefs: Array, weights: Array
     ) -> tuple[Array, Array]:
-        """Return `GramStack.term_covariances`, without storing the values of terms."""
+        """Return squared norms and covariances; see `GramStack.term_covariances`."""
+        # Only the sum of the terms is stored at all samples, not every term.
         if not kernels.size:
             squares, products = np.empty((2, coefs.shape[2], 0))
             return squares, products

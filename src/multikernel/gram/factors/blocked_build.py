@@ -191,9 +191,10 @@ class LandmarkSearch:
         old_stack: BlockedStack | None = None,
         report: Callable[[float], None] | None = None,
     ) -> RowBlocks:
-        """Return normalized factors of all kernels: from `raw`, else `old_stack`."""
-        # `old_stack` is None if `raw` has all kernels. `report` receives the share of
-        # the blocks that are computed.
+        """Normalize the factors in `raw`; return blocks of all kernels' factors."""
+        # Kernels that `raw` lacks keep their factors in `old_stack`, which is None if
+        # `raw` has all kernels. `report` receives the share of the blocks that are
+        # computed.
         offsets, n_blocks = offsets_of(self._ranks), len(raw.parts)
         file_arrays: Sequence[Array | None] = [None] * n_blocks
         if raw.folder is not None:
@@ -315,8 +316,9 @@ def refine_blocked(
         search.compute_factors(kernels), kernels, landmarks.blocks.split(sizes**2)
     )
     total, scales = float(sizes.sum()), landmarks.scales
-    # The root of a goal limits a sum over all rows. Divided by the sum of `sizes`, it
-    # limits the mean root of the residual's diagonal on the sample.
+    # The square root of goals[m] limits the sum over all rows of `sizes` times the
+    # square roots of the residual's diagonal. Divided by the sum of `sizes`, it limits
+    # a weighted mean of these square roots; `add_rows` uses their mean on the sample.
     search.add_rows(
         rows, {m: float(np.sqrt(goals[m] / scales[m])) / total for m in kernels}
     )

@@ -70,9 +70,10 @@ class ProductFactor(GroupedFactor):
 class CenteredMains:
     """Centered factors of main kernels, and the factors of their products."""
 
-    # The residual K - Z Z^T of a kernel K with factor Z is positive semidefinite, so
-    # the roots of its diagonal bound all of its quadratic forms. The functions of a
-    # centered kernel have mean zero over the centering samples of the kernel.
+    # The residual R_m = K_m - Z_m Z_m^T of main kernel m with factor Z_m is positive
+    # semidefinite, so the square roots of its diagonal bound all of its quadratic
+    # forms. The functions of a centered kernel have mean zero over the centering
+    # samples of the kernel.
     stack: LowRankStack  # kernels before they are centered
     shifts: Array  # (total_rank,), means of factor columns over the centering samples
     # (n_mains,), means of the roots of residual diagonals over the centering samples.
@@ -111,7 +112,7 @@ class CenteredMains:
 
     @cached_property
     def roots(self) -> Array:
-        """Return sqrt(diag R), R a main's uncentered residual, (n_mains, n_samples)."""
+        """Return sqrt(diag R_m) of uncentered residuals R_m, (n_mains, n_samples)."""
         residual = self.stack.residual
         zeros = np.broadcast_to(0.0, self.stack.shape[:2])
         return zeros if residual is None else residual.roots
@@ -123,11 +124,11 @@ class CenteredMains:
 
     @property
     def centered_roots(self) -> Array:
-        """Return bounds on sqrt(diag R), R a main's centered residual; see `roots`."""
+        """Return bounds on sqrt(diag R_m) of centered residuals R_m; see `roots`."""
         return np.asarray(self.roots + self.mean_roots[:, None])
 
     def main_roots(self, v: Array) -> Array:
-        """Return bounds on sqrt(v^T R v), R a main's centered residual, (n_mains,)."""
+        """Return bounds on sqrt(v^T R_m v) of centered residuals R_m, (n_mains,)."""
         # `Residual.bounds` returns the squares of these bounds.
         length = float(np.linalg.norm(v.sum(axis=0)))
         return np.asarray(self.roots @ row_norms(v) + length * self.mean_roots)
@@ -146,8 +147,8 @@ class CenteredMains:
 
     def residual_diagonal(self, first: int, second: int) -> tuple[Array | float, float]:
         """Return the squared `Residual.roots` and `Residual.means` of one kernel."""
-        # The kernel is the product of two mains, or main kernel `first` if second < 0.
-        # The mean is zero for products, which are not centered.
+        # The kernel is main kernel `first` if second < 0, otherwise the product of two
+        # main kernels. Products are not centered, so their entry in `means` is zero.
         if second < 0:
             return self.roots[first] ** 2, float(self.mean_roots[first])
         roots = self.product(first, second).roots
@@ -161,12 +162,12 @@ class CenteredMains:
         return (z * f) ** 2 + (e * y) ** 2 + (e * f) ** 2 + from_product, 0.0
 
     def inner_products(self, mains: Indices, v: Array) -> Array:
-        """Return Z^T diag(v) Z, Z the centered factors of main kernels side by side."""
+        """Return Z^T diag(v) Z for centered factors Z of main kernels, side by side."""
         Z = np.concatenate([self.factor(main) for main in mains.tolist()])
         return np.asarray(np.dot(Z * v, Z.T))
 
     def form_of_product(self, first: int, second: int, v: Array) -> float:
-        """Return v^T K v (summed over outputs), K the product of two main kernels."""
+        """Return v^T K v, summed over outputs, for the product K of two mains."""
         A, B, columns = self.factor(first), self.factor(second).T, v.reshape(len(v), -1)
         return float(sum(np.sum(((A * column) @ B) ** 2) for column in columns.T))
 

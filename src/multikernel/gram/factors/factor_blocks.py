@@ -23,7 +23,7 @@ class FactorBlock:
     roots: Array | None = None  # (n_kernels, n_rows), roots of residual diagonals
 
     def __sizeof__(self) -> int:
-        # Dask reads this number of bytes to plan its memory use.
+        # Dask uses this size, in bytes, to plan its memory use.
         return self.Z.nbytes + (0 if self.roots is None else self.roots.nbytes)
 
     def columns(self, columns: Indices | slice) -> Array:
@@ -40,7 +40,9 @@ class FactorBlock:
 def forms(
     block: FactorBlock, v: Array, columns: Indices, kernels: Indices
 ) -> tuple[Array, Array, Array]:
-    """Return Z^T v, the sum of residual roots times |v| per kernel, and sum(v)."""
+    """Return Z^T v, `block.roots` @ |v|, and sum(v) over the rows of a block."""
+    # Z are the chosen columns of the factors, and |v| the norms of the rows of v. The
+    # second result has an entry for each of `kernels`, zero without residuals.
     bounds = np.zeros(kernels.size)
     if block.roots is not None:
         bounds = (block.roots @ row_norms(v))[kernels]
@@ -64,7 +66,8 @@ def sum_of_roots(block: FactorBlock, units: Array, parts: Parts) -> Array:
 def image_lengths(
     block: FactorBlock, coordinates: Sequence[Array], parts: Parts
 ) -> Any:
-    """Return |Z_m u_m|^2 of some kernels over the block's rows, u_m the coordinates."""
+    """Return |Z_m u_m|^2 over the rows of a block, for some kernels m."""
+    # `coordinates` are the vectors u_m, (rank of Z_m[, n_outputs]).
     pairs = zip(block.kernel_factors(parts), coordinates, strict=True)
     return (np.array([np.sum((Z @ u) ** 2) for Z, u in pairs]),)
 

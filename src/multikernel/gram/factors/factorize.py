@@ -119,11 +119,12 @@ def refine(
     goals: Mapping[int, float],
     max_bytes: int | None = None,
 ) -> LowRankStack:
-    """Return a stack with more landmarks for the kernels that have goals."""
+    """Add landmarks until residuals E_m satisfy v^T E_m v <= goals[m], if possible."""
     landmarks = stack.landmarks
     assert landmarks is not None
-    # Goals limit the bounds on v^T E_m v, with E_m the residual of kernel m. The bound
-    # of a kernel that reaches max_rank may exceed its goal. Scales do not change.
+    # Kernels without a goal keep their factors. The bound on v^T E_m v may exceed
+    # goals[m] if kernel m reaches `max_rank`. The scales of kernels stay the same; the
+    # means of centered factors are computed again.
     sizes = row_norms(v)
     collector = FactorCollector(landmarks, Normalization(), max_bytes)
 
@@ -171,8 +172,9 @@ class FactorCollector:
     array: Array | None = None
     # Factors that wait until those of all previous kernels are added.
     _rows: dict[int, Array] = field(default_factory=dict)
-    # Factors in order, if `array` is None. It grows in place (`realloc` moves pages
-    # without copies), so no factor is stored twice.
+    # The factors in the order of the kernels, used only if `array` is None. This buffer
+    # grows in place (`realloc` moves pages without copies), so no factor is stored
+    # twice.
     _buffer: Array = field(default_factory=lambda: np.empty(0))
     _ends: list[int] = field(default_factory=lambda: [0])  # 0 and each factor's end row
     _is_zero: list[bool] = field(default_factory=list)

@@ -302,8 +302,9 @@ def _n_rows_for_goal(factor: Factor, rows: Array, weights: Array, goal: float) -
 
 def extended_triangle(factor: Factor, old_triangle: Array | None) -> Array | None:
     """Return a triangle with rows for new landmarks; None if `old_triangle` is None."""
-    # A triangle has a factor's rows at its landmarks. It is None if all landmarks are
-    # samples of the stack, because the factor then contains these rows.
+    # A triangle contains the rows of a factor at the landmarks. If all landmarks are
+    # samples of the stack, the factor itself contains these rows, and the triangle is
+    # None.
     rank = factor.landmarks.size
     if old_triangle is None or old_triangle.shape[0] == rank:
         return old_triangle

@@ -136,9 +136,9 @@ def grow_radial(  # noqa: PLR0913 - compiled code takes arrays, not objects
     sizes: Array,
 ) -> tuple[int, bool]:
     """Add landmarks to a Gaussian factor; return the rank and whether `goal` is met."""
-    # `features` has shape (n_used, n_samples). The factor, the residual and the
-    # landmarks change in place. `small_enough` tests the goal; the array may be full
-    # before the goal is met. The weights of the samples sum to one.
+    # `features` has shape (n_used, n_samples). `factor`, `residual` and `landmarks`
+    # change in place. The goal is met when `small_enough` returns True; the loop also
+    # ends when `factor` has no empty row. The weights of the samples sum to one.
     centered = 1.0
     for j in range(rank):
         centered -= weighted_mean(factor[j], weights) ** 2

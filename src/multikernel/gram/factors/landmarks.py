@@ -188,9 +188,10 @@ class Landmarks:
     def coefficients(
         self, stack: GramStack, m: int, coefs: Array
     ) -> tuple[Array, Array]:
-        """Return weights and constants that give the function K_m coefs at samples."""
-        # The weights, (rank, n_outputs), multiply a sample's features, or the kernel
-        # between the sample and the landmarks; the constants, (n_outputs,), are added.
+        """Return weights and constants of the function K_m coefs, for any samples."""
+        # At a sample, the function K_m coefs is the product of the weights, (rank,
+        # n_outputs), with the features of the sample, or with the kernel between the
+        # sample and the landmarks, plus the constants, (n_outputs,).
         assert isinstance(stack, FactorStack)
         shift, landmark_rows = self.kernels[m].shift, self.kernels[m].chosen
         weights = np.sqrt(self.scales[m]) * stack.own_coordinates(m, coefs)

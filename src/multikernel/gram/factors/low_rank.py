@@ -64,8 +64,9 @@ class FactorMatrix(GramMatrix):
         self, rhs: Array, *, shift: Array, low_rank: Array | None = None
     ) -> Array:
         """Solve (K + diag(shift) + U U^T) x = rhs, by Woodbury's identity if valid."""
-        # U is `low_rank`. The identity takes O(n rank^2) steps; it requires positive
-        # shifts, nonnegative weights, and fewer columns of factors than samples.
+        # U is `low_rank`. Woodbury's identity takes O(n rank^2) steps; it requires
+        # positive shifts, nonnegative weights, and fewer columns of factors than
+        # samples.
         n, rank = self.Z.shape
         U = np.zeros((n, 0)) if low_rank is None else low_rank
         k = U.shape[1]

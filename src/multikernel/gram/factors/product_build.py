@@ -100,7 +100,7 @@ class EveryProduct(FactoredProducts):
 
     def shares_work(self) -> bool:
         """Return True: a pass reads far fewer numbers than all matrices have."""
-        # To count the numbers, as other stacks do, would take a pass.
+        # Counting the stored numbers, as in `GramStack`, would take a pass.
         return True
 
     def in_parts(self) -> Iterator[FactoredProducts]:
@@ -125,9 +125,9 @@ class EveryProduct(FactoredProducts):
         return largest.result()
 
     def zero_kernels(self) -> Indices:
-        """Return the kernels whose matrix is zero; products are not scaled for this."""
-        # A constant product with scale zero is omitted, because computing all scales
-        # would take a pass.
+        """Return the kernels whose matrix is zero, ignoring the scales of products."""
+        # The result lacks constant products, whose scale is zero: computing the scales
+        # of all products would take a pass.
         zero = [self.main_kernels[self.once(self.main_kernels).zero_kernels()]]
         for kernels in self._numbers_of_parts():
             terms = self.terms[kernels]
@@ -178,7 +178,7 @@ def _normalized(
     landmarks: ProductLandmarks,
     normalization: Normalization,
 ) -> BuiltStack:
-    """Return a stack with the scales of a normalization fitted to it."""
+    """Fit a normalization to the kernels in `terms`; return their normalized stack."""
     if isinstance(terms, EveryPair):
         unfitted = without_factors(normalization, len(terms))
         computed: Any = LearntScales(mains, terms, unfitted)

@@ -360,9 +360,9 @@ class FactoredProducts(ProductsOfMains):
         return replace(self, mains=finer_mains)
 
     def _main_goals(self, sizes: Array, goals: Mapping[int, float]) -> dict[int, float]:
-        """Return goals of mains that keep every residual below half of its goal."""
-        # Goals limit the forms v^T E v of residuals E at a dual point v, and `sizes`
-        # are the values |v|.
+        """Return goals of main kernels such that each kernel m meets goals[m]."""
+        # goals[m] limits v^T E_m v, where E_m is the residual of kernel m, and v a dual
+        # point, whose rows have norms of at most `sizes`.
         left, right = self.mains.bound_factors(sizes)
         main_roots, product_roots = self.mains.roots @ sizes, left @ right.T
         landmarks = self.mains.stack.landmarks

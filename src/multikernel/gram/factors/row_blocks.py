@@ -165,8 +165,8 @@ class RowBlocks:
 
     def rows(self, task: Task, indices: Indices, **options: Any) -> Array:
         """Return the results of `task` for some rows, in the order of `indices`."""
-        # `task` receives a block and the positions of rows in it. The indices count the
-        # rows of all blocks, in any order.
+        # `task` receives a block, and the positions of the chosen rows in this block.
+        # `indices`, in any order, number the rows of all blocks consecutively.
         owners = np.searchsorted(self.ends, indices, side="right") - 1
         # Without indices, call the function for one block to determine the shape.
         chosen = np.unique(owners) if indices.size else np.zeros(1, dtype=np.intp)
@@ -214,7 +214,7 @@ class RowBlocks:
 
 @contextmanager
 def _in_this_process(*, always: bool) -> Iterator[None]:
-    """Run Dask in this process, unless the user set a scheduler and not `always`."""
+    """Run Dask in this process; keep a scheduler of the user unless `always`."""
     dask, n_threads = dask_module(), available_threads()
     if not always and dask.config.get("scheduler", None):
         yield
@@ -277,7 +277,7 @@ def sampled(rows: Array, n_sampled: int, seed: int) -> Array:
 
 
 def rows_in_blocks(X: Array, folder: PathLike) -> SampledRows:
-    """Return the rows of a table whose factors are stored in a folder."""
+    """Return the rows of X in blocks; their factors will be stored in `folder`."""
     blocks = [X[start : start + BLOCK_ROWS] for start in range(0, len(X), BLOCK_ROWS)]
     temporary = TemporaryFolder(create_folder(folder))
     row_blocks = RowBlocks.from_arrays(blocks, [*map(len, blocks)], temporary)

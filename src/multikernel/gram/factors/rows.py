@@ -52,7 +52,8 @@ class KernelPlan:
     cosine: bool  # whether values are divided by roots of the diagonal
 
     def __call__(self, X: Array, weights: Array) -> KernelRows:
-        """Return the factor at some rows of the table, with its weighted sums."""
+        """Return the factor at the rows `X`, and sums over these rows."""
+        # The sums are weighted by `weights`; see `KernelRows`.
         if self.landmarks.shape[0]:
             return self._by_landmarks(X, weights)
         features = feature_rows(self.kernel, X, cosine=self.cosine)
@@ -98,7 +99,7 @@ def rounding_error_share(rank: int) -> float:
 def _with_sums(
     rows: Array, bound: Array | None, diagonal: Array, weights: Array
 ) -> KernelRows:
-    """Return the factor of a kernel together with its weighted sums."""
+    """Return a kernel's factor with the weighted sums that `KernelRows` contains."""
     return KernelRows(rows, bound, float(weights @ diagonal), rows @ weights)
 
 
@@ -124,7 +125,7 @@ class RawBlock:
     kernels: Mapping[int, KernelRows]
 
     def __sizeof__(self) -> int:
-        # Dask reads this number of bytes to plan its memory use.
+        # Dask uses this size, in bytes, to plan its memory use.
         rows_of_each = [factor.rows for factor in self.kernels.values()]
         return sum(rows.nbytes + rows[0].nbytes for rows in rows_of_each)
 
@@ -136,8 +137,9 @@ def raw_block(X: Array, weights: Array, *, plans: Mapping[int, KernelPlan]) -> R
 
 def moments(block: RawBlock) -> tuple[Array, Array]:
     """Return two weighted sums over a block: of diagonals, and of rows of factors."""
-    # Samples have weights. The sums of diagonals are (n_kernels,), and those of the
-    # rows are concatenated, (sum of ranks,); see `KernelRows`.
+    # Both sums are over samples, with the sample weights; see `KernelRows`. The sums of
+    # the diagonals have shape (n_kernels,). The sums of the rows of all factors are
+    # concatenated, shape (sum of ranks,).
     factors = [block.kernels[m] for m in sorted(block.kernels)]
     sizes = np.array([factor.size for factor in factors])
     return sizes, np.concatenate([factor.mean for factor in factors])
