@@ -47,10 +47,11 @@ def solve_with_nugget(
                 break
     if solution is None:
         raise LinAlgError(
-            "The Gram matrix plus the shift of its diagonal is not positive definite. "
-            "Gram matrices must be positive semidefinite, and positive definite if the "
-            "shift is zero: check your own kernel functions and precomputed matrices "
-            "for negative eigenvalues."
+            "The Gram matrix is not positive definite after adding "
+            f"{np.min(shift):.3g} or more to its diagonal. Gram matrices must be "
+            "positive semidefinite, and positive definite if nothing is added: check "
+            "your own kernel functions and precomputed matrices for negative "
+            "eigenvalues."
         )
     return solution
 

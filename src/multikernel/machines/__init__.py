@@ -33,7 +33,8 @@ def machine_for(loss: Loss) -> KernelMachine:
             return machine
         reasons.append(reason)
     name = type(loss).__name__
-    raise UnsupportedProblemError(" ".join([f"No machine supports {name}.", *reasons]))
+    problem = f"No kernel machine of multikernel supports {name}: use another loss."
+    raise UnsupportedProblemError(" ".join([problem, *reasons]))
 
 
 __all__ = [
