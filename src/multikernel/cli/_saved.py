@@ -37,8 +37,8 @@ def opened_model(request: Saved) -> Iterator[Any]:
     except (AttributeError, LookupError, TypeError, NotFittedError) as error:
         reason = str(error).rstrip(".")
         raise ValueError(
-            f"{request.model} contains no fitted model: {reason}. Use a model that "
-            "the command fit has saved."
+            f"{request.model} contains no fitted model: {reason}. Use a file "
+            "with a fitted model of multikernel."
         ) from error
     try:
         yield model

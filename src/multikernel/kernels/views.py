@@ -246,9 +246,9 @@ def _view_of_grams(
     """Return the view of a Gram matrix; `names` are the sample names by column of X."""
     if missing != "error":
         raise ValueError(
-            f"missing={missing!r} supports columns only, but the view is a Gram matrix "
-            "(Grams): pass missing='error' for this view, and set the rows and columns "
-            "of samples without values to zero in the matrix."
+            f"missing={missing!r} is supported for columns only, not for Grams: pass "
+            "missing='error' for this view, and in the matrix set the rows and columns "
+            "of samples without values to zero."
         )
     column = _sample_name_column(grams, features)
     kernel = grams.kernel(name, names[column])

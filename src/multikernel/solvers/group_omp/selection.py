@@ -221,10 +221,10 @@ class BoundSelector:
         least = float(query.shifts.min())
         if least < self.least_shift:
             raise UnsupportedProblemError(
-                f"alpha times the sum of sample weights is {least:.3g}, less than the "
-                f"rounding error of Gram matrix {widest} (trace {traces[widest]:.3g}), "
-                "so kernels cannot be compared. Increase alpha, scale the kernels "
-                "down, or use storage='low_rank' for kernels of low rank."
+                f"alpha (in estimators: times the sum of weights) is {least:.3g}, below "
+                f"the rounding error of Gram matrix {widest}, whose trace is "
+                f"{traces[widest]:.3g}, so kernels cannot be compared. Increase alpha, "
+                "scale the kernels down, or use storage='low_rank' for such kernels."
             )
 
 
