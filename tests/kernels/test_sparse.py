@@ -112,8 +112,8 @@ def test_memory_is_that_of_the_nonzero_values():
 @pytest.mark.parametrize(
     ("kernels", "sentence"),
     [
-        (None, "requires single columns"),
-        (per_column(LinearKernel(), 60), "requires single columns"),
+        (None, "has kernels on single columns"),
+        (per_column(LinearKernel(), 60), "has kernels on single columns"),
         (Interactions(VIEWS), "Interactions require kernels on single columns"),
         (CategoryKernel(), "cannot be computed from a sparse table"),
         ({"a": [0, 1]}, "has no kernels"),

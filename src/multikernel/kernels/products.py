@@ -91,8 +91,8 @@ class CenteredKernel:
     def _weighted_samples(self) -> tuple[Array, Array]:
         if self.samples is None:
             raise ValueError(
-                f"{self.name} has no samples for centering yet. Estimators use the "
-                "training samples. To call the kernel yourself, pass the argument "
+                f"CenteredKernel: {self.name} has no samples for centering yet. "
+                "Estimators use the training samples. To call the kernel yourself, pass the argument "
                 "samples, or use the copy that its method learnt(X) returns."
             )
         return self.samples, equal_shares(len(self.samples), self.weights)
