@@ -92,8 +92,9 @@ class CenteredKernel:
         if self.samples is None:
             raise ValueError(
                 f"CenteredKernel: {self.name} has no samples for centering yet. "
-                "Estimators use the training samples. To call the kernel yourself, pass the argument "
-                "samples, or use the copy that its method learnt(X) returns."
+                "Estimators use the training samples. To call the kernel yourself, "
+                "pass the argument samples, or use the copy that its method learnt(X) "
+                "returns."
             )
         return self.samples, equal_shares(len(self.samples), self.weights)
 

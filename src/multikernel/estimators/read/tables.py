@@ -351,9 +351,10 @@ def read_sparse(estimator: BaseEstimator, owner: str, X: Any, *, reset: bool) ->
         first = int(np.flatnonzero(~is_valid)[0])
         row = int(np.searchsorted(table.indptr, first, side="right")) - 1
         value = table.data[first]
+        value_text = "NaN" if np.isnan(value) else f"{value:.3g}"
         raise ValueError(
-            f"Input X, a sparse table, contains {'NaN' if np.isnan(value) else f'{value:.3g}'} at row "
-            f"{row}, column {table.indices[first]} (counted from 0), but values must be "
+            f"Input X, a sparse table, contains {value_text} at row {row}, "
+            f"column {table.indices[first]} (counted from 0), but values must be "
             f"finite and between -{LARGEST_VALUE:g} and {LARGEST_VALUE:g}: replace "
             "such values, or remove these rows."
         )
