@@ -97,7 +97,7 @@ class NullAlpha:
         """Return the alpha for the data, with targets of standard deviation one."""
         samples = data.samples
         obstacle = _obstacle(data, loss)
-        if obstacle is not None:
+        if obstacle is not None or not is_smooth(loss):
             raise ValueError(
                 f"{data.source.owner}: alpha='null' requires a smooth loss, "
                 "fit_intercept=True, and no sample_weight or class_weight, got "
