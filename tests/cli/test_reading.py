@@ -62,7 +62,10 @@ def test_quotes_are_around_whole_fields(tmp_path):
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        (b"a,b;c\nx,y;z\n", "ambiguous .commas or semicolons.: add a line sep=,"),
+        (
+            b"a,b;c\nx,y;z\n",
+            "ambiguous .commas or semicolons.: add a line above the header",
+        ),
         ("a,b\n1,2\n".encode("utf-16"), "is UTF-16 text: save it as UTF-8"),
         (b"caf\xe9,b\n1,2\n", "not UTF-8 text .byte 0xE9 after 'caf'"),
         (b"a   b\n1   2\n", "separated by several blanks"),
@@ -298,7 +301,7 @@ def test_an_empty_column_is_named(run, tmp_path, more):
     said = told(result)
     assert result.exit_code == 1
     assert "RuntimeWarning" not in said
-    assert "contain no number: 'e'" in said
+    assert "columns without any number: 'e'" in said
     assert "--drop 'e'" in said
 
 

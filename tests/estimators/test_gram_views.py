@@ -287,7 +287,7 @@ def fitted(**changed):
         (lambda: fitted(tanimoto=Grams(K, "drugs")), "View 'tanimoto': .* mean 'drug'"),
         (
             lambda: fitted(tanimoto=Grams(K, ["drug", "age"])),
-            "one column with the names",
+            "must be one column of X",
         ),
         (
             lambda: fitted(tanimoto=Grams(K.to_numpy(), "drug")),
@@ -313,7 +313,7 @@ def fitted(**changed):
         ),
         (
             lambda: SpicyMKLRegressor(Views(GIVEN, missing="zero")).fit(FRAME, Y),
-            "View 'tanimoto': missing='zero' supports columns only; in Grams",
+            "View 'tanimoto': missing='zero' is supported for columns only",
         ),
         (lambda: HKLRegressor(GIVEN).fit(FRAME, Y), "None or a KernelGraph"),
         (
@@ -340,7 +340,7 @@ LONE = K.loc[KNOWN[:1]].set_axis(["new"])
         (
             {"assay": LONE},
             None,
-            r"rows for 'assay': .* are 'tanimoto'",
+            r"rows for 'assay', .* one of 'tanimoto'",
         ),
         ({}, None, "rows for no view"),
         ({"tanimoto": K}, None, r"already has rows of 'drug \d+', .*"),

@@ -171,5 +171,5 @@ def test_what_does_more_than_scale_is_refused():
 
 def test_parts_must_fit_together():
     line = LowRankStack(np.ones((2, 1)), np.array([0, 1]))
-    with pytest.raises(ValueError, match="2 true and 0 false entries"):
+    with pytest.raises(ValueError, match="marks 2 kernels as dense and 0 as factored"):
         ByKernelStack(DenseStack(np.eye(2)[None]), line, np.array([True, True]))

@@ -159,7 +159,7 @@ def test_what_missing_may_be():
     ):
         Views(VIEWS, {"sight": "zero"})
     empty = np.full((5, 1), np.nan)
-    with pytest.raises(ValueError, match="no sample has a value in the kernel's col"):
+    with pytest.raises(ValueError, match="no sample has a value in column"):
         ExpectedKernel(LinearKernel()).learnt_from(empty)
     with pytest.raises(
         ValueError, match="has not learned the distribution of missing values"

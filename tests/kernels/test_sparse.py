@@ -114,7 +114,7 @@ def test_memory_is_that_of_the_nonzero_values():
     [
         (None, "has kernels on single columns"),
         (per_column(LinearKernel(), 60), "has kernels on single columns"),
-        (Interactions(VIEWS), "Interactions require single columns"),
+        (Interactions(VIEWS), "Interactions require kernels on single columns"),
         (CategoryKernel(), "cannot be computed from a sparse table"),
         ({"a": [0, 1]}, "has no kernels"),
     ],
@@ -130,7 +130,9 @@ def test_values_and_columns_are_checked():
     model = SpicyMKLRegressor("tanimoto").fit(rows, y)
     with pytest.raises(ValueError, match="X has 5 features"):
         model.predict(rows[:, :5])
-    with pytest.raises(ValueError, match="single columns, which a model of a sparse"):
+    with pytest.raises(
+        ValueError, match="single columns, which a model fitted on a sparse"
+    ):
         shapley_values(model, rows, rows)
     rows.data[3] = np.nan
     with pytest.raises(ValueError, match="NaN"):

@@ -184,7 +184,7 @@ def test_transport_keeps_as_little_as_possible(totals):
 def test_an_empty_class_has_no_best_constant(name):
     y = np.eye(3)[[0, 1, 0, 1]]
     loss = COUPLED_LOSSES[name]()
-    with pytest.raises(ValueError, match=r"Class 2 \(counted from 0\) has no samples"):
+    with pytest.raises(ValueError, match=r"Class 2 .* has no sample of positive"):
         loss.constant_model(y)
-    with pytest.raises(ValueError, match=r"Class 2 \(counted from 0\) has no samples"):
+    with pytest.raises(ValueError, match=r"Class 2 .* has no sample of positive"):
         loss.best_intercept(y, np.zeros_like(y))

@@ -134,8 +134,8 @@ def parse_views(views: Iterable[str]) -> dict[str, str]:
         if not name.strip() or not columns.strip(", ") or name.strip() in patterns:
             raise ValueError(
                 f"--view requires name=columns, such as expression=expr_*, got "
-                f"{text!r}: write a name that no other --view has, then columns or "
-                "patterns, comma-separated."
+                f"{text!r}: write a name that no other --view has, an equals sign, and "
+                "columns or patterns, comma-separated."
             )
         patterns[name.strip()] = columns
     return patterns

@@ -140,8 +140,8 @@ def refuse_empty(numeric: pd.DataFrame) -> None:
     empty = [*numeric.columns[np.asarray(numeric.count()) == 0]]
     if empty:
         raise ValueError(
-            f"Columns contain no number: {', '.join(map(repr, empty))}. Ignore empty "
-            f"columns{drop_options(empty)}."
+            f"The data has columns without any number: {', '.join(map(repr, empty))}. "
+            f"Ignore these columns{drop_options(empty)}."
         )
 
 

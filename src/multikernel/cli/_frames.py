@@ -56,7 +56,8 @@ def explain_damage(path: Path, kind: str) -> Iterator[None]:
         raise
     except ParserWarning as error:
         raise ValueError(
-            f"{path} has rows with more fields than its header: correct these rows."
+            f"{path} has rows with more fields than its header: name all columns in "
+            "the header, or remove the additional fields."
         ) from error
     except UnicodeDecodeError as error:
         raise ValueError(csv_form.not_utf8(path, error)) from error

@@ -253,8 +253,9 @@ def _shared_form(paths: Sequence[Path]) -> CsvForm:
         if len(forms) > 1:
             raise ValueError(
                 f"{path} and {paths[0]} begin differently, but files that are read "
-                "together must have the same header and as many lines above it: give "
-                "all files the columns of the first one, in its order."
+                "together must have the same header, the same separator, and the same "
+                "number of lines above the header: write the first lines of "
+                f"{path}, and the order of its columns, as in {paths[0]}."
             )
     (form,) = forms.values()
     odd_name = next((name for name in form.names if len(name.splitlines()) > 1), None)

@@ -141,8 +141,8 @@ def find_task(task: str | None, loss: str | None, y: Any) -> str:
             raise ValueError(
                 "--task survival requires the options --target (column of the event or "
                 "censoring time) and --event (column of the event indicator). For "
-                "intervals, name the columns lower and upper and use --target "
-                "lower,upper."
+                "intervals, rename the columns of the file to lower and upper, and "
+                "use --target lower,upper."
             )
         if task == "ordinal" and np.ndim(y) != 1:
             raise ValueError(

@@ -35,8 +35,10 @@ def opened_model(request: Saved) -> Iterator[Any]:
     try:
         final_estimator(model)
     except (AttributeError, LookupError, TypeError, NotFittedError) as error:
+        reason = str(error).rstrip(".")
         raise ValueError(
-            f"{request.model} contains no fitted model: {error}"
+            f"{request.model} contains no fitted model: {reason}. Use a file "
+            "with a fitted model of multikernel."
         ) from error
     try:
         yield model

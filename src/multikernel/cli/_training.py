@@ -105,8 +105,8 @@ def _storage(request: Training) -> Storage | None:
         return request.storage
     if request.storage not in (None, "low_rank"):
         raise ValueError(
-            f"--folder requires --storage low_rank, got {request.storage}: remove one "
-            "of them."
+            f"--folder requires --storage low_rank, but --storage is "
+            f"{request.storage}: use --storage low_rank, or remove --folder."
         )
     folder = None if request.folder is None else str(request.folder)
     return LowRank(request.max_rank or LowRank().max_rank, folder=folder)
@@ -134,7 +134,8 @@ def requested_task(request: Training) -> str | None:
         return request.task
     if request.task not in (None, "survival"):
         raise ValueError(
-            f"--event requires --task survival, got {request.task}: remove one of them."
+            f"--event requires --task survival, but --task is {request.task}: use "
+            "--task survival, or remove --event."
         )
     return "survival"
 

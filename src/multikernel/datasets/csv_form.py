@@ -169,8 +169,8 @@ def _separator(lines: Sequence[str], path: Path) -> str:
     if len(marks) > 1:
         names = " or ".join(SEPARATORS[mark] for mark in marks)
         raise ValueError(
-            f"The separator of {path} is ambiguous ({names}): add a line "
-            f"sep={marks[0]} or sep={marks[1]} above the header."
+            f"The separator of {path} is ambiguous ({names}): add a line above the "
+            "header that consists of sep= and the separator, such as 'sep=;'."
         )
     return marks[0]
 

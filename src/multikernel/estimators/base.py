@@ -247,25 +247,26 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
     @property
     def kernel_views_(self) -> list[str]:
         """The name of each kernel's view; only if ``kernels`` maps views to columns."""
-        return list(self._views())
+        return list(self._views("kernel_views_"))
 
     @property
     def view_weights_(self) -> dict[str, Any]:
         """Sum of the kernel weights of each view; an array for several outputs."""
-        return view_sums(self._views(), self.kernel_weights_)
+        return view_sums(self._views("view_weights_"), self.kernel_weights_)
 
     @property
     def view_shares_(self) -> dict[str, Any]:
         """Sum of the variance shares of each view; an array for several outputs."""
-        return view_sums(self._views(), self.variance_shares_)
+        return view_sums(self._views("view_shares_"), self.variance_shares_)
 
-    def _views(self) -> tuple[str, ...]:
+    def _views(self, attribute: str) -> tuple[str, ...]:
         """Return the view of every kernel, or raise if there are none."""
         views = self._fitted().names.views
         if views is None:
             raise AttributeError(
-                f"This {type(self).__name__} was fitted without views: fit it with "
-                "kernels as a dict from names of views to columns."
+                f"{type(self).__name__} has no {attribute}, because it was fitted "
+                "without views: fit it with kernels as a dict from names of views to "
+                "columns."
             )
         return views
 
@@ -388,8 +389,9 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
             check_is_fitted(self)  # slow, because it reads every attribute
         if self._state.model is None:
             raise NotFittedError(
-                f"{type(self).__name__} was fitted with refit=False, so it has chosen "
-                "parameters but not fitted a model on all samples: use refit=True."
+                f"{type(self).__name__} was fitted with refit=False, so it contains no "
+                "model of all samples, only the chosen parameters: fit again with "
+                "refit=True."
             )
         return self._state
 

@@ -94,10 +94,12 @@ def _extended_model(model: Any, rows: Mapping[str, Any], names: object) -> Any:
     kernels = _given_matrices(model)
     unknown = [view for view in rows if view not in kernels]
     if unknown or not rows:
+        advice = "this model has no such view."
+        if kernels:
+            advice = f"pass rows for one of {listed(list(kernels))}."
         raise ValueError(
-            f"with_samples got rows for {listed(unknown) or 'no view'}: pass rows for "
-            "views of precomputed Gram matrices only; the views of this model with "
-            f"such matrices are {listed(list(kernels)) or 'none'}."
+            f"with_samples got rows for {listed(unknown) or 'no view'}, but accepts "
+            f"rows for views that are precomputed Gram matrices (Grams) only: {advice}"
         )
     categories = list(model.categories_)
     indices = {
@@ -177,8 +179,9 @@ def _aligned_rows(
     if matrix.ndim != 2 or matrix.shape[1] != len(columns) or names is None:
         raise ValueError(
             f"View {view!r}: rows of new samples must be a data frame, or an array of "
-            f"shape (n_new, {len(columns)}) with the argument names, got an array of "
-            f"shape {matrix.shape}{' without names' * (names is None)}."
+            f"shape (n_new, {len(columns)}) together with names=..., the names of the "
+            f"new samples, got an array of shape {matrix.shape}"
+            f"{' without names' * (names is None)}."
         )
     if not is_frame:
         check_finite(matrix)

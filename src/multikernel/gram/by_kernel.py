@@ -46,15 +46,14 @@ class ByKernelStack(GramStack):
         actual = self.dense.shape[0], self.factored.shape[0]
         if expected != actual:
             raise ValueError(
-                f"ByKernelStack: is_dense has {expected[0]} true and {expected[1]} "
-                f"false entries, but dense has {actual[0]} kernels, and factored has "
-                f"{actual[1]}. Pass a mask with one entry per kernel, true for the "
-                "kernels in dense."
+                f"ByKernelStack: is_dense marks {expected[0]} kernels as dense and "
+                f"{expected[1]} as factored, but dense has {actual[0]} kernels and "
+                f"factored has {actual[1]}: pass stacks that match is_dense."
             )
         if self.dense.shape[1] != self.factored.shape[1]:
             raise ValueError(
                 f"ByKernelStack: dense has {self.dense.shape[1]} samples, but factored "
-                f"has {self.factored.shape[1]}. Pass stacks of the same samples."
+                f"has {self.factored.shape[1]}: pass stacks of the same samples."
             )
         if self.dictionary is not None and self.factored.landmarks is not None:
             object.__setattr__(self, "landmarks", self._all_landmarks())

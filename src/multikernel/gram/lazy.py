@@ -296,9 +296,9 @@ class LazyStack(GramStack):
             square = np.array_equal(self.samples.row_ids, self.cols)
         if not square:
             raise ValueError(
-                f"A LazyStack has {subject} only if its rows and columns are the same "
-                "samples, but between(rows, cols) made this stack from different "
-                "samples: call between(samples, samples) instead."
+                f"LazyStack: {subject} require the same samples in rows and columns, "
+                "got different samples: call between(samples, samples) on the "
+                "LazyStack of all samples."
             )
 
 

@@ -103,9 +103,9 @@ class Normalization:
         for step in self.steps:
             if not isinstance(step, ScaleStep):
                 raise TypeError(
-                    f"normalize contains {type(step).__name__}, but this storage can "
-                    "only multiply kernels by numbers: pass normalize=None, 'trace' or "
-                    "'variance', or use another storage."
+                    f"normalize contains {type(step).__name__}, but learn_scales "
+                    "supports only steps that multiply each kernel by a number: use "
+                    "'trace' or 'variance'."
                 )
             step.learn(slice(None), scaled, None if forms is None else scales * forms)
             scales *= step.factors

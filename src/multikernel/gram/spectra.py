@@ -165,9 +165,10 @@ def _check_definite(leading: Array, totals: Array) -> None:
         m = int(indefinite[0])
         raise IndefiniteKernelError(
             f"Gram matrix {m} is not positive semidefinite: its largest eigenvalues "
-            f"add up to {sums[m] / max(totals[m], TINY):.3g} times its trace, so other "
-            "eigenvalues are negative. Subtract its smallest eigenvalue from its "
-            "diagonal, set its negative eigenvalues to zero, or remove the matrix.",
+            f"add up to {sums[m] / max(totals[m], TINY):.3g} times its trace, so "
+            "others are negative. "
+            "Subtract its smallest eigenvalue from its diagonal, set its negative "
+            "eigenvalues to zero, or remove the matrix.",
             kernel=m,
         )
 

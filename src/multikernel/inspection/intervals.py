@@ -64,8 +64,9 @@ class Bootstrap:
         """Names of the views, in the order of ``interval("view_shares")``."""
         if self.kernel_views is None:
             raise ValueError(
-                "The model was fitted without views: call bootstrap with a model whose "
-                "kernels are a mapping from view names to columns."
+                "View names and view shares require a model with views: fit a model "
+                "whose kernels are a mapping from view names to columns, and pass it "
+                "to bootstrap."
             )
         return tuple(view_members(self.kernel_views))
 

@@ -313,9 +313,10 @@ def _check_agreement(published: Array, dual: Array) -> None:
     distance = np.linalg.norm(published - _unit_factors(published, dual) * dual)
     if distance > AGREEMENT * np.linalg.norm(published):
         raise ValueError(
-            f"{OWNER}: the residuals of X and y differ from dual_coef_ by more than "
-            f"{AGREEMENT:.0%}: pass the X, y, sample_weight and offset of the fit. If "
-            "they are the same, fit with a smaller tol."
+            f"{OWNER}: the residuals of the model on X and y differ from those of the "
+            f"fit (dual_coef_) by more than {AGREEMENT:.0%}: pass the X, y, "
+            "sample_weight and offset of the fit. If these are the same, fit with a "
+            "smaller tol."
         )
 
 
@@ -327,8 +328,8 @@ def _prior_weights(model: AdditiveModel, X: Array, published: Array) -> Array:
     if errors.size and errors[worst] > AGREEMENT:
         raise ValueError(
             f"{OWNER}: the fit is not exact enough. The term of active kernel {worst} "
-            "(counted from 0) must be a multiple of its kernel times dual_coef_, but "
-            f"differs by {errors[worst]:.0%} of the norm of all terms: fit with a "
-            "smaller tol."
+            "(counted from 0) must be a multiple of its Gram matrix times dual_coef_, "
+            f"but differs from the best multiple by {errors[worst]:.0%} of the norm of "
+            "all terms: fit with a smaller tol."
         )
     return theta

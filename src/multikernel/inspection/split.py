@@ -155,8 +155,9 @@ def variance_split(
         )
     if model._fitted().link == "log":
         raise ValueError(
-            f"{owner} requires predictions that are sums of terms, but those of "
-            f"loss={model._state.loss} are exponentials: use deviance_split."
+            f"{owner} requires predictions that are sums of terms, but with "
+            f"loss={model._state.loss} predictions are exponentials of such sums: use "
+            "deviance_split."
         )
     draws = Draws(n_resamples, sample_weight, groups, random_state)
     data = held_out(owner, estimator, X, y, by, offset, draws)

@@ -161,8 +161,9 @@ def selected_indices(columns: Columns, features: Features) -> tuple[int, ...]:
     if positions and None not in positions and tuple(positions) != indices:
         raise ValueError(
             f"the columns {listed(indices)} may be positions or names, because X has "
-            f"columns with these names at the positions {listed(positions)}: pass "
-            "names as text, or positions as a slice or range."
+            f"columns with these names at the positions {listed(positions)}. For "
+            f"names, pass text, such as {str(indices[0])!r}; for positions, pass a "
+            "slice or range."
         )
     return indices
 

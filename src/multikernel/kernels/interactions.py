@@ -105,10 +105,11 @@ class Interactions:
             )
         if isinstance(self.kernels, str) and self.kernels == "precomputed":
             raise ValueError(
-                "Interactions: kernels must be kernels on columns, got 'precomputed': "
-                "Gram matrices have no columns. Center and multiply them, and stack "
-                "the products with them (stack_grams), as on the page 'Interactions "
-                "of columns' of the user guide."
+                "Interactions: kernels must be kernels on columns, got 'precomputed', "
+                "but Gram matrices have no columns. Center the matrices, multiply "
+                "pairs of centered matrices, and pass matrices and products to "
+                "stack_grams, as on the page 'Interactions of columns' of the user "
+                "guide."
             )
         if self.between is not None and (
             isinstance(self.between, str) or not hasattr(self.between, "__len__")
@@ -223,7 +224,8 @@ def with_interactions(
     if not len(terms):
         raise ValueError(
             f"{why_no_product(spec)}, so there is no interaction: pass kernels on "
-            f"single columns, {'' if spec.between is None else 'allow more columns, '}"
+            "single columns, "
+            f"{'' if spec.between is None else 'add columns to between, '}"
             "or pass mains=True."
         )
     paired = paired_mains(terms)

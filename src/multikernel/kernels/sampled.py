@@ -82,9 +82,9 @@ class NystroemKernel(FeatureKernel):
     def _landmarks(self) -> Array:
         if self.landmarks is None:
             raise ValueError(
-                f"{self.name} has no landmarks yet: estimators draw them from the "
-                "training samples; otherwise pass landmarks, or use the "
-                "kernel that learnt(X) returns."
+                f"{self.name} has no landmarks yet. Estimators draw them from the "
+                "training samples. To call the kernel yourself, pass the argument "
+                "landmarks, or use the copy that its method learnt(X) returns."
             )
         return self.landmarks
 

@@ -51,9 +51,9 @@ def unpack(pairs: Array, n_columns: int) -> Any:
     indices = columns[is_stored].astype(np.intp) - 1
     if indices.size and indices.max() >= n_columns:
         raise ValueError(
-            f"A packed row has a value in column {indices.max()} (counted from 0), but "
-            f"the training table has {n_columns} columns: pass a table with the same "
-            "columns."
+            f"A row of X has a value in column {indices.max()} (counted from 0), but "
+            f"the training table has {n_columns} columns: pass a table with the "
+            "columns of the fit."
         )
     row_ends = np.concatenate([[0], np.cumsum(is_stored.sum(axis=1))])
     return csr_array((values[is_stored], indices, row_ends), (len(pairs), n_columns))

@@ -47,10 +47,11 @@ def solve_with_nugget(
                 break
     if solution is None:
         raise LinAlgError(
-            "The weighted sum of the Gram matrices is not positive definite, with "
-            f"{shift.min():.3g} or more added to each diagonal entry. Check your own "
-            "kernel functions and precomputed matrices for negative eigenvalues. If 0 "
-            "is added, the sum itself must be positive definite."
+            "The Gram matrix is not positive definite after adding "
+            f"{np.min(shift):.3g} or more to its diagonal. Gram matrices must be "
+            "positive semidefinite, and positive definite if nothing is added: check "
+            "your own kernel functions and precomputed matrices for negative "
+            "eigenvalues."
         )
     return solution
 

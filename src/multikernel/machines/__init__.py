@@ -32,11 +32,9 @@ def machine_for(loss: Loss) -> KernelMachine:
         if reason is None:
             return machine
         reasons.append(reason)
-    summary = (
-        f"No machine (learner for one Gram matrix) supports {type(loss).__name__}: "
-        "choose another loss or solver."
-    )
-    raise UnsupportedProblemError(" ".join([summary, *reasons]))
+    name = type(loss).__name__
+    problem = f"No kernel machine of multikernel supports {name}: use another loss."
+    raise UnsupportedProblemError(" ".join([problem, *reasons]))
 
 
 __all__ = [

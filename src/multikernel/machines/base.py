@@ -161,11 +161,11 @@ def check_problem(
             f"The Gram matrix has shape {gram.shape} and the targets {y.shape}; "
             "expected a square matrix with one row per target."
         )
-    if not np.isfinite(y).all():
-        row = int(np.argwhere(~np.isfinite(y))[0, 0])
+    invalid = np.argwhere(~np.isfinite(y)).tolist()
+    if invalid:
         raise ValueError(
-            f"y contains NaN or infinite values, first in row {row}: remove such "
-            "samples."
+            f"y must be finite, got {y[tuple(invalid[0])]} for sample {invalid[0][0]} "
+            "(counted from 0): remove such samples."
         )
     if init is not None and not init.dual.shape == init.f.shape == y.shape:
         raise ValueError(

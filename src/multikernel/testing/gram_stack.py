@@ -210,12 +210,15 @@ def _check_residuals(stack: GramStack, K: Array, tol: float, rng: Generator) -> 
     if np.any(full < forms - size) or np.any(full > forms + bounds[kernels] + size):
         raise AssertionError(
             "full_forms must return values between quadratic_forms and "
-            "quadratic_forms plus residual_bounds."
+            f"quadratic_forms + residual_bounds, got {shown(full)}, which must lie "
+            f"between {shown(forms)} and {shown(forms + bounds[kernels])}."
         )
     finer = refined(stack, Refinement(v, dict.fromkeys(kernels.tolist(), 0.0)))
-    if finer is not None and np.any(finer.residual_bounds(v) > bounds + size):
+    new_bounds = bounds if finer is None else finer.residual_bounds(v)
+    if np.any(new_bounds > bounds + size):
         raise AssertionError(
-            "The stack that refined returns must not have larger residual_bounds."
+            "The method refined must return a stack with residual_bounds of at most "
+            f"{shown(bounds)}, those before the call, got {shown(new_bounds)}."
         )
 
 

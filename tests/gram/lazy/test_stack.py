@@ -145,11 +145,9 @@ def test_a_rectangle_has_no_forms():
     stack = lazy_stack(mixed_dictionary(), samples(9)).between(
         np.arange(4), np.arange(5)
     )
-    with pytest.raises(
-        ValueError, match="quadratic forms only if its rows and columns"
-    ):
+    with pytest.raises(ValueError, match="quadratic forms require the same samples"):
         stack.quadratic_forms(np.ones(5))
-    with pytest.raises(ValueError, match="diagonals only if its rows and columns"):
+    with pytest.raises(ValueError, match="diagonals require the same samples"):
         stack.diagonals()
 
 

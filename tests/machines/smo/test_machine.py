@@ -377,7 +377,7 @@ def test_other_losses_and_shapes_are_refused():
         SMO().fit(DenseMatrix(K), y, LogisticLoss(), fit_intercept=True)
     with pytest.raises(ValueError, match="square matrix"):
         SMO().fit(DenseMatrix(K), y[:-1], LOSSES[0], fit_intercept=True)
-    with pytest.raises(ValueError, match="first in row 0"):
+    with pytest.raises(ValueError, match="y must be finite, got"):
         SMO().fit(DenseMatrix(K), y * np.nan, LOSSES[0], fit_intercept=True)
     assert isinstance(machine_for(scaled(LOSSES[1], 2.0, 20)), SMO)
 

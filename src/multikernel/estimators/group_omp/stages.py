@@ -94,30 +94,32 @@ class StagedModel:
         check_effects(self.design, self.effects, self.intercepts.shape)
         widths = self.grams.widths
         check_shapes(
-            "Models of a greedy path",
+            "StagedModel",
             intercepts=(self.intercepts, ("n_models", "n_outputs")),
             coefs=(self.coefs, ("n_models", "n_kept", "n_outputs")),
         )
         n_models, n_kept, n_outputs = self.coefs.shape
         if not n_models - 1 <= len(widths):
             raise ValueError(
-                f"Models of a greedy path: {n_models} models require at least "
-                f"{n_models - 1} kernels, got {len(widths)}: fit again."
+                f"StagedModel: {n_models} models require at least {n_models - 1} "
+                f"kernels, got {len(widths)}. The fitted model is damaged: fit again."
             )
         if self.own is None:
             if any(width != n_kept for width in widths):
                 raise ValueError(
-                    "Models of a greedy path: coefs must have one row per column of "
-                    f"each kernel, got {n_kept} rows and {widths} columns: fit again."
+                    "StagedModel: coefs must have one row per column of each kernel, "
+                    f"got {n_kept} rows, but kernels with {widths} columns. The fitted "
+                    "model is damaged: fit again."
                 )
             return
         for width, values in zip(widths, self.own, strict=True):
             shapes = {"own coefficients": (values, ("n_all", width, n_outputs))}
-            check_shapes("Models of a greedy path", **shapes)
+            check_shapes("StagedModel", **shapes)
             if len(values) < n_models:
                 raise ValueError(
-                    "Models of a greedy path: each kernel must have coefficients for "
-                    f"all {n_models} models, got {len(values)}: fit again."
+                    "StagedModel: each kernel must have coefficients for all "
+                    f"{n_models} models, got {len(values)}. The fitted model is "
+                    "damaged: fit again."
                 )
 
     def last_coefs(self) -> Array:
@@ -243,8 +245,10 @@ class Stages:
         check_places("Stages", "rows", self.rows, n_rows)
         if self.history.shape != (n_models,) or self.history.dtype != HISTORY_DTYPE:
             raise ValueError(
-                f"Stages: history must have {n_models} records of `Progress`, got an "
-                f"array of shape {self.history.shape} and type {self.history.dtype}."
+                f"Stages: history must have {n_models} records, one per model, with "
+                f"the fields {HISTORY_DTYPE.names}, got an array of shape "
+                f"{self.history.shape} and type {self.history.dtype}. The fitted model "
+                "is damaged: fit again."
             )
 
     def __len__(self) -> int:

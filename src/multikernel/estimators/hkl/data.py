@@ -161,21 +161,23 @@ class HullModel:
     intercept: Array
 
     def _check_fitted(self) -> None:
-        check_shapes("An HKL model", intercept=(self.intercept, ("n_outputs",)))
-        check_places("An HKL model", "active", self.active, len(self.nodes))
+        check_shapes("HullModel", intercept=(self.intercept, ("n_outputs",)))
+        check_places("HullModel", "active", self.active, len(self.nodes))
         if self.graph.n_features != self.scaler.mean.size:
             raise ValueError(
-                "An HKL model: graph and scaler must have the same number of columns, "
-                f"got {self.graph.n_features} and {self.scaler.mean.size}: fit again."
+                "HullModel: graph and scaler must have the same number of columns, got "
+                f"{self.graph.n_features} and {self.scaler.mean.size}. The fitted "
+                "model is damaged: fit again."
             )
         if len(self.bases) != len(self.nodes):
             raise ValueError(
-                f"An HKL model: bases must have one entry per node, got "
-                f"{len(self.bases)} entries for {len(self.nodes)} nodes."
+                "HullModel: bases must have one entry per node, got "
+                f"{len(self.bases)} entries for {len(self.nodes)} nodes. The fitted "
+                "model is damaged: fit again."
             )
         for _, coefs, mean in zip(self.nodes, self.coefs, self.means, strict=True):
             check_shapes(
-                "An HKL model",
+                "HullModel",
                 mean=(mean, ("n_columns",)),
                 coefs=(coefs, ("n_columns", self.n_outputs)),
             )
@@ -193,11 +195,11 @@ class HullModel:
     def check_columns(self, n_kernels: int, n_features: int, *, packed: bool) -> None:
         """Raise unless the active nodes' features exist for `n_features` columns."""
         # `packed` is not used.
-        check_shapes("An HKL model", mean=(self.scaler.mean, (n_features,)))
+        check_shapes("HullModel", mean=(self.scaler.mean, (n_features,)))
         sample = self.graph.sample(np.zeros((1, n_features)))
         for k in self.active:
             features = sample.features(self.nodes[k], self.bases[k])
-            check_shapes("An HKL model", features=(features, (1, self.means[k].size)))
+            check_shapes("HullModel", features=(features, (1, self.means[k].size)))
 
     @np.errstate(over="ignore", invalid="ignore")
     def contributions(self, X: Rows) -> Array:

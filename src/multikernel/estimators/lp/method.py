@@ -151,6 +151,6 @@ def check_solver(owner: str, solver: str, exponents: Sequence[float]) -> None:
             repr(name) for name in LP_SOLVERS if name not in SPARSE_ONLY
         )
         raise ValueError(
-            f"{owner}: solver={solver!r} supports p=1 only, got p={other_ps[0]:g}. For "
-            f"other p use 'auto', {general_solvers}."
+            f"{owner}: solver={solver!r} supports p=1 only, got p={other_ps[0]:g}: "
+            f"pass p=1, or as solver one of 'auto', {general_solvers}."
         )

@@ -53,8 +53,8 @@ def kernels_in_use(model: Any, purpose: str) -> list[Kernel]:
     # `purpose` is the plural subject of the error message.
     if hasattr(model, "sparse_input_"):
         raise ValueError(
-            f"{purpose} require single columns, which a model of a sparse table does "
-            "not have: fit the model on a dense table, X.toarray()."
+            f"{purpose} require kernels on single columns, which a model fitted on a "
+            "sparse table does not have: fit the model on a dense table, X.toarray()."
         )
     if not has_columns(model):
         raise ValueError(

@@ -179,8 +179,9 @@ class LandmarkGrams(CrossGrams):
                 sample = np.zeros((1, landmarks.shape[1]))
                 if kernel_features(kernel, sample) is None:
                     raise ValueError(
-                        f"LandmarkGrams: {kernel_name(kernel)} must have landmarks or "
-                        "explicit features, but has neither."
+                        f"LandmarkGrams: {kernel_name(kernel)} has no landmarks, which "
+                        "kernels without a method features require. The fitted model "
+                        "is damaged: fit again."
                     )
 
     def between(self, X: Array, Y: Array, position: int) -> Array:
@@ -274,9 +275,12 @@ def check_effects(
 ) -> None:
     """Raise unless `effects` has one coefficient per column and output."""
     if (design is None) is not (effects is None):
+        present, absent = "unpenalized columns", "coefficients of such columns"
+        if design is None:
+            present, absent = absent, present
         raise ValueError(
-            "A model must have both unpenalized columns and their coefficients, or "
-            "neither, but has only one of the two."
+            f"The fitted model is damaged, because it has {present} but no {absent}: "
+            "fit again."
         )
     if design is not None and effects is not None:
         # The last of the `sizes` is the number of outputs; a preceding one is the

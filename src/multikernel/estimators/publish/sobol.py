@@ -119,9 +119,9 @@ def training_table(model: Any) -> tuple[Array, Array]:
         if not columns.keys() >= set(_columns(factor, width)):
             raise ValueError(
                 "Sobol indices require the distribution of the columns, but the model "
-                f"does not store the training values for {kernel_name(factor)}: use "
-                "multikernel.inspection.sobol_indices(model, X), or kernels of "
-                "Interactions, which store them."
+                f"does not store the training values for {kernel_name(factor)}: call "
+                "multikernel.inspection.sobol_indices(model, X), or fit a model with "
+                "Interactions, which stores these values."
             )
     # The table contains the columns that these kernels use, and nan elsewhere.
     table = np.full((len(weights), width), np.nan)

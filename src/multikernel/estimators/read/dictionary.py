@@ -310,9 +310,9 @@ def _with_interactions(
     invalid = [view for view in views if sign in view]
     if invalid:
         raise ValueError(
-            f"Interactions: the view name {invalid[0]!r} contains "
-            f"{sign!r}, which joins the two views of an interaction: rename the "
-            "view."
+            f"Interactions: the view name {invalid[0]!r} contains {sign!r}, which "
+            "separates the names of two views in the name of an interaction: rename "
+            "the view."
         )
     return replace(result, main_views=tuple(views))
 

@@ -102,7 +102,7 @@ def _sorted_values(column: Array, label: str) -> Array:
     except TypeError as error:
         problem = f"values that cannot be sorted ({error}): convert them to text"
     if problem:
-        raise ValueError(f"Column {label} of categories holds {problem}.")
+        raise ValueError(f"Column {label} is read as categories, but holds {problem}.")
     if all(isinstance(value, str | bytes | Number) for value in ordered):
         return np.array(ordered)
     # `np.array` would make a second axis of tuples.

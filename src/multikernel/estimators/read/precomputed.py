@@ -154,9 +154,10 @@ def check_same_samples(owner: str, X: object, labels: tuple[str, ...] | None) ->
         return
     number = next(i for i, label in enumerate(labels) if columns[i] != label)
     raise ValueError(
-        f"Column {number} of the Gram matrices is {columns[number]!r}, but sample "
-        f"{number} of the fit of {owner} is {labels[number]!r}: pass "
-        "K.loc[:, samples] with the labels of the fit's samples in their order."
+        f"Column {number} of the Gram matrices has the label {columns[number]!r}, but "
+        f"training sample {number} of {owner} has the label {labels[number]!r}: "
+        "reorder the columns of each matrix K by K.loc[:, labels], where labels are "
+        "those of the training samples in the order of fit."
     )
 
 
@@ -277,9 +278,10 @@ def _check_labels(grams: list[Any]) -> None:
             same_labels = len(labels) == len(expected) and labels.isin(expected).all()
             if same_labels and not labels.equals(expected):
                 raise ValueError(
-                    f"Gram matrix {m} has {problem}, but samples are matched by "
-                    "position: pass gram.loc[rows, columns] with the same rows and "
-                    "columns for all matrices."
+                    f"Gram matrix {m} has {problem}. Samples are matched by position, "
+                    "so all matrices must have the same labels in the same order: "
+                    "reorder each matrix K by K.loc[rows, columns], with the same "
+                    "lists of labels for all matrices."
                 )
 
 

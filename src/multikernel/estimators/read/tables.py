@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_consistent_length
 
 from multikernel._typing import Array
-from multikernel._validation import listed, shown
+from multikernel._validation import LARGEST_VALUE, listed, shown
 from multikernel.estimators.read import doubts, mixed, numbers
 from multikernel.estimators.read.kinds import Sheet, checked_text_kinds
 from multikernel.estimators.read.precomputed import (
@@ -347,9 +347,16 @@ def read_sparse(estimator: BaseEstimator, owner: str, X: Any, *, reset: bool) ->
     table.eliminate_zeros()
     table.sort_indices()
     if not numbers.is_bounded(table.data):
+        is_valid = np.abs(table.data) <= LARGEST_VALUE  # False for NaN
+        first = int(np.flatnonzero(~is_valid)[0])
+        row = int(np.searchsorted(table.indptr, first, side="right")) - 1
+        value = table.data[first]
+        value_text = "NaN" if np.isnan(value) else f"{value:.3g}"
         raise ValueError(
-            "Input X is a sparse table with values that are NaN, infinite, or too "
-            "large to be squared: replace them, or remove these rows."
+            f"Input X, a sparse table, contains {value_text} at row {row}, "
+            f"column {table.indices[first]} (counted from 0), but values must be "
+            f"finite and between -{LARGEST_VALUE:g} and {LARGEST_VALUE:g}: replace "
+            "such values, or remove these rows."
         )
     return pack(table)
 
@@ -361,8 +368,8 @@ def sparse_kernels(
     features = Features(X.shape[1])
     if interactions:
         raise ValueError(
-            "Interactions require single columns, but X is a sparse table: remove "
-            f"Interactions, {DENSE_ADVICE}"
+            "Interactions require kernels on single columns, which a sparse table X "
+            f"does not support: remove Interactions, {DENSE_ADVICE}"
         )
     if isinstance(kernels, Views):
         views = [

@@ -224,8 +224,9 @@ def _path_method(estimator: BaseMKL) -> GramMethod:
     estimator._check_parameters()
     if isinstance(estimator, LearnsByCopy):
         raise ValueError(
-            f"regularization_path does not support {owner}: fit "
-            f"{owner.removesuffix('CV')}CV and use its path_."
+            "regularization_path does not support survival and ordinal models such as "
+            f"{owner}: fit {owner.removesuffix('CV')}CV, and read the path from its "
+            "attribute path_."
         )
     method = estimator._method()
     if method.why_no_path is not None:

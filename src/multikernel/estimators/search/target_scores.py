@@ -211,8 +211,8 @@ def _best_candidates(means: Mapping[str, Array]) -> Indices:
     if unscored.size:
         raise ValueError(
             f"No alpha has a finite score in every fold for target {unscored[0]} "
-            "(counted from 0): pass another scoring, or, for scoring='r2', the "
-            "default, a cv with at least two samples in every validation set."
+            "(counted from 0): pass another scoring. The default, scoring='r2', "
+            "requires a cv with at least two samples in every validation set."
         )
     return np.array(
         [

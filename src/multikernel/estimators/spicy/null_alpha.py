@@ -96,11 +96,13 @@ class NullAlpha:
     def on(self, data: Training, loss: Loss) -> float:
         """Return the alpha for the data, with targets of standard deviation one."""
         samples = data.samples
-        if not supports_permutation(data, loss) or not is_smooth(loss):
+        obstacle = _obstacle(data, loss)
+        if obstacle is not None or not is_smooth(loss):
             raise ValueError(
                 f"{data.source.owner}: alpha='null' requires a smooth loss, "
-                "fit_intercept=True, and no sample_weight or class_weight: pass a "
-                "number as alpha, or choose alpha by a search."
+                "fit_intercept=True, and no sample_weight or class_weight, got "
+                f"{obstacle}: change this argument, pass a number as alpha, or choose "
+                "alpha by a search."
             )
         rows = _sample_of_row(samples)
         targets = samples.targets.T[rows]
@@ -129,13 +131,22 @@ class NullAlpha:
 
 def supports_permutation(data: Training, loss: Loss) -> bool:
     """Return whether permuted residuals can simulate noise for the data and loss."""
+    return _obstacle(data, loss) is None
+
+
+def _obstacle(data: Training, loss: Loss) -> str | None:
+    """Return the first argument that prevents permutations, for a message, or None."""
     # Permutations require a smooth loss, an intercept, and equal weights of all rows.
     samples = data.samples
     weights, copies = samples.weights, samples.copies
     if weights is not None and copies is not None and samples.class_weight is None:
         weights = weights[copies.owners] * copies.shares
         weights = None if np.allclose(weights, 1.0) else weights
-    return is_smooth(loss) and weights is None and data.source.fit_intercept
+    if not is_smooth(loss):
+        return f"the loss {type(loss).__name__}"
+    if weights is not None:
+        return "sample_weight" if samples.class_weight is None else "class_weight"
+    return None if data.source.fit_intercept else "fit_intercept=False"
 
 
 def _sample_of_row(samples: Samples) -> Indices:

@@ -226,7 +226,8 @@ def check_inputs(owner: str, X: object, n_features: int | None = None) -> Array:
         )
     if not np.isfinite(samples).all():
         raise ValueError(
-            f"{owner}: X must be finite, but has NaN or infinite values: replace them."
+            f"{owner}: X must be finite, but has NaN or infinite values: impute "
+            "missing values, and replace infinite values."
         )
     if n_features is not None and samples.shape[1] != n_features:
         raise ValueError(

@@ -159,8 +159,8 @@ class GridSamples:
         """Return the sums that `GraphSamples.descendant_forms` defines."""
         if () in nodes:
             raise ValueError(
-                "The root is in every hull, so it has no descendant sum: pass other "
-                "nodes."
+                "descendant_forms: nodes must not contain the root (), because "
+                "searches always select the root: remove () from nodes."
             )
         # Every F_{i,0} is scaled to a unit diagonal, because products of d of these
         # matrices overflow for outliers; the dual vector absorbs the scale.

@@ -116,8 +116,8 @@ def from_texts(values: Iterable[Any], where: str = "") -> Sequences:
     if not letters.all():
         row = next(row for row, encoded in enumerate(blocks) if 0 in encoded)
         raise ValueError(
-            f"Sequence {row}{where} has the character '\\x00': remove it, as it marks "
-            "the end of packed sequences."
+            f"Sequence {row}{where} contains the null character '\\x00', which is "
+            "reserved: remove this character."
         )
     return Sequences(letters, np.concatenate([[0], np.cumsum(sizes)]))
 

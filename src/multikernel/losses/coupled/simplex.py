@@ -51,8 +51,9 @@ def class_weights(y: Array, weights: Array | None) -> tuple[Array, Array]:
     totals = y.sum(axis=0) if weights is None else weights @ y
     if not np.all(totals > 0.0):
         raise ValueError(
-            f"Class {int(np.argmin(totals))} (counted from 0) has no samples, so its "
-            "best intercept is infinite: remove its column from y."
+            f"Class {int(np.argmin(totals))} (a column of y, counted from 0) has no "
+            "sample of positive weight, so its intercept is not defined: remove the "
+            "column, or add samples of the class."
         )
     return sample_weights, np.asarray(totals)
 

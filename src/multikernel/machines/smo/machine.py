@@ -195,7 +195,8 @@ def _first_state(task: Task[PolyhedralLoss]) -> Array:
     if max(np.sum(signs < 0.0, axis=0).max(), np.sum(signs > 0.0, axis=0).max()) > 1:
         raise UnsupportedProblemError(
             "SMO requires a loss whose conjugate is linear on each side of zero, but "
-            f"{type(task.loss).__name__} has more pieces: use another machine."
+            f"that of {type(task.loss).__name__} has more pieces: use another loss, "
+            "such as hinge or epsilon_insensitive."
         )
     for sign, cost, size in zip(signs, costs, sizes, strict=True):
         above, below = sign < 0.0, sign > 0.0  # rho = -sign u
@@ -224,7 +225,7 @@ def _go_to_start(
     if paired and abs(total) > rounding:
         raise ValueError(
             "init is infeasible: with an intercept, init.dual must sum to zero, but "
-            f"its sum is {total:.3g}."
+            f"its sum is {total:.3g}. Change init.dual, or omit init."
         )
     worst = int(np.argmax(np.abs(rho)))
     row = gram.columns(np.array([worst]))[:, 0]

@@ -221,10 +221,10 @@ class BoundSelector:
         least = float(query.shifts.min())
         if least < self.least_shift:
             raise UnsupportedProblemError(
-                f"alpha = {least:.3g} (on the summed loss) is below the rounding error "
-                f"of Gram matrix {widest}, whose trace is {traces[widest]:.3g}, so "
-                "kernels cannot be compared. Increase alpha, scale the kernels down, "
-                "or store kernels of low rank as factors."
+                f"alpha (in estimators, times the sum of weights) is {least:.3g}, "
+                f"below the rounding error of Gram matrix {widest} with trace "
+                f"{traces[widest]:.3g}, so kernels cannot be compared. Increase alpha, "
+                "scale kernels down, or use storage='low_rank' if they have low rank."
             )
 
 

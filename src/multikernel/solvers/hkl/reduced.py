@@ -215,8 +215,8 @@ def _solve(hessian: Array, right: Array) -> Array:
         scaled.reshape(-1)[:: len(scaled) + 1] += more
         ridge += more
     raise LinAlgError(
-        "The Hessian of the problem on the active set is not finite: standardize the "
-        "inputs."
+        "The Hessian of the selected kernels is not finite: use standardize=True, or "
+        "scale the columns of X down."
     )
 
 

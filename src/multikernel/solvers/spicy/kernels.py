@@ -325,8 +325,8 @@ def _pivot(ones: Array) -> Array:
     total = np.asarray(ones.sum(axis=0))
     if not (total > 0.0).all():
         raise np.linalg.LinAlgError(
-            "Rounding errors exceed Newton's step of the intercept: scale the Gram "
-            "matrices down."
+            "Newton's method cannot compute the intercept, because rounding errors "
+            "are too large: scale the Gram matrices down."
         )
     return total
 

@@ -223,8 +223,8 @@ def nonnegative_step(H: Array, pull: Array, eta: Array) -> Array:
     root, info = dpotrf(system, lower=1)
     if info:
         raise np.linalg.LinAlgError(
-            "The matrix H of Newton's step is not positive definite, because of "
-            "rounding errors."
+            "The Hessian of Newton's step is not positive definite, because of "
+            "rounding errors: scale the Gram matrices down."
         )
     aims = root.T @ eta + dtrtrs(root, pull / size, lower=1)[0]
     unit = float(np.abs(aims).max()) or 1.0

@@ -117,8 +117,8 @@ class FaceSearch:
                 return
             self._release(violators)
         raise np.linalg.LinAlgError(
-            "The active-set method needs too many steps for this Newton step: solve it "
-            "with a barrier."
+            "The active-set method takes too long for this Newton step. SpicyMKL "
+            "then uses BarrierSide; do the same after a direct call of CornerSide."
         )
 
     def _step(self, free: Indices) -> bool:
@@ -156,7 +156,7 @@ class FaceSearch:
         _, solved, info = dposv(block, sides, lower=1, overwrite_a=1, overwrite_b=1)
         if info != 0:
             raise np.linalg.LinAlgError(
-                "The Hessian on the free samples is not positive definite: scale the "
+                "The Hessian of Newton's step is not positive definite: scale the "
                 "Gram matrices down."
             )
         if self.model.excess is None:
