@@ -62,7 +62,7 @@ def test_quotes_are_around_whole_fields(tmp_path):
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        (b"a,b;c\nx,y;z\n", "ambiguous .commas or semicolons.: add a line sep=,"),
+        (b"a,b;c\nx,y;z\n", "ambiguous .commas or semicolons.: write sep= and"),
         ("a,b\n1,2\n".encode("utf-16"), "is UTF-16 text: save it as UTF-8"),
         (b"caf\xe9,b\n1,2\n", "not UTF-8 text .byte 0xE9 after 'caf'"),
         (b"a   b\n1   2\n", "separated by several blanks"),

@@ -313,7 +313,7 @@ def fitted(**changed):
         ),
         (
             lambda: SpicyMKLRegressor(Views(GIVEN, missing="zero")).fit(FRAME, Y),
-            "View 'tanimoto': missing='zero' supports columns only; in Grams",
+            "View 'tanimoto': missing='zero' supports columns only, not Grams:",
         ),
         (lambda: HKLRegressor(GIVEN).fit(FRAME, Y), "None or a KernelGraph"),
         (

@@ -264,7 +264,7 @@ def test_missing_categories():
             "View 'a': the view has no columns",
         ),
         ({"a": ([True], LinearKernel())}, "of 1 values does not match 10 columns"),
-        ({"a": ("g0", [])}, "View 'a': A dictionary requires at least one kernel"),
+        ({"a": ("g0", [])}, "View 'a': kernels must contain at least one kernel"),
         ({"a": 17}, "View 'a': .* index 17"),
         ({"a": (LinearKernel(), "g0")}, r"View 'a': .*: pass \(columns, kernel\)"),
         ({"a": np.eye(len(Y))}, "View 'a': .* For a Gram matrix pass .*Grams"),

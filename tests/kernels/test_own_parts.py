@@ -134,7 +134,7 @@ def test_widths_are_learnt_on_the_columns_of_a_kernel():
     ]
     names = SpicyMKLRegressor(sampled, alpha=0.1).fit(X, Y).kernel_names_
     assert all(width in name for name in names)
-    with pytest.raises(ValueError, match="has no width yet: estimators learn it"):
+    with pytest.raises(ValueError, match=r"has no width yet\. Estimators learn it"):
         GaussianKernel("median")(X)
 
 

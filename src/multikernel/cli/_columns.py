@@ -43,7 +43,8 @@ class ColumnChoice:
     only: tuple[str, ...] | None = None
 
     def split_lists(self, present: Iterable[Any]) -> "ColumnChoice":
-        """Return a copy whose lists are split into names; `present` are all columns."""
+        """Return a copy in which comma-separated texts are split into column names."""
+        # `present` are the names of all columns.
         names = [str(name) for name in present]
         lists = ((key, split_names(getattr(self, key), names)) for key in LISTS)
         split: dict[str, Any] = {key: tuple(text) for key, text in lists}
@@ -134,8 +135,8 @@ def parse_views(views: Iterable[str]) -> dict[str, str]:
         if not name.strip() or not columns.strip(", ") or name.strip() in patterns:
             raise ValueError(
                 f"--view requires name=columns, such as expression=expr_*, got "
-                f"{text!r}: write a name that no other --view has, then columns or "
-                "patterns, comma-separated."
+                f"{text!r}: write a name that no other --view has, an equals sign, and "
+                "columns or patterns, separated by commas."
             )
         patterns[name.strip()] = columns
     return patterns

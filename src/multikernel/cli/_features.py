@@ -140,8 +140,8 @@ def refuse_empty(numeric: pd.DataFrame) -> None:
     empty = [*numeric.columns[np.asarray(numeric.count()) == 0]]
     if empty:
         raise ValueError(
-            f"Columns contain no number: {', '.join(map(repr, empty))}. Ignore empty "
-            f"columns{drop_options(empty)}."
+            "The data has columns that contain no number: "
+            f"{', '.join(map(repr, empty))}. Ignore these columns{drop_options(empty)}."
         )
 
 

@@ -52,7 +52,7 @@ def find_kernels(request: Training, table: Table, *, graphs: bool) -> Any:
     if (letter_options := _letter_options(request)) and not table.sequences:
         raise ValueError(
             f"{letter_options[0]} requires a column of sequences, but the data has "
-            f"none: name it with --sequence, or remove {letter_options[0]}."
+            f"none: name a column with --sequence, or remove {letter_options[0]}."
         )
     if table.precomputed:
         if name != "default":
@@ -150,7 +150,10 @@ def _view_kernels(
 def _check_graph_columns(table: Table) -> None:
     """Raise if a table has unpenalized columns, views, or columns of text."""
     if table.unpenalized:
-        raise ValueError("--method hkl does not support --unpenalized: remove it.")
+        raise ValueError(
+            "--method hkl does not support --unpenalized: remove --unpenalized, or "
+            "choose another --method."
+        )
     texts = [*table.sequences, *table.categories]
     if table.views or texts:
         dropped = " ".join(f"--drop '{name}'" for name in texts)
@@ -167,7 +170,7 @@ def with_interactions(
     if graphs:
         raise ValueError(
             "--interactions cannot be used with --method hkl, whose graphs already "
-            "contain interactions of all orders: remove it."
+            "contain interactions of all orders: remove --interactions."
         )
     if table.precomputed:
         raise ValueError(

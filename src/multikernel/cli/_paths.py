@@ -54,8 +54,8 @@ def _compute_path(request: FollowPath, method: Entry, table: Table) -> NamedPath
     estimator = _training.requested_estimator(request, method, table, {})
     if "alpha" in parse_settings(request.settings or []):
         raise ValueError(
-            "--set alpha has no effect on a path, which follows --n-alphas strengths: "
-            "remove it."
+            "--set alpha has no effect on a path, which has models for several values "
+            "of alpha (--n-alphas): remove --set alpha."
         )
     X = _training.transformed(table, scale=request.standardized, impute=request.impute)
     progress = closing(ProgressBar(method.title))

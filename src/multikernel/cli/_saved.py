@@ -36,7 +36,8 @@ def opened_model(request: Saved) -> Iterator[Any]:
         final_estimator(model)
     except (AttributeError, LookupError, TypeError, NotFittedError) as error:
         raise ValueError(
-            f"{request.model} contains no fitted model: {error}"
+            f"{request.model} contains no fitted model ({str(error).rstrip('.')}): "
+            "use the file of a fitted model."
         ) from error
     try:
         yield model

@@ -98,15 +98,15 @@ def _storage(request: Training) -> Storage | None:
     """Return the storage from the options; None if no option sets it."""
     if request.max_rank is not None and request.storage != "low_rank":
         raise ValueError(
-            f"--max-rank {request.max_rank} requires --storage low_rank: add it, or "
-            "remove --max-rank."
+            f"--max-rank {request.max_rank} requires --storage low_rank: use --storage "
+            "low_rank, or remove --max-rank."
         )
     if request.folder is None and request.max_rank is None:
         return request.storage
     if request.storage not in (None, "low_rank"):
         raise ValueError(
-            f"--folder requires --storage low_rank, got {request.storage}: remove one "
-            "of them."
+            f"--folder requires --storage low_rank, got --storage {request.storage}: "
+            "use --storage low_rank, or remove --folder."
         )
     folder = None if request.folder is None else str(request.folder)
     return LowRank(request.max_rank or LowRank().max_rank, folder=folder)
@@ -134,7 +134,8 @@ def requested_task(request: Training) -> str | None:
         return request.task
     if request.task not in (None, "survival"):
         raise ValueError(
-            f"--event requires --task survival, got {request.task}: remove one of them."
+            f"--event requires --task survival, got --task {request.task}: use --task "
+            "survival, or remove --event."
         )
     return "survival"
 

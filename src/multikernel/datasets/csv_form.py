@@ -63,7 +63,7 @@ class CsvForm:
     n_comments: int = 0
 
     def is_comment(self, text: str, n_fields: int) -> bool:
-        """Return whether a row starts with # and has too few or many fields."""
+        """Return whether a row starts with # and has not one field for each column."""
         begins = text.startswith("#") and not self.names[0].startswith("#")
         return begins and n_fields != len(self.names)
 
@@ -169,8 +169,8 @@ def _separator(lines: Sequence[str], path: Path) -> str:
     if len(marks) > 1:
         names = " or ".join(SEPARATORS[mark] for mark in marks)
         raise ValueError(
-            f"The separator of {path} is ambiguous ({names}): add a line "
-            f"sep={marks[0]} or sep={marks[1]} above the header."
+            f"The separator of {path} is ambiguous ({names}): write sep= and the "
+            "separator in a line above the header, as in 'sep=;'."
         )
     return marks[0]
 

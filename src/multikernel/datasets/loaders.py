@@ -92,8 +92,9 @@ def _load_arrays(name: str) -> Bunch:
             f"{DATA_VARIABLE} to a folder that contains {_FILES[name]}.npz."
         )
     raise ValueError(
-        f"There is no data set {name!r}; available here: {', '.join(available())}. "
-        f"Other data sets are NAME.npz files in the folder that {DATA_VARIABLE} names."
+        f"There is no data set {name!r}: use one of {', '.join(available())}, or set "
+        f"the environment variable {DATA_VARIABLE} to a folder that contains "
+        f"{name}.npz."
     )
 
 

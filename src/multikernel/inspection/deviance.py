@@ -141,7 +141,8 @@ def _loss_and_targets(model: Any, y: Array) -> tuple[Loss, Array]:
     if absent:
         raise ValueError(
             f"{OWNER}: no row of y has the class {absent[0]!r}, so the best constant "
-            "is infinite: pass samples of all classes of the model."
+            "decision value, with which the model is compared, is infinite: pass "
+            "samples of all classes of the model."
         )
     indicators = (y[:, None] == classes).astype(np.float64)
     if model._fitted().link == "joint":

@@ -202,8 +202,8 @@ def term_posterior(
     """
     model, read = squared_model(OWNER, estimator)
     fitted, rows = model._fitted().model, read(X)
-    # A single covariance raises for precomputed matrices and centered kernels, before
-    # the costly factorization.
+    # Compute one covariance first: for precomputed matrices and centered kernels, this
+    # raises before the costly factorization.
     Covariance(fitted, np.ones(fitted.n_active), [*range(fitted.n_active)])(
         rows[:1], rows[:1]
     )
@@ -313,9 +313,10 @@ def _check_agreement(published: Array, dual: Array) -> None:
     distance = np.linalg.norm(published - _unit_factors(published, dual) * dual)
     if distance > AGREEMENT * np.linalg.norm(published):
         raise ValueError(
-            f"{OWNER}: the residuals of X and y differ from dual_coef_ by more than "
-            f"{AGREEMENT:.0%}: pass the X, y, sample_weight and offset of the fit. If "
-            "they are the same, fit with a smaller tol."
+            f"{OWNER}: the residuals of the model on X and y differ by more than "
+            f"{AGREEMENT:.0%} from its dual_coef_, which stores the residuals of the "
+            "fit: pass the X, y, sample_weight and offset of the fit. If these are the "
+            "same, fit with a smaller tol."
         )
 
 
@@ -328,7 +329,7 @@ def _prior_weights(model: AdditiveModel, X: Array, published: Array) -> Array:
         raise ValueError(
             f"{OWNER}: the fit is not exact enough. The term of active kernel {worst} "
             "(counted from 0) must be a multiple of its kernel times dual_coef_, but "
-            f"differs by {errors[worst]:.0%} of the norm of all terms: fit with a "
-            "smaller tol."
+            f"differs from the nearest multiple by {errors[worst]:.0%} of the norm of "
+            "all terms: fit with a smaller tol."
         )
     return theta

@@ -266,9 +266,9 @@ def _draw_counts(
         counts[is_incomplete] = draw_all(int(np.count_nonzero(is_incomplete)))
     missing_class = samples.classes[is_missing.any(axis=0)].tolist()[0]
     raise ValueError(
-        f"groups: class {shown(missing_class)} is missing in {MOST_DRAWS} draws of "
-        "whole groups, because few groups contain this class: remove its samples, or "
-        "pass smaller groups."
+        f"groups: after {MOST_DRAWS} attempts, class {shown(missing_class)} is still "
+        "missing in a resample of whole groups, because few groups contain this class: "
+        "remove its samples, or pass smaller groups."
     )
 
 

@@ -104,6 +104,7 @@ def _check_samples(folds: FoldModels, rows: Array, targets: Array) -> None:
         is_same = np.allclose(np.abs(targets - predicted), folds.residuals, rtol=1e-6)
     if not is_same:
         raise ValueError(
-            f"{OWNER}: X and y do not reproduce the residuals of the folds: pass the "
-            "training samples of a fit without sample_weight."
+            f"{OWNER}: the residuals of the folds on X and y differ from those of the "
+            "fit: pass the X and y of the fit. If these are the same, fit without "
+            "sample_weight, which is not supported."
         )

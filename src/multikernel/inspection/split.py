@@ -155,8 +155,9 @@ def variance_split(
         )
     if model._fitted().link == "log":
         raise ValueError(
-            f"{owner} requires predictions that are sums of terms, but those of "
-            f"loss={model._state.loss} are exponentials: use deviance_split."
+            f"{owner} requires predictions that are sums of terms, but with "
+            f"loss={model._state.loss} predictions are exponentials of such sums: use "
+            "deviance_split."
         )
     draws = Draws(n_resamples, sample_weight, groups, random_state)
     data = held_out(owner, estimator, X, y, by, offset, draws)
@@ -254,8 +255,9 @@ def _shares(targets: Array, terms: Array, weights: Array) -> tuple[Array, Array]
 
     variances = mean(y**2) - mean(y) ** 2
     covariances = mean(f * doubled[..., None]) - mean(f) * mean(doubled)[..., None]
-    # The computed variance of constant targets is a squared rounding error. If only
-    # the resample is constant, it is the rounding error of mean(y**2).
+    # A variance that is only a rounding error becomes NaN. If all targets are constant,
+    # their computed variance is a squared rounding error. If only the resample is
+    # constant, the computed variance is the rounding error of mean(y**2).
     sizes = 4.0 * EPS * np.abs(targets).max(axis=0, initial=0.0)
     threshold = np.maximum(sizes**2, 4.0 * EPS * len(y) * mean(y**2))
     variances = np.where(variances > threshold, variances, np.nan)

@@ -42,7 +42,7 @@ class ListDictionary:
         if self.names is not None:
             object.__setattr__(self, "names", tuple(self.names))
         if not self.kernels:
-            raise ValueError("A dictionary requires at least one kernel, got none.")
+            raise ValueError("kernels must contain at least one kernel, got none.")
         for position, kernel in enumerate(self.kernels):
             check_kernel(kernel, f"Kernel {position}")
         if self.names is not None and len(self.names) != len(self.kernels):
@@ -105,7 +105,8 @@ class ParameterGrid:
         object.__setattr__(self, "column_sets", tuple(self.column_sets))
         if not self.column_sets:
             raise ValueError(
-                "A ParameterGrid requires at least one set of columns, got none."
+                "ParameterGrid: column_sets must contain at least one set of columns, "
+                "got none."
             )
         if self.labels is not None:
             object.__setattr__(self, "labels", tuple(self.labels))

@@ -63,7 +63,8 @@ class ExpectedKernel:
             if not values.size:
                 raise ValueError(
                     f"{self.name}: no sample has a value in the kernel's column "
-                    f"{column_index} (counted from 0): remove the column."
+                    f"{column_index} (counted from 0, among the columns of the kernel "
+                    "only): remove this column from the kernel."
                 )
             if isinstance(self.kernel, CategoryKernel):
                 codes = np.maximum(values, 0.0).astype(np.intp)
@@ -105,9 +106,9 @@ class ExpectedKernel:
     def _moments(self) -> tuple[tuple[float, ...], ...]:
         if self.learnt is None:
             raise ValueError(
-                f"{self.name} has not learned the distribution of missing values: "
-                "estimators learn it from the training samples; otherwise use "
-                "the kernel that learnt_from(X) returns."
+                f"{self.name} has not learned the distribution of missing values. "
+                "Estimators learn it from the training samples. To use the kernel "
+                "alone, call its method learnt_from(X), and use the result."
             )
         return self.learnt
 

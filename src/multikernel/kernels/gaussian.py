@@ -109,8 +109,9 @@ class GaussianKernel:
         """Return the width as a number; raise for "median"."""
         if isinstance(self.sigma, str):
             raise ValueError(
-                f"{self.name} has no width yet: estimators learn it from the training "
-                "samples; otherwise pass a number as sigma, such as median_distance(X)."
+                f"{self.name} has no width yet. Estimators learn it from the training "
+                "samples. To use the kernel alone, pass a number as sigma, such as "
+                "median_distance(X)."
             )
         return self.sigma
 

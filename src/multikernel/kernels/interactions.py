@@ -106,9 +106,9 @@ class Interactions:
         if isinstance(self.kernels, str) and self.kernels == "precomputed":
             raise ValueError(
                 "Interactions: kernels must be kernels on columns, got 'precomputed': "
-                "Gram matrices have no columns. Center and multiply them, and stack "
-                "the products with them (stack_grams), as on the page 'Interactions "
-                "of columns' of the user guide."
+                "Gram matrices have no columns. Center the matrices, multiply them in "
+                "pairs, and pass the matrices and the products to stack_grams, as on "
+                "the page 'Interactions of columns' of the user guide."
             )
         if self.between is not None and (
             isinstance(self.between, str) or not hasattr(self.between, "__len__")
@@ -221,10 +221,10 @@ def with_interactions(
     allowed = _allowed_columns(spec.between, features, origins or range(X.shape[1]))
     terms = _terms(alone, columns, allowed, X)
     if not len(terms):
+        advice = "" if spec.between is None else "add columns to between, "
         raise ValueError(
             f"{why_no_product(spec)}, so there is no interaction: pass kernels on "
-            f"single columns, {'' if spec.between is None else 'allow more columns, '}"
-            "or pass mains=True."
+            f"single columns, {advice}or pass mains=True."
         )
     paired = paired_mains(terms)
     for m in paired.tolist():

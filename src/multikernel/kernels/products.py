@@ -91,9 +91,9 @@ class CenteredKernel:
     def _weighted_samples(self) -> tuple[Array, Array]:
         if self.samples is None:
             raise ValueError(
-                f"{self.name} has no samples for centering yet: estimators use the "
-                "training samples; otherwise pass samples, or use the kernel "
-                "that learnt(X) returns."
+                f"{self.name} has no samples for centering yet. Estimators use the "
+                "training samples. To use the kernel alone, pass the argument samples, "
+                "or call its method learnt(X), and use the result."
             )
         return self.samples, equal_shares(len(self.samples), self.weights)
 
@@ -202,9 +202,9 @@ def _resolve_centered(kernel: CenteredKernel, features: Features) -> Kernel:
     samples = kernel.samples
     if samples is not None and samples.shape[1] != features.number:
         raise ValueError(
-            f"A CenteredKernel has samples with {samples.shape[1]} columns, but the "
-            f"data has {features.number}: omit samples, or pass samples with the same "
-            "columns."
+            f"CenteredKernel: the argument samples has {samples.shape[1]} columns, but "
+            f"the data has {features.number}: pass samples with the columns of the "
+            "data, or omit the argument."
         )
     return replace(kernel, kernel=resolve_kernel(kernel.kernel, features))
 

@@ -32,9 +32,10 @@ def supports_sparse(kernel: Kernel) -> bool:
 
 def pack(X: Any) -> Array:
     """Return rows of a CSR table as pairs (column, value), padded with zeros."""
-    # Folds, landmarks and model files store rows of numbers. The table has sorted
+    # Folds, landmarks and model files store rows of numbers. The table must have sorted
     # columns and no stored zeros. The result has shape (n_rows, 2 * the largest number
-    # of nonzeros in a row), with columns ascending from one.
+    # of nonzeros in a row). Columns ascend within a row. They are counted from one,
+    # because zeros are padding.
     counts = np.diff(X.indptr)
     pairs = np.zeros((X.shape[0], max(1, counts.max(initial=0)), 2))
     rows = np.repeat(np.arange(X.shape[0]), counts)
@@ -51,7 +52,7 @@ def unpack(pairs: Array, n_columns: int) -> Any:
     indices = columns[is_stored].astype(np.intp) - 1
     if indices.size and indices.max() >= n_columns:
         raise ValueError(
-            f"A packed row has a value in column {indices.max()} (counted from 0), but "
+            f"A row of X has a value in column {indices.max()} (counted from 0), but "
             f"the training table has {n_columns} columns: pass a table with the same "
             "columns."
         )

@@ -230,8 +230,8 @@ def _sample_name_column(grams: Grams, features: Features) -> int:
     columns = resolve_indices(grams.samples, features)
     if len(columns) != 1:
         raise ValueError(
-            "Grams require one column with the names of samples, got "
-            f"{len(columns)} columns: pass one column as `samples` of Grams."
+            "Grams: samples must be one column of X, the column with the names of "
+            f"samples, got {len(columns)} columns: pass the name of one column."
         )
     return columns[0]
 
@@ -246,8 +246,8 @@ def _view_of_grams(
     """Return the view of a Gram matrix; `names` are the sample names by column of X."""
     if missing != "error":
         raise ValueError(
-            f"missing={missing!r} supports columns only; in Grams, use zeros in the "
-            "rows and columns of samples that lack the view."
+            f"missing={missing!r} supports columns only, not Grams: write zeros into "
+            "the rows and columns of the matrix for samples without values of the view."
         )
     column = _sample_name_column(grams, features)
     kernel = grams.kernel(name, names[column])

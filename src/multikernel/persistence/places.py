@@ -1,4 +1,4 @@
-"""Output files, which may be links, pipes or standard output, but not inputs."""
+"""Places of outputs: files, links, pipes or standard output, but not input files."""
 
 import glob
 import os
@@ -112,8 +112,8 @@ def refuse_input(
             if os.path.samestat(state, os.stat(source)):
                 which = "" if Path(source) == output else f", {source}"
                 raise ValueError(
-                    f"Cannot write to {output}: it is an input{which}. Choose another "
-                    "file."
+                    f"Cannot write to {output}: it is an input{which}, and an output "
+                    "must not overwrite an input. Choose another file."
                 )
 
 

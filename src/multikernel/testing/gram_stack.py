@@ -207,15 +207,26 @@ def _check_residuals(stack: GramStack, K: Array, tol: float, rng: Generator) -> 
             )
     forms, full = stack.quadratic_forms(v)[kernels], stack.full_forms(kernels, v)
     size = tol * np.abs(forms).max()
-    if np.any(full < forms - size) or np.any(full > forms + bounds[kernels] + size):
+    largest = forms + bounds[kernels]
+    is_wrong = (full < forms - size) | (full > largest + size)
+    if is_wrong.any():
+        m = int(np.argmax(is_wrong))
         raise AssertionError(
             "full_forms must return values between quadratic_forms and "
-            "quadratic_forms plus residual_bounds."
+            f"quadratic_forms plus residual_bounds, but for kernel {m} it returned "
+            f"{full[m]:.6g}, which is not between {forms[m]:.6g} and {largest[m]:.6g}."
         )
     finer = refined(stack, Refinement(v, dict.fromkeys(kernels.tolist(), 0.0)))
-    if finer is not None and np.any(finer.residual_bounds(v) > bounds + size):
+    if finer is None:
+        return
+    new_bounds = finer.residual_bounds(v)
+    is_wrong = new_bounds > bounds + size
+    if is_wrong.any():
+        m = int(np.argmax(is_wrong))
         raise AssertionError(
-            "The stack that refined returns must not have larger residual_bounds."
+            "refined must return a stack without larger residual_bounds, but for "
+            f"kernel {m} the bound increased from {bounds[m]:.6g} to "
+            f"{new_bounds[m]:.6g}."
         )
 
 

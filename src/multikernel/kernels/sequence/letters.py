@@ -116,14 +116,14 @@ def from_texts(values: Iterable[Any], where: str = "") -> Sequences:
     if not letters.all():
         row = next(row for row, encoded in enumerate(blocks) if 0 in encoded)
         raise ValueError(
-            f"Sequence {row}{where} has the character '\\x00': remove it, as it marks "
-            "the end of packed sequences."
+            f"Sequence {row}{where} has the character '\\x00', which is reserved: "
+            "remove this character."
         )
     return Sequences(letters, np.concatenate([[0], np.cumsum(sizes)]))
 
 
 def pack(sequences: Sequences) -> Array:
-    """Return sequences as rows of numbers, each of six letters."""
+    """Return sequences as rows of numbers; each number encodes six letters."""
     # Samples are rows of float64 numbers. Letter t of a number is its digit t in base
     # 256. Letters are nonzero bytes, so zeros can pad the end.
     width = max(1, -(-int(sequences.lengths.max(initial=0)) // PACKED))
