@@ -148,7 +148,7 @@ def test_missing_file_is_named(nothing_local, name):
 
 def test_unknown_name_lists_what_there_is(folder):
     np.savez(folder / "mine.npz", X=np.zeros((1, 1)))
-    with pytest.raises(ValueError, match=r"'nope'; available here: .*mine"):
+    with pytest.raises(ValueError, match=r"'nope': use one of .*mine"):
         load("nope")
 
 

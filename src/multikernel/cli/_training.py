@@ -59,7 +59,7 @@ def requested_estimator(
     if repeated:
         raise ValueError(
             f"--set {repeated[0]} sets a parameter that another option, such as "
-            "--method or --cv, also sets: remove one of them."
+            f"--method or --cv, also sets: remove --set {repeated[0]}, or that option."
         )
     estimator_class = method.estimator(task, cv=cv)
     try:

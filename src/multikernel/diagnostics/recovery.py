@@ -40,7 +40,7 @@ class RecoveryCoefficient:
 def recovery_coefficient(
     gram: GramStack, good: Indices, alpha: float, *, fit_intercept: bool = False
 ) -> RecoveryCoefficient:
-    """Return the recovery coefficient of Group-OMP for a set of kernels, or a bound.
+    """Return the recovery coefficient of kernels in Group-OMP, or an upper bound on it.
 
     Suppose that the coefficient is below one, and that targets depend on the kernels
     `good` only, without noise. Then at every step, the kernel that would improve the
@@ -106,8 +106,8 @@ def _hat_root(gram: GramStack, m: int, alpha: float, *, fit_intercept: bool) -> 
         K = K - K.mean(axis=0)
         K = K - K.mean(axis=1, keepdims=True)
     values, vectors = np.linalg.eigh(0.5 * (K + K.T))
-    # Eigenvalues that are only rounding errors become zero. If alpha is as small, their
-    # ratios values / (values + alpha) would be near one.
+    # Eigenvalues that are only rounding errors become zero. If alpha is as small as
+    # they are, their ratios values / (values + alpha) would be near one.
     values[values < n_samples * EPS * values[-1]] = 0.0
     return np.asarray((vectors * np.sqrt(values / (values + alpha))) @ vectors.T)
 

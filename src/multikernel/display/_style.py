@@ -101,7 +101,7 @@ KERNEL = re.compile(r"(\w+)\(((?:\w+=[^(),=]+(?:, |(?=\))))*)\)(?:\[(.*)\])?( #\
 
 
 def paper_name(name: str) -> str:
-    """Return a kernel's name as columns, kind and parameters: "s5, width 2"."""
+    """Return the name of a kernel for figures, such as "s5, width 2"."""
     # The example is the result for "gaussian(sigma=2)[s5]". Products are converted
     # factor by factor. Other names, and names of nested kernels, are unchanged.
     if SEPARATOR in name:

@@ -1,4 +1,4 @@
-"""Places of outputs: files, links, pipes or standard output, but not input files."""
+"""Places of outputs: files, links, pipes or standard output. Inputs are refused."""
 
 import glob
 import os

@@ -17,8 +17,9 @@ MOST = 1024
 
 
 def evidence_of_pairs(samples: "GridSamples", dual: Array, ceiling: float) -> Evidence:
-    """Return evidence as `GraphSamples.evidence` does; -inf beyond two inputs."""
-    # A single strong descendant can disappear in the sum over all descendants.
+    """Return the function of `GraphSamples.evidence` for nodes of one or two inputs."""
+    # Other nodes get -inf. A single strong descendant can disappear in the sum over all
+    # descendants.
     highest = samples.graph.highest
     shape = (len(highest), max(highest))
     singles, pairs = np.full(shape, -np.inf), np.full((*shape, *shape), -np.inf)

@@ -68,8 +68,8 @@ class PolynomialGrid(DirectedGrid):
 class HermiteGrid(DirectedGrid):
     r"""Grid of Hermite functions of the kernel :math:`e^{-b \|x - x'\|^2}`.
 
-    Each level of an input has one Hermite function. Only the last level is the
-    remainder: the Gaussian kernel of the input minus the sum of the other levels.
+    Each level of an input has one Hermite function, except for the last level. The last
+    level is the remainder: the input's Gaussian kernel minus all its other levels.
 
     Parameters
     ----------
