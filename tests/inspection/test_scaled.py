@@ -91,7 +91,7 @@ def test_refusals():
     with pytest.raises(ValueError, match="intervals=True"):
         scaled_intervals(model, X, y)
     search = SpicyMKLRegressorCV(GaussianKernel(2.0), intervals=True).fit(X, y)
-    with pytest.raises(ValueError, match="pass the training samples"):
+    with pytest.raises(ValueError, match="pass the X and y of the fit"):
         scaled_intervals(search, X, y[::-1])
     search = SpicyMKLRegressorCV(GaussianKernel(2.0), loss="huber", intervals=True)
     with pytest.raises(ValueError, match="squared_error"):

@@ -253,8 +253,8 @@ def _shared_form(paths: Sequence[Path]) -> CsvForm:
         if len(forms) > 1:
             raise ValueError(
                 f"{path} and {paths[0]} begin differently, but files that are read "
-                "together must have the same separator, the same header, and the same "
-                f"number of lines above it: write the first lines of {path} as in "
+                "together must have the same header, with the same separator and the "
+                f"same number of lines above it: write the first lines of {path} as in "
                 f"{paths[0]}."
             )
     (form,) = forms.values()

@@ -230,8 +230,8 @@ def _sample_name_column(grams: Grams, features: Features) -> int:
     columns = resolve_indices(grams.samples, features)
     if len(columns) != 1:
         raise ValueError(
-            "Grams: samples must be one column of X, the column with the names of "
-            f"samples, got {len(columns)} columns: pass the name of one column."
+            "Grams: samples must be one column with the names of samples, got "
+            f"{len(columns)} columns: pass the name or index of one column of X."
         )
     return columns[0]
 
