@@ -251,7 +251,8 @@ def check_weights(sample_weight: object, n_samples: int) -> Array | None:
             f"be from {1.0 / LARGEST_VALUE:g} to {LARGEST_VALUE:g}: scale the weights "
             "by a common factor."
         )
-    # Weights below 1e-40 times the largest change no digit of any sum over samples.
+    # A weight below 1e-40 times the largest weight does not affect a sum over samples,
+    # not even its last digit.
     return np.where(weights < 1e-40 * weights.max(), 0.0, weights)
 
 

@@ -158,7 +158,8 @@ class Targets(Protocol):
 
 def half_range(y: Array) -> float:
     """Return half the largest range of a column of y, or 1 for constant targets."""
-    # Solvers use it as the unit of their initial guesses for the size of functions.
+    # Solvers use half the range as the unit of their initial guesses for the size of
+    # functions.
     half = 0.5 * float(np.ptp(y, axis=0).max())
     return half if half > 0.0 else 1.0
 
@@ -193,9 +194,9 @@ def centered_targets(problem: Targets) -> tuple[Array, Array | float]:
 
 def rounded_center(y: Array, shares: Array) -> tuple[float, bool]:
     """Return the offset to subtract from targets, and whether they are constant."""
-    # The offset is the mean weighted by `shares`, in few binary digits unless targets
-    # are constant. It is zero if the mean is within a few standard deviations of zero,
-    # or if differences overflow.
+    # The offset is the mean weighted by `shares`, rounded to few binary digits unless
+    # the targets are constant. The offset is zero if the mean is within a few standard
+    # deviations of zero, or if differences between targets overflow.
     first_target = float(y[0])
     with np.errstate(over="ignore", invalid="ignore"):
         differences = y - first_target

@@ -284,7 +284,7 @@ def test_unknown_parameters_are_named(run, csv):
         (("--loss", "log_loss"), "--loss log_loss requires classes, but the target"),
         (("--unpenalized", "sex"), "--unpenalized: "),
         (("--event", "died"), "--target or --event: "),
-        (("--max-rank", 5), "--max-rank 5 requires --storage low_rank: add it"),
+        (("--max-rank", 5), "--max-rank 5 requires --storage low_rank: use"),
     ],
 )
 def test_messages_name_the_option_of_a_value(run, csv, words, message):

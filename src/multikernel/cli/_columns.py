@@ -43,7 +43,8 @@ class ColumnChoice:
     only: tuple[str, ...] | None = None
 
     def split_lists(self, present: Iterable[Any]) -> "ColumnChoice":
-        """Return a copy whose lists are split into names; `present` are all columns."""
+        """Return a copy in which comma-separated texts are split into column names."""
+        # `present` are the names of all columns.
         names = [str(name) for name in present]
         lists = ((key, split_names(getattr(self, key), names)) for key in LISTS)
         split: dict[str, Any] = {key: tuple(text) for key, text in lists}

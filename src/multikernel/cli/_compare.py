@@ -31,7 +31,9 @@ def run_compare(request: Compare) -> None:
     table = _training.read_whole(request, targets[0])
     task = _methods.find_task(request.task, request.loss, table.y)
     if table.offset is not None and request.scoring is not None:
-        raise ValueError("--scoring does not support --offset: remove one of them.")
+        raise ValueError(
+            "--scoring does not support --offset: remove --scoring or --offset."
+        )
     _training.check_folds("--folds", request.folds, table)
     _training.check_folds("--cv", request.cv, table)
     names = list(dict.fromkeys(request.methods or _supporting_methods(task, table)))

@@ -44,7 +44,7 @@ Cell = tuple[int, str]
 
 
 class CellError(ValueError):
-    """A cell of a partition cannot be read; the message is complete."""
+    """A cell of a partition cannot be read; the message names its column and file."""
 
 
 @contextmanager
@@ -123,7 +123,7 @@ def read_frame(
 def converted_cells(
     path: Path, cells: pd.DataFrame, choice: ColumnChoice
 ) -> pd.DataFrame:
-    """Return columns of text cells of a CSV file, converted as in the whole file."""
+    """Return text cells of a CSV file, converted to numbers as `read_frame` does."""
     with path.open("rb") as file:
         form = csv_form.find_form(file, path)
     form = replace(form, names=tuple(map(str, cells.columns)))
@@ -290,7 +290,9 @@ def _refuse_points(
 def _text_codes(
     cells_of: Mapping[str, Array], exact: set[str], targets: Sequence[str]
 ) -> list[str]:
-    """Return the `exact` columns whose cells would change as numbers; note others."""
+    """Return the columns of `exact` with cells that would change as numbers."""
+    # Other columns with such cells, for example 007, remain numbers. A note to the user
+    # names the option that keeps their text.
     features, measured, codes = {}, {}, []
     for name, column in cells_of.items():
         cells = dict.fromkeys(column.tolist())

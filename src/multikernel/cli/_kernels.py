@@ -59,7 +59,7 @@ def find_kernels(request: Training, table: Table, *, graphs: bool) -> Any:
         if name != "default":
             raise ValueError(
                 f"--kernels {name} requires columns, but this file contains Gram "
-                "matrices: remove the option."
+                "matrices: remove --kernels."
             )
         return "precomputed"
     if graphs:

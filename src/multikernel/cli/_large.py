@@ -152,7 +152,7 @@ def open_partitions(
 ) -> tuple[Any, pd.DataFrame, list[str]]:
     """Return files as a Dask data frame, its first rows, and the ignored columns."""
     # The path may be a file, a pattern such as ``rows/*.parquet``, or a folder of
-    # Parquet files. Partitions are `small`, or have the size that Dask chooses.
+    # Parquet files. Dask chooses the size of partitions unless `small` is True.
     blocksize = BLOCK_BYTES if small else "default"
     try:
         import dask.dataframe as dd
@@ -271,10 +271,11 @@ def _shared_form(paths: Sequence[Path]) -> CsvForm:
 def _pandas_settings(
     path: Path, form: CsvForm, head: pd.DataFrame, choice: ColumnChoice
 ) -> tuple[dict[str, Any], dict[str, str]]:
-    """Return settings for pandas, and marks of numbers that are first read as text."""
+    """Return settings for pandas, and a mark for each column to convert later."""
     # `head`, the first rows as `read_frame` returns them, decides which columns are
-    # numeric. A mark is "," or "." (see `decimal_mark`), or "true" for truth values.
-    # pandas converts numbers with points, unless another column has decimal commas.
+    # numeric. The mark of a column is its decimal mark, "," or "." (see
+    # `decimal_mark`), or "true" for truth values. pandas converts numbers with points,
+    # unless another column has decimal commas. Other numbers are first read as text.
     with path.open("rb") as file:
         rows = _frames.cells_of(file, form, nrows=LOOK_ROWS)
     names = choice.split_lists(form.names)

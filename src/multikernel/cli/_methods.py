@@ -38,15 +38,15 @@ class Entry:
 
     # Name of the method in its paper.
     title: str
-    # First part of the names of its estimators.
+    # First part of the names of the method's estimators.
     stem: str
     # Supported tasks; empty if the method has no targets.
     tasks: Sequence[str] = USUAL
-    # Ending of the names of its searches; None if the method has no search.
+    # Ending of the names of the method's searches; None if it has no search.
     search: str | None = "CV"
-    # Whether its kernels are the nodes of a graph.
+    # Whether the method's kernels are the nodes of a graph.
     graphs: bool = False
-    # Whether its estimators are always searches.
+    # Whether the method's estimators are always searches.
     always: bool = False
     # Rule for kernel weights that are fixed before the fit.
     weights: str | None = None

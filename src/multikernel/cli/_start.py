@@ -21,7 +21,8 @@ CLOSED = "Error: Standard output is closed: redirect it to a file."
 
 @contextmanager
 def loading() -> Iterator[None]:
-    """Print a loading message on terminals; errors name a missing library."""
+    """Print a message during imports; raise with advice if a library is missing."""
+    # The message appears only on terminals.
     is_terminal = sys.stderr is not None and sys.stderr.isatty()
     if is_terminal:
         print("Loading ...", end="\r", file=sys.stderr, flush=True)

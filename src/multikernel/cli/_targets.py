@@ -134,12 +134,12 @@ def read_target(
         advice = f", or use {option} to read all cells as classes" if option else ""
         refuse_odd_cell(f"Target {name!r}", y, advice)
         _refuse_amounts(f"Target {name!r}", y, advice)
-        _refuse_texts(f"Target {name!r}", y, advice)
+        _refuse_texts(name, y, advice)
     return y
 
 
-def _refuse_texts(subject: str, y: Any, advice: str) -> None:
-    """Raise if a target has more different texts than half of its rows."""
+def _refuse_texts(target: str, y: Any, advice: str) -> None:
+    """Raise if more than half of the rows of a target contain different texts."""
     distinct = {cell for cell in y.tolist() if isinstance(cell, str)}
     if mostly_differ(len(distinct), len(y)):
         raise ValueError(

@@ -59,7 +59,7 @@ def requested_estimator(
     if repeated:
         raise ValueError(
             f"--set {repeated[0]} sets a parameter that another option, such as "
-            "--method or --cv, also sets: remove one of them."
+            f"--method or --cv, also sets: remove --set {repeated[0]}, or that option."
         )
     estimator_class = method.estimator(task, cv=cv)
     try:
@@ -98,8 +98,8 @@ def _storage(request: Training) -> Storage | None:
     """Return the storage from the options; None if no option sets it."""
     if request.max_rank is not None and request.storage != "low_rank":
         raise ValueError(
-            f"--max-rank {request.max_rank} requires --storage low_rank: add it, or "
-            "remove --max-rank."
+            f"--max-rank {request.max_rank} requires --storage low_rank: use --storage "
+            "low_rank, or remove --max-rank."
         )
     if request.folder is None and request.max_rank is None:
         return request.storage

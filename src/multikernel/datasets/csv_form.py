@@ -63,7 +63,8 @@ class CsvForm:
     n_comments: int = 0
 
     def is_comment(self, text: str, n_fields: int) -> bool:
-        """Return whether a row starts with # and has too few or many fields."""
+        """Return whether a row of `n_fields` fields is a comment that starts with #."""
+        # A comment has more or fewer fields than the header.
         begins = text.startswith("#") and not self.names[0].startswith("#")
         return begins and n_fields != len(self.names)
 

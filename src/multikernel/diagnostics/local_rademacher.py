@@ -23,12 +23,13 @@ class LocalComplexity:
 def local_rademacher_bound(
     eigenvalues: Array, r: float, n_samples: int, *, tail: float = 0.0
 ) -> LocalComplexity:
-    """Return an upper bound on a kernel's local Rademacher complexity, and its cut-off.
+    """Return an upper bound on the local Rademacher complexity of a kernel.
 
     The bound, theorem 3 of Cortes, Kloft and Mohri (2013), is for functions of norm at
     most one and second moment at most `r`. The eigenvalues of the kernel's integral
     operator, in any order, are estimated by those of K / n on n samples. `tail` is the
-    sum of omitted eigenvalues. The cut-off is a good first ``theta`` of an estimator.
+    sum of omitted eigenvalues. The result also has the number of eigenvalues above `r`,
+    ``cut_off``, which is a good first ``theta`` of an estimator.
     """
     values = _check_eigenvalues(eigenvalues, r, n_samples)
     if not tail >= 0.0:

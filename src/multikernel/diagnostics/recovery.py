@@ -40,7 +40,7 @@ class RecoveryCoefficient:
 def recovery_coefficient(
     gram: GramStack, good: Indices, alpha: float, *, fit_intercept: bool = False
 ) -> RecoveryCoefficient:
-    """Return the recovery coefficient of a set of kernels for Group-OMP, or a bound.
+    """Return the recovery coefficient of kernels in Group-OMP, or an upper bound on it.
 
     Suppose that the coefficient is below one, and that targets depend on the kernels
     `good` only, without noise. Then at every step, the kernel that would improve the
@@ -49,7 +49,8 @@ def recovery_coefficient(
     most may be selected already, and the next best one may be outside `good`.
 
     `alpha` is the ridge strength for the sum of losses; `fit_intercept` centers the
-    kernels. The time is O(M n³) for M kernels and n samples.
+    kernels. The result is exact if a lower and an upper bound are equal, and otherwise
+    the upper bound. The time is O(M n³) for M kernels and n samples.
     """
     # Theorem 2 of Sindhwani, Lozano (2011). Non-parametric group orthogonal matching
     # pursuit for sparse learning with multiple kernels. NIPS 24, section 4.2. With a
@@ -105,7 +106,8 @@ def _hat_root(gram: GramStack, m: int, alpha: float, *, fit_intercept: bool) -> 
         K = K - K.mean(axis=0)
         K = K - K.mean(axis=1, keepdims=True)
     values, vectors = np.linalg.eigh(0.5 * (K + K.T))
-    # With a small alpha, rounding errors of eigenvalues would count fully.
+    # Eigenvalues that are only rounding errors become zero. If alpha is as small as
+    # they are, their ratios values / (values + alpha) would be near one.
     values[values < n_samples * EPS * values[-1]] = 0.0
     return np.asarray((vectors * np.sqrt(values / (values + alpha))) @ vectors.T)
 
@@ -148,7 +150,8 @@ def _block_norms(forms: Array, v: Array) -> Array:
 
 
 def _ascend(forms: Array, v: Array) -> tuple[float, Array]:
-    """Maximize sum_i sqrt(u^T forms[i] u) over |u| = 1 from v; return maximum and u."""
+    """Return a local maximum of sum_i sqrt(u^T forms[i] u) and the unit vector u."""
+    # The search for u starts from the unit vector v.
     value = 0.0
     for _ in range(500):
         norms = _block_norms(forms, v)

@@ -101,9 +101,9 @@ KERNEL = re.compile(r"(\w+)\(((?:\w+=[^(),=]+(?:, |(?=\))))*)\)(?:\[(.*)\])?( #\
 
 
 def paper_name(name: str) -> str:
-    """Return a kernel's name in the style of papers, such as "s5, width 2"."""
-    # This is the name of "gaussian(sigma=2)[s5]". Products are converted factor by
-    # factor. Other names, and names of nested kernels, are unchanged.
+    """Return the name of a kernel for figures, such as "s5, width 2"."""
+    # The example is the result for "gaussian(sigma=2)[s5]". Products are converted
+    # factor by factor. Other names, and names of nested kernels, are unchanged.
     if SEPARATOR in name:
         return SEPARATOR.join(map(paper_name, name.split(SEPARATOR)))
     match = KERNEL.fullmatch(name)
@@ -134,7 +134,7 @@ def legend(ax: Axes, lines: Sequence[Line2D], texts: Sequence[str], title: str) 
 
 
 def short_name(name: str) -> str:
-    """Return a kernel's name in the style of papers, shortened if it is long."""
+    """Return the `paper_name` of a kernel, with the middle omitted if it is long."""
     return shorten(paper_name(name))
 
 

@@ -219,7 +219,8 @@ class ContributionDisplay(Display):
         _style.clean_axes(ax, grid="y")
 
     def _draw_lines(self, ax: Axes, few: int, kwargs: dict[str, Any]) -> None:
-        """Draw a function as a line for each value of column `few` (0 or 1)."""
+        """Draw a function of two columns as lines, one for each value of one column."""
+        # `few`, 0 or 1, is the index of this column, which has few values.
         x, levels = self.grid[1 - few], self.grid[few]
         lines = self.values.T if few else self.values
         names = self.categories[few] or [f"{level:.3g}" for level in levels]

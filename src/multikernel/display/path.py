@@ -202,7 +202,7 @@ class RegularizationPathDisplay(Display):
     def _panels(
         self, ax: Axes | Sequence[Axes] | None, line_kwargs: dict[str, Any]
     ) -> tuple[Axes, Axes | None]:
-        """Return the axes of the path, and of the scores or None."""
+        """Return the axes of the path, and the axes of the scores if there are any."""
         has_scores = isinstance(ax, Sequence | np.ndarray) or (
             ax is None and self.scores is not None
         )

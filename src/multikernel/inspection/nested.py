@@ -36,9 +36,9 @@ class NestedScores:
     """Scores of a search on outer folds, and the kernels active in at least one fold.
 
     `selections` and `variance_shares` have shape (n_folds, n_kernels); shares refer to
-    each fold's training samples, averaged over outputs. Names with widths from the data
-    are those of the first fold that uses the kernel. `best_params` has one dictionary
-    per fold, empty if the estimator is not a search.
+    each fold's training samples, averaged over outputs. If a kernel's name contains a
+    width from the data, the width is that of the first fold that uses the kernel.
+    `best_params` has one dictionary per fold, empty if the estimator is not a search.
     """
 
     scores: Array
@@ -226,7 +226,7 @@ def _score(
 def _usage(
     models: list[Any],
 ) -> tuple[tuple[str, ...], NDArray[np.bool_], Array, Any, tuple[str, ...]]:
-    """Return kernels active in any fold, as the last five fields of `NestedScores`."""
+    """Return the values of the fields of `NestedScores` from `kernel_names` on."""
     # Kernels are matched by name if their indices differ between folds, as nodes of
     # graphs and kernels of models with different numbers of kernels do.
     sizes = {model._state.names.n_kernels for model in models}

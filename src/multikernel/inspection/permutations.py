@@ -29,10 +29,10 @@ class PermutationTests:
     # Share of permutations in which the largest standardized statistic of all kernels
     # is at least the kernel's own; bounds the probability of any false discovery.
     family_wise_p: Array
-    # For each permutation, the alpha above which no kernel is active; sorted.
+    # One alpha for each permutation, above which no kernel is active; ascending.
     strengths: Array
-    # For each view, p-value and family-wise p-value of its largest standardized
-    # statistic.
+    # By view: the p-value and the family-wise p-value of the largest standardized
+    # statistic of the view's kernels.
     view_p: Mapping[str, tuple[float, float]]
     varies: NDArray[np.bool_]  # whether permutations change the statistic
 
@@ -177,7 +177,7 @@ def tests_of_all(
 
 
 def _strengths(largest: Array, draws: Array) -> Array:
-    """Return, by permutation, the alpha above which no kernel is active; sorted."""
+    """Return one alpha per permutation, above which no kernel is active; ascending."""
     return np.sort(np.sqrt(largest[1:]) / len(draws))
 
 

@@ -202,8 +202,8 @@ def term_posterior(
     """
     model, read = squared_model(OWNER, estimator)
     fitted, rows = model._fitted().model, read(X)
-    # A single covariance raises for precomputed matrices and centered kernels, before
-    # the costly factorization.
+    # Compute one covariance first: for precomputed matrices and centered kernels, this
+    # raises before the costly factorization.
     Covariance(fitted, np.ones(fitted.n_active), [*range(fitted.n_active)])(
         rows[:1], rows[:1]
     )

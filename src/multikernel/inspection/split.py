@@ -255,8 +255,9 @@ def _shares(targets: Array, terms: Array, weights: Array) -> tuple[Array, Array]
 
     variances = mean(y**2) - mean(y) ** 2
     covariances = mean(f * doubled[..., None]) - mean(f) * mean(doubled)[..., None]
-    # The computed variance of constant targets is a squared rounding error. If only
-    # the resample is constant, it is the rounding error of mean(y**2).
+    # A variance that is only a rounding error becomes NaN. If all targets are constant,
+    # their computed variance is a squared rounding error. If only the resample is
+    # constant, the computed variance is the rounding error of mean(y**2).
     sizes = 4.0 * EPS * np.abs(targets).max(axis=0, initial=0.0)
     threshold = np.maximum(sizes**2, 4.0 * EPS * len(y) * mean(y**2))
     variances = np.where(variances > threshold, variances, np.nan)

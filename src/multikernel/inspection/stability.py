@@ -133,8 +133,9 @@ def stability_selection(
     sample_weight, groups, offset : array-like, default=None
         Weights and offsets are as in ``fit``. `groups` are labels of groups, such as
         patients, that are entirely in one half.
-    n_jobs : int, default=None
-        Number of parallel fits, on threads that share the kernels; -1 uses all cores.
+    n_jobs : int or None, default=None
+        Number of parallel fits, on threads that share the kernels: None means 1, and -1
+        all cores.
     random_state : int, RandomState or None, default=None
         Seed of the halves.
 

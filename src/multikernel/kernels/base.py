@@ -233,11 +233,12 @@ def _parameters(kernels: Any) -> Iterator[tuple[str, Any]]:
 
 
 Parts = tuple[Mapping[str, Any], Mapping[str, Any], Callable[[dict[str, Any]], Any]]
-"""Parameters and inner kernels by name, and a function that returns a changed copy."""
+"""Parameters by name, inner kernels by name, and a function that returns a copy."""
+# The argument of the function maps some of these names to their values in the copy.
 
 
 def _split_kernels(kernels: Any) -> Parts:
-    """Return parameters, inner kernels, and a function that returns a changed copy."""
+    """Return the `Parts` of a kernel, or of a mapping or sequence of kernels."""
     if isinstance(kernels, Mapping):
         return {}, kernels, lambda new: {**kernels, **new}
     if isinstance(kernels, list | tuple):

@@ -175,12 +175,13 @@ class SampleKernel:
         return rows
 
     def with_rows(self, values: Array, new_places: Indices) -> Self:
-        """Return a copy with `values` as further rows of K, and another `places`."""
-        # `new_places` includes the samples of the further rows; see the field `places`.
+        """Return a copy with `values` below K, and with `new_places` as `places`."""
+        # `new_places` includes the samples of the new rows; see the field `places`.
         return type(self)(np.vstack([self.K, values]), new_places, self.view)
 
     def __deepcopy__(self, memo: Mapping[int, Any]) -> "SampleKernel":
-        """Return ``memo[CHANGE](self)`` if the memo has this function, else itself."""
+        """Return ``memo[CHANGE](self)``, or this object if the memo has no `CHANGE`."""
+        # Copies of models share the matrix.
         change: Callable[[SampleKernel], SampleKernel] | None = memo.get(CHANGE)
         return self if change is None else change(self)
 

@@ -222,6 +222,7 @@ def with_interactions(
     allowed = _allowed_columns(spec.between, features, origins or range(X.shape[1]))
     terms = _terms(alone, columns, allowed, X)
     if not len(terms):
+        advice = "" if spec.between is None else "add columns to between, "
         raise ValueError(
             f"{why_no_product(spec)}, so there is no interaction: pass kernels on "
             "single columns, "

@@ -105,7 +105,7 @@ def kernels_with_widths(
     column_multiples: Sequence[float],
     max_kernels: int,
 ) -> ListDictionary:
-    """Return default kernels; warn if `max_kernels` reduces the widths of columns."""
+    """Return default kernels; warn if `max_kernels` limits those on single columns."""
     # `rows`, `weights` and `n_rows` are the results of `distinct_rows`.
     pairs = weights, _pair_shares(weights)
     joint = [LinearKernel(), *_gaussians(rows, pairs, multiples, n_rows)]
@@ -232,7 +232,7 @@ class _Distances:
 
 
 def _pair_shares(weights: Array) -> Array:
-    """Return the share of each pair of rows in the weight of all pairs of samples."""
+    """Return the weight of each pair of rows, divided by the weight of all pairs."""
     # A row of weight w represents w equal samples. The last entry is the total share of
     # pairs of equal samples, whose distance is zero.
     equal_pairs = 0.5 * float(weights @ (weights - 1.0))
@@ -260,7 +260,7 @@ def _gaussians(
     n_rows: int,
 ) -> list[Kernel]:
     """Return Gaussian kernels whose widths are multiples of the median row distance."""
-    # `pairs` contains the weights of the rows, and the shares of pairs of rows.
+    # `pairs` contains the weights of the rows, and their `_pair_shares`.
     weights, shares = pairs
     values, totals = _merge_equal_values(rows, weights)
     distances = _distances(

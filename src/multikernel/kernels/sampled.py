@@ -74,7 +74,8 @@ class NystroemKernel(FeatureKernel):
 
     @cached_property
     def _directions(self) -> Array:
-        """Return an inverse root W of k(L, L), L the landmarks; features: k(X, L) W."""
+        """Return W such that k(X, L) W are the features of X, for the landmarks L."""
+        # W W^T is the pseudo-inverse of k(L, L).
         eigenvalues, vectors = eigh(self.kernel(self._landmarks(), self._landmarks()))
         is_positive = eigenvalues > NEGLIGIBLE * max(float(eigenvalues[-1]), 0.0)
         return np.asarray(vectors[:, is_positive] / np.sqrt(eigenvalues[is_positive]))

@@ -32,9 +32,10 @@ def supports_sparse(kernel: Kernel) -> bool:
 
 def pack(X: Any) -> Array:
     """Return rows of a CSR table as pairs (column, value), padded with zeros."""
-    # Folds, landmarks and model files store rows of numbers. The table has sorted
+    # Folds, landmarks and model files store rows of numbers. The table must have sorted
     # columns and no stored zeros. The result has shape (n_rows, 2 * the largest number
-    # of nonzeros in a row), with columns ascending from one.
+    # of nonzeros in a row). Columns ascend within a row. They are counted from one,
+    # because zeros are padding.
     counts = np.diff(X.indptr)
     pairs = np.zeros((X.shape[0], max(1, counts.max(initial=0)), 2))
     rows = np.repeat(np.arange(X.shape[0]), counts)

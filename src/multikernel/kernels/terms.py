@@ -56,7 +56,7 @@ class EveryPair(ComputedRows):
 
     @cached_property
     def starts(self) -> Indices:
-        """Return the index of each member's first pair; last, the number of kernels."""
+        """Return the index of the first pair of each of `members`, and `len(self)`."""
         # Pairs follow the kernels in `alone`, ordered by their first and second member.
         sizes = np.arange(self.members.size)[::-1]
         return self.alone.size + np.concatenate([[0], np.cumsum(sizes)])

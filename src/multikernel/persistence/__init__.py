@@ -118,7 +118,7 @@ def model_bytes(estimator: Any) -> bytes:
 
 
 def _serialize(item: Any) -> tuple[bytes, int, list[str]]:
-    """Return the archive, the bytes of memory to load it, and the untrusted types."""
+    """Return the archive, the bytes of memory for loading, and the untrusted types."""
     data = with_version(_skops_io().dumps(plain(item), compression=ZIP_DEFLATED))
     content = checked_archive(data)
     allowed = trusted_names(content.names, content.calls)
@@ -215,7 +215,7 @@ def load(
 
 
 def _build(path: PathLike, content: Content, trusted: set[str]) -> Any:
-    """Build the objects of a checked file, or raise with the untrusted types."""
+    """Build the objects of a checked file; raise if types are not trusted."""
     allowed = trusted | trusted_names(content.names, content.calls)
     if untrusted := _untrusted_types(content, allowed):
         raise UntrustedTypesError(

@@ -63,7 +63,7 @@ def with_version(data: bytes) -> bytes:
 class Content:
     """Validated content of a model file."""
 
-    # Uncompressed archive.
+    # Archive with the content of the file, but without compression.
     data: bytes
     # Full names of all classes and functions in the file.
     names: set[str]

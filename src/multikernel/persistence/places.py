@@ -1,4 +1,4 @@
-"""Output files, which may be links, pipes or standard output, but not inputs."""
+"""Places of outputs: files, links, pipes or standard output. Inputs are refused."""
 
 import glob
 import os

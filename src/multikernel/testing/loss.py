@@ -280,7 +280,7 @@ def _check_dual_pieces(loss: PolyhedralLoss, y: Array, rng: Generator) -> None:
 
 
 def _check_weighting(loss: Loss, y: Array, weights: Array, rng: Generator) -> None:
-    """Check that weights keep capabilities, and integer weights equal repetition."""
+    """Check the protocols of a loss with weights, and its value for integer weights."""
     weighted_loss = weighted(loss, weights)
     for capability in CAPABILITIES:
         has, had = isinstance(weighted_loss, capability), isinstance(loss, capability)

@@ -152,7 +152,8 @@ def _check_tightness(penalty: BlockRegularizer, points: list[Array]) -> None:
 
 
 def _slopes(penalty: BlockRegularizer, t: Array) -> Array:
-    """Return central differences of the penalty at positive norms, clipped at zero."""
+    """Return slopes of the penalty at positive norms, with zero for negative slopes."""
+    # The slopes are central differences.
     slopes = np.empty_like(t)
     for m in range(t.size):
         step = np.zeros_like(t)

@@ -57,11 +57,12 @@ class GraphSamples(Protocol):
         # entries of a.
 
     def evidence(self, dual: Array, ceiling: float) -> Evidence:
-        """Return a function of nodes that returns -log of p-value bounds.
+        """Return a function that maps nodes to -log of bounds on their p-values.
 
-        The bounds are on the probability that noise instead of a = `dual` gives some
-        descendant w of a node as large a form a^T K_w a. Only descendants with
-        a^T K_w a / d_w^2 > `ceiling` count; nodes without such descendants get -inf.
+        The p-value of a node is the probability that noise e gives some descendant w a
+        form e^T K_w e of at least a^T K_w a, with a = `dual`. Only descendants with
+        a^T K_w a / d_w^2 > `ceiling` count, where d_w is the weight of node w. Nodes
+        without such descendants get -inf.
         """
 
     def take(self, rows: Indices) -> "GraphSamples":
@@ -187,7 +188,7 @@ class KnownNodes:
         return nodes
 
     def children(self, nodes: Indices) -> Indices:
-        """Return the numbers of the children of each node, concatenated."""
+        """Return the children of all `nodes` as node numbers, concatenated."""
         new = [k for k in nodes.tolist() if k not in self._children]
         if new:
             children = [dict.fromkeys(self.graph.children(self.keys[k])) for k in new]

@@ -17,8 +17,9 @@ MOST = 1024
 
 
 def evidence_of_pairs(samples: "GridSamples", dual: Array, ceiling: float) -> Evidence:
-    """Return `GraphSamples.evidence`; -inf for nodes of more than two inputs."""
-    # A single strong descendant can disappear in the sum over all descendants.
+    """Return the function of `GraphSamples.evidence` for nodes of one or two inputs."""
+    # Other nodes get -inf. A single strong descendant can disappear in the sum over all
+    # descendants.
     highest = samples.graph.highest
     shape = (len(highest), max(highest))
     singles, pairs = np.full(shape, -np.inf), np.full((*shape, *shape), -np.inf)
@@ -81,7 +82,11 @@ def pair_forms(samples: "GridSamples", dual: Array) -> tuple[Array, Array]:
 
 
 def level_features(samples: "GridSamples") -> tuple[Array, Array, Indices, Array]:
-    """Return centered features, sums of squares, level starts, the root's feature."""
+    """Return the centered features of all levels, and three arrays about them."""
+    # The four arrays are `features`, shape (n_samples, n_features), which begins with a
+    # column of ones; the squared features, summed over each level, shape (n_samples,
+    # n_levels); `begins`, the first column of each level; and `root`, the feature of
+    # the root node, shape (n_samples,): the product over inputs of level zero.
     sizes, blocks = [1], [np.ones((samples.n_samples, 1))]
     root = np.ones(samples.n_samples)
     for z, levels in zip(samples.columns, samples.graph.levels, strict=True):
@@ -94,9 +99,6 @@ def level_features(samples: "GridSamples") -> tuple[Array, Array, Indices, Array
         sizes += levels.sizes[1:]
     features = np.concatenate(blocks, axis=1)
     begins = np.cumsum([0, *sizes[:-1]])
-    # The centered features begin with a column of ones. Squares are summed over the
-    # features of each level; `begins` has the first column of each level. `root` is the
-    # feature of the root node, (n_samples,): the product over inputs of level zero.
     return features, np.add.reduceat(features**2, begins, axis=1), begins, root
 
 

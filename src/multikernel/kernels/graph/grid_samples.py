@@ -88,7 +88,9 @@ class GridSamples:
         return GridSamples(self.graph, [z[rows] for z in self.columns])
 
     def factors(self, node: "GridNode") -> tuple[Array, list[Array]]:
-        """Return the product of one-feature levels, and features of other levels."""
+        """Return a product of features, (n_samples,), and a list of feature blocks."""
+        # The product is over the node's levels that have one feature. Every other level
+        # of the node is a block, shape (n_samples, n_level_features).
         levels = dict.fromkeys(self._rooted, 0) | dict(node)
         single = np.ones(self.n_samples)
         blocks: list[Array] = []
@@ -235,7 +237,8 @@ class GridSamples:
 
     @cached_property
     def _lengths(self) -> Array:
-        """Return square roots of the diagonals of F_{i,0}, (n_inputs, n_samples)."""
+        """Return weighted norms of each input's features, (n_inputs, n_samples)."""
+        # The squares of the norms are the diagonals of F_{i,0}; see `GridSamples`.
         each = enumerate(self.columns)
         return np.sqrt(
             [np.einsum("ij,ij,j->i", z, z, self._shares[i, 0]) for i, z in each]
@@ -343,7 +346,9 @@ def _plan_products(
 
 
 def _noise(plan: _ProductPlan, squares: Array, ratios: Array) -> Array:
-    """Return each node's noise, the sum of `squares` times the node's diagonal."""
+    """Return, for each node, the sum of `squares` times the diagonal of its kernel."""
+    # `squares` are those of a dual vector, so the sum is the mean of the node's form
+    # over random signs. `ratios` are the diagonals of factors, (n_factors, n_samples).
     products = np.empty((len(plan.prefixes), squares.size))
     products[0] = squares
     for k, (shorter, factor) in enumerate(plan.prefixes[1:], start=1):

@@ -66,10 +66,10 @@ class PolynomialGrid(DirectedGrid):
 
 @dataclass(frozen=True)
 class HermiteGrid(DirectedGrid):
-    r"""Hermite functions of the kernel :math:`e^{-b \|x - x'\|^2}`, and the remainder.
+    r"""Grid of Hermite functions of the kernel :math:`e^{-b \|x - x'\|^2}`.
 
-    The levels of an input are one function each, except for the last level: the
-    remainder, with which all levels sum to the input's Gaussian kernel.
+    Each level of an input has one Hermite function, except for the last level. The last
+    level is the remainder: the input's Gaussian kernel minus all its other levels.
 
     Parameters
     ----------
@@ -78,7 +78,7 @@ class HermiteGrid(DirectedGrid):
     sigma : float, default=1.0
         Standard deviation of the inputs.
     bandwidth : float, default=0.05
-        Factor b.
+        Factor b in the exponent of the kernel.
     weight_base, root_weight : float, default=0.5, 0.1
         Factor of a node's weight per level, and weight of the root.
 

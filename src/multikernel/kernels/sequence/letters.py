@@ -123,7 +123,7 @@ def from_texts(values: Iterable[Any], where: str = "") -> Sequences:
 
 
 def pack(sequences: Sequences) -> Array:
-    """Return sequences as rows of numbers, each of six letters."""
+    """Return sequences as rows of numbers; each number encodes six letters."""
     # Samples are rows of float64 numbers. Letter t of a number is its digit t in base
     # 256. Letters are nonzero bytes, so zeros can pad the end.
     width = max(1, -(-int(sequences.lengths.max(initial=0)) // PACKED))
