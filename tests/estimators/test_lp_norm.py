@@ -484,7 +484,7 @@ BAD = [
     ({"p": "2"}, "p must be a number of at least 1, or infinity, got '2'"),
     ({"p": True}, "p must be a number of at least 1"),
     ({"solver": "smo"}, "solver must be one of 'auto', 'newton', .*, got 'smo'"),
-    ({"solver": "silp"}, "solver='silp' supports p=1 only, got p=2. For other p use"),
+    ({"solver": "silp"}, "solver='silp' supports p=1 only, got p=2. For this p, pass"),
     ({"solver": "simple", "p": np.inf}, "solver='simple' supports p=1 only, got p=inf"),
     ({"max_iter": 0}, "max_iter must be None, or an integer of at least 1, got 0"),
     (

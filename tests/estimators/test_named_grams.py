@@ -169,7 +169,7 @@ def test_columns_of_new_matrices_are_the_samples_of_the_fit_in_order(tmp_path):
     for each in (model, load(tmp_path / "model.skops")):
         known = each.predict(stack_grams({"K": K.loc[ids[:5]]}))
         np.testing.assert_array_equal(known, each.predict(X[:5]))
-        with pytest.raises(ValueError, match="Column 0 of the Gram matrices is 's19'"):
+        with pytest.raises(ValueError, match=r"Column 0 .* has the label 's19'"):
             each.predict(stack_grams({"K": K.loc[ids[:5], ids[::-1]]}))
     half = clone(model).fit(X[np.ix_(range(10), range(10))], Z[:10, 0])
     assert half.predict(X[np.ix_(range(10, 20), range(10))]).shape == (10,)

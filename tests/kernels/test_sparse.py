@@ -114,7 +114,7 @@ def test_memory_is_that_of_the_nonzero_values():
     [
         (None, "requires single columns"),
         (per_column(LinearKernel(), 60), "requires single columns"),
-        (Interactions(VIEWS), "Interactions require single columns"),
+        (Interactions(VIEWS), "Interactions require a dense table"),
         (CategoryKernel(), "cannot be computed from a sparse table"),
         ({"a": [0, 1]}, "has no kernels"),
     ],

@@ -228,8 +228,8 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
         are the means of ``kernel_weights_`` over outputs. Models with precomputed
         kernels, and HKL, do not have it; with centered kernels, calls raise an error.
         """
-        # Imported here, because only this property needs the Gaussian processes of
-        # scikit-learn, which this module imports.
+        # Imported here, because `combined` imports the Gaussian processes of
+        # scikit-learn, which only this property needs.
         from multikernel.estimators.publish.combined import CombinedKernel
 
         state = self._fitted()
@@ -264,8 +264,9 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
         views = self._fitted().names.views
         if views is None:
             raise AttributeError(
-                f"This {type(self).__name__} was fitted without views: fit it with "
-                "kernels as a dict from names of views to columns."
+                f"{type(self).__name__} was fitted without views, so it has no "
+                "attributes of views, such as view_weights_: fit it with kernels as a "
+                "dict from names of views to columns."
             )
         return views
 
@@ -389,7 +390,7 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
         if self._state.model is None:
             raise NotFittedError(
                 f"{type(self).__name__} was fitted with refit=False, so it has chosen "
-                "parameters but not fitted a model on all samples: use refit=True."
+                "parameters, but no model of all samples: fit it with refit=True."
             )
         return self._state
 

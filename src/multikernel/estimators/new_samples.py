@@ -94,10 +94,12 @@ def _extended_model(model: Any, rows: Mapping[str, Any], names: object) -> Any:
     kernels = _given_matrices(model)
     unknown = [view for view in rows if view not in kernels]
     if unknown or not rows:
+        advice = f"pass rows for {listed(list(kernels))} only"
+        if not kernels:
+            advice = "this model has no such view"
         raise ValueError(
-            f"with_samples got rows for {listed(unknown) or 'no view'}: pass rows for "
-            "views of precomputed Gram matrices only; the views of this model with "
-            f"such matrices are {listed(list(kernels)) or 'none'}."
+            f"with_samples got rows for {listed(unknown) or 'no view'}, but requires "
+            f"rows for views of precomputed Gram matrices (Grams): {advice}."
         )
     categories = list(model.categories_)
     indices = {
@@ -158,7 +160,9 @@ def _column_names(kernel: SampleKernel, sample_names: Array) -> list[Any]:
 def _aligned_rows(
     view: str, values: Any, names: Any, columns: list[Any]
 ) -> tuple[Array, Array]:
-    """Return names and rows of new samples; nan in columns that a data frame lacks."""
+    """Return the names of new samples, and their rows with the given `columns`."""
+    # `columns` are the names of the training samples. Columns that a data frame does
+    # not have are nan.
     is_frame = hasattr(values, "reindex")
     if is_frame:
         if not any(column in values.columns for column in columns):
@@ -177,8 +181,9 @@ def _aligned_rows(
     if matrix.ndim != 2 or matrix.shape[1] != len(columns) or names is None:
         raise ValueError(
             f"View {view!r}: rows of new samples must be a data frame, or an array of "
-            f"shape (n_new, {len(columns)}) with the argument names, got an array of "
-            f"shape {matrix.shape}{' without names' * (names is None)}."
+            f"shape (n_new, {len(columns)}) and names=[...], the names of the new "
+            f"samples; got an array of shape {matrix.shape}"
+            f"{' without names' * (names is None)}."
         )
     if not is_frame:
         check_finite(matrix)

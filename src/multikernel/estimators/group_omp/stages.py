@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from multikernel._typing import Array, Indices
-from multikernel._validation import check_places, check_shapes
+from multikernel._validation import check_places, check_shapes, listed
 from multikernel.estimators.grams.grams import (
     cross_grams,
     landmark_coefs,
@@ -36,6 +36,9 @@ from multikernel.gram.factors.landmarks import landmarks_of
 from multikernel.linalg.tables import row_chunks
 from multikernel.problem import Status
 from multikernel.solvers import GreedyPath
+
+OWNER = "The models of a fitted GroupOMP estimator"
+"""Beginning of messages about invalid models in a file."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,30 +97,30 @@ class StagedModel:
         check_effects(self.design, self.effects, self.intercepts.shape)
         widths = self.grams.widths
         check_shapes(
-            "Models of a greedy path",
+            OWNER,
             intercepts=(self.intercepts, ("n_models", "n_outputs")),
             coefs=(self.coefs, ("n_models", "n_kept", "n_outputs")),
         )
         n_models, n_kept, n_outputs = self.coefs.shape
         if not n_models - 1 <= len(widths):
             raise ValueError(
-                f"Models of a greedy path: {n_models} models require at least "
-                f"{n_models - 1} kernels, got {len(widths)}: fit again."
+                f"{OWNER}: {n_models} models require at least {n_models - 1} kernels, "
+                f"got {len(widths)}: fit again."
             )
         if self.own is None:
             if any(width != n_kept for width in widths):
                 raise ValueError(
-                    "Models of a greedy path: coefs must have one row per column of "
-                    f"each kernel, got {n_kept} rows and {widths} columns: fit again."
+                    f"{OWNER}: coefs must have one row per column of each kernel, got "
+                    f"{n_kept} rows for kernels of {listed(widths)} columns: fit again."
                 )
             return
         for width, values in zip(widths, self.own, strict=True):
             shapes = {"own coefficients": (values, ("n_all", width, n_outputs))}
-            check_shapes("Models of a greedy path", **shapes)
+            check_shapes(OWNER, **shapes)
             if len(values) < n_models:
                 raise ValueError(
-                    "Models of a greedy path: each kernel must have coefficients for "
-                    f"all {n_models} models, got {len(values)}: fit again."
+                    f"{OWNER}: each kernel must have coefficients for all {n_models} "
+                    f"models, got coefficients for {len(values)}: fit again."
                 )
 
     def last_coefs(self) -> Array:
@@ -243,8 +246,9 @@ class Stages:
         check_places("Stages", "rows", self.rows, n_rows)
         if self.history.shape != (n_models,) or self.history.dtype != HISTORY_DTYPE:
             raise ValueError(
-                f"Stages: history must have {n_models} records of `Progress`, got an "
-                f"array of shape {self.history.shape} and type {self.history.dtype}."
+                f"Stages: history must have {n_models} records, one per model, got an "
+                f"array of shape {self.history.shape} and type {self.history.dtype}: "
+                "fit again."
             )
 
     def __len__(self) -> int:

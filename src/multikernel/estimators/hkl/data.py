@@ -23,6 +23,9 @@ from multikernel.solvers.hkl import HullSolution
 MAX_DEVIATIONS = 4.0
 """Largest absolute value in a standardized column of the training data."""
 
+OWNER = "The model of a fitted HKL estimator"
+"""Beginning of messages about an invalid model in a file."""
+
 CLIP_ADVICE = " PolynomialGrid(extrapolation='constant') clips to the training range."
 
 
@@ -101,8 +104,7 @@ class HullData(Data):
     def part(
         self, indices: Indices, n_in_memory: int = 1
     ) -> tuple["HullData", Indices]:
-        """Merge equal samples of `indices`; return their data and remaining indices."""
-        # Of the samples `indices`, equal ones are merged into the first of them.
+        """Return the data of some samples, and remaining indices, see `Data.part`."""
         # `n_in_memory` is not used, because HKL stores no Gram matrices.
         indices, samples = merge_equal(self.samples, indices)
         return self.source.fit_graph(samples, self.X[indices]), indices
@@ -161,21 +163,21 @@ class HullModel:
     intercept: Array
 
     def _check_fitted(self) -> None:
-        check_shapes("An HKL model", intercept=(self.intercept, ("n_outputs",)))
-        check_places("An HKL model", "active", self.active, len(self.nodes))
+        check_shapes(OWNER, intercept=(self.intercept, ("n_outputs",)))
+        check_places(OWNER, "active", self.active, len(self.nodes))
         if self.graph.n_features != self.scaler.mean.size:
             raise ValueError(
-                "An HKL model: graph and scaler must have the same number of columns, "
-                f"got {self.graph.n_features} and {self.scaler.mean.size}: fit again."
+                f"{OWNER}: graph and scaler must have the same number of columns, got "
+                f"{self.graph.n_features} and {self.scaler.mean.size}: fit again."
             )
         if len(self.bases) != len(self.nodes):
             raise ValueError(
-                f"An HKL model: bases must have one entry per node, got "
-                f"{len(self.bases)} entries for {len(self.nodes)} nodes."
+                f"{OWNER}: bases must have one entry per node, got {len(self.bases)} "
+                f"entries for {len(self.nodes)} nodes: fit again."
             )
         for _, coefs, mean in zip(self.nodes, self.coefs, self.means, strict=True):
             check_shapes(
-                "An HKL model",
+                OWNER,
                 mean=(mean, ("n_columns",)),
                 coefs=(coefs, ("n_columns", self.n_outputs)),
             )
@@ -193,11 +195,11 @@ class HullModel:
     def check_columns(self, n_kernels: int, n_features: int, *, packed: bool) -> None:
         """Raise unless the active nodes' features exist for `n_features` columns."""
         # `packed` is not used.
-        check_shapes("An HKL model", mean=(self.scaler.mean, (n_features,)))
+        check_shapes(OWNER, mean=(self.scaler.mean, (n_features,)))
         sample = self.graph.sample(np.zeros((1, n_features)))
         for k in self.active:
             features = sample.features(self.nodes[k], self.bases[k])
-            check_shapes("An HKL model", features=(features, (1, self.means[k].size)))
+            check_shapes(OWNER, features=(features, (1, self.means[k].size)))
 
     @np.errstate(over="ignore", invalid="ignore")
     def contributions(self, X: Rows) -> Array:

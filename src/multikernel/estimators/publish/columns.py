@@ -20,8 +20,8 @@ from multikernel.kernels.sparse import SparseKernel
 
 
 def table_column_order(model: Any) -> Indices:
-    """Return column indices of the data in the order of the model's table."""
-    # In this table, columns of sequences are last.
+    """Return, for each column of the model's table, its column index in the data."""
+    # The columns of sequences are last in the table.
     sequences = np.asarray(vars(model).get("sequence_features_", ()), dtype=np.intp)
     everything = np.arange(model.n_features_in_)
     return np.concatenate([np.setdiff1d(everything, sequences), sequences])
@@ -53,8 +53,8 @@ def kernels_in_use(model: Any, purpose: str) -> list[Kernel]:
     # `purpose` is the plural subject of the error message.
     if hasattr(model, "sparse_input_"):
         raise ValueError(
-            f"{purpose} require single columns, which a model of a sparse table does "
-            "not have: fit the model on a dense table, X.toarray()."
+            f"{purpose} require a model of a dense table, but this model was fitted on "
+            "a sparse table: fit the model on X.toarray()."
         )
     if not has_columns(model):
         raise ValueError(

@@ -179,8 +179,8 @@ class LandmarkGrams(CrossGrams):
                 sample = np.zeros((1, landmarks.shape[1]))
                 if kernel_features(kernel, sample) is None:
                     raise ValueError(
-                        f"LandmarkGrams: {kernel_name(kernel)} must have landmarks or "
-                        "explicit features, but has neither."
+                        f"LandmarkGrams: {kernel_name(kernel)} has neither landmarks "
+                        "nor features, so it cannot be evaluated: fit again."
                     )
 
     def between(self, X: Array, Y: Array, position: int) -> Array:
@@ -242,7 +242,7 @@ class PrecomputedGrams(CrossGrams):
         return (self.columns.size,) * self.indices.size
 
     def check_columns(self, n_kernels: int, n_features: int, *, packed: bool) -> None:
-        """Raise unless `n_kernels` matrices with `n_features` columns suffice."""
+        """Raise if the model uses matrices or columns beyond the given numbers."""
         # Precomputed matrices have a column per training sample. `packed` is not used.
         check_places("PrecomputedGrams", "indices", self.indices, n_kernels)
         check_places("PrecomputedGrams", "columns", self.columns, n_features)
@@ -274,9 +274,11 @@ def check_effects(
 ) -> None:
     """Raise unless `effects` has one coefficient per column and output."""
     if (design is None) is not (effects is None):
+        present, absent = ("columns", "coefficients")
+        if design is None:
+            present, absent = absent, present
         raise ValueError(
-            "A model must have both unpenalized columns and their coefficients, or "
-            "neither, but has only one of the two."
+            f"Unpenalized columns: the model has {present} but no {absent}: fit again."
         )
     if design is not None and effects is not None:
         # The last of the `sizes` is the number of outputs; a preceding one is the

@@ -249,10 +249,10 @@ def _refuse_unsupported_arrays(X: Array) -> None:
     if X.ndim == 1 and column_kinds[0] in kinds.LEFT_TO_NUMPY:
         raise ValueError(
             f"X holds one object per sample, of type {type(X[0]).__name__}, but "
-            "each sample must be a row of numbers, or a text. Pass Gram matrices "
-            "(kernels='precomputed', see stack_grams), or pass the numbers of the "
-            "objects, X = np.arange(n)[:, None], and kernels={'objects': Grams(K, 0)} "
-            "with the Gram matrix K of all n objects."
+            "each sample must be a row of numbers, or a string. Compute the Gram "
+            "matrix K of all n objects. Then pass X=stack_grams([K]) with "
+            "kernels='precomputed', or pass the rows of the objects in K, "
+            "X=np.arange(n)[:, None], with kernels={'objects': Grams(K, 0)}."
         )
     # scikit-learn's checks require a TypeError for other objects; it is raised later.
     numpy_kinds = kinds.LEFT_TO_NUMPY

@@ -154,9 +154,10 @@ def check_same_samples(owner: str, X: object, labels: tuple[str, ...] | None) ->
         return
     number = next(i for i, label in enumerate(labels) if columns[i] != label)
     raise ValueError(
-        f"Column {number} of the Gram matrices is {columns[number]!r}, but sample "
-        f"{number} of the fit of {owner} is {labels[number]!r}: pass "
-        "K.loc[:, samples] with the labels of the fit's samples in their order."
+        f"Column {number} of the Gram matrices has the label {columns[number]!r}, but "
+        f"training sample {number} of {owner} has the label {labels[number]!r}: pass "
+        "each matrix K as K.loc[:, labels], with the labels of the training samples in "
+        "the order of the fit."
     )
 
 
@@ -230,7 +231,8 @@ def stack_grams(grams: Any) -> Any:
 
 
 def _column_labels(grams: Iterable[Any]) -> tuple[str, ...] | None:
-    """Return the column labels of data frames; None unless all are the same text."""
+    """Return the column labels of data frames; None unless all frames have the same."""
+    # The result is also None if labels are not text, or no matrix is a data frame.
     columns = [tuple(gram.columns) for gram in grams if hasattr(gram, "iloc")]
     is_text = columns and all(isinstance(label, str) for label in columns[0])
     return columns[0] if is_text and len({*columns}) == 1 else None
@@ -277,9 +279,9 @@ def _check_labels(grams: list[Any]) -> None:
             same_labels = len(labels) == len(expected) and labels.isin(expected).all()
             if same_labels and not labels.equals(expected):
                 raise ValueError(
-                    f"Gram matrix {m} has {problem}, but samples are matched by "
-                    "position: pass gram.loc[rows, columns] with the same rows and "
-                    "columns for all matrices."
+                    f"Gram matrix {m} has {problem}. Samples are matched by position, "
+                    "so all matrices must have the same order: pass each matrix K as "
+                    "K.loc[rows, columns], with the same labels for all matrices."
                 )
 
 

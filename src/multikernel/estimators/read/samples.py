@@ -280,9 +280,9 @@ def _check_label_matrix(owner: str, y: Array) -> Array:
     constant_columns = np.flatnonzero(labels.min(axis=0) == labels.max(axis=0))
     if constant_columns.size:
         raise ValueError(
-            f"{owner} requires samples with and without every label, but label "
-            f"{constant_columns[0]} (counted from 0) is the same in all: remove this "
-            "column of y."
+            f"{owner} requires labels that are 1 for some samples and 0 for others. "
+            f"Label {constant_columns[0]} (counted from 0) is the same in all samples: "
+            "remove this column of y."
         )
     return labels.astype(np.float64)
 

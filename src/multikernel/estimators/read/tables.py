@@ -310,8 +310,9 @@ def check_samples(
     fitting: bool,
 ) -> None:
     """Raise if a view's matrix lacks the row, or in a fit the column, of a sample."""
-    # `kernels` are pairs of the column of `table` that identifies the samples, and a
-    # kernel. In a fit, the matrix also requires a column for each sample.
+    # `kernels` yields pairs (column, kernel): the index of the column of `table` with
+    # the codes of the samples, and the kernel of their matrix. In a fit, this matrix
+    # must also have a column for each sample.
     for column, kernel in kernels:
         rows = kernel.rows_of(table[:, column])
         absent, axis = np.flatnonzero(rows < 0), "row"
@@ -346,12 +347,19 @@ def read_sparse(estimator: BaseEstimator, owner: str, X: Any, *, reset: bool) ->
     table.sum_duplicates()
     table.eliminate_zeros()
     table.sort_indices()
-    if not numbers.is_bounded(table.data):
-        raise ValueError(
-            "Input X is a sparse table with values that are NaN, infinite, or too "
-            "large to be squared: replace them, or remove these rows."
-        )
+    numbers.check_limits(
+        "X",
+        table.data,
+        lambda index: _cell_name(table, index[0]),
+        "Scale this column, for example with MaxAbsScaler.",
+    )
     return pack(table)
+
+
+def _cell_name(table: csr_array, index: int) -> str:
+    """Return the row and column of a stored value, given its index in `table.data`."""
+    row = np.searchsorted(table.indptr, index, side="right") - 1
+    return f"row {row}, column {table.indices[index]}"
 
 
 def sparse_kernels(
@@ -361,8 +369,8 @@ def sparse_kernels(
     features = Features(X.shape[1])
     if interactions:
         raise ValueError(
-            "Interactions require single columns, but X is a sparse table: remove "
-            f"Interactions, {DENSE_ADVICE}"
+            "Interactions require a dense table, but X is sparse: remove Interactions, "
+            f"{DENSE_ADVICE}"
         )
     if isinstance(kernels, Views):
         views = [

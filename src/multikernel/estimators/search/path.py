@@ -224,8 +224,8 @@ def _path_method(estimator: BaseMKL) -> GramMethod:
     estimator._check_parameters()
     if isinstance(estimator, LearnsByCopy):
         raise ValueError(
-            f"regularization_path does not support {owner}: fit "
-            f"{owner.removesuffix('CV')}CV and use its path_."
+            f"regularization_path does not support {owner}: use the attribute path_ of "
+            f"a fitted {owner.removesuffix('CV')}CV."
         )
     method = estimator._method()
     if method.why_no_path is not None:

@@ -94,13 +94,14 @@ class NullAlpha:
         return self._fewest if n_kernels > MANY else max(PERMUTATIONS, self._fewest)
 
     def on(self, data: Training, loss: Loss) -> float:
-        """Return the alpha for the data, with targets of standard deviation one."""
+        """Return the alpha for `level`, as for targets of standard deviation one."""
         samples = data.samples
-        if not supports_permutation(data, loss) or not is_smooth(loss):
+        problem = why_not_permuted(data, loss)
+        if problem is not None or not is_smooth(loss):
             raise ValueError(
                 f"{data.source.owner}: alpha='null' requires a smooth loss, "
-                "fit_intercept=True, and no sample_weight or class_weight: pass a "
-                "number as alpha, or choose alpha by a search."
+                f"fit_intercept=True, and samples without weights, got {problem}: "
+                "pass a number as alpha, or choose alpha by a search."
             )
         rows = _sample_of_row(samples)
         targets = samples.targets.T[rows]
@@ -127,15 +128,19 @@ class NullAlpha:
         return float(np.sort(norms)[rank - 1]) / len(targets)
 
 
-def supports_permutation(data: Training, loss: Loss) -> bool:
-    """Return whether permuted residuals can simulate noise for the data and loss."""
+def why_not_permuted(data: Training, loss: Loss) -> str | None:
+    """Return what prevents simulating noise by permuted residuals, None if nothing."""
     # Permutations require a smooth loss, an intercept, and equal weights of all rows.
     samples = data.samples
     weights, copies = samples.weights, samples.copies
     if weights is not None and copies is not None and samples.class_weight is None:
         weights = weights[copies.owners] * copies.shares
         weights = None if np.allclose(weights, 1.0) else weights
-    return is_smooth(loss) and weights is None and data.source.fit_intercept
+    if not is_smooth(loss):
+        return "a loss that is not smooth"
+    if weights is not None:
+        return "sample_weight or class_weight"
+    return None if data.source.fit_intercept else "fit_intercept=False"
 
 
 def _sample_of_row(samples: Samples) -> Indices:

@@ -132,10 +132,15 @@ def _read_events(owner: str, column: Array, name: object) -> Mask:
                 f"row {row}: remove this row, or write 1 or 0."
             )
     if not _is_boolean(column):
-        bad = next(v for v in column.tolist() if not _is_boolean(np.array([v])))
+        row, bad = next(
+            (row, value)
+            for row, value in enumerate(column.tolist())
+            if not _is_boolean(np.array([value]))
+        )
         raise ValueError(
             f"{owner}: the event indicator y[{name!r}] must be True or False, or 1 or "
-            f"0, got {bad!r}: correct this value. In general, y must be {FORMS}."
+            f"0, got {bad!r} at row {row}: correct this value. In general, y must be "
+            f"{FORMS}."
         )
     return column.astype(bool)
 
