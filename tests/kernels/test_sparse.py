@@ -112,8 +112,8 @@ def test_memory_is_that_of_the_nonzero_values():
 @pytest.mark.parametrize(
     ("kernels", "sentence"),
     [
-        (None, "requires single columns"),
-        (per_column(LinearKernel(), 60), "requires single columns"),
+        (None, "has kernels on single columns"),
+        (per_column(LinearKernel(), 60), "has kernels on single columns"),
         (Interactions(VIEWS), "Interactions require a dense table"),
         (CategoryKernel(), "cannot be computed from a sparse table"),
         ({"a": [0, 1]}, "has no kernels"),
@@ -130,10 +130,11 @@ def test_values_and_columns_are_checked():
     model = SpicyMKLRegressor("tanimoto").fit(rows, y)
     with pytest.raises(ValueError, match="X has 5 features"):
         model.predict(rows[:, :5])
-    with pytest.raises(ValueError, match="single columns, which a model of a sparse"):
+    with pytest.raises(ValueError, match="require a model of a dense table"):
         shapley_values(model, rows, rows)
+    row, column = (indices[3] for indices in rows.nonzero())
     rows.data[3] = np.nan
-    with pytest.raises(ValueError, match="NaN"):
+    with pytest.raises(ValueError, match=f"NaN at row {row}, column {column}"):
         model.predict(rows)
 
 

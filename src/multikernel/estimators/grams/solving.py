@@ -135,10 +135,10 @@ def _solve_short(recipe: Recipe, training: Training, watch: Watch | None) -> Gra
 
 def _uses_shortlist(recipe: Recipe, training: Training) -> bool:
     """Return whether a fit of very many products should grow a list of kernels."""
-    # Kernels that are not listed must have the weight zero. A kernel has it if its dual
-    # norm is below the penalty's threshold, so this threshold must be positive.
-    # Products must be exact, because a fit with a list cannot refine matrices. Folds
-    # and resamples use no list, because they start from solutions over all kernels.
+    # Kernels that are not listed must have the weight zero, as kernels with dual norms
+    # below the penalty's threshold have. So this threshold must be positive. Products
+    # must be exact, because a fit with a list cannot refine matrices. Folds and
+    # resamples use no list, because they start from solutions over all kernels.
     stack, penalty = training.stack, recipe.penalties[0]
     return (
         stack.shape[0] > MANY

@@ -64,7 +64,7 @@ def is_affordable(samples: Samples) -> bool:
 
 
 def seconds_limit(samples: Samples) -> float:
-    """Return the maximum seconds of a fit; of one class, if each has its own fit."""
+    """Return `LIMIT`, or its share for one class if classes are fitted separately."""
     separate_classes = samples.classes is not None and not samples.shared
     return LIMIT / len(samples.targets) if separate_classes else LIMIT
 
