@@ -340,7 +340,7 @@ LONE = K.loc[KNOWN[:1]].set_axis(["new"])
         (
             {"assay": LONE},
             None,
-            r"rows for 'assay': .* are 'tanimoto'",
+            r"rows for 'assay', .* pass rows for 'tanimoto'",
         ),
         ({}, None, "rows for no view"),
         ({"tanimoto": K}, None, r"already has rows of 'drug \d+', .*"),
