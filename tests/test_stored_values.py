@@ -125,7 +125,9 @@ def test_dates_are_the_same_categories_in_every_unit():
 
 def test_categories_without_an_order_are_one_sentence():
     table = X.assign(c=pd.Categorical([1j, 2j, 3j] * 10))
-    with pytest.raises(ValueError, match=r"'c' of categories .* cannot be sorted"):
+    with pytest.raises(
+        ValueError, match=r"'c' is read as categories, .* cannot be sorted"
+    ):
         SpicyMKLRegressor().fit(table, y)
 
 

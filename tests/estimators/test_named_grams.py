@@ -175,7 +175,7 @@ def test_columns_of_new_matrices_are_the_samples_of_the_fit_in_order(tmp_path):
             each.predict(stack_grams({"K": K.loc[ids[:5], ids[::-1]]}))
     half = clone(model).fit(X[np.ix_(range(10), range(10))], Z[:10, 0])
     assert half.predict(X[np.ix_(range(10, 20), range(10))]).shape == (10,)
-    with pytest.raises(ValueError, match="sample 0 of the fit"):
+    with pytest.raises(ValueError, match="training sample 0 of"):
         half.predict(X[np.ix_(range(10), range(10, 20))])
 
 

@@ -134,8 +134,9 @@ def test_values_and_columns_are_checked():
         ValueError, match="single columns, which a model fitted on a sparse"
     ):
         shapley_values(model, rows, rows)
+    row, column = (indices[3] for indices in rows.nonzero())
     rows.data[3] = np.nan
-    with pytest.raises(ValueError, match="NaN"):
+    with pytest.raises(ValueError, match=f"NaN at row {row}, column {column}"):
         model.predict(rows)
 
 

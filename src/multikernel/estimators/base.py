@@ -228,8 +228,8 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
         are the means of ``kernel_weights_`` over outputs. Models with precomputed
         kernels, and HKL, do not have it; with centered kernels, calls raise an error.
         """
-        # Imported here, because only this property needs the Gaussian processes of
-        # scikit-learn, which this module imports.
+        # Imported here, because `combined` imports the Gaussian processes of
+        # scikit-learn, which only this property needs.
         from multikernel.estimators.publish.combined import CombinedKernel
 
         state = self._fitted()

@@ -28,7 +28,8 @@ class LearnsByCopy(BaseMKL):
     # with this loss fits a regression on the codes. The estimator then gets the fitted
     # attributes of the copy.
 
-    # The loss on the copy, and on the models that a search scores; otherwise None.
+    # The loss to minimize. Only the copy, and models that a search scores, have one; it
+    # is None on the user's estimator.
     loss: Any = None
 
     # The end of the error message about an offset: what to do instead.

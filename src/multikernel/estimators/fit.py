@@ -135,7 +135,7 @@ def all_attributes(
     samples, names = data.samples, data.names
     loss_param = getattr(estimator, "loss", None)
     loss = None if loss_param is None else loss_of(estimator).unit
-    # `cached` is an X with its decision values, which are then not computed again.
+    # `cached` is an X with its decision values, which predictions do not compute again.
     # Attributes that begin with an underscore, such as ``_model``, become fields of
     # `FittedModel`.
     hidden = {name[1:]: value for name, value in attributes.items() if name[0] == "_"}

@@ -44,10 +44,13 @@ class Data(ABC):
 
     @abstractmethod
     def part(self, indices: Indices, n_in_memory: int = 1) -> tuple[Self, Indices]:
-        """Merge equal samples of `indices`; return their data and remaining indices."""
-        # Of the samples `indices`, equal ones are merged into the first of them. The
-        # `Source` must have `parts=True`. If a part needs matrices of its own,
-        # `n_in_memory` parts are in memory at a time, and share the memory limit.
+        """Return the data of the samples `indices`, and the indices that remain.
+
+        Equal samples are merged into the first of them; the index of this one remains.
+        """
+        # The `Source` must have `parts=True`. `n_in_memory` is the number of parts that
+        # are in memory at a time. If they need matrices of their own, they share the
+        # memory limit.
 
     @abstractmethod
     def sample(self, rows: Indices) -> Self:
@@ -168,8 +171,9 @@ class Candidates(ABC):
 
     def scaled_to_share(self, share: float) -> Self:
         """Return candidates with strengths adapted to a share of the samples."""
-        # The given strengths suit the number of all samples. C does not change, because
-        # it multiplies a sum over samples.
+        # Strengths are given for all samples. By default they do not change on a part
+        # of the samples: C multiplies a sum over samples. Candidates of a strength
+        # relative to the mean loss, such as alpha, override this method.
         return self
 
     def without_path(self) -> Self:

@@ -160,7 +160,9 @@ def _column_names(kernel: SampleKernel, sample_names: Array) -> list[Any]:
 def _aligned_rows(
     view: str, values: Any, names: Any, columns: list[Any]
 ) -> tuple[Array, Array]:
-    """Return names and rows of new samples; nan in columns that a data frame lacks."""
+    """Return the names of new samples, and their rows with the given `columns`."""
+    # `columns` are the names of the training samples. Columns that a data frame does
+    # not have are nan.
     is_frame = hasattr(values, "reindex")
     if is_frame:
         if not any(column in values.columns for column in columns):

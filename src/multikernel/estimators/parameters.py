@@ -136,8 +136,9 @@ class LossSetting:
     """The loss of an estimator, before conversion to the units of the targets."""
 
     unit: Loss  # the loss for targets with a standard deviation of one
-    # Name and value of the loss parameter that is a length, such as `epsilon`, in
-    # standard deviations of the targets.
+    # Name and value of the loss parameter in the units of the targets, such as the
+    # `epsilon` of EpsilonInsensitiveLoss; None if the loss has none. The value is a
+    # multiple of the standard deviation of the targets.
     length: tuple[str, float] | None
 
     def at_scale(self, scale: Scale) -> tuple[list[Loss], dict[str, Any]]:

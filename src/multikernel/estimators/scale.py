@@ -1,4 +1,4 @@
-"""The scale of the targets, which converts strengths without units to numbers.
+"""The scale of the targets, which converts strengths to the units of the targets.
 
 ``alpha``, ``C`` and ``epsilon`` of a regressor are for targets with a deviation of one.
 If targets and functions grow by a factor c, a loss of degree k grows by c^k and a

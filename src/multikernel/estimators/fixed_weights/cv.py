@@ -118,9 +118,9 @@ class FixedWeightsMKLClassifierCV(
         Maximum number of rows for scoring; None uses all. Above 4000 rows, "auto"
         doubles a sample of 2000 until choices are reliable (user guide, "Large data").
     Cs : sequence of float or None, default=None
-        Candidate values of C, positive. None means c / (s v) for weights of sum s (for
-        a rule s = 1) and kernels of mean variance v, with c = 1/32, 1/8, ..., 128
-        ("log_loss": 1/8, 1/2, ..., 512).
+        Candidate values of C, positive. None means c / (s v): s is the sum of kernel
+        weights (1 if a rule computes them), v the mean variance of the kernels, and
+        c = 1/32, 1/8, ..., 128 ("log_loss": 1/8, 1/2, ..., 512).
     kernel_weights : str, array-like or callable, default="uniform"
         Weights of the normalized kernels: "uniform" (all 1), "alignment" or "easy" (by
         `multikernel.solvers.alignment_weights`, `multikernel.solvers.easy_weights`), an
@@ -268,8 +268,9 @@ class FixedWeightsMKLRegressorCV(WeightedRegression, WeightedSearchCV, Regressor
         Maximum number of rows for scoring; None uses all. Above 4000 rows, "auto"
         doubles a sample of 2000 until choices are reliable (user guide, "Large data").
     Cs : sequence of float or None, default=None
-        Candidate values of C, positive. None means c / (s v) for weights of sum s (for
-        a rule s = 1) and kernels of mean variance v, with c = 1/32, 1/8, ..., 128.
+        Candidate values of C, positive. None means c / (s v): s is the sum of kernel
+        weights (1 if a rule computes them), v the mean variance of the kernels, and
+        c = 1/32, 1/8, ..., 128.
     kernel_weights : str, array-like or callable, default="uniform"
         Weights of the normalized kernels: "uniform" (all 1), "alignment" (see
         `multikernel.solvers.alignment_weights`), an array, or in a search "single"

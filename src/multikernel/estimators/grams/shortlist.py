@@ -49,8 +49,8 @@ STRENGTH_RATIO = 10.0
 
 def is_shortened(training: Training) -> bool:
     """Return whether a path on a fold should use only a short list of the kernels."""
-    # This saves time if there are many kernels, and the dual norms of all kernels cost
-    # less than their matrices.
+    # A short list saves time if two conditions hold: there are many kernels, and the
+    # dual norms of all kernels cost less than their matrices.
     stack = training.stack
     return stack.shares_work() and stack.shape[0] > 2 * N_LISTED
 

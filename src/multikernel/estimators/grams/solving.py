@@ -135,10 +135,10 @@ def _solve_short(recipe: Recipe, training: Training, watch: Watch | None) -> Gra
 
 def _uses_shortlist(recipe: Recipe, training: Training) -> bool:
     """Return whether a fit of very many products should grow a list of kernels."""
-    # A list requires exact products, because it cannot refine matrices, and a positive
-    # threshold, because only then kernels with small dual norms have the weight zero.
-    # Folds and resamples have no list, because they start from solutions over all
-    # kernels.
+    # Kernels that are not listed must have the weight zero, as kernels with dual norms
+    # below the penalty's threshold have. So this threshold must be positive. Products
+    # must be exact, because a fit with a list cannot refine matrices. Folds and
+    # resamples use no list, because they start from solutions over all kernels.
     stack, penalty = training.stack, recipe.penalties[0]
     return (
         stack.shape[0] > MANY
@@ -186,8 +186,8 @@ def _certify_over_all(
     lost = dual_value(np.empty(0)) - dual_value(other_forms)
     gap = solution.duality_gap + max(lost, 0.0) / max(abs(solution.objective), TINY)
     if largest_other > level and not isinstance(penalty, BlockL1):
-        # `forms` has only the largest of the forms above the level. The dual value of
-        # BlockL1 requires no further ones, but that of other penalties does.
+        # Some quadratic forms above `level` are not in `forms`. The dual value of
+        # BlockL1 depends only on the largest form, but other penalties require all.
         gap = np.inf
     last_line = solution.history[-1]
     last_line = replace(last_line, duality_gap=gap, passes=last_line.passes + 1.0)

@@ -224,13 +224,12 @@ class Training(Data):
     def part(
         self, indices: Indices, n_in_memory: int = 1
     ) -> tuple["Training", Indices]:
-        """Merge equal samples of `indices`; return their data and remaining indices."""
-        # Of the samples `indices`, equal ones are merged into the first of them. The
-        # matrices of all samples must not be normalized yet. The matrices of the part
-        # are as if computed from its samples alone. They are views of dense matrices if
-        # kernels are only scaled. Otherwise they are copies, and `n_in_memory` parts,
-        # which are in memory at a time, share the limit `max_bytes`. Lazy matrices are
-        # computed again.
+        """Return the data of some samples, and remaining indices, see `Data.part`."""
+        # The matrices of all samples must not be normalized yet. The matrices of the
+        # part are as if computed from its samples alone. They are views of dense
+        # matrices if kernels are only scaled. Otherwise they are copies, and the
+        # `n_in_memory` parts that are in memory at a time share the limit `max_bytes`.
+        # Lazy matrices are computed again.
         samples, table_rows = self.samples.subset(indices), self.table_rows
         if self.source.merges_copies:
             indices, samples = merge_equal(self.samples, indices)

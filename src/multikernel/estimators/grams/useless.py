@@ -171,9 +171,10 @@ def _small_matrix(training: "Training", m: int, n_rows: int) -> Array:
 
 
 def _refuse_distances(training: "Training", m: int) -> None:
-    """Raise if kernel `m`, whose features have no variance, is not constant."""
-    # A positive semidefinite kernel whose features have no positive variance is
-    # constant on the samples. A matrix of distances, for example, varies.
+    """Raise if degenerate kernel `m` varies, as a matrix of distances does."""
+    # The features of kernel `m` have no positive variance. A positive semidefinite
+    # kernel of this kind is constant on the samples, so a kernel that varies is not
+    # positive semidefinite.
     dictionary = training.dictionary
     if dictionary is not None and is_built_in(dictionary[m]):
         return
@@ -301,7 +302,7 @@ def _dominant_columns(
     for columns in _column_sets(dictionary, n_columns):
         spreads = deviations[list(columns)]
         ascending = np.sort(spreads[spreads > 0.0])
-        # A single varying column cannot hide another one.
+        # If only one column varies, there is no other column to depend on.
         if ascending.size < 2:
             continue
         reference = ascending[0] if novelty else np.median(ascending[:-1])

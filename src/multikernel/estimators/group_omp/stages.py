@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from multikernel._typing import Array, Indices
-from multikernel._validation import check_places, check_shapes
+from multikernel._validation import check_places, check_shapes, listed
 from multikernel.estimators.grams.grams import (
     cross_grams,
     landmark_coefs,
@@ -36,6 +36,9 @@ from multikernel.gram.factors.landmarks import landmarks_of
 from multikernel.linalg.tables import row_chunks
 from multikernel.problem import Status
 from multikernel.solvers import GreedyPath
+
+OWNER = "The models of a fitted GroupOMP estimator"
+"""Beginning of messages about invalid models in a file."""
 
 
 @dataclass(frozen=True, eq=False)

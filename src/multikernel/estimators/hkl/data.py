@@ -23,6 +23,9 @@ from multikernel.solvers.hkl import HullSolution
 MAX_DEVIATIONS = 4.0
 """Largest absolute value in a standardized column of the training data."""
 
+OWNER = "The model of a fitted HKL estimator"
+"""Beginning of messages about an invalid model in a file."""
+
 CLIP_ADVICE = " PolynomialGrid(extrapolation='constant') clips to the training range."
 
 
@@ -101,8 +104,7 @@ class HullData(Data):
     def part(
         self, indices: Indices, n_in_memory: int = 1
     ) -> tuple["HullData", Indices]:
-        """Merge equal samples of `indices`; return their data and remaining indices."""
-        # Of the samples `indices`, equal ones are merged into the first of them.
+        """Return the data of some samples, and remaining indices, see `Data.part`."""
         # `n_in_memory` is not used, because HKL stores no Gram matrices.
         indices, samples = merge_equal(self.samples, indices)
         return self.source.fit_graph(samples, self.X[indices]), indices

@@ -74,7 +74,7 @@ class HullMethod:
     loss: LossSetting  # of one sample, without sample weights
     alpha: float  # strength of the penalty, relative to the mean loss
     fit_intercept: bool
-    solver: HullSearch  # searches the active kernels from the roots of the graph
+    solver: HullSearch  # searches for active kernels, from the roots
 
     why_no_path: ClassVar[str] = (
         "has no strength at which no kernel is active, so a path has no start: use "

@@ -168,9 +168,10 @@ class LocalRademacherMKLClassifierCV(TailClassification, TailSearchCV, Classifie
         Maximum number of rows for scoring; None uses all. Above 4000 rows, "auto"
         doubles a sample of 2000 until choices are reliable (user guide, "Large data").
     Cs : sequence of float or None, default=None
-        Candidate values of C, positive. None means c t / (M^(1 - 1/p) v) for M kernels
-        of mean variance v, with the geometric mean t of their tail sums for a theta and
-        c = 1/32, 1/8, ..., 128 ("log_loss": 1/8, 1/2, ..., 512).
+        Candidate values of C, positive. None means c t / (M^(1 - 1/p) v) for each
+        theta: M is the number of kernels, v their mean variance, t the geometric mean
+        of their tail sums for this theta, and c = 1/32, 1/8, ..., 128
+        ("log_loss": 1/8, 1/2, ..., 512).
     thetas : sequence of int, default=(0, 1, 2, 4, 8, 16)
         Candidate values of theta, at least 0; 0 gives the model of `LpMKLClassifier`.
     p : float, default=2.0
@@ -335,9 +336,9 @@ class LocalRademacherMKLRegressorCV(TailRegression, TailSearchCV, RegressorMKL):
         Maximum number of rows for scoring; None uses all. Above 4000 rows, "auto"
         doubles a sample of 2000 until choices are reliable (user guide, "Large data").
     Cs : sequence of float or None, default=None
-        Candidate values of C, positive. None means c t / (M^(1 - 1/p) v) for M kernels
-        of mean variance v, with the geometric mean t of their tail sums for a theta and
-        c = 1/32, 1/8, ..., 128.
+        Candidate values of C, positive. None means c t / (M^(1 - 1/p) v) for each
+        theta: M is the number of kernels, v their mean variance, t the geometric mean
+        of their tail sums for this theta, and c = 1/32, 1/8, ..., 128.
     thetas : sequence of int, default=(0, 1, 2, 4, 8, 16)
         Candidate values of theta, at least 0; 0 gives the model of `LpMKLRegressor`.
     p : float, default=2.0

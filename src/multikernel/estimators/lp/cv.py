@@ -142,7 +142,8 @@ class MarginCandidates(Candidates):
 
 def _best_in_chain(means: Array | None, chain: Sequence[int]) -> int | None:
     """Return the position in `chain` of the best mean score; None if all are nan."""
-    # `means` are the mean scores of all candidates, `chain` the indices of some.
+    # `means` are the mean scores of all candidates. `chain` contains the indices of the
+    # candidates with one p, in ascending order of C.
     if means is None or not np.isfinite(means[np.asarray(chain)]).any():
         return None
     return int(np.nanargmax(means[np.asarray(chain)]))

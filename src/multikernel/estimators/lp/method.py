@@ -108,13 +108,13 @@ def with_tol(solver: Any, tol: float) -> Any:
 
 
 def margin_unit(loss: Loss, training: Training, weight_sum: float) -> float:
-    """Return the unit of C, of which default values are multiples."""
+    """Return the factor of `STANDARD_C` and `C_MULTIPLES` in default values of C."""
     # `weight_sum` is the sum of the kernel weights, and targets have variance one.
     # A Newton step from a constant model is proportional to C, to the combined kernel
-    # and to the curvature of the loss, so the unit is one over the product of the last
-    # two. The size of the combined kernel is its variance in feature space: the sum of
-    # the weights times the mean variance of the kernels. The curvature of the logistic
-    # loss is at most a quarter, so it needs four times the C.
+    # and to the curvature of the loss, so the factor is one over the product of the
+    # last two. The size of the combined kernel is its variance in feature space: the
+    # sum of the weights times the mean variance of the kernels. The curvature of the
+    # logistic loss is at most a quarter, so it needs four times the C.
     size: float = training.kernel_size * weight_sum
     return curvature_unit(loss, training.samples) / size
 

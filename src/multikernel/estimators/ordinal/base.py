@@ -67,7 +67,7 @@ class OrdinalMKL(ClassifierMixin, LearnsByCopy):
     random_state: Any = None
 
     def _task(self, y: object, sample_weight: object) -> Task:
-        """Return the `Task` of the fit; its rows and its strata are class numbers."""
+        """Return the `Task` of the fit, whose codes and strata are class numbers."""
         targets = read_targets(self, y)
         refuse_fractions(
             type(self).__name__, targets, "use y.astype(str), which keeps their order"

@@ -20,8 +20,8 @@ from multikernel.kernels.sparse import SparseKernel
 
 
 def table_column_order(model: Any) -> Indices:
-    """Return column indices of the data in the order of the model's table."""
-    # In this table, columns of sequences are last.
+    """Return, for each column of the model's table, its column index in the data."""
+    # The columns of sequences are last in the table.
     sequences = np.asarray(vars(model).get("sequence_features_", ()), dtype=np.intp)
     everything = np.arange(model.n_features_in_)
     return np.concatenate([np.setdiff1d(everything, sequences), sequences])

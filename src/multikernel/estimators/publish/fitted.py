@@ -107,7 +107,7 @@ def status_attributes(status: Status) -> dict[str, str]:
 
 
 def algorithms_used(solutions: Sequence[Solution]) -> Any:
-    """Return the algorithms of every solution as text; an array for more than one."""
+    """Return the algorithms of a solution as text; of several, as an array of texts."""
     steps = [", then ".join(solution.steps) for solution in solutions]
     return steps[0] if len(steps) == 1 else np.array(steps)
 
@@ -208,7 +208,8 @@ class FittedModel:
     # power. None means R^2.
     deviance: tuple[str, float] | None = None
     outputs: tuple[str, ...] = ()  # the names of the outputs
-    # An X and its decision values, which are then not computed again.
+    # The X of a search and its decision values, stored so that a prediction for the
+    # same object X does not compute them again.
     known: tuple[Any, Array] | None = None
     folds: FoldModels | None = None  # the models of a search's folds, if stored
     has_offset: bool = False

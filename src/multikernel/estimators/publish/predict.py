@@ -243,7 +243,7 @@ class PrecomputedGrams(CrossGrams):
         return (self.columns.size,) * self.indices.size
 
     def check_columns(self, n_kernels: int, n_features: int, *, packed: bool) -> None:
-        """Raise unless `n_kernels` matrices with `n_features` columns suffice."""
+        """Raise if the model uses matrices or columns beyond the given numbers."""
         # Precomputed matrices have a column per training sample. `packed` is not used.
         check_places("PrecomputedGrams", "indices", self.indices, n_kernels)
         check_places("PrecomputedGrams", "columns", self.columns, n_features)

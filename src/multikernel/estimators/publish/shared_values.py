@@ -37,8 +37,8 @@ class SharedValues:
     @cached_property
     def _groups(self) -> Mapping[int, tuple[int, ...]]:
         """Map each position to those of all Gaussian kernels on the same columns."""
-        # These kernels share their distances. Kernels without a group, such as those on
-        # a single column, are missing.
+        # The kernels of a group share their distances. Kernels that belong to no group,
+        # such as those on a single column, are not in the mapping.
         groups: dict[tuple[int, ...] | None, list[int]] = defaultdict(list)
         for position, kernel in enumerate(self.kernels):
             form = radial_form(kernel) if self.X.size >= LARGE_TABLE else None

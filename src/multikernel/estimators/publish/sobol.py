@@ -197,7 +197,8 @@ def _representatives(
     values: Array, weights: Array, *, use_bins: bool
 ) -> tuple[Array, Array]:
     """Return rows that represent `values`, and their weights, which sum to one."""
-    # Several columns have no bins. Categories have none either (`use_bins=False`).
+    # Only values of a single column are divided into bins; of several columns, at most
+    # 256 rows are used. Categories have no bins (`use_bins=False`).
     distinct_rows, inverse = np.unique(values, axis=0, return_inverse=True)
     shares: Array = np.bincount(np.ravel(inverse), weights).astype(np.float64)
     if values.shape[1] > 1:
@@ -266,7 +267,9 @@ def _variances(
 def _values_on_grid(
     model: Any, groups: Sequence[Group], positions: list[int], X: Array
 ) -> Array:
-    """Return the sum of terms at a group's rows, or at all row pairs of two groups."""
+    """Return the sum of the given terms for each combination of the groups' rows."""
+    # There are one or two groups. The result has an axis for the rows of each, and one
+    # for the outputs. The terms use only the columns of these groups.
     sizes = [len(group.rows) for group in groups]
     table = np.repeat(X[:1], np.prod(sizes), axis=0)
     for group, row_indices in zip(groups, np.indices(sizes), strict=True):

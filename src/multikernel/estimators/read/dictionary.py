@@ -220,7 +220,7 @@ def _requested_kernels(
     bounded: bool,
 ) -> tuple[KernelDictionary, list[str] | None]:
     """Return requested or default kernels, and the view of each; None without views."""
-    # Views with default kernels have no linear ones if `bounded`.
+    # If `bounded`, the default kernels of a view do not include linear kernels.
     kernels = samples.table.kernels
     if kernels is None:
         if samples.table.has_text:
@@ -287,7 +287,7 @@ def _with_interactions(
     weights: Array | None,
     views: Sequence[str] | None,
 ) -> KernelDictionary:
-    """Return the kernels plus requested interactions, or default ones if affordable."""
+    """Return the kernels with interactions: those requested, or affordable defaults."""
     table, layout = samples.table, samples.table.layout
     spec = _requested_interactions(samples, mains)
     if spec is None:

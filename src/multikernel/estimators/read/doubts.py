@@ -102,7 +102,8 @@ LARGEST_INTEGER = 2.0**53
 def integer_doubts(
     sheet: kinds.Sheet, table: Array, positions: Sequence[int]
 ) -> list[str]:
-    """Return a sentence if different large integers of `sheet` are equal in `table`."""
+    """Return a list: one sentence if large integers merge in `table`, else empty."""
+    # Different integers of `sheet` merge if they are equal as float64.
     if getattr(sheet.table, "dtype", np.dtype(object)).kind in "bf":
         return []
     # The leading columns of `table` are those of `sheet` at the given positions.

@@ -64,7 +64,7 @@ def is_affordable(samples: Samples) -> bool:
 
 
 def seconds_limit(samples: Samples) -> float:
-    """Return `LIMIT`, divided by the number of problems if each class has its own."""
+    """Return `LIMIT`, or its share for one class if classes are fitted separately."""
     separate_classes = samples.classes is not None and not samples.shared
     return LIMIT / len(samples.targets) if separate_classes else LIMIT
 
@@ -104,7 +104,8 @@ def has_many_pairs(dictionary: KernelDictionary | None, n_rows: int) -> bool:
 
 def is_on_all_columns(samples: Samples, dictionary: KernelDictionary | None) -> bool:
     """Return whether there are several columns, all numeric, each in every kernel."""
-    # Precomputed kernels (None) have no columns, and interactions are on pairs.
+    # Precomputed kernels (None) have no columns. With interactions, there are kernels
+    # on single columns and pairs.
     if dictionary is None or as_interactions(dictionary) is not None:
         return False
     is_numeric_table = not samples.table.has_text and samples.seen.shape[1] > 1

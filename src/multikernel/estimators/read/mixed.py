@@ -57,7 +57,8 @@ def read_mixed(
     if fitting and category_columns:
         estimator.category_features_ = np.array(category_columns, dtype=np.intp)
         estimator.categories_ = [
-            # The categories of a column of sample names are all names in its matrix.
+            # If a column holds the sample names of a view of `Grams`, its categories
+            # are all sample names of the view's Gram matrix.
             known[c] if c in known else _sorted_values(sheet.values(c), layout.label(c))
             for c in category_columns
         ]

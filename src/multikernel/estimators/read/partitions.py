@@ -111,7 +111,7 @@ def check_collection(X: object) -> None:
 
 
 def _as_array(rows: Any, index: int, owner: str, names: Sequence[str] | None) -> Array:
-    """Return partition `index` as an array of finite numbers; raise naming `index`."""
+    """Return a partition as an array of finite numbers; errors name its `index`."""
     columns = tables.Columns()
     try:
         rows = _open_partition(rows, names)

@@ -231,7 +231,8 @@ def stack_grams(grams: Any) -> Any:
 
 
 def _column_labels(grams: Iterable[Any]) -> tuple[str, ...] | None:
-    """Return the column labels of data frames; None unless all are the same text."""
+    """Return the column labels of data frames; None unless all frames have the same."""
+    # The result is also None if labels are not text, or no matrix is a data frame.
     columns = [tuple(gram.columns) for gram in grams if hasattr(gram, "iloc")]
     is_text = columns and all(isinstance(label, str) for label in columns[0])
     return columns[0] if is_text and len({*columns}) == 1 else None

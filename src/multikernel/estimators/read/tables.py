@@ -310,8 +310,9 @@ def check_samples(
     fitting: bool,
 ) -> None:
     """Raise if a view's matrix lacks the row, or in a fit the column, of a sample."""
-    # `kernels` are pairs of the column of `table` that identifies the samples, and a
-    # kernel. In a fit, the matrix also requires a column for each sample.
+    # `kernels` yields pairs (column, kernel): the index of the column of `table` with
+    # the codes of the samples, and the kernel of their matrix. In a fit, this matrix
+    # must also have a column for each sample.
     for column, kernel in kernels:
         rows = kernel.rows_of(table[:, column])
         absent, axis = np.flatnonzero(rows < 0), "row"
@@ -359,6 +360,12 @@ def read_sparse(estimator: BaseEstimator, owner: str, X: Any, *, reset: bool) ->
             "such values, or remove these rows."
         )
     return pack(table)
+
+
+def _cell_name(table: csr_array, index: int) -> str:
+    """Return the row and column of a stored value, given its index in `table.data`."""
+    row = np.searchsorted(table.indptr, index, side="right") - 1
+    return f"row {row}, column {table.indices[index]}"
 
 
 def sparse_kernels(

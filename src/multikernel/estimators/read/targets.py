@@ -18,7 +18,7 @@ from multikernel.linalg import EPS
 
 
 def read_targets(estimator: BaseEstimator, y: object, *, fitting: bool = True) -> Array:
-    """Return valid regression targets or class labels; if `fitting`, warn of doubts."""
+    """Return valid targets or class labels; if `fitting`, warn of likely errors."""
     owner = type(estimator).__name__
     if y is None:
         raise ValueError(f"{owner} requires y to be passed, but the target y is None.")
@@ -130,8 +130,9 @@ def check_target_names(
     if targets.ndim == 1 or names is None:
         return targets
     fit_names = tuple(model.output_names_)
-    # In a fit, the columns of an array get the names y0, y1, and so on. Then new
-    # targets may have other names, but not these names in another order.
+    # If the targets of the fit were an array, its columns have the names y0, y1, and so
+    # on. In this case new targets may have any other names. If they have these names,
+    # the order must be the same.
     are_default_names = fit_names == tuple(f"y{k}" for k in range(len(fit_names)))
     must_match = not are_default_names or {*names} == {*fit_names}
     if names != fit_names and must_match:

@@ -120,7 +120,7 @@ def _encode(
 
 
 def _with_origins(design: Design, samples: Samples) -> Design:
-    """Return `design` with nonzero origins for columns of values far from zero."""
+    """Return `design` with origins, which center columns of values far from zero."""
     columns = design(samples.X)
     shares = equal_shares(len(columns), samples.weights)
     centers = [rounded_center(column, shares) for column in columns.T]

@@ -185,10 +185,11 @@ def has_peaked(
     if chain_means.size < 3:
         return False
     best = int(np.argmax(chain_means))
-    # A share `patience` of the chain must follow the best score. This score must be
-    # better than the first, because models at the start of a chain may all be constant
-    # and have equal scores. Scores that stop changing, as on separated data, also end
-    # the chain.
+    # Scores no longer improve if the number of scores after the best one is at least a
+    # share `patience` of the chain. The best score must exceed the first, because
+    # models at the start of a chain may all be constant and have equal scores. The best
+    # is the first of equal scores, so scores that stop changing, as on separated data,
+    # also count as no longer improving.
     is_stale = chain_means.size - 1 - best >= max(2, round(patience * len(chain)))
     return bool(is_stale and chain_means[best] > chain_means[0])
 

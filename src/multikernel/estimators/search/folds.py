@@ -70,9 +70,8 @@ class Folds:
         if self.watch.stopped:
             return None
         if self.candidates.blocks is not None:
-            # Cut the fold for all targets. Each block then uses some of the targets,
-            # and all blocks share the kernels.
-            # The scorer of targets adds the offsets.
+            # The fold has all targets, so blocks of targets share its kernels. Its
+            # decision values are without offsets, because `TargetScorer` adds them.
             training: Any = data
             fold: Fold = training.fold(*split, self.n_in_memory, omit_offset=True)
             return fold
@@ -95,9 +94,9 @@ class Folds:
         return len(self.splits) if self.fit_in_memory else self.n_threads
 
     def expect(self, n_per_candidate: int, objective_scale: float | Array) -> None:
-        """Set the number of solves of the search, `n_per_candidate` for a candidate."""
+        """Set the number of solves and the scale of objectives for progress lines."""
         # `n_per_candidate` counts the solves on all folds and those after the choice.
-        # The watch multiplies objectives of solvers by `objective_scale`.
+        # Progress lines have the objectives of solvers times `objective_scale`.
         samples = self.data.samples
         n_outputs = 1 if samples.shared else len(samples.targets)
         if self.candidates.blocks is not None:
@@ -187,8 +186,8 @@ def _all_class_values(
     models: Sequence[Any],
 ) -> Array:
     """Return decision values of all classes, (n_models, n_test, n_outputs)."""
-    # `values` computes those of the classes `present` in the training set. The other
-    # classes get their entries of `absent_values`, (n_outputs,).
+    # `values` computes the decision values of the classes `present`, which are in the
+    # training set. Other classes get their entries of `absent_values`, (n_outputs,).
     f = values(models)
     if link != "labels" and present.size == 2:
         # Models of two classes have one decision value, that of the second class.
@@ -228,7 +227,7 @@ FoldFit = Callable[[Any], FoldModels | None]
 
 def make_fold_fit(folds: Folds, fit: Callable[..., dict[str, Any]]) -> FoldFit | None:
     """Return a function that fits the fold models, or None if they are not needed."""
-    # They are needed if the search has ``intervals=True`` and fits a final model.
+    # Fold models are needed if a search has ``intervals=True`` and fits a final model.
     model = folds.model
     if not (model.refit and getattr(model, "intervals", False)):
         return None

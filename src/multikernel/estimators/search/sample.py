@@ -30,8 +30,8 @@ LARGEST_GROUP = 0.2
 FEWEST_FOLDS = 2.5
 """Minimum of `effective_folds` for a standard error over folds."""
 
-# This is half of the difference in score, 0.003, that we accept between a search on a
-# sample and a search on all rows.
+# We accept a difference in score of 0.003 between a search on a sample and a search on
+# all rows. This limit is half of it.
 LARGEST_REGRET = 1.5e-3
 """A sample is large enough if its choice is expected to lose at most this score."""
 
@@ -55,7 +55,8 @@ def growing_scores(
     objective_scale: float | Array,
 ) -> tuple[Scores, int]:
     """Return the scores on the first sample that `is_large_enough`, and its size."""
-    # `n_final_solves` is the number of solves per candidate after the choice.
+    # `n_final_solves` is the number of models that are fitted after the choice. Each is
+    # the end of a path, which requires up to one solve per candidate.
     n_solves = n_final_solves
     scores, n_rows, watch = None, 0, folds.watch
     for sampled in growing_folds(folds):
@@ -133,7 +134,8 @@ def row_sampler(folds: Folds, min_rows: int) -> Callable[[int], Indices]:
         else:
             is_drawn[order[np.cumsum(np.bincount(units)[order]) <= size]] = True
             is_drawn = is_drawn[units]
-        # Every set of a fold should contain the classes that it has on all rows.
+        # On the drawn rows, the training set and the validation set of each fold should
+        # contain the same classes as on all rows.
         return np.flatnonzero(with_rare_classes(is_drawn, folds.splits, classes))
 
     return draw

@@ -54,9 +54,10 @@ class Scores:
         return cls(scores, losses, n_active, done, predicted, lacks_class, refusals, [])
 
     def means(self, choices: Indices) -> Array | None:
-        """Return mean scores over folds, (n_candidates, n_choices), or None."""
+        """Return the candidates' mean scores over folds; None if all are incomplete."""
         # `choices` are the indices of targets that choose separately, else [0]. The
-        # result is None as long as no candidate is solved on all folds.
+        # result has the shape (n_candidates, n_choices). It is None as long as no
+        # candidate is solved on all folds.
         values, every_done = self.scores[:, :, choices], self.done[:, :, choices]
         done = every_done.all(axis=0)
         if not done.any():

@@ -25,7 +25,8 @@ REMEDY = "use fewer or stratified folds"
 def make_splits(
     owner: str, model: Any, samples: Samples, *, quiet: bool = False
 ) -> list[Split]:
-    """Return folds as positions in samples of nonzero weight; warn unless `quiet`."""
+    """Return the folds; unless `quiet`, warn about unusable or incomplete folds."""
+    # Folds contain positions among the samples of nonzero weight.
     # Skip folds whose training set cannot be fitted. Raise if a training or validation
     # set is empty, if all folds are skipped, or if no fold can be scored.
     splits: list[Split] = []

@@ -24,7 +24,8 @@ ERRORS, ALIKE = 3.0, 3.0
 class TargetScorer:
     """Scores the targets of a fold separately, or at once if the metric supports it."""
 
-    # It has the methods of `FoldScorer`. ``scoring`` of the search is a name or None.
+    # A `TargetScorer` has the methods of `FoldScorer`, but requires that ``scoring`` of
+    # the search is a name or None.
     lacks_class, refusal = False, ""
 
     def __init__(self, search: Any, fold: Fold) -> None:
@@ -141,7 +142,7 @@ def target_means(scores: Scores) -> dict[str, Array]:
 
 
 def best_of_targets(means: Mapping[str, Array], scores: Scores) -> Indices:
-    """Return the index of the candidate chosen for every target."""
+    """Return, for each target, the index of its chosen candidate, (n_targets,)."""
     # The scores of one target on a few folds hardly distinguish neighboring candidates,
     # so use the best candidates of similar targets, see `_similar_medians`, as well.
     # From their median to the target's own best, choose the first candidate whose score
@@ -164,7 +165,7 @@ def best_of_targets(means: Mapping[str, Array], scores: Scores) -> Indices:
 
 
 def simplest_of_targets(means: Mapping[str, Array], scores: Scores) -> Indices:
-    """Return the index of the `simplest_candidate` of every target."""
+    """Return, for each target, the index of its `simplest_candidate`, (n_targets,)."""
     best = _best_candidates(means)
     deviations = np.nanstd(scores.scores, axis=0)
     for t in range(best.size):
@@ -179,10 +180,11 @@ def simplest_of_targets(means: Mapping[str, Array], scores: Scores) -> Indices:
 def _similar_medians(best: Indices, losses: Array) -> Indices:
     """Return for each target the median of `best` over similar targets."""
     # A target that kernels explain well requires another strength than a target that is
-    # mostly noise. Targets are similar if kernels reduce their losses similarly: divide
-    # each target's loss at the median of `best` by its loss at the first strength.
-    # The shares of similar targets differ by at most ALIKE standard errors of such a
-    # difference. The same standard error is used for all targets.
+    # mostly noise. Targets are similar if kernels reduce their losses similarly. The
+    # share of the loss that remains is a target's loss at the median of `best`, divided
+    # by its loss at the first strength. The shares of two similar targets differ by at
+    # most ALIKE standard errors of a difference between shares. This standard error is
+    # the same for all targets.
     median, n_folds = int(np.median(best)), len(losses)
     # If the median choice was skipped for a target, use its best candidate.
     has_median = np.isfinite(losses[:, median]).all(axis=0)

@@ -1,1 +1,1 @@
-"""Sparse MKL with a block-norm penalty and a loss (Suzuki and Tomioka 2009)."""
+"""Sparse MKL with a block-norm penalty, for many losses (Suzuki and Tomioka 2009)."""

@@ -139,10 +139,10 @@ class AlphaCandidates(Candidates):
         """Return the fitted attributes of candidate `best`, and the path to it."""
         recipes = self._recipes(training)
         # Only the last fit needs the estimator's tol; others use the tol of folds.
-        loose = self.with_tol(loosen_tol(self.method.tol))._recipes(training)
+        path_recipes = self.with_tol(loosen_tol(self.method.tol))._recipes(training)
         if self.blocks is not None:
-            return self._refit_targets(recipes, loose, training, watch, best)
-        recipe, steps = recipes[best], loose[: best + 1]
+            return self._refit_targets(recipes, path_recipes, training, watch, best)
+        recipe, steps = recipes[best], path_recipes[: best + 1]
         if self.with_path:
             *path, fit = solve_path(steps, recipe, training, watch, follow_path)
         else:
@@ -167,16 +167,16 @@ class AlphaCandidates(Candidates):
     def _refit_targets(
         self,
         recipes: Sequence[Recipe],
-        loose: Sequence[Recipe],
+        path_recipes: Sequence[Recipe],
         training: Training,
         watch: Watch,
         best: Indices,
     ) -> dict[str, Any]:
         """Return the attributes of the final models, with an alpha for each target."""
-        # The final models have `recipes`. The paths to them have `loose`: the same
-        # recipes, with the tolerance of folds.
+        # `recipes` are for the final models. `path_recipes`, for the paths to these
+        # models, are the same recipes with the tolerance of folds.
         assert self.blocks is not None
-        final, steps = chosen_recipe(recipes, best), loose[: int(best.max()) + 1]
+        final, steps = chosen_recipe(recipes, best), path_recipes[: int(best.max()) + 1]
         fit, paths = refit_targets(steps, final, training, watch, best, self.blocks)
         attributes = fitted_attributes(finish_fit(fit, stopped=watch.stopped))
         n_iter = [sum(point.n_iter for point in path) for path in paths]

@@ -22,7 +22,7 @@ from multikernel.estimators.scale import JOINT_CLASS_ALPHA, Scale, target_scale
 from multikernel.estimators.spicy.null_alpha import (
     FEW_PERMUTATIONS,
     NullAlpha,
-    supports_permutation,
+    why_not_permuted,
 )
 from multikernel.exceptions import SearchWarning, warn_user
 from multikernel.gram.choice import only_scales_kernels
@@ -78,7 +78,7 @@ class SparseMethod(GramMethod):
         has_defaults = self.by_default and self.source.kernels is None
         n_samples = len(samples.table.y)
         many_pairs = has_defaults and has_many_pairs(data.dictionary, n_samples)
-        if rule is None and many_pairs and supports_permutation(data, loss):
+        if rule is None and many_pairs and why_not_permuted(data, loss) is None:
             rule = NullAlpha(n_permutations=FEW_PERMUTATIONS)
         if rule is not None:
             strength = rule.on(data, loss) / (self.l1_ratio or 1.0)

@@ -94,6 +94,8 @@ class SurvivalMKL(LearnsByCopy):
 
         .. math:: S(t \mid x) = \frac{1}{1 + \exp((\log t - f(x)) / \sigma)}
 
+        Here f(x) is the result of `linear_predictor`, and sigma is ``scale_``.
+
         Parameters
         ----------
         X : array-like or data frame of shape (n_samples, n_features)
@@ -104,7 +106,8 @@ class SurvivalMKL(LearnsByCopy):
         Returns
         -------
         probabilities : ndarray of shape (n_samples, n_times)
-            Times after the last time in the training data are extrapolations.
+            ``S(times[j] | X[i])`` at [i, j]. Probabilities of times after the last time
+            in the training data are extrapolations.
 
         Raises
         ------

@@ -83,10 +83,11 @@ def survival_scoring(value: object) -> str | None:
 
 @dataclass(eq=False, repr=False)
 class SpicyMKLSurvivalCV(SurvivalMKL, AlphaSearchCV):
-    """Sparse model of survival times with alpha chosen by cross-validation.
+    """Sparse log-logistic model of survival times, alpha chosen by cross-validation.
 
     Each fold solves the problem of `SpicyMKLSurvival` for all candidate alphas, with
-    warm starts. The score is the concordance index [1]_.
+    warm starts. The score is the concordance index [1]_. Sigma is the scale of the
+    logarithmic times, as in `SpicyMKLSurvival`.
 
     Parameters
     ----------
@@ -155,10 +156,10 @@ class SpicyMKLSurvivalCV(SurvivalMKL, AlphaSearchCV):
     kernel_weights_ : ndarray of shape (n_kernels,)
         Nonnegative weights with sum one; all zero if no kernel entered.
     scale_ : float
-        Sigma of the predictions: the maximum likelihood estimate for the predictions of
-        the fold models on their validation samples.
+        Sigma in predictions: the maximum likelihood estimate for the predictions of the
+        fold models on their validation samples.
     loss_scale_ : float
-        Sigma of the minimized loss: the maximum likelihood estimate without kernels.
+        Sigma in the loss of the fit: the maximum likelihood estimate without kernels.
     alpha_ : float
         Strength of the penalty in this fit.
     alphas_ : ndarray of shape (n_alphas,)

@@ -72,10 +72,10 @@ class SpicyMKLSurvival(SurvivalMKL):
     kernel_weights_ : ndarray of shape (n_kernels,)
         Nonnegative weights with sum one; all zero if no kernel entered.
     scale_ : float
-        Sigma of the predictions: the maximum likelihood estimate for f on the training
+        Sigma in predictions: the maximum likelihood estimate for f on the training
         samples. It is too small if f overfits.
     loss_scale_ : float
-        Sigma of the minimized loss: the maximum likelihood estimate without kernels.
+        Sigma in the loss of the fit: the maximum likelihood estimate without kernels.
     block_norms_ : ndarray of shape (n_kernels,)
         Norm of each function f_m in the space of its normalized kernel.
     variance_shares_ : ndarray of shape (n_kernels,)
