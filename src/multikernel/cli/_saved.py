@@ -61,7 +61,14 @@ def known_table(
         )
     (path, *more_paths), targets = data, with_event(target, request.event)
     choice = known_choice(model, estimator, targets, request)
-    table = read_table(path, choice, more_paths)
+    is_readable = path.suffix.lower() == ".npz" or not needs_grams(model)
+    table = read_table(path, choice, more_paths) if is_readable else None
+    if table is None or (needs_grams(model) and not table.precomputed):
+        raise ValueError(
+            f"{request.model} was fitted on Gram matrices, but {path} has none: pass "
+            "an npz file with the array K, the matrices between the new samples and "
+            "those of the fit."
+        )
     table = as_times(table, request.event)
     if predicts_times(model) and table.y is not None and np.ndim(table.y) == 1:
         raise ValueError(
@@ -71,6 +78,11 @@ def known_table(
     if table.y is not None and not predicts_times(model):
         _check_targets(model, table.y)
     return table
+
+
+def needs_grams(model: Any) -> bool:
+    """Return whether a model was fitted on precomputed Gram matrices."""
+    return bool(final_estimator(model)._state.precomputed)
 
 
 def _check_targets(model: Any, y: Any) -> None:
