@@ -125,14 +125,20 @@ def integer_doubts(
 def warn_order(owner: str, X: object, **arguments: Any) -> None:
     """Warn if `arguments`, such as y, have the row labels of X in another order."""
     index = getattr(X, "index", None)
+    labels = getattr(X, "labels", None)  # of Gram matrices' columns
+    if labels is not None and len(labels) == len(X):  # type: ignore[arg-type]
+        from pandas import Index  # noqa: PLC0415 - the labels are from data frames
+
+        index = Index(labels)
     if not hasattr(index, "get_indexer_for"):  # X is not a pandas object
         return
     moved = [name for name, values in arguments.items() if _is_moved(index, values)]
     if moved:
         names = " and ".join(moved)
+        order = "X.index" if labels is None else "list(X.labels)"
         warn_user(
             f"{owner}: {names} and X have the same row labels in different orders, but "
-            f"rows are matched by position: pass {moved[0]}.loc[X.index] to match "
+            f"rows are matched by position: pass {moved[0]}.loc[{order}] to match "
             f"by label, or {moved[0]}.to_numpy() if the positions are correct.",
             DataWarning,
         )
