@@ -21,7 +21,6 @@ from multikernel.cli._requests import Predict
 from multikernel.cli._saved import (
     known_choice,
     known_table,
-    needs_grams,
     opened_model,
 )
 from multikernel.datasets.files import FORMATS as STREAMED
@@ -40,7 +39,7 @@ def run_predict(request: Predict) -> None:
     with opened_model(request) as estimator:
         if request.target and is_outlier_detector(estimator):
             raise ValueError("A one-class model has no score: remove --target.")
-        if in_partitions and not needs_grams(estimator):
+        if in_partitions and not final_estimator(estimator)._state.precomputed:
             n_rows, score = _predict_partitions(estimator, request, place)
         else:
             frame, score = _predict_whole(estimator, request)

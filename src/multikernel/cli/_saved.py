@@ -61,9 +61,10 @@ def known_table(
         )
     (path, *more_paths), targets = data, with_event(target, request.event)
     choice = known_choice(model, estimator, targets, request)
-    is_readable = path.suffix.lower() == ".npz" or not needs_grams(model)
+    needs_grams = model._state.precomputed
+    is_readable = path.suffix.lower() == ".npz" or not needs_grams
     table = read_table(path, choice, more_paths) if is_readable else None
-    if table is None or (needs_grams(model) and not table.precomputed):
+    if table is None or (needs_grams and not table.precomputed):
         raise ValueError(
             f"{request.model} was fitted on Gram matrices, but {path} has none: pass "
             "an npz file with the array K, the matrices between the new samples and "
@@ -78,11 +79,6 @@ def known_table(
     if table.y is not None and not predicts_times(model):
         _check_targets(model, table.y)
     return table
-
-
-def needs_grams(model: Any) -> bool:
-    """Return whether a model was fitted on precomputed Gram matrices."""
-    return bool(final_estimator(model)._state.precomputed)
 
 
 def _check_targets(model: Any, y: Any) -> None:

@@ -34,14 +34,16 @@ class GammaLoss:
 
     def value(self, y: Array, f: Array) -> Array:
         """Return half the deviances."""
-        z = _log_ratio(y, f)
+        z = f - np.log(y)
+        z = np.where(np.abs(z) <= log_rounding(f), 0.0, z)
         clipped = np.maximum(z, FARTHEST)
         ratio = np.exp(-clipped)
         return clipped + np.expm1(-clipped) + (z - clipped) * (1.0 - ratio)
 
     def gradient(self, y: Array, f: Array) -> Array:
         """Return 1 - y / exp(f)."""
-        z = _log_ratio(y, f)
+        z = f - np.log(y)
+        z = np.where(np.abs(z) <= log_rounding(f), 0.0, z)
         slope: Array = -np.expm1(-np.maximum(z, FARTHEST))
         return slope
 
@@ -81,9 +83,3 @@ class GammaLoss:
                 f"{np.min(y):g}: use another loss"
             )
         return None
-
-
-def _log_ratio(y: Array, f: Array) -> Array:
-    """Return f - log(y), zero if it may be a rounding error."""
-    z = f - np.log(y)
-    return np.where(np.abs(z) <= log_rounding(f), 0.0, z)

@@ -122,17 +122,24 @@ def integer_doubts(
     ]
 
 
-def warn_order(owner: str, X: object, **arguments: Any) -> None:
+def warn_order(
+    owner: str, X: object, labels: tuple[str, ...] | None = None, **arguments: Any
+) -> None:
     """Warn if `arguments`, such as y, have the row labels of X in another order."""
+    # `labels` are those of the rows of Gram matrices in a fit.
     index = getattr(X, "index", None)
-    labels = getattr(X, "labels", None)  # of Gram matrices' columns
-    if labels is not None and len(labels) == len(X):  # type: ignore[arg-type]
-        from pandas import Index  # noqa: PLC0415 - the labels are from data frames
-
-        index = Index(labels)
-    if not hasattr(index, "get_indexer_for"):  # X is not a pandas object
+    if labels is not None:
+        given = {name: getattr(v, "index", None) for name, v in arguments.items()}
+        indexed = {n: i for n, i in given.items() if hasattr(i, "get_indexer_for")}
+        moved = [
+            name
+            for name, rows in indexed.items()
+            if {*rows} == {*labels} and tuple(rows) != labels
+        ]
+    elif hasattr(index, "get_indexer_for"):  # X is a pandas object
+        moved = [name for name, values in arguments.items() if _is_moved(index, values)]
+    else:
         return
-    moved = [name for name, values in arguments.items() if _is_moved(index, values)]
     if moved:
         names = " and ".join(moved)
         order = "X.index" if labels is None else "list(X.labels)"
