@@ -129,7 +129,9 @@ def warn_order(
     # `labels` are those of the rows of Gram matrices in a fit.
     index = getattr(X, "index", None)
     if labels is not None:
-        given = {name: getattr(v, "index", None) for name, v in arguments.items()}
+        given: dict[str, Any] = {
+            name: getattr(v, "index", None) for name, v in arguments.items()
+        }
         indexed = {n: i for n, i in given.items() if hasattr(i, "get_indexer_for")}
         moved = [
             name
