@@ -275,7 +275,9 @@ def test_unknown_parameters_are_named(run, csv):
         (("--offset", ""), "--offset is empty: give a value, or remove it"),
         (("-C", 1), "SpicyMKLRegressor does not support -C: did you mean alpha"),
         (("--offset", "amount"), "--offset amount is also the column of --target"),
+        (("--event", "amount"), "--event amount is also the column of --target"),
         (("--category", "age", "--drop", "age"), "--category age is also the column"),
+        (("--category", "age", "--sequence", "age"), "the column of --sequence"),
         (("--alphabet", "dna"), "--alphabet requires a column of sequences"),
         (("--method", "lp", "-p", 0.5), "-p must be a number of at least 1"),
         (("--set", "max_iter=0"), "--set max_iter must be an integer of at least 1"),
@@ -310,3 +312,16 @@ def test_a_target_with_one_class_is_named(run, csv, frame):
 def test_the_help_of_loss_names_every_loss():
     option = next(p for p in command_tree().commands["fit"].params if p.name == "loss")
     assert all(name in option.help for name in LOSSES)
+
+
+@pytest.mark.parametrize("stream", [(), ("--stream",)])
+def test_a_model_of_matrices_needs_matrices(run, csv, tmp_path, stream):
+    X = np.random.default_rng(0).standard_normal((30, 2))
+    grams, table, model = (tmp_path / name for name in ("k.npz", "x.npz", "k.mkl"))
+    np.savez(grams, K=(X @ X.T)[None], y=X[:, 0])
+    np.savez(table, X=X)
+    assert run("fit", grams, "-t", "y", "-o", model).exit_code == 0
+    for path in (csv, table):
+        message = told(run("predict", model, path, *(stream if path == csv else ())))
+        assert "was fitted on Gram matrices, but" in message
+        assert "the array K" in message

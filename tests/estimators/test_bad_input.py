@@ -17,11 +17,13 @@ from sklearn.gaussian_process.kernels import RBF, CompoundKernel
 from sklearn.model_selection import GroupKFold, KFold
 
 from multikernel.estimators import (
+    FixedWeightsMKLClassifier,
     FixedWeightsMKLRegressor,
     GroupOMPClassifier,
     GroupOMPRegressor,
     HKLRegressor,
     LpMKLClassifier,
+    LpMKLClassifierCV,
     LpMKLRegressor,
     OneClassMKL,
     SpicyMKLClassifier,
@@ -744,3 +746,21 @@ def test_kernels_that_return_no_plain_array_are_named():
         for kernel in (lambda X, Y: (Y @ X.T).T, lambda X, Y: (Y @ X.T).T.copy())
     )
     np.testing.assert_array_equal(columns_first, plain)
+
+
+@pytest.mark.parametrize(
+    "family", [LpMKLClassifier, LpMKLClassifierCV, FixedWeightsMKLClassifier]
+)
+def test_tiny_matrices_are_named_instead_of_a_default_strength(family):
+    x = np.random.default_rng(0).standard_normal(30)
+    grams, y = stack_grams([np.outer(x, x) * 2.0**-600]), np.sign(x)
+    with pytest.raises(ValueError, match=r"Gram matrices .* too small for the default"):
+        family("precomputed", normalize=None).fit(grams, y)
+    assert family("precomputed", normalize="variance").fit(grams, y).score(grams, y) > 0
+
+
+@pytest.mark.parametrize("kernels", [None, GaussianKernel("median")])
+def test_tiny_columns_are_named_instead_of_a_width(kernels):
+    X = np.random.default_rng(0).standard_normal((30, 2))
+    with pytest.raises(ValueError, match="distances between samples are too small for"):
+        SpicyMKLRegressor(kernels).fit(X * 1e-200, X[:, 0])

@@ -373,10 +373,23 @@ def test_rows_come_by_view():
 def test_values_that_nobody_brought_are_not_made_up():
     X_new = FRAME.iloc[:1].assign(drug="new")
     some = with_samples(fitted(), {"tanimoto": LONE.iloc[:, :9]})
-    with pytest.raises(ValueError, match="'tanimoto' has no values between some"):
+    with pytest.raises(ValueError, match=r"'tanimoto': rows .* no value with sample"):
         some.predict(X_new)
     cosine = SpicyMKLRegressor(GIVEN, 0.01, normalize="cosine").fit(FRAME, Y)
     with pytest.raises(ValueError, match="divide each k"):
         with_samples(cosine, {"tanimoto": LONE}).predict(X_new)
     with pytest.raises(TypeError, match="pipeline or search that ends in one, got int"):
         with_samples(3, {"tanimoto": LONE})
+
+
+def test_a_missing_column_of_new_samples_is_named():
+    random = np.random.default_rng(0)
+    x, names = random.standard_normal(50), [f"s{i}" for i in range(50)]
+    K = pd.DataFrame(np.outer(x, x), names, names)
+    X = pd.DataFrame({"id": names})
+    views = {"g": Grams(K.iloc[:40, :40], "id")}
+    model = with_samples(
+        SpicyMKLRegressor(views).fit(X[:40], x[:40]), {"g": K.iloc[40:, :39]}
+    )
+    with pytest.raises(ValueError, match="no value with sample 39 of the matrix"):
+        model.predict(X[40:])

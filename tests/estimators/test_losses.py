@@ -8,6 +8,7 @@ from sklearn.linear_model import GammaRegressor, PoissonRegressor
 from sklearn.metrics import d2_pinball_score, d2_tweedie_score, r2_score
 
 from multikernel import (
+    FixedWeightsMKLRegressor,
     GroupOMPRegressor,
     HKLRegressor,
     LpMKLRegressor,
@@ -17,6 +18,7 @@ from multikernel import (
     load,
     save,
 )
+from multikernel.exceptions import DictionaryWarning
 from multikernel.kernels import ColumnKernel, GaussianKernel, LinearKernel
 
 KERNELS = [ColumnKernel(GaussianKernel(1.0), column) for column in range(3)]
@@ -214,6 +216,25 @@ def test_constant_targets_have_a_score():
     X, y = example("gamma")
     model = SpicyMKLRegressor(KERNELS, loss="gamma").fit(X, y)
     assert model.score(X, np.ones(40)) == 0.0
+
+
+@pytest.mark.parametrize("loss", ["poisson", "gamma"])
+@pytest.mark.parametrize(
+    "family", [SpicyMKLRegressor, LpMKLRegressor, FixedWeightsMKLRegressor]
+)
+def test_constant_targets_are_certified(loss, family):
+    random = np.random.default_rng(0)
+    X, weights = random.standard_normal((30, 2)), 10.0 ** random.uniform(-1, 1, 30)
+    exposure = random.integers(1, 100, 30)
+    for value in (1.0, 3.0, 4.0, 1e6):
+        for rates, offset in ((1.0, None), (exposure, np.log(exposure))):
+            y = value * rates * np.ones(30)
+            model = family(KERNELS[:2], loss=loss)
+            with pytest.warns(DictionaryWarning, match="no active kernel"):
+                model.fit(X, y, sample_weight=weights, offset=offset)
+            assert model.status_ == "converged"
+            assert model.duality_gap_ == 0.0
+            assert np.allclose(model.intercept_, np.log(value))
 
 
 def test_parameters_of_other_losses_are_named():

@@ -17,6 +17,7 @@ from multikernel.estimators import (
     SpicyMKLClassifier,
     SpicyMKLRegressor,
     SpicyMKLRegressorCV,
+    stack_grams,
 )
 from multikernel.exceptions import DataWarning
 from multikernel.kernels import (
@@ -274,6 +275,21 @@ def test_missing_categories():
 def test_sentences(views, message):
     with pytest.raises(ValueError, match=message):
         SpicyMKLClassifier(views).fit(FRAME, Y > 2.0)
+
+
+def test_columns_of_several_levels_are_named_by_tuples():
+    table = pd.DataFrame(np.random.default_rng(0).standard_normal((30, 2)))
+    table.columns = pd.MultiIndex.from_tuples([("r", "a"), ("r", "b")])
+    model = SpicyMKLRegressor({"u": [("r", "b")]}).fit(table, table.iloc[:, 1])
+    assert model.view_columns_["u"].tolist() == [1]
+
+
+def test_targets_in_another_order_than_gram_matrices_are_warned_of():
+    names = [f"s{i}" for i in range(30)]
+    x = np.random.default_rng(0).standard_normal(30)
+    X = stack_grams({"k": pd.DataFrame(np.outer(x, x), names, names)})
+    with pytest.warns(DataWarning, match=r"y and X .* pass y.loc\[list\(X.labels\)\]"):
+        SpicyMKLRegressor("precomputed").fit(X, pd.Series(x, names)[::-1])
 
 
 @pytest.mark.filterwarnings("ignore::multikernel.exceptions.SearchWarning")

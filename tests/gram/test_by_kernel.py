@@ -167,6 +167,15 @@ def test_what_does_more_than_scale_is_refused():
     X, _ = problem()
     with pytest.raises(ValueError, match="does not support normalize='center', which"):
         build_stack(mixed_dictionary(), X, normalize="center", storage="by_kernel")
+    # The message omits the factors that penalty weights add to the steps.
+    model = SpicyMKLClassifier(
+        [GaussianKernel(1.0), GaussianKernel(2.0)],
+        penalty_weights=[1.0, 2.0],
+        normalize="center",
+        storage="by_kernel",
+    )
+    with pytest.raises(ValueError, match="does not support normalize='center', which"):
+        model.fit(X, X[:, 0] > 0.0)
 
 
 def test_parts_must_fit_together():

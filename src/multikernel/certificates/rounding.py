@@ -12,8 +12,9 @@ from multikernel.certificates.gap import (
 )
 from multikernel.gram.checks import ROUNDING
 from multikernel.linalg import EPS, TINY
-from multikernel.losses.base import Loss
+from multikernel.losses.base import Loss, has_log_scale, log_rounding
 from multikernel.losses.coupled import is_coupled
+from multikernel.losses.weighted import without_weights
 from multikernel.problem import Problem
 
 # If kernels and targets have ordinary scales, rounding errors are smaller than this
@@ -66,7 +67,10 @@ def is_rounding(problem: Problem, f: Array, sizes: Array, objective: float) -> b
     # the resulting bound on the rounding error of the loss. If the objective is at most
     # `hidden`, the model fits the targets exactly, and a relative gap would be
     # meaningless.
-    largest = largest_losses(problem.loss, problem.y, f, 4.0 * EPS * sizes)
+    spread = 4.0 * EPS * sizes
+    if has_log_scale(without_weights(problem.loss)):
+        spread = spread + 2.0 * log_rounding(f)  # nearer losses are zero
+    largest = largest_losses(problem.loss, problem.y, f, spread)
     hidden = float((largest - problem.loss.value(problem.y, f)).sum())
     if objective > hidden:
         return False
@@ -136,6 +140,11 @@ def _gap_rounding(
 
 def enlarged_gap(problem: Problem, worth: Worth, certificate: DualCertificate) -> float:
     """Return the relative gap of a model and a dual point, plus its rounding errors."""
+    if worth.objective == 0.0:
+        # The dual value of zero is exact, and proves that an objective of zero is best.
+        zeros = np.zeros_like(certificate.dual), np.zeros_like(worth.norms)
+        if scaled_dual_value(problem, zeros[0], worth.norms, zeros[1])[1] == 0.0:
+            return 0.0
     gap = relative_gap(worth.objective, certificate.value)
     hidden, _ = _gap_rounding(problem, worth, certificate)
     return with_rounding(gap, hidden, worth.objective)

@@ -200,6 +200,11 @@ def with_event(targets: list[str], event: str | None) -> list[str]:
             f"--event {event} requires --target, the column with the event or "
             "censoring time."
         )
+    if event in targets:
+        raise ValueError(
+            f"--event {event} is also the column of --target: name the column with the "
+            "event indicator."
+        )
     return [*targets, event]
 
 

@@ -18,7 +18,11 @@ from multikernel.cli._large import (
 from multikernel.cli._messages import check_choice, say
 from multikernel.cli._outputs import find_output, print_json, table_writer
 from multikernel.cli._requests import Predict
-from multikernel.cli._saved import known_choice, known_table, opened_model
+from multikernel.cli._saved import (
+    known_choice,
+    known_table,
+    opened_model,
+)
 from multikernel.datasets.files import FORMATS as STREAMED
 from multikernel.estimators.publish.summary import predicts_times
 from multikernel.inspection import contributions
@@ -35,7 +39,7 @@ def run_predict(request: Predict) -> None:
     with opened_model(request) as estimator:
         if request.target and is_outlier_detector(estimator):
             raise ValueError("A one-class model has no score: remove --target.")
-        if in_partitions:
+        if in_partitions and not final_estimator(estimator)._state.precomputed:
             n_rows, score = _predict_partitions(estimator, request, place)
         else:
             frame, score = _predict_whole(estimator, request)

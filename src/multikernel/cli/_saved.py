@@ -63,7 +63,15 @@ def known_table(
         )
     (path, *more_paths), targets = data, with_event(target, request.event)
     choice = known_choice(model, estimator, targets, request)
-    table = read_table(path, choice, more_paths)
+    needs_grams = model._state.precomputed
+    is_readable = path.suffix.lower() == ".npz" or not needs_grams
+    table = read_table(path, choice, more_paths) if is_readable else None
+    if table is None or (needs_grams and not table.precomputed):
+        raise ValueError(
+            f"{request.model} was fitted on Gram matrices, but {path} has none: pass "
+            "an npz file with the array K, the matrices between the new samples and "
+            "those of the fit."
+        )
     table = as_times(table, request.event)
     if predicts_times(model) and table.y is not None and np.ndim(table.y) == 1:
         raise ValueError(

@@ -135,9 +135,14 @@ def require_columns(path: Path, present: Iterable[Any], choice: ColumnChoice) ->
                 f"{option}{events}: {error} Name one of these columns."
             ) from error
     feature_keys = () if choice.is_known else FEATURES
-    for key in ("target", "offset", "ids", "group", "drop"):
-        other_keys = ("offset", "ids", "group") if key == "target" else ()
-        for other_key in (*other_keys, *feature_keys):
+    other_keys = {"target": ("offset", "ids", "group", *feature_keys)}
+    other_keys |= dict.fromkeys(("offset", "ids", "group", "drop"), feature_keys)
+    if not choice.is_known:
+        # A column is of one kind.
+        other_keys |= {"sequences": ("categories", "dates", "unpenalized")}
+        other_keys |= {"categories": ("dates",)}
+    for key in other_keys:
+        for other_key in other_keys[key]:
             shared = [name for name in names_of[other_key] if name in names_of[key]]
             if shared:
                 raise ValueError(

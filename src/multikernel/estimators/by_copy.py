@@ -12,6 +12,7 @@ from multikernel.estimators.base import BaseMKL
 from multikernel.estimators.fit import fit_estimator, publish
 from multikernel.estimators.read.doubts import warn_order
 from multikernel.estimators.read.partitions import lazy
+from multikernel.estimators.read.precomputed import labels_of_grams
 from multikernel.problem import Callback
 
 # The last function adds fitted attributes to a dict; its second argument computes the
@@ -56,7 +57,7 @@ class LearnsByCopy(BaseMKL):
                 f"{owner} does not support offset{self._instead_of_offset}"
             )
         # Compare row labels here, because the copy gets arrays without them.
-        warn_order(type(self).__name__, X, y=y)
+        warn_order(type(self).__name__, X, labels_of_grams(X), y=y)
         loss, codes, strata, add_attributes = self._task(y, sample_weight)
         inner = self._copied(loss, strata, groups)
         targets = codes.astype(np.float64)

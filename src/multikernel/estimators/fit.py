@@ -22,6 +22,7 @@ from multikernel.estimators.progress import make_watch
 from multikernel.estimators.publish.fitted import FittedModel
 from multikernel.estimators.read.doubts import warn_order
 from multikernel.estimators.read.partitions import check_partitions
+from multikernel.estimators.read.precomputed import labels_of_grams
 from multikernel.estimators.read.samples import (
     Samples,
     distinct,
@@ -83,7 +84,7 @@ def read_input(
 ) -> Samples:
     """Validate the input of a fit, and return its samples."""
     per_sample = {"sample_weight": sample_weight, "offset": offset, "groups": groups}
-    warn_order(source.owner, X, y=y, **per_sample)
+    warn_order(source.owner, X, labels_of_grams(X), y=y, **per_sample)
     if is_dask(X) and (source.parts or not source.partitions):
         raise ValueError(
             f"{source.owner} requires arrays in memory, but X is a Dask collection: "

@@ -142,8 +142,13 @@ class LossSetting:
     length: tuple[str, float] | None
 
     def at_scale(self, scale: Scale) -> tuple[list[Loss], dict[str, Any]]:
-        """Return a loss per problem, and {"epsilon": its value in the units of y}."""
-        # The dict is empty if the loss has no length parameter.
+        """Return a loss per problem, and a dict of the losses' estimated parameters."""
+        # These are `epsilon` in units of the targets, or parameters of a loss of times
+        # or of ordered classes. Folds estimate them from their training samples.
+        if hasattr(self.unit, "estimated"):
+            samples = scale.samples
+            loss, params = self.unit.estimated(samples.targets[0], samples.weights)
+            return [loss], params
         if self.length is None:
             return [self.unit] * scale.deviations.size, {}
         name, length = self.length

@@ -60,6 +60,7 @@ class Scale:
     """The standard deviations of the targets of a fit, and the degree of the loss."""
 
     owner: str  # name of the estimator in messages
+    samples: Samples
     # Standard deviations of the targets, (n_problems,); ones if targets have no scale.
     deviations: Array
     # The loss of targets and functions times c is c**degree times their loss. Zero if
@@ -102,10 +103,12 @@ def target_scale(
     # By default (None), outputs are pooled if they share a selection of kernels.
     pooled = samples.shared if pooled is None else pooled
     if samples.classes is not None or link_of(loss) is not None or order is None:
-        return Scale(owner, np.ones(1 if pooled else len(targets)))
+        return Scale(owner, samples, np.ones(1 if pooled else len(targets)))
     if samples.offset is not None:
         targets = targets - samples.offset.T  # the part that the model explains
-    return Scale(owner, deviations(targets, samples.weights, pooled=pooled), order)
+    return Scale(
+        owner, samples, deviations(targets, samples.weights, pooled=pooled), order
+    )
 
 
 def grid_of(values: Sequence[float] | Array) -> Array:

@@ -145,6 +145,14 @@ class SampleKernel:
             values = np.full((rows.size, cols.size), np.nan)
         if np.isfinite(values.sum()):
             return values
+        # Rows of the fit are complete, so `rows` are new samples if `cols` are not.
+        if cols.max(initial=0) < n_columns:
+            sample = cols[int(np.argmin(np.isfinite(values).all(axis=0)))]
+            raise ValueError(
+                f"Grams {self.view!r}: rows of new samples have no value with sample "
+                f"{sample} of the matrix of the fit (counted from 0): add its column "
+                "to the rows passed to multikernel.with_samples."
+            )
         raise ValueError(
             f"Grams {self.view!r} has no values between some of these samples: rows of "
             "new samples contain values with training samples only. To compare new "

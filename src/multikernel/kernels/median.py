@@ -21,7 +21,7 @@ from multikernel.exceptions import DictionaryWarning, warn_user
 from multikernel.kernels.base import MEMORIZES, Kernel, off_diagonal_ratio
 from multikernel.kernels.columns import ColumnKernel
 from multikernel.kernels.dictionary import ListDictionary
-from multikernel.kernels.gaussian import GaussianKernel
+from multikernel.kernels.gaussian import WIDTHS, GaussianKernel
 from multikernel.kernels.polynomial import LinearKernel
 from multikernel.linalg.tables import evenly_spaced
 
@@ -220,8 +220,7 @@ class _Distances:
             # With a single nonzero distance, all widths give equivalent kernels.
             multiples = [1.0]
         median = self.median()
-        # Rounded, so that the width in a kernel's name is exact.
-        kernels = [GaussianKernel(float(f"{median * m:.3g}")) for m in multiples]
+        kernels = [GaussianKernel(rounded_width(median * m)) for m in multiples]
         exponents = np.array([kernel.exponent for kernel in kernels])
         values = np.exp(np.outer(exponents, self.values**2))
         means = values @ self.shares
@@ -229,6 +228,19 @@ class _Distances:
         ratios = off_diagonal_ratio(1.0 - means, spreads, n_rows)
         # Kernels with smaller ratios only memorize the samples.
         return [kernels[i] for i in np.flatnonzero(ratios >= MEMORIZES)]
+
+
+def rounded_width(width: float) -> float:
+    """Return a width computed from distances, rounded; raise if it is out of range."""
+    if WIDTHS(width) is not None:
+        size = "small" if width < 1.0 else "large"
+        raise ValueError(
+            f"The distances between samples are too {size} for Gaussian kernels, whose "
+            f"width would be {width:.3g}: standardize the columns of X, for example "
+            "with StandardScaler."
+        )
+    # Rounded, so that the width in a kernel's name is exact.
+    return float(f"{width:.3g}")
 
 
 def _pair_shares(weights: Array) -> Array:

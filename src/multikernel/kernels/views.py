@@ -308,6 +308,9 @@ def _selected_positions(
     to_indices = selected_indices
     if hasattr(selected, "iloc"):  # a Series of pandas
         selected = selected.to_numpy()
+    if isinstance(selected, list):
+        # Columns of several levels are named by the text of their tuples.
+        selected = [str(c) if isinstance(c, tuple) else c for c in selected]
     if np.ndim(selected) > 1:
         raise ValueError(
             "columns must be a list or a one-dimensional array, got an array of shape "

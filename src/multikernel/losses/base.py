@@ -5,6 +5,7 @@ from typing import ClassVar, Protocol, TypeGuard, runtime_checkable
 import numpy as np
 
 from multikernel._typing import Array, Mask
+from multikernel.linalg import EPS
 
 
 @runtime_checkable
@@ -83,6 +84,13 @@ class LogScaleLoss(Loss, Protocol):
 def has_log_scale(loss: Loss) -> TypeGuard[LogScaleLoss]:
     """Return whether a loss is a `LogScaleLoss`."""
     return hasattr(loss, "best_constant")
+
+
+def log_rounding(f: Array) -> Array:
+    """Return how far decision values f may be from a logarithm by rounding alone."""
+    # With a log link, losses at such f are zero: a gap relative to the sum of rounding
+    # errors could not be reduced.
+    return np.asarray(4.0 * EPS * (1.0 + np.abs(f)))
 
 
 def is_shift_equivariant(loss: Loss) -> bool:

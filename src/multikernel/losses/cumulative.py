@@ -63,6 +63,16 @@ class CumulativeLogitLoss(LogLogisticLoss):
             return "all samples are of one class: include at least two classes"
         return None
 
+    def estimated(
+        self, y: Array, weights: Array | None
+    ) -> tuple[Self, dict[str, float]]:
+        """Return the loss with the thresholds of a constant model, and no numbers."""
+        # Nothing determines the thresholds of classes without samples.
+        if np.unique(y).size < len(self.lower):
+            return self, {}
+        weights = np.ones(len(y)) if weights is None else weights
+        return self.fitted(y, np.zeros(len(y)), weights), {}
+
     def _threshold_terms(self, y: Array) -> Array:
         """Return -log(1 - exp(a - b)) with thresholds a and b around each class."""
         a, b = self.intervals(y)

@@ -1,12 +1,13 @@
 """Survival times with a log-logistic accelerated failure time model."""
 
-from dataclasses import dataclass
-from typing import ClassVar
+from dataclasses import dataclass, replace
+from typing import ClassVar, Self
 
 import numpy as np
 from scipy.special import expit, xlog1py, xlogy
 
 from multikernel._typing import Array, Indices, Mask
+from multikernel.losses.times_scale import null_scale
 
 FARTHEST = 300.0
 """Exponent above which arsinh(exp(x)) is x + log 2 up to rounding."""
@@ -142,6 +143,16 @@ class LogLogisticLoss:
                 "include samples with an event at a known time"
             )
         return None
+
+    def estimated(
+        self, y: Array, weights: Array | None
+    ) -> tuple[Self, dict[str, float]]:
+        """Return the loss with the scale of a constant model, and this scale."""
+        scale = self.scale
+        if self.unsuitable(y) is None:
+            weights = np.ones(len(y)) if weights is None else weights
+            scale = null_scale(*self.intervals(y), weights)
+        return replace(self, scale=scale), {"loss_scale": scale}
 
     def intervals(self, y: Array) -> tuple[Array, Array]:
         """Return the lower and upper ends of the targets' intervals, as logarithms."""

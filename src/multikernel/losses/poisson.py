@@ -7,6 +7,7 @@ import numpy as np
 from scipy.special import logsumexp, xlog1py, xlogy
 
 from multikernel._typing import Array
+from multikernel.losses.base import log_rounding
 
 FARTHEST = 500.0
 """Decision value above which the loss is replaced by its tangent to avoid overflow."""
@@ -38,13 +39,15 @@ class PoissonLoss:
         # With t = f - log y the loss is y (e^t - 1 - t), which is accurate near the
         # mean.
         ratio = clipped - np.log(counts)
+        ratio = np.where(np.abs(ratio) <= log_rounding(clipped), 0.0, ratio)
         positive_case = counts * (np.expm1(ratio) - ratio) - y * (f - clipped)
         return np.where(y > 0.0, positive_case, np.exp(clipped)) + tangent_part
 
     def gradient(self, y: Array, f: Array) -> Array:
         """Return exp(f) - y."""
-        mean: Array = np.exp(np.minimum(f, FARTHEST))
-        return mean - y
+        mean = np.exp(np.minimum(f, FARTHEST))
+        is_rounding = np.abs(mean - y) <= log_rounding(f) * mean
+        return np.where(is_rounding, 0.0, mean - y)
 
     def conjugate(self, y: Array, u: Array) -> Array:
         """Return v log v - v - y log y + y with v = y + u, infinity for v < 0."""

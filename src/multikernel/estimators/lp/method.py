@@ -26,6 +26,9 @@ from multikernel.solvers.lp_choice import LP_SOLVERS, SPARSE_ONLY, lp_solver
 STANDARD_C = 2.0
 """The default C in multiples of `margin_unit`."""
 
+LARGEST_KERNEL = 1e95
+"""Largest mean variance of kernels, and one over the smallest, for a default C."""
+
 
 def p_choice(value: object) -> str | None:
     """Return None for a valid ``p``, otherwise the accepted values."""
@@ -115,8 +118,15 @@ def margin_unit(loss: Loss, training: Training, weight_sum: float) -> float:
     # last two. The size of the combined kernel is its variance in feature space: the
     # sum of the weights times the mean variance of the kernels. The curvature of the
     # logistic loss is at most a quarter, so it needs four times the C.
-    size: float = training.kernel_size * weight_sum
-    return curvature_unit(loss, training.samples) / size
+    variance = training.kernel_size
+    if not 1.0 / LARGEST_KERNEL <= variance <= LARGEST_KERNEL:
+        size = "small" if variance < 1.0 else "large"
+        raise ValueError(
+            f"{training.source.owner}: the Gram matrices have a mean variance of "
+            f"{variance:.3g}, which is too {size} for the default C: multiply all "
+            "kernels by the same constant, or pass normalize='variance'."
+        )
+    return curvature_unit(loss, training.samples) / (variance * weight_sum)
 
 
 def curvature_unit(loss: Loss, samples: Samples) -> float:

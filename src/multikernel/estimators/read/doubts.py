@@ -123,17 +123,32 @@ def integer_doubts(
     ]
 
 
-def warn_order(owner: str, X: object, **arguments: Any) -> None:
+def warn_order(
+    owner: str, X: object, labels: tuple[str, ...] | None = None, **arguments: Any
+) -> None:
     """Warn if `arguments`, such as y, have the row labels of X in another order."""
+    # `labels` are those of the rows of Gram matrices in a fit.
     index = getattr(X, "index", None)
-    if not hasattr(index, "get_indexer_for"):  # X is not a pandas object
+    if labels is not None:
+        given: dict[str, Any] = {
+            name: getattr(v, "index", None) for name, v in arguments.items()
+        }
+        indexed = {n: i for n, i in given.items() if hasattr(i, "get_indexer_for")}
+        moved = [
+            name
+            for name, rows in indexed.items()
+            if {*rows} == {*labels} and tuple(rows) != labels
+        ]
+    elif hasattr(index, "get_indexer_for"):  # X is a pandas object
+        moved = [name for name, values in arguments.items() if _is_moved(index, values)]
+    else:
         return
-    moved = [name for name, values in arguments.items() if _is_moved(index, values)]
     if moved:
         names = " and ".join(moved)
+        order = "X.index" if labels is None else "list(X.labels)"
         warn_user(
             f"{owner}: {names} and X have the same row labels in different orders, but "
-            f"rows are matched by position: pass {moved[0]}.loc[X.index] to match "
+            f"rows are matched by position: pass {moved[0]}.loc[{order}] to match "
             f"by label, or {moved[0]}.to_numpy() if the positions are correct.",
             DataWarning,
         )

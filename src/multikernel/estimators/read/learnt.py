@@ -24,7 +24,11 @@ from multikernel.kernels.columns import Columns, select_columns
 from multikernel.kernels.dictionary import unique_names
 from multikernel.kernels.expected import fill_gaps
 from multikernel.kernels.gaussian import MEDIAN
-from multikernel.kernels.median import distinct_rows, median_row_distance
+from multikernel.kernels.median import (
+    distinct_rows,
+    median_row_distance,
+    rounded_width,
+)
 from multikernel.kernels.sparse import SparseKernel
 from multikernel.kernels.views import present_rows
 
@@ -82,8 +86,7 @@ def learnt_kernel(
     if isinstance(kernel, GaussianKernel):
         if kernel.sigma != MEDIAN:
             return kernel
-        # Round the width, so that the kernel's name shows it exactly.
-        sigma = float(f"{kernel.multiple * samples.median(columns):.3g}")
+        sigma = rounded_width(kernel.multiple * samples.median(columns))
         return replace(kernel, sigma=sigma, multiple=1.0)
     if isinstance(kernel, ProductKernel):
         factors = [learnt_kernel(factor, samples, columns) for factor in kernel.kernels]

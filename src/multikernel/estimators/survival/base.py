@@ -19,7 +19,6 @@ from multikernel.estimators.spicy.method import SPARSE_CHECKS
 from multikernel.estimators.survival.likelihood import (
     concordance,
     most_likely_scale,
-    null_scale,
 )
 from multikernel.estimators.survival.times import Times, read_times
 from multikernel.exceptions import warn_user
@@ -57,7 +56,7 @@ class SurvivalMKL(LearnsByCopy):
         table, codes, loss = regression_on_rows(times, weights)
 
         def add_attributes(attributes: dict[str, Any], f: Callable[[], Array]) -> None:
-            attributes["loss_scale_"] = loss.scale
+            attributes.setdefault("loss_scale_", loss.scale)
             if "scale_" not in attributes and "dual_coef_" in attributes:
                 attributes["scale_"] = most_likely_scale(*times.logs, f(), weights)
 
@@ -166,7 +165,7 @@ class SurvivalMKL(LearnsByCopy):
 
     def _scale(self) -> float:
         """Return ``scale_``; for the model of a fold, return the scale of its loss."""
-        return float(self.scale_ if self.loss is None else self.loss.scale)
+        return float(self.scale_ if self.loss is None else self.loss_scale_)
 
     def _check_fitted(self) -> None:
         """Raise unless a model from a file has valid shapes and a valid ``scale_``."""
@@ -188,7 +187,6 @@ def regression_on_rows(
     table, codes = times.distinct()
     counts = np.ones(len(codes)) if weights is None else weights
     loss = LogLogisticLoss(*table.logs, scale=1.0)
-    # The scale is the maximum likelihood estimate without kernels, if it exists.
-    if loss.unsuitable(codes[counts > 0.0].astype(np.float64)) is None:
-        loss = LogLogisticLoss(*table.logs, scale=null_scale(*times.logs, counts))
+    is_used = counts > 0.0
+    loss, _ = loss.estimated(codes[is_used].astype(np.float64), counts[is_used])
     return table, codes, loss
