@@ -40,11 +40,11 @@ RENAMED = {
     "e8fdc8fe4ee2": "48efa17ee5df",
     "cedf9f11bfc0": "c3dff60e12aa",
     "7603af7aa525": "2780d564ec8f",
-    "e4fc3c6fc0ba": "a93963c09274",
-    "200c425f5ee8": "48efa17ee5df",
-    "17d461c11e20": "0403fa2eb572",
-    "13e3867cd493": "c3dff60e12aa",
-    "157f7ff7ac43": "2780d564ec8f",
+    "6330ecfe0c67": "a93963c09274",
+    "2afea8bcf263": "48efa17ee5df",
+    "fc3dcd572c57": "0403fa2eb572",
+    "774a36ad28ab": "c3dff60e12aa",
+    "6faad8a806ae": "2780d564ec8f",
 }
 """Hashes of code, and of the same code before names or texts of messages changed.
 

@@ -143,7 +143,7 @@ def _refuse_texts(target: str, y: Any, advice: str) -> None:
     distinct = {cell for cell in y.tolist() if isinstance(cell, str)}
     if mostly_differ(len(distinct), len(y)):
         raise ValueError(
-            f"{subject} must hold numbers or classes, but holds {len(distinct)} "
+            f"Target {target!r} must hold numbers or classes, but holds {len(distinct)} "
             f"different texts in {len(y)} rows, such as {y[0]!r}: write numbers "
             f"without units{advice}."
         )

@@ -159,7 +159,6 @@ def selected_indices(columns: Columns, features: Features) -> tuple[int, ...]:
     positions = [features.places.get(str(c)) for c in members if _is_index(c)]
     indices = resolve_indices(columns, features)
     if positions and None not in positions and tuple(positions) != indices:
-        name = next(str(c) for c in members if _is_index(c))
         raise ValueError(
             f"the columns {listed(indices)} may be positions or names, because X has "
             f"columns with these names at the positions {listed(positions)}. For "

@@ -225,9 +225,7 @@ def with_interactions(
         advice = "" if spec.between is None else "add columns to between, "
         raise ValueError(
             f"{why_no_product(spec)}, so there is no interaction: pass kernels on "
-            "single columns, "
-            f"{'' if spec.between is None else 'add columns to between, '}"
-            "or pass mains=True."
+            f"single columns, {advice}or pass mains=True."
         )
     paired = paired_mains(terms)
     for m in paired.tolist():

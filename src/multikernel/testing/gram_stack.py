@@ -208,9 +208,7 @@ def _check_residuals(stack: GramStack, K: Array, tol: float, rng: Generator) -> 
     forms, full = stack.quadratic_forms(v)[kernels], stack.full_forms(kernels, v)
     size = tol * np.abs(forms).max()
     largest = forms + bounds[kernels]
-    is_wrong = (full < forms - size) | (full > largest + size)
-    if is_wrong.any():
-        m = int(np.argmax(is_wrong))
+    if np.any((full < forms - size) | (full > largest + size)):
         raise AssertionError(
             "full_forms must return values between quadratic_forms and "
             f"quadratic_forms + residual_bounds, got {shown(full)}, which must lie "

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from multikernel._typing import Array, Indices
-from multikernel._validation import check_places, check_shapes, listed
+from multikernel._validation import check_places, check_shapes
 from multikernel.estimators.grams.grams import (
     cross_grams,
     landmark_coefs,

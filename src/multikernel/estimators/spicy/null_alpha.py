@@ -96,13 +96,12 @@ class NullAlpha:
     def on(self, data: Training, loss: Loss) -> float:
         """Return the alpha for `level`, as for targets of standard deviation one."""
         samples = data.samples
-        obstacle = _obstacle(data, loss)
-        if obstacle is not None or not is_smooth(loss):
+        problem = why_not_permuted(data, loss)
+        if problem is not None or not is_smooth(loss):
             raise ValueError(
                 f"{data.source.owner}: alpha='null' requires a smooth loss, "
-                "fit_intercept=True, and no sample_weight or class_weight, got "
-                f"{obstacle}: change this argument, pass a number as alpha, or choose "
-                "alpha by a search."
+                f"fit_intercept=True, and samples without weights, got {problem}: "
+                "pass a number as alpha, or choose alpha by a search."
             )
         rows = _sample_of_row(samples)
         targets = samples.targets.T[rows]
@@ -129,13 +128,8 @@ class NullAlpha:
         return float(np.sort(norms)[rank - 1]) / len(targets)
 
 
-def supports_permutation(data: Training, loss: Loss) -> bool:
-    """Return whether permuted residuals can simulate noise for the data and loss."""
-    return _obstacle(data, loss) is None
-
-
-def _obstacle(data: Training, loss: Loss) -> str | None:
-    """Return the first argument that prevents permutations, for a message, or None."""
+def why_not_permuted(data: Training, loss: Loss) -> str | None:
+    """Return what prevents simulating noise by permuted residuals, None if nothing."""
     # Permutations require a smooth loss, an intercept, and equal weights of all rows.
     samples = data.samples
     weights, copies = samples.weights, samples.copies
@@ -143,9 +137,9 @@ def _obstacle(data: Training, loss: Loss) -> str | None:
         weights = weights[copies.owners] * copies.shares
         weights = None if np.allclose(weights, 1.0) else weights
     if not is_smooth(loss):
-        return f"the loss {type(loss).__name__}"
+        return "a loss that is not smooth"
     if weights is not None:
-        return "sample_weight" if samples.class_weight is None else "class_weight"
+        return "sample_weight or class_weight"
     return None if data.source.fit_intercept else "fit_intercept=False"
 
 
