@@ -143,9 +143,9 @@ def _refuse_texts(target: str, y: Any, advice: str) -> None:
     distinct = {cell for cell in y.tolist() if isinstance(cell, str)}
     if mostly_differ(len(distinct), len(y)):
         raise ValueError(
-            f"Target {target!r} must hold numbers or classes, but holds {len(distinct)} "
-            f"different texts in {len(y)} rows, such as {y[0]!r}: write numbers "
-            f"without units{advice}."
+            f"Target {target!r} must hold numbers or classes, but holds "
+            f"{len(distinct)} different texts in {len(y)} rows, such as {y[0]!r}: "
+            f"write numbers without units{advice}."
         )
 
 

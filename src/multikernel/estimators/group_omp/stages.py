@@ -37,9 +37,6 @@ from multikernel.linalg.tables import row_chunks
 from multikernel.problem import Status
 from multikernel.solvers import GreedyPath
 
-OWNER = "The models of a fitted GroupOMP estimator"
-"""Beginning of messages about invalid models in a file."""
-
 
 @dataclass(frozen=True, eq=False)
 class ReorderedGrams(CrossGrams):

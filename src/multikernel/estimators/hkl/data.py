@@ -23,9 +23,6 @@ from multikernel.solvers.hkl import HullSolution
 MAX_DEVIATIONS = 4.0
 """Largest absolute value in a standardized column of the training data."""
 
-OWNER = "The model of a fitted HKL estimator"
-"""Beginning of messages about an invalid model in a file."""
-
 CLIP_ADVICE = " PolynomialGrid(extrapolation='constant') clips to the training range."
 
 
