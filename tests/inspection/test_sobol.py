@@ -232,13 +232,9 @@ def test_what_has_no_columns_of_its_own_is_refused():
     grams = stack_grams([X @ X.T])
     given = SpicyMKLRegressor("precomputed", alpha=0.1).fit(grams, y)
     for model in (given, HKLRegressor(alpha=0.1).fit(X[:, :2], y)):
-        with pytest.raises(
-            ValueError, match="precomputed matrices or nodes of a graph"
-        ):
+        with pytest.raises(ValueError, match="precomputed matrices or on a graph"):
             sobol_indices(model, grams if model is given else X[:, :2])
-        with pytest.raises(
-            ValueError, match="precomputed matrices or nodes of a graph"
-        ):
+        with pytest.raises(ValueError, match="precomputed matrices or on a graph"):
             model.summary("column")
 
 

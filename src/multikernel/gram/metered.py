@@ -33,7 +33,7 @@ class Meter:
         return self.read / max(self.entries, 1)
 
     def add(self, n_multiplied: float) -> None:
-        """Count matrix entries that were multiplied, each of them by one number."""
+        """Add a number of multiplications of matrix entries to the count."""
         self.read += n_multiplied
 
 

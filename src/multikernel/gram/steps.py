@@ -91,7 +91,7 @@ class ScaleStep(Step):
         check_shapes(type(self).__name__, factors=(self.factors, (n_kernels,)))
 
     def store(self, kernels: slice, sizes: Array) -> None:
-        """Store the inverse sizes of some kernels as their factors."""
+        """Store 1 / size as the scaling factor of a kernel, or 0 if size is tiny."""
         is_invertible = sizes >= TINY  # smaller sizes have no finite inverse
         factors = self.factors[kernels]
         factors[:] = 0.0

@@ -40,7 +40,7 @@ def chi_squares_tail(weights: Array, x: float) -> float:
 
 
 def _upper_tail(a: Array, x: float) -> float:
-    """Return P(Y > x) for x at least the mean of Y = sum_k a[k] chi^2_k."""
+    """Return P(Y > x), Y = sum_k a[k] Z_k^2, Z_k standard normal, for x >= E[Y]."""
     if a.max() <= 0.0 and x >= 0.0:
         return 0.0
     saddle = _saddle(a, x)

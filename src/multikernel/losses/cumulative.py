@@ -94,7 +94,8 @@ class CumulativeLogitLoss(LogLogisticLoss):
                 return loss
         cumulative_counts = np.cumsum(np.bincount(codes, weights))
         shares = cumulative_counts[:-1] / cumulative_counts[-1]
-        # If decision values spread over at most 8, the loss has curvature everywhere.
+        # If the range of the decision values is at most 8, no second derivative of the
+        # loss is negligible.
         halvings = int(np.ceil(np.log2(max(float(np.ptp(f)) / 8.0, 1.0))))
         scale = 2.0**halvings
         # Start at thresholds of the class shares, shifted by the median decision value.

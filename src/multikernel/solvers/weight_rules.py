@@ -208,8 +208,8 @@ def hull_points(
 ) -> Array:
     """Return EasyMKL's vector gamma for one kernel matrix K, shape (n_samples,)."""
     # gamma is nonnegative with a sum of one over each class. Up to its scale, it is the
-    # dual point of a hard-margin machine whose kernel has the penalty on its diagonal.
-    # A factor of all sample weights scales K and the ridge alike.
+    # dual point of a hard-margin machine with the kernel `system`, K plus a ridge. If
+    # all sample weights are multiplied by a constant, both parts are.
     shares = sample_weight / sample_weight.max()
     ridge = regularization / shares
     system = (1.0 - regularization) * sample_weight.max() * K + np.diag(ridge)

@@ -317,7 +317,7 @@ class Stages:
 
 
 def make_stages(path: GreedyPath, training: Training, scale: float) -> Stages:
-    """Return the models of a path; objectives times `scale` are the estimator's."""
+    """Return the models of a path, with its objectives multiplied by `scale`."""
     samples = training.samples
     training.check_definite(path.order, path.solution().kernel_weights)
     published = published_path(path, training)

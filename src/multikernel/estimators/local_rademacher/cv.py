@@ -143,9 +143,10 @@ class LocalRademacherMKLClassifierCV(TailClassification, TailSearchCV, Classifie
     """Classification by local Rademacher MKL with cross-validated C and theta.
 
     Each fold solves the problem of `LocalRademacherMKLClassifier` for pairs of C and
-    theta. For the largest theta, C increases until the scores decrease; for each
-    smaller theta, only values near the best C are tried. ``cv_results_`` contains nan
-    for skipped pairs. Each fold normalizes kernels by its own training samples.
+    theta, the number of largest eigenvalues that a kernel's tail sum leaves out. For
+    the largest theta, C increases until the scores decrease; for each smaller theta,
+    only values near the best C are tried. ``cv_results_`` contains nan for skipped
+    pairs. Each fold normalizes kernels by its own training samples.
 
     Parameters
     ----------
@@ -311,9 +312,10 @@ class LocalRademacherMKLRegressorCV(TailRegression, TailSearchCV, RegressorMKL):
     """Regression by local Rademacher MKL with cross-validated C and theta.
 
     Each fold solves the problem of `LocalRademacherMKLRegressor` for pairs of C and
-    theta. For the largest theta, C increases until the scores decrease; for each
-    smaller theta, only values near the best C are tried. ``cv_results_`` contains nan
-    for skipped pairs. Each fold normalizes kernels by its own training samples.
+    theta, the number of largest eigenvalues that a kernel's tail sum leaves out. For
+    the largest theta, C increases until the scores decrease; for each smaller theta,
+    only values near the best C are tried. ``cv_results_`` contains nan for skipped
+    pairs. Each fold normalizes kernels by its own training samples.
 
     Parameters
     ----------

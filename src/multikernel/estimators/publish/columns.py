@@ -58,9 +58,9 @@ def kernels_in_use(model: Any, purpose: str) -> list[Kernel]:
         )
     if not has_columns(model):
         raise ValueError(
-            f"{purpose} require kernels on columns, but those of "
-            f"{type(model).__name__} are precomputed matrices or nodes of a graph: fit "
-            "a model with kernels on columns."
+            f"{purpose} require kernels on columns, but {type(model).__name__} was "
+            "fitted on precomputed matrices or on a graph of kernels: fit a model with "
+            "kernels on columns."
         )
     dictionary = model._state.names.dictionary
     return [dictionary[m] for m in model.active_kernels_.tolist()]

@@ -157,7 +157,7 @@ def split_groups(groups: Array, size: int, random: np.random.RandomState) -> Ind
 def with_rare_classes(
     is_drawn: Mask, splits: Sequence[Split], classes: Indices
 ) -> Mask:
-    """Return `is_drawn` with exchanges, so that no set of a fold loses a class."""
+    """Exchange drawn samples so that both sets of every fold keep all their classes."""
     changed = is_drawn.copy()
     for rows in (np.asarray(rows) for split in splits for rows in split):
         present, first_rows = np.unique(classes[rows], return_index=True)

@@ -56,7 +56,7 @@ class ProductLandmarks(Landmarks):
         return np.broadcast_to(1.0, len(self.kernels))
 
     def predictor(self, stack: GramStack, m: int) -> Kernel:
-        """Return a kernel that computes the features of kernel m for new samples."""
+        """Return kernel m as an object that computes its features of new samples."""
         assert isinstance(stack, FactoredProducts)
         first, second = stack.terms[m].tolist()
         first_kernel = stack.mains.predictor(first)

@@ -66,7 +66,7 @@ class CrammerSingerLoss(SimplexDomain):
     def constant_model(
         self, y: Array, weights: Array | None = None
     ) -> tuple[Array, Array]:
-        """Return best constants for f = 0, and the dual point of largest entropy."""
+        """Return the best constants without kernels, and the most even dual point."""
         # Before centering, the constant is 1 for a class with more than half of the
         # weight, else 0. The optimal dual points solve a transport problem.
         w, totals = class_weights(y, weights)

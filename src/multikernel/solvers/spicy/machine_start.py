@@ -45,7 +45,7 @@ from multikernel.solvers.spicy.settings import SETTINGS
 
 
 def has_quick_machines(problem: Problem) -> bool:
-    """Return whether a start by machines is faster than one with a barrier."""
+    """Return whether support vector machines find a start faster than a barrier."""
     # Machines are faster if kernels are stored as arrays, there is one output, and the
     # conjugate is linear on either side of zero. Time to a gap of 1e-3, divided by the
     # time with a barrier (hinge and epsilon-insensitive): 0.23 to 0.5 for 30, 150, 300
