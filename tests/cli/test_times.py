@@ -76,7 +76,7 @@ def test_intervals_are_two_targets(run, study, tmp_path):
 @pytest.mark.parametrize(
     ("options", "why"),
     [
-        (["--event", "died", "--task", "regression"], "got regression"),
+        (["--event", "died", "--task", "regression"], "but --task is regression"),
         (["--event", "died", "--loss", "huber"], "its own loss"),
         (["--event", "died", "--method", "lp"], "not survival"),
         (["--event", "died", "--target", "age"], "requires one --target"),

@@ -238,7 +238,7 @@ def test_a_bootstrap_says_how_far_views_move(monkeypatch):
     assert f"{low[0]:.3g}" in page
     plain = bootstrap(SpicyMKLRegressor(alpha=0.05), X, y, 3, random_state=0)
     assert len(repr(plain)) < 1200
-    with pytest.raises(ValueError, match="fitted without views"):
+    with pytest.raises(ValueError, match="require a model with views"):
         plain.interval("view_shares")
     with pytest.raises(ValueError, match="for other kernels"):
         report(model, X, y, bootstrap=plain)

@@ -163,7 +163,9 @@ def test_columns_within_centered_kernels_are_those_of_the_data():
         with pytest.raises(ValueError, match="index 7, but the data has 3 columns"):
             resolve_columns([kernel], 3)[0]
     learnt = CenteredKernel(GaussianKernel(1.0)).learnt(X)
-    with pytest.raises(ValueError, match="samples has 3 columns, but the data has 2"):
+    with pytest.raises(
+        ValueError, match="samples has 3 columns, but the kernel is used on 2"
+    ):
         resolve_columns([learnt], 2)[0]
 
 
