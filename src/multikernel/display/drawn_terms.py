@@ -126,8 +126,8 @@ def category_labels(
     model: Any, before: Any, columns: Sequence[int], values_before: Array
 ) -> list[list[str] | None]:
     """Return the category names of each column, or None for numeric columns."""
-    # `before` contains the transformers of a pipeline, and `values_before` the values
-    # of `columns` before them, (n_samples, n_columns). One-hot codes are categories.
+    # `before` contains the transformers of a pipeline, and `values_before` their input
+    # in `columns`, (n_samples, n_columns). One-hot codes count as categories.
     category_columns = list(getattr(model, "category_features_", ()))
     indicators = indicator_texts(before)
     labels: list[list[str] | None] = []

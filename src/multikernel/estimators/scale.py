@@ -1,9 +1,9 @@
 """The scale of the targets, which converts strengths to the units of the targets.
 
-``alpha``, ``C`` and ``epsilon`` of a regressor are for targets with a deviation of one.
-If targets and functions grow by a factor c, a loss of degree k grows by c^k and a
-penalty of order j by c^j. So the method multiplies a strength by the deviation to the
-power of k - j.
+``alpha``, ``C`` and ``epsilon`` of a regressor refer to targets with a standard
+deviation of one. If targets and functions grow by a factor c, a loss of degree k grows
+by c^k and a penalty of order j by c^j. So a fit multiplies a penalty's strength by the
+standard deviation to the power k - j.
 """
 
 import math

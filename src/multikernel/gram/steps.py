@@ -46,7 +46,7 @@ class Step:
 
 @dataclass(eq=False)
 class Moments:
-    """The low-rank factor Z of a training matrix K, normalized step by step."""
+    """Moments of the low-rank factor Z of a training matrix, after some steps."""
 
     # K = Z Z^T + E with residual E, of which only the mean diagonal is known.
 

@@ -252,7 +252,7 @@ class GridSamples:
 
     @cached_property
     def _diagonal_ratios(self) -> dict[tuple[int, int], Array]:
-        """Return, by (i, l), the diagonal of the factor R_{i,l} of descendant sums."""
+        """Return, by (i, l), the diagonal of the matrix R_{i,l}; see `GridSamples`."""
         ratios = {}
         for i, level in self._factors:
             z = self.columns[i][:, self.graph.starts[i][level] :]

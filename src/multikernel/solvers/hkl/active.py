@@ -60,7 +60,7 @@ def prepare(
 
 def _mixed(rows: Array, means: Array, basis: Any) -> Prepared:
     """Return a node's features, replaced by independent combinations if necessary."""
-    # If there is a basis, features are those of landmarks, which are independent.
+    # With a basis, the features are linearly independent, as those of landmarks.
     mixer = None if len(rows) < 2 or basis is not None else _mixer(rows)
     return Prepared(rows if mixer is None else mixer.T @ rows, means, mixer, basis)
 
