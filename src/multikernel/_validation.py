@@ -91,7 +91,7 @@ class InstanceOf:
     description: str
 
     def __call__(self, value: object) -> str | None:
-        # A class also has the methods of a protocol, but only its objects are accepted.
+        # A class also has the methods of a protocol, but only instances are accepted.
         accepted = isinstance(value, self.kind) and not isinstance(value, type)
         return None if accepted else self.description
 

@@ -90,7 +90,7 @@ class Scale:
         )
 
     def as_attribute(self, values: Array) -> float | Array:
-        """Return numbers as an attribute; one number if all problems share it."""
+        """Return a fitted attribute's value: one number if all problems share it."""
         is_shared = values.size == 1 or not self.degree
         return float(values[0]) if is_shared else values
 

@@ -172,7 +172,7 @@ def _group(
     unit: tuple[int, ...],
     data: tuple[Array, Array],
 ) -> Group:
-    """Return the `Group` of the columns `unit`, with rows that represent their values."""
+    """Return the `Group` of the columns `unit`, with rows of representative values."""
     X, weights = data
     order = table_column_order(model)
     # The first column of packed sequences identifies the sequence.

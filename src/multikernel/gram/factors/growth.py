@@ -79,7 +79,8 @@ class Factor:
         squares = np.einsum("ri,ri->i", self.rows, self.rows)
         if not self.landmarks.size:
             return replace(self, diagonal=squares + self.residual)
-        # Solve bound = residual + units * diagonal with diagonal = squares + residual.
+        # Solve two equations for residual and diagonal: bound = residual + units *
+        # diagonal, and diagonal = squares + residual.
         diagonal = (squares + self.residual) / (1.0 + self.units)
         residual = np.maximum(self.residual - self.units * diagonal, 0.0)
         return replace(self, residual=residual, diagonal=diagonal)

@@ -90,7 +90,7 @@ class HermiteRest:
     bandwidth: float
 
     def __call__(self, X: Array, Y: Array | None = None) -> Array:
-        """Return the Gaussian Gram matrix minus the matrix of the first functions."""
+        """Return the Gaussian matrix minus the part of the first `n_functions`."""
         other = X if Y is None else Y
         gaussian = np.exp(-self.bandwidth * (X[:, :1] - other[:, :1].T) ** 2)
         parts = [

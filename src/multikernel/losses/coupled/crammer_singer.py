@@ -38,7 +38,7 @@ class CrammerSingerLoss(SimplexDomain):
         return np.asarray(is_worst / is_worst.sum(axis=1, keepdims=True) - y)
 
     def conjugate(self, y: Array, u: Array) -> Array:
-        """Return p - 1, p the true class's entry of y + u; infinity outside the simplex."""
+        """Return p - 1, p the true class's entry of y + u; infinity if not feasible."""
         p, is_inside = self._masses_and_inside(y, u)
         return np.where(is_inside, true_values(y, p)[:, 0] - 1.0, np.inf)
 

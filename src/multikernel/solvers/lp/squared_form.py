@@ -111,7 +111,7 @@ SETTINGS = Settings()
 
 @dataclass
 class _Strengths:
-    """Root finder for the strength, from the sums of norms at earlier strengths."""
+    """Finds the strength at which the sum of norms has a given value."""
 
     largest: float  # from this strength on, all norms are zero
     seen: list[tuple[float, float]] = field(default_factory=list)

@@ -123,7 +123,7 @@ class SpannedTargets(NewtonState):
         self.failed[targets[~settled]] = True
 
     def _evaluate(self, targets: Indices) -> None:
-        """Compute decision values, residuals and forms at targets' dual points."""
+        """Store decision values, residuals and quadratic forms at the dual points."""
         for part in self._parts(targets):
             rows = np.matmul(self.coefs[part][:, None], self.basis[part])[:, 0]
             rho = np.ascontiguousarray(rows.T)
