@@ -148,9 +148,9 @@ class GramStack(ABC):
 
     def shares_work(self) -> bool:
         """Return whether one pass over all kernels reads less than a pass for each."""
-        # The result is True if the common pass reads at most half as many numbers. A
-        # stack of products, for example, reads each main kernel only once for the
-        # quadratic forms of all products.
+        # The result is True if one pass over all kernels reads at most half as many
+        # numbers as passes over each kernel. A stack of products, for example, reads
+        # each main kernel only once for the quadratic forms of all products.
         return bool(2.0 * self.pass_numbers() <= self.held_numbers().sum())
 
     def in_parts(self) -> Iterable["GramStack"]:

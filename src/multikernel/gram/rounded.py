@@ -51,10 +51,9 @@ def is_single(storage: Storage) -> bool:
 
 def rounding_ratios(stack: GramStack) -> Array:
     """Return each kernel's ratio of uncentered to centered trace, (n_kernels,)."""
-    # If no ratio is above 16, `with_rounding_ratios` stores none, and the result is one
-    # for every kernel.
     # Centering multiplies the relative rounding errors of a matrix by this ratio. For
-    # entries that were rounded to single precision, the ratio includes SINGLE / EPS.
+    # entries that were rounded to single precision, it has the factor SINGLE / EPS. If
+    # no ratio is above 16, `with_rounding_ratios` stores none, and all results are 1.
     ratios: Array | None = getattr(stack, "ratios", None)
     return np.ones(stack.shape[0]) if ratios is None else ratios
 

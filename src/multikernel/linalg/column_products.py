@@ -50,7 +50,7 @@ class BlockColumns:
         return np.asarray(roots[:, None] * matrix + outer_part)
 
     def _inner_with_bend(self, matrix: Array) -> Array:
-        """Return each block's `bend`^T `matrix`, repeated for the columns of the block."""
+        """Return `bend`^T `matrix` of each block, repeated for each of its columns."""
         inner = np.add.reduceat(self.bend[:, None] * matrix, self.starts, axis=0)
         return np.asarray(inner[self.block_of])
 

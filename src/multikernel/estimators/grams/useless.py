@@ -101,7 +101,7 @@ def _count_and_names(training: "Training", kernels: Indices) -> tuple[str, str]:
 
 
 def _varies(training: "Training", m: int) -> bool:
-    """Return whether the values of a kernel differ on some training samples."""
+    """Return whether kernel m has different values on 30 training samples."""
     K = _small_matrix(training, m, n_rows=30)
     return bool(np.ptp(K) > 8.0 * EPS * np.abs(K).max())
 

@@ -101,7 +101,7 @@ class MarginCandidates(Candidates):
                 mean_scores = means()
                 latest_best = _best_in_chain(mean_scores, chain)
                 if i in (first_C, latest_best):
-                    # The next p starts one C earlier, from the model at that C.
+                    # The next p starts from this p's model at the C before `i`.
                     start = previous or fit.solutions
                 previous = fit.solutions
                 is_past = best is not None and i > max(best, latest_best or 0)

@@ -93,7 +93,7 @@ class JointHessian:
 
 @dataclass(frozen=True, eq=False)
 class ImageSpaces:
-    """Function spaces of kernels; images of v are all K_m v, (n_kernels, n_samples)."""
+    """Function spaces of kernels; a vector v has the images K_m v of all kernels."""
 
     # `FactorSpaces` has the same methods with images of another shape, so callers use
     # images only through these methods.
