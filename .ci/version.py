@@ -37,8 +37,10 @@ def main(version: str) -> None:
     changelog = ROOT / "CHANGELOG.md"
     text = changelog.read_text(encoding="utf-8")
     section = rf"^## (Unreleased|{re.escape(version)} \(.+\))$"
-    if "dev" not in version and not re.search(section, text, flags=re.MULTILINE):
-        sys.exit(f"CHANGELOG.md has no section Unreleased or {version}: add one.")
+    sections = re.findall(section, text, flags=re.MULTILINE)
+    if "dev" not in version and len(sections) != 1:
+        found = " and ".join(sections) or "no section Unreleased"
+        sys.exit(f"CHANGELOG.md must have one section for {version}, has {found}.")
     for name, pattern in PLACES.items():
         replaced(ROOT / name, pattern, version)
     if "dev" not in version:

@@ -139,7 +139,7 @@ def test_the_next_version_is_one_command(tmp_path, capsys):
     assert dated in texts["CHANGELOG.md"]
     assert "## Unreleased" not in texts["CHANGELOG.md"]
     assert "Development Status :: 5" in texts["pyproject.toml"]
-    with pytest.raises(SystemExit, match=r"no section Unreleased or 77\.0\.1"):
+    with pytest.raises(SystemExit, match="no section Unreleased"):
         change("77.0.1")
     change("77.0.0")  # the same version on the same day
     assert texts == {name: (tmp_path / name).read_text("utf-8") for name in names}

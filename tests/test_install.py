@@ -39,8 +39,8 @@ def test_texts_take_their_lines_from_one_place():
     allowed |= {install_line(extra) for extra in EXTRAS} | {install_line("cli", "plot")}
     lines = {path: install_lines(path) for path in TEXTS}
     assert sum(map(len, lines.values())) >= 8
-    assert {path.name: set(found) - allowed for path, found in lines.items()} == {
-        path.name: set() for path in TEXTS
+    assert {path: set(found) - allowed for path, found in lines.items()} == {
+        path: set() for path in TEXTS
     }
 
 

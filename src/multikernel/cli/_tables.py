@@ -239,7 +239,12 @@ def _read_npz(path: Path, choice: ColumnChoice) -> Table:
     _refuse_options(path, "an npz file", choice, *NAMED)
     arrays = _load_arrays(path)
     target = split_names(choice.target, arrays)
-    check_columns(path, arrays, [*target, *filter(None, [choice.offset])])
+    absent = [n for n in (*target, choice.offset) if n is not None and n not in arrays]
+    if absent:
+        raise ValueError(
+            f"--target or --offset: {path} has no array {absent[0]!r}, only "
+            f"{', '.join(arrays)}: name another array, or save one with this name."
+        )
     if {"data", "indices", "indptr", "shape"} <= arrays.keys():
         no_columns = ("drop", "unpenalized", "offset")
         _refuse_options(path, "a sparse table", choice, *no_columns)

@@ -64,7 +64,10 @@ def _refuse_blank(options: dict[str, Any]) -> None:
     for option, value in options.items():
         texts = value if isinstance(value, list) else [value]
         if any(isinstance(text, str) and not text.strip(", ") for text in texts):
-            raise ValueError(f"{option} is empty: give a value, or remove it.")
+            raise ValueError(
+                f"{option} is empty: give one of the values that --help describes, or "
+                f"remove {option}."
+            )
 
 
 COMMANDS: dict[str, tuple[type, str]] = {
