@@ -235,7 +235,7 @@ def _converted(
         mark = csv_form.decimal_mark(present, form.separator)
         if mark == "," and name in exact:  # remains text
             continue
-        values = _marked_numbers(present[~missing], mark)
+        values = marked_numbers(present[~missing], mark)
         if missing.any():
             examples = word_cells if values is None else gap_cells
             examples[name] = _first_cell(column, MISSING.__contains__)
@@ -258,7 +258,7 @@ def _converted(
     return numbers, commas
 
 
-def _marked_numbers(cells: pd.Series, mark: str | None) -> pd.Series | None:
+def marked_numbers(cells: pd.Series, mark: str | None) -> pd.Series | None:
     """Return cells as floats, or as booleans if all are true or false; else None."""
     if mark == ",":
         cells = cells.str.replace(".", "", regex=False)

@@ -51,7 +51,7 @@ CONTENTS = {
     ".": "whole numbers, beside decimal commas in other columns",
     "true": "only true and false",
 }
-"""What the first rows of a column hold, by its mark in `_pandas_settings`."""
+"""Contents of a column's first rows, by the column's mark (`_pandas_settings`)."""
 
 
 def reads_partitions(path: Path, stream: bool | None, *, folder: bool = False) -> bool:
@@ -168,7 +168,7 @@ def open_partitions(
         frame = dd.read_csv(str(path), blocksize=blocksize, **settings)
         if texts:
             meta = frame._meta.astype(dict.fromkeys(texts, np.float64))
-            frame = frame.map_partitions(_with_numbers, path, texts, meta=meta)
+            frame = frame.map_partitions(_rows_with_numbers, path, texts, meta=meta)
     elif path.suffix.lower() == ".parquet" or path.is_dir():
         with explain_damage(path, "CSV or Parquet file"):
             groups = "adaptive" if small else "infer"
@@ -307,36 +307,32 @@ def _pandas_settings(
     return settings, {name: marks[name] for name in marks if name not in numeric}
 
 
-def _with_numbers(
+def _rows_with_numbers(
     rows: pd.DataFrame, path: Path, marks: Mapping[str, str]
 ) -> pd.DataFrame:
     """Return rows with the text columns in `marks` converted to numbers."""
     columns = {}
     for name, mark in marks.items():
-        cells = rows[name].dropna()
-        numbers = [_number(cell, mark) for cell in cells]
-        if None in numbers:
+        cells = rows[name].dropna().astype(object)
+        odd = [cell for cell in cells if not _is_number(cell, mark)]
+        if odd:
             raise _frames.CellError(
-                f"Column {name!r} of {path} holds {cells.iloc[numbers.index(None)]!r}, "
-                f"but its first {LOOK_ROWS} rows hold {CONTENTS[mark]}: correct the "
-                f"cell, or ignore the column with --drop '{name}'."
+                f"Column {name!r} of {path} holds {odd[0]!r}, but its first "
+                f"{LOOK_ROWS} rows hold {CONTENTS[mark]}: correct the cell, or ignore "
+                f"the column with --drop '{name}'."
             )
-        values = pd.Series(numbers, cells.index, dtype=np.float64)
-        columns[name] = values.reindex(rows.index)
+        numbers = _frames.marked_numbers(cells, None if mark == "true" else mark)
+        columns[name] = pd.Series(numbers, dtype=np.float64).reindex(rows.index)
     return rows.assign(**columns)
 
 
-def _number(cell: str, mark: str) -> float | None:
-    """Return the number that a cell holds, or None; see `_pandas_settings` on marks."""
+def _is_number(cell: str, mark: str) -> bool:
+    """Return whether a cell is a number with a mark, or a truth value for "true"."""
     if mark == "true":
-        return _frames.TRUTH.get(cell.lower())
-    if mark == ",":
-        is_number = DECIMALS[","].fullmatch(cell)
-        return float(cell.replace(".", "").replace(",", ".")) if is_number else None
+        return cell.lower() in _frames.TRUTH
     # Beside decimal commas, a point may separate thousands.
-    if "." in cell or not DECIMALS["."].fullmatch(cell):
-        return None
-    return float(cell)
+    is_ambiguous = mark == "." and "." in cell
+    return not is_ambiguous and DECIMALS[mark].fullmatch(cell) is not None
 
 
 def _is_category_of_numbers(column: pd.Series) -> bool:

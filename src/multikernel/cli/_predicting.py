@@ -18,11 +18,7 @@ from multikernel.cli._large import (
 from multikernel.cli._messages import check_choice, say
 from multikernel.cli._outputs import find_output, print_json, table_writer
 from multikernel.cli._requests import Predict
-from multikernel.cli._saved import (
-    known_choice,
-    known_table,
-    opened_model,
-)
+from multikernel.cli._saved import known_choice, known_table, opened_model
 from multikernel.datasets.files import FORMATS as STREAMED
 from multikernel.estimators.publish.summary import predicts_times
 from multikernel.inspection import contributions

@@ -49,8 +49,8 @@ class Data(ABC):
         Equal samples are merged into the first of them; the index of this one remains.
         """
         # The `Source` must have `parts=True`. `n_in_memory` is the number of parts that
-        # are in memory at a time. If they need matrices of their own, they share the
-        # memory limit.
+        # are in memory at a time. If the parts store matrices of their own, these
+        # share the memory limit.
 
     @abstractmethod
     def sample(self, rows: Indices) -> Self:

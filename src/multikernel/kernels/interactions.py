@@ -184,7 +184,7 @@ class InteractionDictionary:
 
     @cached_property
     def views(self) -> tuple[str, ...] | None:
-        """Return every kernel's view, "a × b" for products; None if there are none."""
+        """Return every kernel's view, "a × b" for products; None without views."""
         views = self.main_views
         if views is None:
             return None

@@ -93,6 +93,12 @@ def log_rounding(f: Array) -> Array:
     return np.asarray(4.0 * EPS * (1.0 + np.abs(f)))
 
 
+def log_difference(f: Array, log_y: Array) -> Array:
+    """Return f - log_y, but zero where this is no more than `log_rounding`."""
+    difference = f - log_y
+    return np.where(np.abs(difference) <= log_rounding(f), 0.0, difference)
+
+
 def is_shift_equivariant(loss: Loss) -> bool:
     """Return whether a loss declares that it depends on y - f only."""
     # The declaration, ``shift_equivariant = True`` in the class's own body, is not

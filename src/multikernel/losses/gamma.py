@@ -7,7 +7,7 @@ import numpy as np
 from scipy.special import logsumexp, xlog1py
 
 from multikernel._typing import Array
-from multikernel.losses.base import log_rounding
+from multikernel.losses.base import log_difference
 
 FARTHEST = -500.0
 """Smallest f - log y; below it, a tangent replaces the loss to avoid overflow."""
@@ -34,17 +34,15 @@ class GammaLoss:
 
     def value(self, y: Array, f: Array) -> Array:
         """Return half the deviances."""
-        z = f - np.log(y)
-        z = np.where(np.abs(z) <= log_rounding(f), 0.0, z)
+        z = log_difference(f, np.log(y))
         clipped = np.maximum(z, FARTHEST)
         ratio = np.exp(-clipped)
         return clipped + np.expm1(-clipped) + (z - clipped) * (1.0 - ratio)
 
     def gradient(self, y: Array, f: Array) -> Array:
         """Return 1 - y / exp(f)."""
-        z = f - np.log(y)
-        z = np.where(np.abs(z) <= log_rounding(f), 0.0, z)
-        slope: Array = -np.expm1(-np.maximum(z, FARTHEST))
+        difference = log_difference(f, np.log(y))
+        slope: Array = -np.expm1(-np.maximum(difference, FARTHEST))
         return slope
 
     def conjugate(self, y: Array, u: Array) -> Array:

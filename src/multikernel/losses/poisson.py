@@ -7,7 +7,7 @@ import numpy as np
 from scipy.special import logsumexp, xlog1py, xlogy
 
 from multikernel._typing import Array
-from multikernel.losses.base import log_rounding
+from multikernel.losses.base import log_difference, log_rounding
 
 FARTHEST = 500.0
 """Decision value above which the loss is replaced by its tangent to avoid overflow."""
@@ -38,8 +38,7 @@ class PoissonLoss:
         counts = np.where(y > 0.0, y, 1.0)
         # With t = f - log y the loss is y (e^t - 1 - t), which is accurate near the
         # mean.
-        ratio = clipped - np.log(counts)
-        ratio = np.where(np.abs(ratio) <= log_rounding(clipped), 0.0, ratio)
+        ratio = log_difference(clipped, np.log(counts))
         positive_case = counts * (np.expm1(ratio) - ratio) - y * (f - clipped)
         return np.where(y > 0.0, positive_case, np.exp(clipped)) + tangent_part
 

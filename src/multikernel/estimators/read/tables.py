@@ -362,12 +362,6 @@ def read_sparse(estimator: BaseEstimator, owner: str, X: Any, *, reset: bool) ->
     return pack(table)
 
 
-def _cell_name(table: csr_array, index: int) -> str:
-    """Return the row and column of a stored value, given its index in `table.data`."""
-    row = np.searchsorted(table.indptr, index, side="right") - 1
-    return f"row {row}, column {table.indices[index]}"
-
-
 def sparse_kernels(
     kernels: Any, X: Any, *, interactions: bool
 ) -> tuple[Any, tuple[View, ...]]:

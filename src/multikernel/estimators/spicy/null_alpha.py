@@ -129,7 +129,7 @@ class NullAlpha:
 
 
 def why_not_permuted(data: Training, loss: Loss) -> str | None:
-    """Return what prevents simulating noise by permuted residuals, None if nothing."""
+    """Return why permuted residuals cannot simulate noise; None if they can."""
     # Permutations require a smooth loss, an intercept, and equal weights of all rows.
     samples = data.samples
     weights, copies = samples.weights, samples.copies

@@ -155,7 +155,7 @@ class Landmarks:
         return Factor(rows, residual, no_landmarks, diagonal)
 
     def positions(self, m: int) -> Indices:
-        """Return each landmark's position in `samples`; -1 if it is none of these."""
+        """Return each landmark's position in `samples`; -1 if it is not in them."""
         positions = np.full(self.X.shape[0], -1)
         positions[self.rows] = np.arange(self.rows.size)
         return np.asarray(positions[self.kernels[m].chosen])

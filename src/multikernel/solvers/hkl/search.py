@@ -72,10 +72,10 @@ class HullSearch:
     """Active-set solver for a graph of kernels, with a gap over all its nodes.
 
     Solves `HullProblem` (Bach, NIPS 21, 2008). Nodes that violate the necessary
-    condition (Prop. 2) join the active set. If there are none, nodes join that violate
-    the sufficient condition (Prop. 3), a bound on a sum over descendants. The search
-    stops if the relative gap over all nodes of the graph, visited or not, is at most
-    `tol`, or at `max_kernels` nodes (None: 300, or 1000 with `certify`). Without
+    condition (Prop. 2) join the active set. If no node violates it, nodes join that
+    violate the sufficient condition (Prop. 3), which bounds a sum over descendants. The
+    search stops if the relative gap over all nodes of the graph, visited or not, is at
+    most `tol`, or at `max_kernels` nodes (None: 300, or 1000 with `certify`). Without
     `certify`, it also stops if the gap on the active set is at most `tol` and no other
     node stands out from noise. `certify` does not change the meaning of the gap.
     """
