@@ -285,13 +285,28 @@ def test_unknown_parameters_are_named(run, csv):
         (("--scoring", "roc_auc", "--cv", 3), "--scoring roc_auc requires classes"),
         (("--loss", "log_loss"), "--loss log_loss requires classes, but the target"),
         (("--unpenalized", "sex"), "--unpenalized: "),
-        (("--event", "died"), "--target or --event: "),
+        (("--event", "died"), "--event: "),
         (("--max-rank", 5), "--max-rank 5 requires --storage low_rank: use"),
     ],
 )
 def test_messages_name_the_option_of_a_value(run, csv, words, message):
     command = "fit", csv, "-t", "amount", "--drop", "outcome"
     assert message in told(run(*command, *words))
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--cv", "five"), "'--cv': 'five' is not an integer."),
+        (("--tol", "nan"), "'--tol': 'nan' is not a number."),
+        (("--max-rank", "0"), "'--max-rank': '0' is not an integer of at least 1."),
+        (("--output", ""), "'--output' / '-o': '' is not a file name: name a file"),
+    ],
+)
+def test_values_that_cannot_be_converted_are_shown(run, csv, words, message):
+    found = run("fit", csv, "-t", "amount", *words)
+    assert found.exit_code == 2
+    assert message in " ".join(found.stderr.replace("│", " ").split())
 
 
 def test_text_that_mostly_differs_is_no_target(run, csv, frame):

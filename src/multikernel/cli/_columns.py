@@ -18,6 +18,8 @@ class ColumnChoice:
 
     target: tuple[str, ...] = ()
     drop: tuple[str, ...] = ()
+    # Event indicator of survival times, which is also the last target.
+    event: str | None = None
     # Comma-separated column names or patterns of each view.
     views: Mapping[str, str] = field(default_factory=dict)
     # Text columns that are categories.

@@ -1,6 +1,8 @@
 """Arguments and options of the commands, one dataclass per command."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -40,18 +42,67 @@ def option(help: str, *names: str, default: Any = None, **settings: Any) -> Any:
     return field(default=default, metadata={"option": parameter})
 
 
+def integer(help: str, *names: str, low: float = -inf, **settings: Any) -> Any:
+    """Return a dataclass field that defines an option for an integer."""
+    parser = _number_parser(int, "an integer", low, inf)
+    return option(help, *names, parser=parser, metavar="INTEGER", **settings)
+
+
+def number(
+    help: str, *names: str, low: float = -inf, high: float = inf, **settings: Any
+) -> Any:
+    """Return a dataclass field that defines an option for a number."""
+    parser = _number_parser(float, "a number", low, high)
+    return option(help, *names, parser=parser, metavar="NUMBER", **settings)
+
+
+def file(help: str, *names: str, metavar: str = "FILE", **settings: Any) -> Any:
+    """Return a dataclass field that defines an option for a file or a folder."""
+    return option(help, *names, parser=_parse_path, metavar=metavar, **settings)
+
+
 def argument(help: str) -> Any:
-    """Return a dataclass field that defines a required argument of a command."""
-    parameter = typer.Argument(..., help=help, show_default=False)
+    """Return a dataclass field that defines the required file name of a command."""
+    parameter = typer.Argument(..., help=help, parser=_parse_path, show_default=False)
     return field(metadata={"option": parameter})
+
+
+def _number_parser(
+    convert: Callable[[Any], float], kind: str, low: float, high: float
+) -> Callable[[Any], float]:
+    """Return a function that converts text to a number from `low` to `high`."""
+    bounds = f" of at least {low:g}" if low > -inf else ""
+    bounds += f" and at most {high:g}" if high < inf else ""
+
+    def parse(text: Any) -> float:
+        try:
+            value = convert(text)
+        except ValueError:
+            value = float("nan")
+        if not low <= value <= high:
+            raise typer.BadParameter(f"{text!r} is not {kind}{bounds}.")
+        return value
+
+    return parse
+
+
+def _parse_path(text: Any) -> Path:
+    """Return a path; raise for an empty name, such as an unset shell variable."""
+    if not str(text).strip():
+        raise typer.BadParameter(f"{text!r} is not a file name: name a file or folder.")
+    return Path(text)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Demo:
     """Train on the breast cancer data with 837 kernels, and plot the results."""
 
-    output: Path = option(
-        "Folder for the plots.", "--output", "-o", default=Path("multikernel-demo")
+    output: Path = file(
+        "Folder for the plots.",
+        "--output",
+        "-o",
+        metavar="FOLDER",
+        default=Path("multikernel-demo"),
     )
     json: bool = option(JSON, "--json", default=False)
 
@@ -96,18 +147,19 @@ class Training:
         "--interactions",
         default=False,
     )
-    tol: float | None = option(
+    tol: float | None = number(
         "Stop when the relative duality gap is below this value."
     )
     storage: str | None = option(
         "Storage of kernels: auto, dense, dense32, lazy or low_rank.", metavar="NAME"
     )
-    max_rank: int | None = option(
-        "Maximum number of landmarks per kernel, for --storage low_rank.", min=1
+    max_rank: int | None = integer(
+        "Maximum number of landmarks per kernel, for --storage low_rank.", low=1
     )
-    folder: Path | None = option(
+    folder: Path | None = file(
         "Folder for large temporary files (factors and tables). The data file is then "
-        "read in partitions."
+        "read in partitions.",
+        metavar="FOLDER",
     )
     settings: list[str] | None = option(
         "Another parameter of the estimator, such as l1_ratio=0.5; may be repeated.",
@@ -176,17 +228,17 @@ class Training:
 class Fit(Training):
     """Train a model on a CSV, TSV, Parquet, FASTA or npz file, and save it."""
 
-    output: Path | None = option("Model file to write.", "--output", "-o")
-    alpha: float | None = option(
+    output: Path | None = file("Model file to write.", "--output", "-o")
+    alpha: float | None = number(
         "Regularization strength on the mean loss, for spicy, gomp and hkl."
     )
-    C: float | None = option(
+    C: float | None = number(
         "Weight of the losses, for lp, rademacher, uniform and the baselines.", "-C"
     )
-    p: float | None = option(
+    p: float | None = number(
         "Norm of the kernel weights, 1 to inf, for lp and one-class.", "-p"
     )
-    cv: int | None = option(
+    cv: int | None = integer(
         "Number of folds of a cross-validation that chooses the regularization "
         "strength, or the kernel for --method single."
     )
@@ -215,11 +267,11 @@ class FollowPath(Training):
     event: str | None = None
     folder: Path | None = None
     group: str | None = None
-    n_alphas: int = option("Number of regularization strengths.", default=20)
-    alpha_min_ratio: float = option(
+    n_alphas: int = integer("Number of regularization strengths.", default=20)
+    alpha_min_ratio: float = number(
         "Smallest strength divided by the largest.", default=1e-2
     )
-    plot: Path | None = option("Plot file to write (PNG, PDF or SVG).")
+    plot: Path | None = file("Plot file to write (PNG, PDF or SVG).")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -237,15 +289,15 @@ class Compare(Training):
         "support the targets.",
         "--method",
     )
-    folds: int = option(
-        "Number of folds on which all methods are scored.", default=5, min=2
+    folds: int = integer(
+        "Number of folds on which all methods are scored.", default=5, low=2
     )
     scoring: str | None = option(
         "Scikit-learn score, such as roc_auc. Default: accuracy for classification, R2 "
         "(D2 of counts and quantiles) for regression.",
         metavar="NAME",
     )
-    cv: int | None = option(
+    cv: int | None = integer(
         "Number of inner folds that choose the strength of each method. Without it, "
         "every method uses its default strength."
     )
@@ -257,9 +309,9 @@ class Saved:
     """Options of the commands on a saved model."""
 
     model: Path = argument("Model file written by fit.")
-    max_bytes: int | None = option(
+    max_bytes: int | None = integer(
         "Maximum memory for loading the model, in bytes. Default: 2.1 GB.",
-        min=1,
+        low=1,
         show_default=False,
     )
     trusted: list[str] | None = option(
@@ -273,8 +325,8 @@ class Saved:
 class Inspect(Saved):
     """Show the kernels, weights, parameters and duality gap of a saved model."""
 
-    rows: int | None = option(
-        "Maximum number of kernels to list.", min=1, show_default=False
+    rows: int | None = integer(
+        "Maximum number of kernels to list.", low=1, show_default=False
     )
     json: bool = option(JSON, "--json", default=False)
 
@@ -297,22 +349,22 @@ class Predict(SavedOnData):
     """Predict with a saved model: one output row per row of the file."""
 
     data: Path = argument(f"{FILES}.")
-    output: Path | None = option(
+    output: Path | None = file(
         "CSV, Parquet or npz file. Default: standard output.", "--output", "-o"
     )
-    later: list[float] | None = option(
+    later: list[float] | None = number(
         "Time: add the probability that the event occurs later (survival models); may "
         "be repeated.",
-        min=0.0,
+        low=0,
     )
     proba: bool = option(
         "Add a column with the probability of each class.", default=False
     )
-    interval: float | None = option(
+    interval: float | None = number(
         "Add intervals that contain this share of targets, such as 0.9. Requires a "
         "model fitted with --intervals.",
-        min=0.5,
-        max=1.0,
+        low=0.5,
+        high=1,
     )
     contributions: str | None = option(
         "Add the terms that sum to the prediction or decision value, by kernel, view "
@@ -339,6 +391,6 @@ class Report(SavedOnData):
     """Write an HTML report on a saved model: one page that works offline."""
 
     data: Path = argument(f"{FILES}.")
-    output: Path = option(
+    output: Path = file(
         "HTML file to write.", "--output", "-o", default=Path("report.html")
     )

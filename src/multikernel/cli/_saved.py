@@ -127,7 +127,8 @@ def known_choice(
     classes = np.asarray(getattr(model, "classes_", ()))
     return ColumnChoice(
         tuple(targets),
-        tuple(request.drop or ()),
+        event=request.event,
+        drop=tuple(request.drop or ()),
         categories=categories,
         sequences=sequences,
         labels=hasattr(model, "classes_"),

@@ -27,6 +27,7 @@ STDIN = "standard input"
 
 OPTIONS = {
     "target": "--target",
+    "event": "--event",
     "drop": "--drop",
     "unpenalized": "--unpenalized",
     "offset": "--offset",
@@ -42,7 +43,7 @@ OPTIONS = {
 FEATURES = ("unpenalized", "dates", "categories", "sequences")
 """Fields of `ColumnChoice` that name features."""
 
-NAMED = tuple(OPTIONS)[4:]
+NAMED = tuple(OPTIONS)[5:]
 """Fields of `ColumnChoice` whose options require a table with column names."""
 
 
@@ -123,19 +124,19 @@ def require_columns(path: Path, present: Iterable[Any], choice: ColumnChoice) ->
     names_of: dict[str, list[str]] = {}
     for key, option in OPTIONS.items():
         value = () if key == "views" else getattr(choice, key) or ()
-        names_of[key] = names = [value] if isinstance(value, str) else [*value]
+        names = [value] if isinstance(value, str) else [*value]
+        if key == "target":
+            names = [name for name in names if name != choice.event]
+        names_of[key] = names
         try:
             check_columns(path, present, names)
         except ValueError as error:
             if choice.is_known and key in ("categories", "sequences", "dates"):
                 raise  # the model, not an option, names these columns
-            # The event indicator follows the targets.
-            events = " or --event" * (key == "target" and len(names) > 1)
-            raise ValueError(
-                f"{option}{events}: {error} Name one of these columns."
-            ) from error
+            raise ValueError(f"{option}: {error} Name one of these columns.") from error
     feature_keys = () if choice.is_known else FEATURES
-    other_keys = {"target": ("offset", "ids", "group", *feature_keys)}
+    targets = ("target", "event")
+    other_keys = dict.fromkeys(targets, ("offset", "ids", "group", *feature_keys))
     other_keys |= dict.fromkeys(("offset", "ids", "group", "drop"), feature_keys)
     if not choice.is_known:
         # A column is of one kind.

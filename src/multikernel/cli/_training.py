@@ -152,6 +152,7 @@ def requested_columns(request: Training, targets: list[str]) -> ColumnChoice:
     labels, option = _labels(request)
     return ColumnChoice(
         target=tuple(targets),
+        event=request.event,
         drop=tuple(request.drop or ()),
         views=parse_views(request.view or ()),
         categories=tuple(request.category or ()),
