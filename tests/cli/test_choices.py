@@ -272,7 +272,7 @@ def test_unknown_parameters_are_named(run, csv):
     ("words", "message"),
     [
         (("--alpha", -1), "--alpha must be a finite number above 0"),
-        (("--offset", ""), "--offset is empty: give one of the values"),
+        (("--offset", ""), "--offset is empty: give a value, or remove it. Help: Col"),
         (("-C", 1), "SpicyMKLRegressor does not support -C: did you mean alpha"),
         (("--offset", "amount"), "--offset amount is also the column of --target"),
         (("--event", "amount"), "--event amount is also the column of --target"),

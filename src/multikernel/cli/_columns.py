@@ -137,8 +137,8 @@ def parse_views(views: Iterable[str]) -> dict[str, str]:
         if not name.strip() or not columns.strip(", ") or name.strip() in patterns:
             raise ValueError(
                 f"--view requires name=columns, such as expression=expr_*, got "
-                f"{text!r}: write a name that no other --view has, an equals sign, and "
-                "columns or patterns, comma-separated."
+                f"{text!r}: give each view a name of its own, and columns or patterns, "
+                "comma-separated."
             )
         patterns[name.strip()] = columns
     return patterns

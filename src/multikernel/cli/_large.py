@@ -62,7 +62,7 @@ def reads_partitions(path: Path, stream: bool | None, *, folder: bool = False) -
         if stream:
             raise ValueError(
                 f"--stream supports files ending in {' or '.join(STREAMED)}, got "
-                f"{path}: remove --stream."
+                f"{path}: remove --stream, or save the data as CSV or Parquet."
             )
         return False
     if stream is not None or not path.exists():

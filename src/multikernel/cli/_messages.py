@@ -20,6 +20,9 @@ FILL = (
 )
 """Advice on missing values for the command line."""
 
+CHECK = "Check name and permissions."
+"""Advice on files that cannot be opened."""
+
 PARAMETER = re.compile(r"^\w+: (\w+) must be ")
 """Beginning of an error about a parameter of an estimator or a function."""
 
@@ -39,9 +42,6 @@ ADVICE = {
     r"pass alphabet=Alphabet\('\w+', unknown='skip'\)": "fit with --skip-letters",
     r"pass alphabet=Alphabet\('\w+', lower='upper'\)": "fit with --ignore-case",
     r", or a (NullAlpha|LowRank or Device)(?=, got)": "",
-    r"^The feature names should match those that were passed during fit\.": (
-        "The data must have the columns of the model: pass a file with them."
-    ),
     r"(?<=^--alpha must be )one of 'auto', 'null', or ": "",
     r"^\w+ requires samples of at least two classes, got one class only: (.*)\.$": (
         r"--target requires at least two classes, but every row holds \1: name another "
@@ -119,8 +119,8 @@ def _shell_message(error: BaseException, options: Sequence[str]) -> str:
 
     text = str(error)
     if isinstance(error, OSError) and error.filename is not None and error.strerror:
-        reason = error.strerror.lower()
-        text = f"Cannot open {error.filename}: {reason}. Check name and permissions."
+        advice = "Name a file." if isinstance(error, IsADirectoryError) else CHECK
+        text = f"Cannot open {error.filename}: {error.strerror.lower()}. {advice}"
     elif isinstance(error, OSError) and error.errno == errno.ENOSPC:
         text = "Cannot write standard output or a temporary file: free disk space."
     text = _with_options(text.replace(IMPUTE, FILL), options)

@@ -72,7 +72,7 @@ def _number_parser(
 ) -> Callable[[Any], float]:
     """Return a function that converts text to a number from `low` to `high`."""
     bounds = f" of at least {low:g}" if low > -inf else ""
-    bounds += f" and at most {high:g}" if high < inf else ""
+    bounds = f" from {low:g} to {high:g}" if high < inf else bounds
 
     def parse(text: Any) -> float:
         try:
@@ -267,7 +267,7 @@ class FollowPath(Training):
     event: str | None = None
     folder: Path | None = None
     group: str | None = None
-    n_alphas: int = integer("Number of regularization strengths.", default=20)
+    n_alphas: int = integer("Number of regularization strengths.", low=2, default=20)
     alpha_min_ratio: float = number(
         "Smallest strength divided by the largest.", default=1e-2
     )

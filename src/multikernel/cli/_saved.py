@@ -34,11 +34,14 @@ def opened_model(request: Saved) -> Iterator[Any]:
     model = load(request.model, trusted, max_bytes=max_bytes)
     try:
         final_estimator(model)
-    except (AttributeError, LookupError, TypeError, NotFittedError) as error:
-        reason = str(error).rstrip(".")
+    except NotFittedError as error:
         raise ValueError(
-            f"{request.model} contains no fitted model: {reason}. Use a file "
-            "with a fitted model of multikernel."
+            f"{request.model} contains no fitted model: its {type(model).__name__} was "
+            "saved before fit. Save it after fit, or pass another file."
+        ) from error
+    except (AttributeError, LookupError, TypeError) as error:
+        raise ValueError(
+            f"{request.model} contains no fitted model: {error}"
         ) from error
     try:
         yield model

@@ -76,8 +76,9 @@ def _require_readable(path: Path, more_paths: Sequence[Path]) -> None:
     """Raise unless the file names have supported suffixes."""
     if path.suffix.lower() not in READABLE:
         raise ValueError(
-            f"Cannot read {path}: the name must end in one of {', '.join(READABLE)}. "
-            "Unpack compressed files, and save spreadsheets as CSV."
+            f"Cannot read data from {path}: the name must end in one of "
+            f"{', '.join(READABLE)}. Unpack compressed files, and save spreadsheets as "
+            "CSV."
         )
     tables = [p for p in (path, *more_paths) if p.suffix.lower() not in FASTA]
     if more_paths and tables:
@@ -133,7 +134,7 @@ def require_columns(path: Path, present: Iterable[Any], choice: ColumnChoice) ->
         except ValueError as error:
             if choice.is_known and key in ("categories", "sequences", "dates"):
                 raise  # the model, not an option, names these columns
-            raise ValueError(f"{option}: {error} Name one of these columns.") from error
+            raise ValueError(f"{option}: {error}") from error
     feature_keys = () if choice.is_known else FEATURES
     targets = ("target", "event")
     other_keys = dict.fromkeys(targets, ("offset", "ids", "group", *feature_keys))
@@ -176,7 +177,18 @@ def _model_part(path: Path, frame: pd.DataFrame, choice: ColumnChoice) -> pd.Dat
     # Columns that the file lacks and no kernel uses are filled with zeros.
     absent = [name for name in choice.unused if name not in frame]
     frame = frame.assign(**dict.fromkeys(absent, 0.0)) if absent else frame
-    check_columns(path, frame.columns, list(only))
+    absent = [repr(name) for name in only if name not in frame]
+    if absent:
+        names = ", ".join(map(str, frame.columns[:12])) + ", ..." * (
+            frame.shape[1] > 12
+        )
+        hint = " An npz file needs their names in its array feature_names."
+        raise ValueError(
+            f"{path} lacks columns that the model was fitted on, "
+            f"{', '.join(absent[:12])}{', ...' * (len(absent) > 12)}; its columns are "
+            f"{names}: pass a file with all columns of the model."
+            f"{hint * (path.suffix.lower() == '.npz')}"
+        )
     unused = [str(column) for column in frame if column not in set(only)]
     say_ignored("that the model does not use", unused)
     return frame[list(only)]
@@ -240,12 +252,7 @@ def _read_npz(path: Path, choice: ColumnChoice) -> Table:
     _refuse_options(path, "an npz file", choice, *NAMED)
     arrays = _load_arrays(path)
     target = split_names(choice.target, arrays)
-    absent = [n for n in (*target, choice.offset) if n is not None and n not in arrays]
-    if absent:
-        raise ValueError(
-            f"--target or --offset: {path} has no array {absent[0]!r}, only "
-            f"{', '.join(arrays)}: name another array, or save one with this name."
-        )
+    _require_arrays(path, arrays, target, choice)
     if {"data", "indices", "indptr", "shape"} <= arrays.keys():
         no_columns = ("drop", "unpenalized", "offset")
         _refuse_options(path, "a sparse table", choice, *no_columns)
@@ -267,8 +274,22 @@ def _read_npz(path: Path, choice: ColumnChoice) -> Table:
     names = names or [f"x{index}" for index in range(n_names)]
     columns, frame = choice.split_lists(names), pd.DataFrame(array, columns=names)
     check_columns(path, names, [*columns.drop, *columns.unpenalized])
-    features = numeric_features(path, frame.drop(columns=[*columns.drop]))
+    features = _model_part(path, frame.drop(columns=[*columns.drop]), choice)
+    features = numeric_features(path, features)
     return Table(features, y, offset=offset, unpenalized=columns.unpenalized)
+
+
+def _require_arrays(
+    path: Path, arrays: Mapping[str, Any], target: Sequence[str], choice: ColumnChoice
+) -> None:
+    """Raise if an npz file lacks an array that an option names."""
+    options = {**dict.fromkeys(target, "target"), choice.event: "event"}
+    for name, option in {**options, choice.offset: "offset"}.items():
+        if name is not None and name not in arrays:
+            raise ValueError(
+                f"{OPTIONS[option]}: {path} has no array {name!r}, only "
+                f"{', '.join(arrays)}: name one of these, or save an array {name!r}."
+            )
 
 
 def _refuse_options(path: Path, content: str, choice: ColumnChoice, *keys: str) -> None:

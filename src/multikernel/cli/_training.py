@@ -28,7 +28,9 @@ OPTIONS: Mapping[str, str] = {"alpha": "--alpha", "C": "-C", "p": "-p"}
 """Options for regularization strengths and for the norm p, by parameter."""
 
 
-NEEDS_CV = "{0} requires --cv, the number of folds: add --cv 5, or remove {0}."
+NEEDS_CV = (
+    "{0} requires --cv, the number of folds: add it, such as --cv 5, or remove {0}."
+)
 """Error message for search options without --cv."""
 
 

@@ -35,7 +35,8 @@ def command(request: type, function: str) -> Callable[..., None]:
     def run(**options: Any) -> None:
         with loading():
             handler = resolve_name(f"multikernel.cli.{function}")
-        _refuse_blank({flags[name][0]: value for name, value in options.items()})
+        for name, value in options.items():
+            _refuse_blank(flags[name][0], value, helps[name])
         handler(request(**options))
 
     # The docstring of the request is the help text.
@@ -54,20 +55,17 @@ def command(request: type, function: str) -> Callable[..., None]:
         entry.name: entry.default.param_decls or (f"--{entry.name.replace('_', '-')}",)
         for entry in parameters
     }
+    helps = {entry.name: entry.default.help for entry in parameters}
     names = list(chain.from_iterable(flags.values()))
     run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     return user_errors(run, names)
 
 
-def _refuse_blank(options: dict[str, Any]) -> None:
+def _refuse_blank(option: str, value: Any, help: str) -> None:
     """Raise for an option whose text is empty, such as an unset shell variable."""
-    for option, value in options.items():
-        texts = value if isinstance(value, list) else [value]
-        if any(isinstance(text, str) and not text.strip(", ") for text in texts):
-            raise ValueError(
-                f"{option} is empty: give one of the values that --help describes, or "
-                f"remove {option}."
-            )
+    texts = value if isinstance(value, list) else [value]
+    if any(isinstance(text, str) and not text.strip(", ") for text in texts):
+        raise ValueError(f"{option} is empty: give a value, or remove it. Help: {help}")
 
 
 COMMANDS: dict[str, tuple[type, str]] = {

@@ -205,8 +205,8 @@ def shares_selection(model: Any) -> bool:
     """Return whether all outputs are solved as one problem, and share their kernels."""
     if hasattr(model, "selection"):
         return bool(model.selection == "shared")
-    # Without a parameter ``selection``, this depends on whether the loss object uses
-    # all classes at once.
+    # An estimator without a parameter ``selection`` solves one problem if its loss is
+    # an object that uses all classes at once.
     loss: Any = getattr(model, "loss", None)
     return is_loss(loss) and is_coupled(loss)
 

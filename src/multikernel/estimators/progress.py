@@ -67,10 +67,10 @@ class Watch:
         kernel_bytes: float = 0.0,
     ) -> None:
         """Set the number of solves, of which progress lines show the finished share."""
-        # Each solve has `n_outputs` outputs. The mean of `objective_scale` converts
-        # objectives of problems to the estimator's. One message about a long run names
-        # the estimator `search` and the maximum memory of its kernels, `kernel_bytes`;
-        # there is no message if `search` is empty.
+        # Each solve has `n_outputs` outputs. The objective of the estimator is that of
+        # a problem times the mean of `objective_scale`. During a long run, one message
+        # contains `search`, the name of the estimator, and `kernel_bytes`, the maximum
+        # memory of its kernels. There is no message if `search` is empty.
         self._n_solves, self._n_outputs = n_solves, n_outputs
         self.scale = float(np.mean(objective_scale))
         self._search, self._n_bytes = search, kernel_bytes

@@ -57,15 +57,15 @@ def _deviation(y: Array, weights: Array | None) -> float:
 
 @dataclass(frozen=True, eq=False)
 class Scale:
-    """The standard deviations of the targets of a fit, and the degree of the loss."""
+    """The standard deviations of a fit's targets, and how its loss scales with them."""
 
     owner: str  # name of the estimator in messages
     samples: Samples
     # Standard deviations of the targets, (n_problems,); ones if targets have no scale.
     deviations: Array
-    # The loss of targets and functions times c is c**degree times their loss. Zero if
-    # targets have no scale: classes, and targets of a loss that has a link or declares
-    # no degree.
+    # Multiplying targets and functions by c multiplies the loss by c**degree. The
+    # degree is zero if targets have no scale: for classes, and for a loss that has a
+    # link or declares no degree.
     degree: int = 0
 
     def scaled(self, name: str, value: float, power: int) -> Array:

@@ -269,7 +269,7 @@ def _check_frame(owner: str, X: object) -> None:
 
 
 def _encoding(column: object, kind: str) -> str:
-    """Return the value of ``kinds_`` for a column; `kind` is its kind by `kinds_of`."""
+    """Return the entry of ``kinds_`` for a column that `kinds_of` calls `kind`."""
     # Categorical columns are categories, even if the values are dates.
     if kind == CATEGORIES:
         return CATEGORICAL

@@ -123,8 +123,8 @@ class ClassifierMKL(ClassifierMixin, BaseMKL):
         Returns
         -------
         probabilities : ndarray of shape (n_samples, n_classes)
-            Columns are in the order of ``classes_``. After a fit on several labels, a
-            column has the probabilities that samples have a label.
+            Columns are in the order of ``classes_``. With multilabel targets, each
+            column has the probabilities that samples have its label.
         """
         probabilities: Array = np.exp(self.predict_log_proba(X, offset))
         return probabilities

@@ -137,8 +137,8 @@ def final_estimator(estimator: Any) -> Any:
             "model: fit it with refit=True."
         )
     raise TypeError(
-        f"{type(model).__name__} has no kernel_weights_: pass a fitted multiple kernel "
-        "model, or a pipeline or search that ends in one."
+        f"{type(model).__name__} is not a fitted model of multikernel: pass one, or a "
+        "pipeline or search that ends in one."
     )
 
 

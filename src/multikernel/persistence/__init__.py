@@ -220,7 +220,7 @@ def _build(path: PathLike, content: Content, trusted: set[str]) -> Any:
     if untrusted := _untrusted_types(content, allowed):
         raise UntrustedTypesError(
             f"{path} holds types that are not trusted: {', '.join(untrusted)}. If you "
-            f"know where the file comes from, load it with trusted={untrusted}."
+            f"trust the source of this file, load it with trusted={untrusted}."
         )
     with warnings.catch_warnings():
         if content.differing():  # `_warn_of_versions` warns once

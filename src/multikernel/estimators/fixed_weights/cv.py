@@ -51,7 +51,7 @@ class KernelCandidates(Candidates):
         return {"kernel": kernel_indices, "C": np.tile(self.Cs[:, 0], self.n_kernels)}
 
     def open_grids(self, best_params: Mapping[str, Any]) -> Mapping[str, Array]:
-        """Return the grid of C; a search warns if the best C is at an end of it."""
+        """Return the grid of C, whose extension may give better models."""
         # Kernels have no order, so no kernel is at an end.
         return {"C": self.Cs[:, 0]}
 
@@ -124,7 +124,7 @@ class FixedWeightsMKLClassifierCV(
     kernel_weights : str, array-like or callable, default="uniform"
         Weights of the normalized kernels: "uniform" (all 1), "alignment" or "easy" (by
         `multikernel.solvers.alignment_weights`, `multikernel.solvers.easy_weights`), an
-        array, or in a search "single" (only the kernel with the best score). A callable
+        array, or in the CV class "single" (the kernel with the best score). A callable
         gets a `multikernel.gram.GramStack`, targets (-1 and 1) and sample weights, and
         returns an array. It is called for each class if there are more than two.
     weight_params : dict or None, default=None
@@ -177,8 +177,8 @@ class FixedWeightsMKLClassifierCV(
         Weights of the kernels, one row per class if more than two. "uniform" gives 0 to
         kernels that are zero, or constant if there is an intercept, and 1 to others.
     block_norms_ : ndarray of shape (n_kernels,) or (n_classes, n_kernels)
-        Norm of each function f_m in the space of its normalized kernel, one row per
-        label, or per class if there are more than two.
+        Norm of each function f_m in the space of its normalized kernel. More than two
+        classes, or several labels, have one row each.
     variance_shares_ : ndarray of shape (n_kernels,) or (n_classes, n_kernels)
         Share of each f_m in the variance of training decision values, by row as in
         ``block_norms_``; may be negative.

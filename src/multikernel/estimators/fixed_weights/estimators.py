@@ -81,7 +81,7 @@ class FixedWeightsMKLClassifier(WeightedClassification, ClassifierMKL):
     kernel_weights : str, array-like or callable, default="uniform"
         Weights of the normalized kernels: "uniform" (all 1), "alignment" or "easy" (by
         `multikernel.solvers.alignment_weights`, `multikernel.solvers.easy_weights`), an
-        array, or in a search "single" (only the kernel with the best score). A callable
+        array, or in the CV class "single" (the kernel with the best score). A callable
         gets a `multikernel.gram.GramStack`, targets (-1 and 1) and sample weights, and
         returns an array. It is called for each class if there are more than two.
     weight_params : dict or None, default=None
@@ -122,8 +122,8 @@ class FixedWeightsMKLClassifier(WeightedClassification, ClassifierMKL):
         Weights of the kernels, one row per class if more than two. "uniform" gives 0 to
         kernels that are zero, or constant if there is an intercept, and 1 to others.
     block_norms_ : ndarray of shape (n_kernels,) or (n_classes, n_kernels)
-        Norm of each function f_m in the space of its normalized kernel, one row per
-        label, or per class if there are more than two.
+        Norm of each function f_m in the space of its normalized kernel. More than two
+        classes, or several labels, have one row each.
     variance_shares_ : ndarray of shape (n_kernels,) or (n_classes, n_kernels)
         Share of each f_m in the variance of training decision values, by row as in
         ``block_norms_``; may be negative.

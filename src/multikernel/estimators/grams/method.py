@@ -244,7 +244,7 @@ def _predicted_values(
     training: Training, expansion: BlockFunctions, *, recompute: bool
 ) -> tuple[Array, Array]:
     """Return decision values, and the part of them from the unpenalized columns."""
-    # The decision values and this part of them have shape (n_samples, n_outputs).
+    # Both arrays have shape (n_samples, n_outputs).
     linear = np.zeros((training.stack.shape[1], expansion.intercept.size))
     if training.design is not None and expansion.effects is not None:
         linear += training.design(training.X) @ expansion.effects

@@ -224,7 +224,7 @@ class Training(Data):
     def part(
         self, indices: Indices, n_in_memory: int = 1
     ) -> tuple["Training", Indices]:
-        """Return the data of some samples, and remaining indices, see `Data.part`."""
+        """Return the data of some samples, and `indices` without merged samples."""
         # The matrices of all samples must not be normalized yet. The matrices of the
         # part are as if computed from its samples alone. They are views of dense
         # matrices if kernels are only scaled. Otherwise they are copies, and the

@@ -171,10 +171,10 @@ def _small_matrix(training: "Training", m: int, n_rows: int) -> Array:
 
 
 def _refuse_distances(training: "Training", m: int) -> None:
-    """Raise if degenerate kernel `m` varies, as a matrix of distances does."""
-    # The features of kernel `m` have no positive variance. A positive semidefinite
-    # kernel of this kind is constant on the samples, so a kernel that varies is not
-    # positive semidefinite.
+    """Raise if kernel `m` is not constant, although its features do not vary."""
+    # A positive semidefinite kernel whose features have no positive variance is
+    # constant on the samples. One that is not constant is not positive semidefinite;
+    # it may be a matrix of distances.
     dictionary = training.dictionary
     if dictionary is not None and is_built_in(dictionary[m]):
         return
@@ -285,8 +285,9 @@ def _dominant_columns(
     dictionary: KernelDictionary | None, samples: Samples, *, novelty: bool
 ) -> list[int]:
     """Return columns of such large scale that kernels hardly depend on the others."""
-    # Such a scale is `DOMINANCE_RATIO` times the median scale of a kernel's other
-    # columns; with `novelty`, it is `NOVELTY_RATIO` times their smallest scale.
+    # The scale of a column is its standard deviation. It is large if it exceeds
+    # `DOMINANCE_RATIO` times the median scale of the kernel's other columns; with
+    # `novelty`, if it exceeds `NOVELTY_RATIO` times their smallest scale.
     layout, X = samples.table.layout, samples.seen
     if dictionary is None or isinstance(dictionary, RandomSubsetGaussians):
         return []

@@ -58,7 +58,7 @@ class PrefixCandidates(Candidates):
         }
 
     def open_grids(self, best_params: Mapping[str, Any]) -> Mapping[str, Array]:
-        """Return the grids; a search warns if the best value is at an end of one."""
+        """Return the grids, by parameter, whose extension may give better models."""
         edges = {"alpha": self.alphas}
         if self.open_end and best_params["max_kernels"] > 0:
             edges["max_kernels"] = np.arange(self.max_kernels + 1.0)
@@ -216,7 +216,7 @@ class GroupOMPClassifierCV(GreedyClassification, GreedySearchCV, ClassifierMKL):
     max_kernels_ : int
         Chosen number of kernels; for ties see ``best_params_``.
     alphas_ : ndarray of shape (n_alphas,)
-        All candidate values of alpha, descending, in the units of the given ``alphas``.
+        All candidate values of alpha, descending, on the same scale as ``alphas``.
     selection_order_ : ndarray of shape (n_selected,)
         Indices of kernels in the order of selection; ties select the lowest index.
     improvements_ : ndarray of shape (n_selected,)
@@ -232,8 +232,8 @@ class GroupOMPClassifierCV(GreedyClassification, GreedySearchCV, ClassifierMKL):
     kernel_weights_ : ndarray of shape (n_kernels,)
         1 for each selected kernel, 0 for the others.
     block_norms_ : ndarray of shape (n_kernels,) or (n_classes, n_kernels)
-        Norm of each function f_m in the space of its normalized kernel, one row per
-        label, or per class if there are more than two.
+        Norm of each function f_m in the space of its normalized kernel. More than two
+        classes, or several labels, have one row each.
     variance_shares_ : ndarray of shape (n_kernels,) or (n_classes, n_kernels)
         Share of each f_m in the variance of training decision values, by row as in
         ``block_norms_``; may be negative.
@@ -367,7 +367,7 @@ class GroupOMPRegressorCV(GreedyRegression, GreedySearchCV, RegressorMKL):
     max_kernels_ : int
         Chosen number of kernels; for ties see ``best_params_``.
     alphas_ : ndarray of shape (n_alphas,)
-        All candidate values of alpha, descending, in the units of the given ``alphas``.
+        All candidate values of alpha, descending, on the same scale as ``alphas``.
     selection_order_ : ndarray of shape (n_selected,)
         Indices of kernels in the order of selection; ties select the lowest index.
     improvements_ : ndarray of shape (n_selected,)

@@ -137,8 +137,8 @@ class GroupOMPClassifier(GreedyClassification, ClassifierMKL):
     kernel_weights_ : ndarray of shape (n_kernels,)
         1 for each selected kernel, 0 for the others.
     block_norms_ : ndarray of shape (n_kernels,) or (n_classes, n_kernels)
-        Norm of each function f_m in the space of its normalized kernel, one row per
-        label, or per class if there are more than two.
+        Norm of each function f_m in the space of its normalized kernel. More than two
+        classes, or several labels, have one row each.
     variance_shares_ : ndarray of shape (n_kernels,) or (n_classes, n_kernels)
         Share of each f_m in the variance of training decision values, by row as in
         ``block_norms_``; may be negative.

@@ -97,7 +97,7 @@ class HKLClassifierCV(HullClassification, HullSearchCV, ClassifierMKL):
     alpha_ : float
         Strength of the penalty in this fit.
     alphas_ : ndarray of shape (n_alphas,)
-        All candidate values of alpha, descending, in the units of the given ``alphas``.
+        All candidate values of alpha, descending, on the same scale as ``alphas``.
     hull_path_ : HullPath
         Fits on all samples for the candidate strengths, down to the chosen one.
     hull_ : list of nodes
@@ -237,7 +237,7 @@ class HKLRegressorCV(HullRegression, HullSearchCV, RegressorMKL):
     alpha_ : float
         Strength of the penalty in the units of y.
     alphas_ : ndarray of shape (n_alphas,)
-        All candidate values of alpha, descending, in the units of the given ``alphas``.
+        All candidate values of alpha, descending, on the same scale as ``alphas``.
     hull_path_ : HullPath
         Fits on all samples for the candidate strengths, down to the chosen one.
     hull_ : list of nodes

@@ -101,7 +101,7 @@ class HullData(Data):
     def part(
         self, indices: Indices, n_in_memory: int = 1
     ) -> tuple["HullData", Indices]:
-        """Return the data of some samples, and remaining indices, see `Data.part`."""
+        """Return the data of some samples, and `indices` without merged samples."""
         # `n_in_memory` is not used, because HKL stores no Gram matrices.
         indices, samples = merge_equal(self.samples, indices)
         return self.source.fit_graph(samples, self.X[indices]), indices

@@ -48,11 +48,11 @@ class TailCandidates(MarginCandidates):
         return {"C": self.Cs.ravel(), "theta": np.tile(self.ps, len(self.Cs))}
 
     def open_grids(self, best_params: Mapping[str, Any]) -> Mapping[str, Array]:
-        """Return only the grid of C; a search warns if the best C is at its end."""
+        """Return the grid of C for the chosen theta, whose extension may be better."""
         return {"C": self.Cs[:, np.searchsorted(self.ps, best_params["theta"])]}
 
     def with_tol(self, tol: float) -> Self:
-        """Return candidates with another tolerance, and one start if solved by "dc"."""
+        """Return candidates with tolerance `tol`, and a single start for "dc"."""
         method, solver = self.method.with_tol(tol), self.method.solver
         if isinstance(solver, TailDC):
             method = replace(method, solver=replace(method.solver, n_starts=1))
@@ -243,8 +243,8 @@ class LocalRademacherMKLClassifierCV(TailClassification, TailSearchCV, Classifie
         Nonnegative weights mu of the kernels, which are scaled to trace n. Separate
         selections have one row per class or label.
     block_norms_ : ndarray of shape (n_kernels,) or (n_classes, n_kernels)
-        Norm of each function f_m in the space of its normalized kernel, one row per
-        label, or per class if there are more than two.
+        Norm of each function f_m in the space of its normalized kernel. More than two
+        classes, or several labels, have one row each.
     variance_shares_ : ndarray of shape (n_kernels,) or (n_classes, n_kernels)
         Share of each f_m in the variance of training decision values, by row as in
         ``block_norms_``; may be negative.
@@ -274,7 +274,7 @@ class LocalRademacherMKLClassifierCV(TailClassification, TailSearchCV, Classifie
     start_objectives_ : ndarray of shape (n_starts,) or (n_classes, n_starts)
         Objective reached from each start, ascending; only for "dc".
     tail_sums_ : ndarray of shape (n_kernels, min(max(thetas), n_samples) + 1)
-        [m, k]: sum of all but the k largest eigenvalues of kernel m, over n_samples.
+        [m, k]: sum of all but the k largest eigenvalues of kernel m / n_samples.
     n_iter_ : int or ndarray of shape (n_classes,)
         Total number of outer iterations along ``path_``.
     history_ : structured ndarray of shape (n_lines,)
@@ -440,7 +440,7 @@ class LocalRademacherMKLRegressorCV(TailRegression, TailSearchCV, RegressorMKL):
     start_objectives_ : ndarray of shape (n_starts,)
         Objective reached from each start, ascending; only for "dc".
     tail_sums_ : ndarray of shape (n_kernels, min(max(thetas), n_samples) + 1)
-        [m, k]: sum of all but the k largest eigenvalues of kernel m, over n_samples.
+        [m, k]: sum of all but the k largest eigenvalues of kernel m / n_samples.
     n_iter_ : int
         Total number of outer iterations along ``path_``.
     history_ : structured ndarray of shape (n_lines,)

@@ -150,8 +150,8 @@ class LocalRademacherMKLClassifier(TailClassification, ClassifierMKL):
         Nonnegative weights mu of the kernels, which are scaled to trace n. Separate
         selections have one row per class or label.
     block_norms_ : ndarray of shape (n_kernels,) or (n_classes, n_kernels)
-        Norm of each function f_m in the space of its normalized kernel, one row per
-        label, or per class if there are more than two.
+        Norm of each function f_m in the space of its normalized kernel. More than two
+        classes, or several labels, have one row each.
     variance_shares_ : ndarray of shape (n_kernels,) or (n_classes, n_kernels)
         Share of each f_m in the variance of training decision values, by row as in
         ``block_norms_``; may be negative.
@@ -181,7 +181,7 @@ class LocalRademacherMKLClassifier(TailClassification, ClassifierMKL):
     start_objectives_ : ndarray of shape (n_starts,) or (n_classes, n_starts)
         Objective reached from each start, ascending; only for "dc".
     tail_sums_ : ndarray of shape (n_kernels, min(theta, n_samples) + 1)
-        [m, k]: sum of all but the k largest eigenvalues of kernel m, over n_samples.
+        [m, k]: sum of all but the k largest eigenvalues of kernel m / n_samples.
     n_iter_ : int or ndarray of shape (n_classes,)
         Number of outer iterations; for "dc", number of convex problems over all starts.
     history_ : structured ndarray of shape (n_lines,)
@@ -344,7 +344,7 @@ class LocalRademacherMKLRegressor(TailRegression, RegressorMKL):
     start_objectives_ : ndarray of shape (n_starts,)
         Objective reached from each start, ascending; only for "dc".
     tail_sums_ : ndarray of shape (n_kernels, min(theta, n_samples) + 1)
-        [m, k]: sum of all but the k largest eigenvalues of kernel m, over n_samples.
+        [m, k]: sum of all but the k largest eigenvalues of kernel m / n_samples.
     n_iter_ : int
         Number of outer iterations; for "dc", number of convex problems over all starts.
     history_ : structured ndarray of shape (n_lines,)

@@ -131,8 +131,8 @@ class LpMKLClassifier(LpClassification, ClassifierMKL):
         Nonnegative weights with p-norm one; all zero if no kernel enters. Separate
         selections have one row per class or label.
     block_norms_ : ndarray of shape (n_kernels,) or (n_classes, n_kernels)
-        Norm of each function f_m in the space of its normalized kernel, one row per
-        label, or per class if there are more than two.
+        Norm of each function f_m in the space of its normalized kernel. More than two
+        classes, or several labels, have one row each.
     variance_shares_ : ndarray of shape (n_kernels,) or (n_classes, n_kernels)
         Share of each f_m in the variance of training decision values, by row as in
         ``block_norms_``; may be negative.

@@ -112,12 +112,12 @@ def with_tol(solver: Any, tol: float) -> Any:
 
 def margin_unit(loss: Loss, training: Training, weight_sum: float) -> float:
     """Return the factor of `STANDARD_C` and `C_MULTIPLES` in default values of C."""
-    # `weight_sum` is the sum of the kernel weights, and targets have variance one.
-    # A Newton step from a constant model is proportional to C, to the combined kernel
-    # and to the curvature of the loss, so the factor is one over the product of the
-    # last two. The size of the combined kernel is its variance in feature space: the
-    # sum of the weights times the mean variance of the kernels. The curvature of the
-    # logistic loss is at most a quarter, so it needs four times the C.
+    # A Newton step from a constant model is proportional to C, to the size of the
+    # combined kernel and to the curvature of the loss. The factor is one over the
+    # product of this size and this curvature, for targets of variance one. The size is
+    # the variance of the combined kernel in feature space: `weight_sum`, the sum of the
+    # kernel weights, times the mean variance of the kernels. The curvature of the
+    # logistic loss is at most a quarter, so its C is four times as large.
     variance = training.kernel_size
     if not 1.0 / LARGEST_KERNEL <= variance <= LARGEST_KERNEL:
         size = "small" if variance < 1.0 else "large"
@@ -162,5 +162,5 @@ def check_solver(owner: str, solver: str, exponents: Sequence[float]) -> None:
         )
         raise ValueError(
             f"{owner}: solver={solver!r} supports p=1 only, got p={other_ps[0]:g}: "
-            f"pass p=1, or as solver one of 'auto', {general_solvers}."
+            f"pass p=1, or one of the solvers 'auto', {general_solvers}."
         )

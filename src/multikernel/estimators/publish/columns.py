@@ -106,7 +106,7 @@ def names_out(steps: Any) -> list[str]:
 
 @dataclass(frozen=True)
 class NamesBehindSteps(KernelNames):
-    """Names of kernels, with the column names that earlier pipeline steps output."""
+    """Names of kernels whose columns are outputs of earlier steps of a pipeline."""
 
     # Names of the kernels in which columns are x0, x1, ...
     numbered: KernelNames = field(kw_only=True)
@@ -117,7 +117,7 @@ class NamesBehindSteps(KernelNames):
     def of(
         cls, names: KernelNames, steps: object, n_columns: int
     ) -> "NamesBehindSteps":
-        """Return names of kernels on the output columns of fitted steps."""
+        """Return `names` with the steps' output columns in place of x0, x1, ..."""
         columns = names_out(steps)
         # If the steps give no names, "x0 (transformed)" is column 0 of the transformed
         # table.

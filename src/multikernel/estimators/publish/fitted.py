@@ -107,7 +107,7 @@ def status_attributes(status: Status) -> dict[str, str]:
 
 
 def algorithms_used(solutions: Sequence[Solution]) -> Any:
-    """Return the algorithms of a solution as text; of several, as an array of texts."""
+    """Return the names of the algorithms used: text, or an array for many solutions."""
     steps = [", then ".join(solution.steps) for solution in solutions]
     return steps[0] if len(steps) == 1 else np.array(steps)
 

@@ -179,9 +179,9 @@ class LandmarkGrams(CrossGrams):
                 sample = np.zeros((1, landmarks.shape[1]))
                 if kernel_features(kernel, sample) is None:
                     raise ValueError(
-                        f"LandmarkGrams: {kernel_name(kernel)} has no landmarks, which "
-                        "kernels without a method features require. The fitted model "
-                        "is damaged: fit again."
+                        f"LandmarkGrams: {kernel_name(kernel)} has neither landmarks "
+                        "nor a method 'features', so the fitted model is damaged: fit "
+                        "again."
                     )
 
     def between(self, X: Array, Y: Array, position: int) -> Array:
@@ -203,7 +203,8 @@ class LandmarkGrams(CrossGrams):
         return partial(self._matrix, np.asarray(X, dtype=np.float64))
 
     def _matrix(self, new: Array, position: int) -> Array:
-        """Return one kernel, with a column of ones if centered; (n_samples, width)."""
+        """Return the matrix of one kernel at `new`, of shape (n_samples, width)."""
+        # Its columns are landmarks or features, and a column of ones if centered.
         columns = self.columns[position]
         if columns is not None:
             new = select_columns(new, columns)
@@ -225,7 +226,7 @@ class LandmarkGrams(CrossGrams):
 
 @dataclass(frozen=True, eq=False)
 class PrecomputedGrams(CrossGrams):
-    """Kernels cut from precomputed matrices of shape (n_samples, n_fit, n_kernels)."""
+    """Slices of precomputed matrices, shape (n_samples, n_fit, n_kernels)."""
 
     indices: Indices  # the active kernels
     columns: Indices  # positions of the stored samples in the training set

@@ -53,7 +53,7 @@ class SharedValues:
 
     @property
     def n_cached(self) -> int:
-        """The maximum number of matrices that the function from `at` caches."""
+        """The maximum number of matrices that a function returned by `at` caches."""
         return len(self._repeated) + max(map(len, self._groups.values()), default=0)
 
     def at(self, new: Array) -> Callable[[int], Array]:

@@ -267,9 +267,10 @@ def _variances(
 def _values_on_grid(
     model: Any, groups: Sequence[Group], positions: list[int], X: Array
 ) -> Array:
-    """Return the sum of the given terms for each combination of the groups' rows."""
-    # There are one or two groups. The result has an axis for the rows of each, and one
-    # for the outputs. The terms use only the columns of these groups.
+    """Return the sum of the terms at `positions` for all combinations of rows."""
+    # There are one or two groups of columns, each with rows of values. The result has
+    # an axis for the rows of each group, and one for the outputs. The terms use only
+    # the columns of these groups.
     sizes = [len(group.rows) for group in groups]
     table = np.repeat(X[:1], np.prod(sizes), axis=0)
     for group, row_indices in zip(groups, np.indices(sizes), strict=True):

@@ -144,7 +144,7 @@ def default_dictionary(
 
 
 def with_category_kernels(dictionary: ListDictionary, X: Array) -> ListDictionary:
-    """Return the dictionary plus a `CategoryKernel` per column of few integers."""
+    """Add a `CategoryKernel` for each column that has few values, all integers."""
     columns = [k.columns for k in dictionary.kernels if isinstance(k, ColumnKernel)]
     codes = [c for c in columns if _may_be_codes(select_columns(X, c))]
     kernels = (*dictionary.kernels, *(ColumnKernel(CategoryKernel(), c) for c in codes))
@@ -240,7 +240,7 @@ def _requested_kernels(
 
 
 def _refuse_identifier_columns(dictionary: KernelDictionary, samples: Samples) -> None:
-    """Raise if the values of a column with a `CategoryKernel` are mostly different."""
+    """Raise if a column with a `CategoryKernel` holds mostly distinct values."""
     layout, X = samples.table.layout, samples.seen
     kernels = getattr(dictionary, "kernels", ())
     # Of a Dask collection, only a random sample of the rows is in memory. Fewer values
@@ -323,7 +323,7 @@ def _default_kernels(
     weights: Array | None,
     default: Callable[[Array, Array | None], ListDictionary],
 ) -> KernelDictionary:
-    """Return default kernels of numbers, and kernels of every column of text."""
+    """Return the default kernels on columns of numbers and on each text column."""
     table_index = {column: index for index, column in enumerate(layout.numeric)}
     numeric, sequences = layout.kinds[NUMBERS], layout.sequences
     kernels: list[Kernel] = []

@@ -70,7 +70,7 @@ def seconds_limit(samples: Samples) -> float:
 
 
 def can_have_pairs(samples: Samples, mains: KernelDictionary) -> bool:
-    """Return whether pairs are few and, with several classes, quick to fit."""
+    """Return whether pairs of columns are few and, for classes, quick to fit."""
     if not are_few(mains, len(samples.table.y)):
         return False
     limit = seconds_limit(samples)
@@ -145,8 +145,8 @@ def _landmarks(dictionary: KernelDictionary) -> str:
 def _omitted_columns(
     samples: Samples, dictionary: KernelDictionary, *, paired: bool
 ) -> str:
-    """Return the part of `left_out` on kernels on columns and their pairs, or ""."""
-    # Pairs are mentioned only if `paired`.
+    """Return which kernels on columns are missing and why, a part of `left_out`."""
+    # The text is "" if none are missing. It names pairs of columns only if `paired`.
     n_columns = len(samples.table.layout.numeric)
     if as_interactions(dictionary) is not None or n_columns < 2:
         return ""

@@ -347,7 +347,7 @@ def mostly_differ(n_distinct: int, n_values: int) -> bool:
 
 
 def refuse_identifiers(label: str, n_distinct: int, n_values: int) -> None:
-    """Raise if more than half of the values of a column of categories differ."""
+    """Raise if over half of the values of a column of categories are distinct."""
     if mostly_differ(n_distinct, n_values):
         raise ValueError(
             f"Column {label} holds {n_distinct} different values in {n_values} "

@@ -44,7 +44,7 @@ class Samples:
     sample_weight: Array | None
     # Positions of the samples in the input.
     rows: Indices
-    # The complete input.
+    # The input of ``fit``, with all rows.
     table: TrainingTable
     # Class labels, ascending; positions 0, 1, ... of the labels if samples have
     # several labels; None for a regression.

@@ -157,7 +157,7 @@ def split_groups(groups: Array, size: int, random: np.random.RandomState) -> Ind
 def with_rare_classes(
     is_drawn: Mask, splits: Sequence[Split], classes: Indices
 ) -> Mask:
-    """Exchange drawn samples so that both sets of every fold keep all their classes."""
+    """Exchange drawn samples so that no training or validation set lacks a class."""
     changed = is_drawn.copy()
     for rows in (np.asarray(rows) for split in splits for rows in split):
         present, first_rows = np.unique(classes[rows], return_index=True)

@@ -68,7 +68,7 @@ class Scores:
 
 
 def scaled_losses(search: Any, samples: Samples) -> list[Loss]:
-    """Return the losses of a search's outputs, adapted to the targets' deviations."""
+    """Return the loss of each output, adapted to its target's standard deviation."""
     loss = loss_of(search)
     scale = target_scale(type(search).__name__, samples, loss.unit)
     return loss.at_scale(scale)[0]
@@ -314,7 +314,9 @@ def round_digits(values: Array) -> Array:
 
 
 def _moments(scores: Array, n_active: Array, done: Mask) -> tuple[Array, Array, Array]:
-    """Return each candidate's mean and deviation of scores, and mean `n_active`."""
+    """Return three arrays over the candidates, each (n_candidates,)."""
+    # They are the mean score, its standard deviation over folds, and the mean of
+    # `n_active`.
     # Candidates that are not solved on any fold were skipped, and do not make a fold
     # incomplete.
     complete = done[:, done.any(axis=0)].all(axis=1)

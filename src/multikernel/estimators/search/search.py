@@ -98,7 +98,7 @@ class Search:
         return replace(self.method.source, parts=True)
 
     def learn(self, data: Data, watch: Watch) -> dict[str, Any]:
-        """Choose candidates, and return attributes of their model on all samples."""
+        """Score candidates, choose one, and return the fitted attributes."""
         return self.publish(self.score(data, watch))
 
     def score(self, data: Data, watch: Watch) -> SearchOutcome:
@@ -121,7 +121,8 @@ class Search:
         return SearchOutcome(grid, data, scores, n_rows, refit, fold_fit)
 
     def publish(self, fit: SearchOutcome) -> dict[str, Any]:
-        """Choose candidates, and return attributes of their model on all samples."""
+        """Choose a candidate by the scores of `fit`; return the fitted attributes."""
+        # If targets choose separately, one candidate is chosen for each target.
         scores, candidates = fit.scores, fit.candidates
         columns = candidates.grid(int(scores.n_active.max()))
         results = cv_results(columns, mean_over_choices(scores))

@@ -77,8 +77,8 @@ class AlphaCandidates(Candidates):
     """Candidates of a search: strengths of the penalty, from the largest on."""
 
     alphas: Array  # descending
-    # Whether a larger grid could have other models at both ends. False if the grid
-    # starts at the strength at which no kernel enters: larger ones give the same model.
+    # Whether larger strengths than the first could give another model. False if no
+    # kernel enters at the first strength.
     open_ends: bool
     # Whether `refit` solves the path down to the chosen strength.
     with_path: bool = True
@@ -92,8 +92,8 @@ class AlphaCandidates(Candidates):
         return replace(self, alphas=self.alphas * share**-RATE)
 
     def open_grids(self, best_params: Mapping[str, Any]) -> Mapping[str, Array]:
-        """Return the grid of alpha; {} if larger alphas would give the same model."""
-        # At the largest alpha of the default grid no kernel is active.
+        """Return the grid of alpha; {} if its extension cannot give better models."""
+        # Larger strengths than one at which no kernel enters give the same model.
         is_closed = not self.open_ends and best_params["alpha"] == self.alphas[0]
         return {} if is_closed else super().open_grids(best_params)
 
@@ -276,7 +276,7 @@ class SpicyMKLClassifierCV(SparseClassification, AlphaSearchCV, ClassifierMKL):
     alpha_ : float
         Strength of the penalty in this fit.
     alphas_ : ndarray of shape (n_alphas,)
-        All candidate values of alpha, descending, in the units of the given ``alphas``.
+        All candidate values of alpha, descending, on the same scale as ``alphas``.
     path_ : RegularizationPath
         Fits on all samples for the candidate strengths, down to the chosen one.
     best_params_, best_index_, best_score_ : dict, int, float
@@ -291,8 +291,8 @@ class SpicyMKLClassifierCV(SparseClassification, AlphaSearchCV, ClassifierMKL):
         Nonnegative weights with sum one; all zero if no kernel entered. Separate
         selections have one row per class or label.
     block_norms_ : ndarray of shape (n_kernels,) or (n_classes, n_kernels)
-        Norm of each function f_m in the space of its normalized kernel, one row per
-        label, or per class if there are more than two.
+        Norm of each function f_m in the space of its normalized kernel. More than two
+        classes, or several labels, have one row each.
     variance_shares_ : ndarray of shape (n_kernels,) or (n_classes, n_kernels)
         Share of each f_m in the variance of training decision values, by row as in
         ``block_norms_``; may be negative.
@@ -430,11 +430,11 @@ class SpicyMKLRegressorCV(SparseRegression, AlphaSearchCV, RegressorMKL):
     epsilon_ : float or ndarray of shape (n_targets,)
         Epsilon in the units of y; only for "epsilon_insensitive" and "huber".
     l1_ratio_ : float or ndarray of shape (n_targets,)
-        Value of ``l1_ratio`` for y in its units; only if ``l1_ratio`` is below 1.
+        Value of ``l1_ratio`` for y that is not standardized; only if it is below 1.
     alpha_ : float or ndarray of shape (n_targets,)
         Strength of the penalty in the units of y; an array if ``selection="separate"``.
     alphas_ : ndarray of shape (n_alphas,)
-        All candidate values of alpha, descending, in the units of the given ``alphas``.
+        All candidate values of alpha, descending, on the same scale as ``alphas``.
     target_scores_ : ndarray of shape (n_targets, n_candidates)
         Mean score of each target and candidate, nan for skipped candidates; only if
         each target has its own alpha. ``best_params_``, ``best_index_`` and ``alpha_``

@@ -146,8 +146,8 @@ class SpicyMKLClassifier(SparseClassification, ClassifierMKL):
         Nonnegative weights with sum one; all zero if no kernel entered. Separate
         selections have one row per class or label.
     block_norms_ : ndarray of shape (n_kernels,) or (n_classes, n_kernels)
-        Norm of each function f_m in the space of its normalized kernel, one row per
-        label, or per class if there are more than two.
+        Norm of each function f_m in the space of its normalized kernel. More than two
+        classes, or several labels, have one row each.
     variance_shares_ : ndarray of shape (n_kernels,) or (n_classes, n_kernels)
         Share of each f_m in the variance of training decision values, by row as in
         ``block_norms_``; may be negative.
@@ -291,7 +291,7 @@ class SpicyMKLRegressor(SparseRegression, RegressorMKL):
     epsilon_ : float or ndarray of shape (n_targets,)
         Epsilon in the units of y; only for "epsilon_insensitive" and "huber".
     l1_ratio_ : float or ndarray of shape (n_targets,)
-        Value of ``l1_ratio`` for y in its units; only if ``l1_ratio`` is below 1.
+        Value of ``l1_ratio`` for y that is not standardized; only if it is below 1.
     kernel_weights_ : ndarray of shape (n_kernels,) or (n_targets, n_kernels)
         Nonnegative weights with sum one; all zero if no kernel entered. Separate
         selections have one row per target.

@@ -163,7 +163,7 @@ class SpicyMKLSurvivalCV(SurvivalMKL, AlphaSearchCV):
     alpha_ : float
         Strength of the penalty in this fit.
     alphas_ : ndarray of shape (n_alphas,)
-        All candidate values of alpha, descending, in the units of the given ``alphas``.
+        All candidate values of alpha, descending, on the same scale as ``alphas``.
     path_ : RegularizationPath
         Fits on all samples for the candidate strengths, down to the chosen one.
     block_norms_ : ndarray of shape (n_kernels,)
