@@ -134,7 +134,7 @@ def converted_cells(
 def _read_cells(
     choice: ColumnChoice, file: BinaryIO, form: CsvForm, settings: Mapping[str, Any]
 ) -> pd.DataFrame:
-    """Return CSV cells as text, but those of a model's numeric columns as numbers."""
+    """Return CSV cells as text, but numeric columns of a saved model as numbers."""
     # The numeric columns of a saved model are read as numbers if all of their cells are
     # plain numbers, because pandas reads numbers several times faster than text.
     texts = {*choice.categories, *choice.sequences, *choice.dates}

@@ -69,7 +69,7 @@ class ProductsOfMains(GramStack):
 
     @cached_property
     def _product_mains(self) -> tuple[Indices, Indices]:
-        """Return the main kernels in products, and which two each product multiplies."""
+        """Return the main kernels in products, and each product's two main kernels."""
         # The second array, (n_products, 2), has positions in the first array.
         return main_places(self.terms[self._products])
 

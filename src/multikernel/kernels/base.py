@@ -43,10 +43,10 @@ def kernel_name(kernel: Kernel) -> str:
 
 
 def overrides(kernel_class: type, method: str, base: str) -> bool:
-    """Return False if a kernel class redefines `base` but inherits `method`."""
-    # `base` and `method` are names of methods. The inherited `method` was written for
-    # the inherited `base`, so its results may be wrong for the redefined one. In all
-    # other cases, the result is True.
+    """Return False if a class redefines `base` but inherits `method`, else True."""
+    # `base` and `method` are names of methods of a kernel class. The inherited `method`
+    # was written for the inherited `base`, so its results may be wrong for the
+    # redefined one.
     for ancestor in kernel_class.__mro__:
         if method in vars(ancestor) or base in vars(ancestor):
             return method in vars(ancestor)
@@ -169,11 +169,11 @@ MEMORIZES = 0.25
 def off_diagonal_ratio(variances: Array, spreads: Array, n_samples: int) -> Array:
     """Return ratios that are small for kernels that only memorize, (n_kernels,).
 
-    A ratio is sqrt(`n_samples`) times spread over variance, and infinity for a constant
-    kernel. `variances` are means of the diagonals minus means of the off-diagonal
-    entries, and `spreads` standard deviations of the off-diagonal entries, both
-    (n_kernels,), on `n_samples` training samples. Scaling a kernel, or adding a
-    constant to it, does not change its ratio.
+    The ratios are sqrt(n_samples) times `spreads` over `variances`, and infinity for
+    constant kernels. `variances` are means of the diagonals minus means of the
+    off-diagonal entries, and `spreads` standard deviations of the off-diagonal entries,
+    both (n_kernels,). Scaling a kernel, or adding a constant to it, does not change its
+    ratio.
     """
     # sqrt(n) std_{i != j} k_ij / (mean_i k_ii - mean_{i != j} k_ij). For the function
     # sum_j s_j k(., x_j) with random signs s_j, the numerator is the standard deviation
