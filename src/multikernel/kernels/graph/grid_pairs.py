@@ -84,8 +84,8 @@ def pair_forms(samples: "GridSamples", dual: Array) -> tuple[Array, Array]:
 
 def level_features(samples: "GridSamples") -> tuple[Array, Array, Indices, Array]:
     """Return the arrays `features`, `squares`, `begins` and `root` of all levels."""
-    # `features`, (n_samples, n_features), are a column of ones, and then the features of
-    # all levels above zero, divided by level zero of the same input and then centered.
+    # `features`, (n_samples, n_features), are a column of ones, and the features of all
+    # levels above zero, divided by level zero of the same input and then centered.
     # `squares`, (n_samples, 1 + n_levels), are the squared features, summed over each
     # level. `begins` has the first column of each level, and `root`, (n_samples,), is
     # the feature of the root node: the product over inputs of level zero.
