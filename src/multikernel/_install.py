@@ -15,8 +15,9 @@ DOCUMENTATION = ""
 
 
 def page_template(address: str) -> str:
-    """Return the URL pattern of estimators' documentation pages, or an empty string."""
-    # With an empty template, scikit-learn's diagrams of estimators contain no link.
+    """Return the URL pattern of estimators' pages; empty if `address` is empty."""
+    # `address` is that of the documentation, with a slash at the end. With an empty
+    # pattern, scikit-learn's diagrams of estimators contain no link.
     return f"{address}generated/multikernel.{{estimator_name}}.html" if address else ""
 
 

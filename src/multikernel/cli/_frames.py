@@ -134,8 +134,9 @@ def converted_cells(
 def _read_cells(
     choice: ColumnChoice, file: BinaryIO, form: CsvForm, settings: Mapping[str, Any]
 ) -> pd.DataFrame:
-    """Return a CSV file as text, but numeric columns of a saved model as numbers."""
-    # Numbers are read several times faster than text.
+    """Return CSV cells as text, but numeric columns of a saved model as numbers."""
+    # The numeric columns of a saved model are read as numbers if all of their cells are
+    # plain numbers, because pandas reads numbers several times faster than text.
     texts = {*choice.categories, *choice.sequences, *choice.dates}
     numeric_names = {*(choice.only or ())} - texts
     kinds = {name: float if name in numeric_names else str for name in form.names}

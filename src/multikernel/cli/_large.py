@@ -211,7 +211,7 @@ def known_partitions(path: Path, choice: ColumnChoice) -> Iterator[Table]:
 def read_partitions(
     path: Path, choice: ColumnChoice, folder: Path | None = None
 ) -> PartitionedTable:
-    """Open CSV or Parquet files as partitions, and load their only target."""
+    """Open CSV or Parquet files as partitions, and load the single target column."""
     (target,) = choice.target
     frame, head, ignored = open_partitions(path, choice, small=folder is not None)
     columns = choice.split_lists(frame.columns)
@@ -327,7 +327,8 @@ def _rows_with_numbers(
 
 
 def _is_number(cell: str, mark: str) -> bool:
-    """Return whether a cell is a number with a mark, or a truth value for "true"."""
+    """Return whether a cell is a number with the decimal mark `mark`."""
+    # The mark "true" stands for columns of truth values; see `_pandas_settings`.
     if mark == "true":
         return cell.lower() in _frames.TRUTH
     # Beside decimal commas, a point may separate thousands.

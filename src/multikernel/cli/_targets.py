@@ -45,7 +45,7 @@ MEANINGS = (
     ("a number", AMOUNT, "it with digits and a decimal point only"),
     ("a number", OTHER_NUMBERS, "it with decimal digits, such as 1.5e3"),
 )
-"""Texts that are no classes: their meaning, pattern, and what to write instead."""
+"""Texts that are not classes: their meaning, pattern, and what to write instead."""
 
 
 def read_targets(
@@ -150,9 +150,9 @@ def _refuse_texts(target: str, y: Any, advice: str) -> None:
 
 
 def refuse_odd_cells(features: pd.DataFrame, *, from_model: bool = False) -> None:
-    """Raise for a text column of mostly numbers, or of dates unless `from_model`."""
+    """Raise for text columns of mostly numbers, and for those of dates or amounts."""
     # If a saved model determines the columns (`from_model`), they cannot be ignored,
-    # and dates and amounts are not checked.
+    # and dates and amounts are allowed.
     dtypes = zip(features.columns, features.dtypes, strict=True)
     for name in [name for name, dtype in dtypes if dtype.kind not in NUMBERS + "mM"]:
         advice = "" if from_model else f", or ignore the column with --drop '{name}'"

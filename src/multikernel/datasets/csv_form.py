@@ -63,8 +63,9 @@ class CsvForm:
     n_comments: int = 0
 
     def is_comment(self, text: str, n_fields: int) -> bool:
-        """Return whether a row of `n_fields` fields is a comment that starts with #."""
-        # A comment has more or fewer fields than the header.
+        """Return whether a row is a comment, from its first field and `n_fields`."""
+        # Comments start with #. A row that starts with # is data, however, if it has as
+        # many fields as the header, or if the header starts with # as well.
         begins = text.startswith("#") and not self.names[0].startswith("#")
         return begins and n_fields != len(self.names)
 

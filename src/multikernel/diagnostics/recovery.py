@@ -165,8 +165,9 @@ def _ascend(forms: Array, v: Array) -> tuple[float, Array]:
 
 def _weighted_bound(forms: Array, v: Array) -> float:
     """Return an upper bound on sum_i sqrt(w^T forms[i] w) over all w with |w| = 1."""
-    # With n_i = sqrt(v^T forms[i] v), Cauchy-Schwarz bounds the squared sum by
-    # sum_i n_i times w^T (sum_i forms[i] / n_i) w, with equality at w = v.
+    # Let n_i = sqrt(v^T forms[i] v). By Cauchy-Schwarz, the square of
+    # sum_i sqrt(w^T forms[i] w) is at most sum_i n_i times
+    # w^T (sum_i forms[i] / n_i) w, with equality at w = v.
     norms = _block_norms(forms, v)
     weighted = np.einsum("iab,i->ab", forms, 1.0 / norms)
     largest = float(np.linalg.eigvalsh(weighted)[-1])

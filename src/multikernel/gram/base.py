@@ -31,7 +31,9 @@ from multikernel.linalg.tall import (
 
 
 def uncentered_trace_weight(n_samples: int) -> float:
-    """Return the factor of the uncentered trace in `GramStack.rounded_traces`."""
+    """Return the share of the uncentered trace that `rounded_traces` adds to traces."""
+    # `GramStack.rounded_traces` of kernels that are centered or projected exceed their
+    # traces, because entries are rounded before they are centered or projected.
     # Rounding errors of matrix products are at most (4 + sqrt(n)) EPS times the trace.
     # Entries that were rounded before centering have errors of random signs, whose
     # quadratic forms are about 2 EPS times the mean uncentered diagonal entry.
@@ -132,9 +134,9 @@ class GramStack(ABC):
         return np.asarray(diagonals @ shares)
 
     def rounded_traces(self) -> Array:
-        """Return traces from which rounding errors are bounded, shape (n_kernels,)."""
+        """Return absolute traces, enlarged for bounds on rounding, (n_kernels,)."""
         # Bounds on the rounding errors of quadratic forms are multiples of the result.
-        # The result exceeds `traces` if entries are small differences of large numbers.
+        # A storage enlarges traces if entries are small differences of large numbers.
         return np.abs(self.traces())
 
     def held_numbers(self) -> Array:
@@ -181,7 +183,8 @@ class GramStack(ABC):
 
     def resident_products(self, kernels: Indices) -> BlockMultiplier:
         """Return a function for repeated products of chosen kernels with vectors."""
-        # See `BlockMultiplier`. Matrices become arrays unless they are very large.
+        # See `BlockMultiplier`. Matrices of up to `HELD_BYTES` together are computed
+        # once and kept as arrays.
         n_samples = self.shape[2]
         if 8 * kernels.size * n_samples**2 <= HELD_BYTES:
             matrices = self.take(kernels).columns(np.arange(n_samples))

@@ -257,7 +257,8 @@ def join_parts(
 def subset_options(options: BuildOptions, kernels: Mask) -> BuildOptions:
     """Return build options of the kernels in a mask; raise if a step is no scaling."""
     if not options.unfitted(1, 1).only_scales:
-        # Known factors of kernels are not from the user's parameter.
+        # The message shows only the steps that the user passed. `GivenScales` is not
+        # one of them: `GramOptions.scaled` adds it.
         given = [
             s for s in check_steps(options.normalize) if type(s) is not GivenScales
         ]

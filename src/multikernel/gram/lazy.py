@@ -248,7 +248,7 @@ class LazyStack(GramStack):
         return normalize
 
     def _unnormalized_diagonals(self) -> Array:
-        """Return unnormalized k(x, x) of the columns' samples, one row per kernel."""
+        """Return k(x, x) of `samples.cols` before normalization, one row per kernel."""
         shape = self.plan.n_kernels, self.samples.cols.shape[0]
         if not self.plan.others.size:
             return np.broadcast_to(1.0, shape)

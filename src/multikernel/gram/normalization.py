@@ -40,12 +40,12 @@ class Normalizer(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class GivenScales:
-    """Known factors of the kernels as a normalization step."""
+    """A normalization step that multiplies each kernel by a given number."""
 
-    factors: Array
+    factors: Array  # (n_kernels,), these numbers
 
     def empty(self, weights: Array, n_kernels: int) -> Step:
-        """Return the step with the known factors; it has nothing to fit."""
+        """Return the step with the given numbers; it has nothing to fit."""
         return GivenScaleStep(weights, self.factors)
 
 

@@ -1,9 +1,10 @@
 """Stacks of elementwise products of two main Gram matrices; products are not stored.
 
-Main kernels are those that are no products; a product of two is the kernel of their
-interaction. For n samples, let row i of V have the n^2 entries of main matrix i, and w
-the n^2 products rho_a rho_b of the entries of a vector rho. Then entry (i, j) of V
-diag(w) V^T is the quadratic form of rho for the product of main matrices i and j.
+Main kernels are not products themselves; the product of two main kernels is the kernel
+of their interaction. One matrix product gives the quadratic forms v^T K v of all
+products K: for n samples, let row i of V have the n^2 entries of main matrix i, and w
+the n^2 products v_a v_b of entries of v. Then entry (i, j) of V diag(w) V^T is the form
+of the elementwise product of main matrices i and j.
 """
 
 from collections.abc import Iterator
@@ -68,8 +69,8 @@ class ProductsOfMains(GramStack):
 
     @cached_property
     def _product_mains(self) -> tuple[Indices, Indices]:
-        """Return the main kernels in products, and products as pairs of positions."""
-        # The pairs, (n_products, 2), are positions in the array of these main kernels.
+        """Return the main kernels in products, and each product's two main kernels."""
+        # The second array, (n_products, 2), has positions in the first array.
         return main_places(self.terms[self._products])
 
     def zero_kernels(self) -> Indices:
@@ -251,9 +252,9 @@ class ProductStack(ProductsOfWhole):
         return images
 
     def _write_images(self, v: Array, out: Array) -> None:
-        """Write the image of v by each product of main matrices to its row of `out`."""
-        # Entry a of the image is sum(K_i[a] * v * K_j[a]) for the product of matrices
-        # K_i and K_j.
+        """Write K_m v of each product K_m of two main matrices to out[m]."""
+        # Entry a of K_m v is sum(K_i[a] * v * K_j[a]) for the product K_m of K_i and
+        # K_j.
         mains, positions = self._product_mains
         i, j = positions.T
         support = np.flatnonzero(v)

@@ -51,9 +51,10 @@ def is_single(storage: Storage) -> bool:
 
 def rounding_ratios(stack: GramStack) -> Array:
     """Return each kernel's ratio of uncentered to centered trace, (n_kernels,)."""
-    # Centering multiplies the relative rounding errors of a matrix by this ratio. For
-    # entries that were rounded to single precision, it has the factor SINGLE / EPS. If
-    # no ratio is above 16, `with_rounding_ratios` stores none, and all results are 1.
+    # Centering multiplies the relative rounding errors of a matrix by the ratio. If
+    # entries were rounded to single precision before, ratios above 1 are multiplied by
+    # SINGLE / EPS. All results are 1 if no ratio is above 16, because
+    # `with_rounding_ratios` then stores no ratios.
     ratios: Array | None = getattr(stack, "ratios", None)
     return np.ones(stack.shape[0]) if ratios is None else ratios
 

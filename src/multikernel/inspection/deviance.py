@@ -153,10 +153,10 @@ def _loss_and_targets(model: Any, y: Array) -> tuple[Loss, Array]:
 def _decreases(
     loss: Loss, y: Array, data: HeldOut
 ) -> tuple[Array, Array, Array, Array]:
-    """Return each term's decrease of each sample's loss, and three more arrays.
+    """Return decreases of each sample's loss by each term, and the losses themselves.
 
-    These are the losses of the constant, the losses of the fitted model, and bounds on
-    the rounding errors of the losses of the constant.
+    The decreases are the first array. The other three are the losses of the constant
+    model, the losses of the fitted model, and bounds on rounding errors of the former.
     """
     # A term lowers the loss by minus its centered values times the gradient, integrated
     # on the line from the constant to the fitted model. Shapes are (n_samples,

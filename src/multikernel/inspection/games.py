@@ -346,7 +346,8 @@ def _is_additive(kernel: Kernel, grams: CrossGrams) -> bool:
 
 
 def _without_centering(term: Expansion) -> Expansion:
-    """Expand a term of a centered Gaussian in the uncentered one; keep other terms."""
+    """Return a term of a centered Gaussian as an expansion in the Gaussian itself."""
+    # Other terms are returned unchanged.
     kernel = term.kernel
     if not isinstance(kernel, ColumnKernel):
         return term
@@ -355,8 +356,9 @@ def _without_centering(term: Expansion) -> Expansion:
         return term
     if type(centered.kernel) is not GaussianKernel or centered.samples is None:
         return term
-    # Up to a constant, the centered kernel is k(x, t) minus the mean of k(x, s) over
-    # samples s, so the expansion is over t and these samples.
+    # Up to a constant, the centered kernel at (x, t) is k(x, t) minus the mean of
+    # k(x, s) over samples s. So the result has the Gaussian kernel k without centering,
+    # and coefficients for the points t and the samples s.
     shares = equal_shares(len(centered.samples), centered.weights)
     samples = np.zeros((len(shares), term.points.shape[1]))
     samples[:, np.array(kernel.columns, dtype=np.intp)] = centered.samples

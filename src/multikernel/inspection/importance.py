@@ -175,7 +175,8 @@ def _positions(owner: str, model: Any, group: Any, columns: Sequence[Any]) -> In
 
 
 def _active_groups(owner: str, model: Any, unit: str) -> dict[str, Indices]:
-    """Return the columns of each group: active kernels on equal columns, or a view."""
+    """Return the columns of each group of active kernels, by the name of the group."""
+    # A group is a view if `unit` is "view", otherwise all kernels on the same columns.
     views = list(getattr(model, "kernel_views_", ()))
     if unit == "view" and not any(views):
         raise ValueError(

@@ -191,7 +191,7 @@ def _standardize(forms: Array, rounding: Array) -> tuple[NDArray[np.bool_], Arra
 
 
 def tests_of_largest(stack: GramStack, draws: Array) -> PermutationTests:
-    """Return tests of the kernels with the largest statistics, not standardized."""
+    """Return tests of the kernels whose unstandardized statistics are largest."""
     # Each draw has a maximum over all kernels. A kernel is tested if its statistic
     # reaches the smallest of these maxima; other kernels have a family-wise p of 1.
     largest = scores.largest_forms_of_draws(stack, draws)

@@ -321,7 +321,8 @@ def _check_agreement(published: Array, dual: Array) -> None:
 
 
 def _prior_weights(model: AdditiveModel, X: Array, published: Array) -> Array:
-    """Return the factor theta_m of each term, which is theta_m K_m `published`."""
+    """Return theta_m for each term m of the model; this term is theta_m K_m c."""
+    # c are the coefficients `published`, (n_samples, n_outputs), from ``dual_coef_``.
     terms = model.terms(X, range(model.n_active))
     theta, errors = fitted_weights(model, X, terms, published)
     worst = int(np.argmax(errors)) if errors.size else 0

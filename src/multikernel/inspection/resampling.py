@@ -157,9 +157,10 @@ class Resamples:
         return {name: fitted[name] for name in (*names, "duality_gap_")}
 
     def _starts(self, samples: Samples, indices: Indices) -> tuple[Solution, ...]:
-        """Return warm starts: the full fit's entries of samples `indices`, rescaled."""
-        # Dual variables are proportional to sample weights. Coefficients are divided by
-        # the total weight as well, so that functions keep their sizes.
+        """Return warm starts: the full fit's solutions at samples `indices`, scaled."""
+        # A solution has dual variables and coefficients of samples. Dual variables are
+        # proportional to sample weights. Coefficients are divided by the total weight
+        # as well, so that functions keep their sizes.
         if any(start.coefs.shape[1] != start.dual.shape[0] for start in self.starts):
             return ()  # coefficients of low-rank factors, which resamples do not share
         owners, weights = (self._owners[indices], _or_ones(samples.weights, samples))

@@ -243,9 +243,10 @@ def held_out(
 
 
 def _shares(targets: Array, terms: Array, weights: Array) -> tuple[Array, Array]:
-    """Return shares, and variances of the targets, for each row of `weights`."""
-    # Shapes are (n_rows, n_outputs, n_terms) and (n_rows, n_outputs). Constant targets
-    # have NaN shares. Centering first avoids cancellation in the covariances.
+    """Return each term's share of the targets' variance, and this variance."""
+    # Both are computed for each row of `weights`: their shapes are (n_rows, n_outputs,
+    # n_terms) and (n_rows, n_outputs). Constant targets have NaN shares. Centering
+    # first avoids cancellation in the covariances.
     y, f = targets - targets.mean(axis=0), terms - terms.mean(axis=0)
     doubled = 2.0 * y - f.sum(axis=2)
     w = weights / weights.sum(axis=1, keepdims=True)

@@ -41,8 +41,8 @@ def contributions(estimator: Any, X: Any, by: str = "kernel") -> Bunch:
     Raises
     ------
     ValueError
-        If `by` is "view" and the model has no views, or "column" and kernels are
-        precomputed matrices or nodes of a graph.
+        If `by` is "view" and the model has no views, or if `by` is "column" and the
+        kernels are precomputed matrices or nodes of a graph.
 
     Examples
     --------

@@ -12,9 +12,9 @@ from multikernel.estimators.publish.columns import names_out, table_column_order
 
 
 def in_original_units(before: Any, X: Array) -> Array:
-    """Undo the steps `before` a model in its pipeline, such as a scaler, on data X."""
-    # Steps are inverted from the last one, until one changes the columns or has no
-    # inverse.
+    """Return X in original units: invert the pipeline's steps before the model."""
+    # `before` has these steps, such as a scaler; None if there are none. They are
+    # inverted from the last one, until one changes the columns or has no inverse.
     return _inverted(before, X)[0]
 
 

@@ -43,9 +43,10 @@ def kernel_name(kernel: Kernel) -> str:
 
 
 def overrides(kernel_class: type, method: str, base: str) -> bool:
-    """Return True unless a kernel class redefines `base` but inherits `method`."""
-    # `base` and `method` are names of methods. The inherited `method` was written for
-    # the inherited `base`, so its results may be wrong for the redefined one.
+    """Return False if a class redefines `base` but inherits `method`, else True."""
+    # `base` and `method` are names of methods of a kernel class. The inherited `method`
+    # was written for the inherited `base`, so its results may be wrong for the
+    # redefined one.
     for ancestor in kernel_class.__mro__:
         if method in vars(ancestor) or base in vars(ancestor):
             return method in vars(ancestor)
@@ -166,12 +167,13 @@ MEMORIZES = 0.25
 
 
 def off_diagonal_ratio(variances: Array, spreads: Array, n_samples: int) -> Array:
-    """Return each kernel's ratio of off-diagonal variation to diagonal, (n_kernels,).
+    """Return ratios that are small for kernels that only memorize, (n_kernels,).
 
-    Kernels with a small ratio only memorize the training samples; the ratio of a
-    constant kernel is infinite. `variances` are means of the diagonals minus means of
-    the off-diagonal entries, and `spreads` standard deviations of the off-diagonal
-    entries, both (n_kernels,). Scaling and centering a kernel do not change its ratio.
+    The ratios are sqrt(n_samples) times `spreads` over `variances`, and infinity for
+    constant kernels. `variances` are means of the diagonals minus means of the
+    off-diagonal entries, and `spreads` standard deviations of the off-diagonal entries,
+    both (n_kernels,). Scaling a kernel, or adding a constant to it, does not change its
+    ratio.
     """
     # sqrt(n) std_{i != j} k_ij / (mean_i k_ii - mean_{i != j} k_ij). For the function
     # sum_j s_j k(., x_j) with random signs s_j, the numerator is the standard deviation

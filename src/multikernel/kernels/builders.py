@@ -118,7 +118,7 @@ def _single_columns(owner: str, features: int | Sequence[str]) -> list[Columns]:
     if isinstance(features, int | np.integer):
         check_parameter(owner, "features", features, COUNT)
         return list(range(int(features)))
-    # A string is a sequence, too, but its letters are no column names.
+    # A string is a sequence, too, but its letters are not names of columns.
     is_invalid = isinstance(features, str | bytes | Mapping)
     names: list[Columns] = []
     if isinstance(features, Iterable) and not is_invalid:

@@ -257,7 +257,7 @@ def _check_slice(columns: slice) -> None:
 
 
 def _is_index(column: object) -> TypeGuard[int]:
-    """Return whether a column is an index; booleans are no indices."""
+    """Return whether a column is an index; booleans are not indices."""
     return isinstance(column, Integral) and not isinstance(column, bool | np.bool_)
 
 

@@ -125,7 +125,9 @@ class ExpectedKernel:
         """Return log k of all pairs of samples; `square` is the width squared."""
 
         def one_missing(present_in: "_Centered", missing_in: "_Centered") -> Array:
-            """Return the terms of -2 log k of columns that only `missing_in` lacks."""
+            """Return the part of -2 log k from columns that only `missing_in` lacks."""
+            # The result has a row for each sample of `present_in`, and a column for
+            # each sample of `missing_in`.
             wider = square + variances
             heights = np.log1p(variances / square) + present_in.values**2 / wider
             return np.asarray((present_in.present * heights) @ missing_in.missing.T)

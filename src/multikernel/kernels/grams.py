@@ -149,9 +149,9 @@ class SampleKernel:
         if cols.max(initial=0) < n_columns:
             sample = cols[int(np.argmin(np.isfinite(values).all(axis=0)))]
             raise ValueError(
-                f"Grams {self.view!r}: rows of new samples have no value with sample "
-                f"{sample} of the matrix of the fit (counted from 0): add its column "
-                "to the rows passed to multikernel.with_samples."
+                f"Grams {self.view!r}: the rows of new samples have no column for "
+                f"training sample {sample} (its row in the matrix of the fit, counted "
+                "from 0): pass rows with this column to multikernel.with_samples."
             )
         raise ValueError(
             f"Grams {self.view!r} has no values between some of these samples: rows of "

@@ -125,10 +125,10 @@ class CenteredKernel:
         return np.maximum(values + self.grand_mean, 0.0)
 
     def sizes(self, X: Array) -> Array:
-        """Return bounds on the sum of absolute terms of centered k(x, x), (n_rows,)."""
-        # The terms cancel, so rounding errors are relative to the sum of their absolute
-        # values. This sum is at most twice the uncentered k(x, x), plus twice its mean
-        # over the samples.
+        """Return upper bounds on the sum of |t| over terms t of k(x, x), (n_rows,)."""
+        # Centering makes k(x, x) a sum of terms that cancel, so its rounding error is
+        # relative to the sum of their absolute values. This sum is at most twice the
+        # uncentered k(x, x), plus twice its mean over the samples.
         samples, weights = self._weighted_samples
         diagonal = kernel_diagonal(self.kernel, self._shift(X))
         mean = float(weights @ kernel_diagonal(self.kernel, self._shift(samples)))

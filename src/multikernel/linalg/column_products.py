@@ -50,7 +50,8 @@ class BlockColumns:
         return np.asarray(roots[:, None] * matrix + outer_part)
 
     def _inner_with_bend(self, matrix: Array) -> Array:
-        """Return `bend`^T `matrix` of each block, repeated for each of its columns."""
+        """Return u^T @ matrix for the block of each column, shaped like `matrix`."""
+        # For each block, u and the rows of `matrix` are those of its columns.
         inner = np.add.reduceat(self.bend[:, None] * matrix, self.starts, axis=0)
         return np.asarray(inner[self.block_of])
 

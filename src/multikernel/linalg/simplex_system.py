@@ -23,7 +23,8 @@ from multikernel.linalg import TINY
 class SimplexSystem:
     """The matrix M of a quadratic program, and its constraints on sums."""
 
-    softness: Array  # inverse of M's diagonal; zero in blocks and for fixed entries
+    # (n_rows, n_columns), inverse of M's diagonal; zero in blocks and for fixed entries
+    softness: Array
     members: Sequence[Indices]  # rows of the block of every column
     inverses: Sequence[Array]  # inverse of the block of every column
     centered: bool  # whether the sums of columns are constrained
@@ -80,7 +81,7 @@ class SimplexSystem:
 
     @cached_property
     def _softness_shares(self) -> Array:
-        """Diagonal of M^-1, divided by its sum over each row."""
+        """Diagonal of M^-1, (n_rows, n_columns), with each row divided by its sum."""
         soft = self.softness.copy()
         for c, rows, inverse in self._blocks():
             soft[rows, c] = inverse.diagonal()
@@ -96,7 +97,7 @@ class SimplexSystem:
 
     @cached_property
     def _lone_softness(self) -> Array:
-        """Sum of the diagonal of M^-1 over each row that has no block entries."""
+        """Row sums of M^-1's diagonal, only for the rows without block entries."""
         return np.asarray(
             np.maximum(self.softness[self._split_rows[1]].sum(axis=1), TINY)
         )

@@ -118,8 +118,9 @@ def _libraries() -> list[LibController]:
 
 def _set_threads(blas: LibController, n_threads: int) -> None:
     """Set the number of threads of a BLAS library from any thread."""
-    # `threadpoolctl` 3.7 and later ignore all threads but the first that changed
-    # OpenBLAS, until its control is cleared.
+    # Since version 3.7, `threadpoolctl` lets only the first thread that calls
+    # `set_num_threads` change OpenBLAS. It ignores the calls of other threads until
+    # `clear_controlling_thread` is called.
     clear = getattr(blas, "clear_controlling_thread", lambda *, force: None)
     clear(force=True)
     blas.set_num_threads(n_threads)
@@ -131,8 +132,9 @@ class _SharedLimit:
 
     # The number of BLAS threads belongs to the process. The first thread that uses the
     # limit lowers the number, and the last one restores it. Both operations can be
-    # repeated after an interrupt: the owner may own the limit again. A lock would stay
-    # locked if the interrupt came between its acquisition and the block (Python 3.14).
+    # repeated after an interrupt, because `_own` returns at once if the thread is still
+    # the owner. A lock would stay locked if the interrupt came between its acquisition
+    # and the block (Python 3.14).
     def __init__(self) -> None:
         # {"thread": user} while the thread `user` changes the limit, otherwise empty.
         self._owner: dict[str, int] = {}
@@ -182,7 +184,7 @@ def with_one_blas_thread(work: Callable[[], Result], *, small: bool = True) -> R
     user = get_ident()
     if not small or _LIMIT.holds_for(user):
         return work()
-    # This is no context manager, because an interrupt at the start of its `__exit__`
+    # This is not a context manager, because an interrupt at the start of its `__exit__`
     # would skip it. If an interrupt ends the first call of `leave` early, the second
     # call restores the threads.
     try:

@@ -136,7 +136,7 @@ class OnDevice(GramStack):
         return np.arange(self.n_all) if self.samples is None else self.samples
 
     def put(self, v: Array) -> DeviceArray:
-        """Return vectors as columns over all samples, on the device."""
+        """Return v on the device, (n_all, n_vectors), zero for samples not chosen."""
         columns = v.reshape(len(v), v.size // len(v))
         if self.samples is not None:
             columns = zero_padded(columns, self._sample_rows, self.n_all)
@@ -241,7 +241,7 @@ def device_stack(array: Array, settings: Device) -> DeviceStack:
 
 @dataclass(frozen=True, eq=False)
 class DeviceProducts(ProductsOfWhole, OnDevice):
-    """Products of two matrices on a device; arguments are as in `ProductStack`."""
+    """Products of two main matrices on a device; arguments as in `ProductStack`."""
 
     mains: DeviceStack
     terms: Indices
@@ -294,7 +294,7 @@ class DeviceProducts(ProductsOfWhole, OnDevice):
         return total
 
     def once(self, kernels: Indices) -> "DeviceProducts":
-        """Return the stack of the chosen kernels, which shares the main matrices."""
+        """Return the chosen kernels without computing them; see `GramStack.once`."""
         return replace(self, terms=self.terms[kernels])
 
     def take(self, kernels: Indices) -> GramStack:

@@ -1,4 +1,4 @@
-"""Factors of centered main kernels (kernels that are no products) and of products."""
+"""Factors of centered main kernels, which are not products, and of their products."""
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -134,13 +134,14 @@ class CenteredMains:
         return np.asarray(self.roots @ row_norms(v) + length * self.mean_roots)
 
     def bound_factors(self, sizes: Array) -> tuple[Array, Array]:
-        """Return A, B with v^T R_ij v <= (A[i] @ B[j])^2 for v with |v| <= sizes."""
-        # R_ij is the residual of the product of main kernels i and j, and |v| are the
-        # `row_norms` of v. For one sample, let z_i be the length of its row in the
-        # factor of main kernel i, and e_i^2 its diagonal entry in the residual of this
-        # kernel. Its diagonal entry in R_ij is at most (z_i e_j + e_i z_j + e_i e_j)^2.
-        # The sum over samples of the roots of these bounds times `sizes` is
-        # A[i] @ B[j].
+        """Return A, B: (A[i] @ B[j])^2 bounds forms of residuals of product (i, j)."""
+        # A and B have shape (n_mains, 2 n_samples). The residual R_ij of the product of
+        # main kernels i and j has v^T R_ij v <= (A[i] @ B[j])^2 for all v whose
+        # `row_norms` are at most `sizes`. For one sample, let z_i be the length of its
+        # row in the factor of main kernel i, and e_i^2 its diagonal entry in the
+        # residual of this kernel. Its diagonal entry in R_ij is at most
+        # (z_i e_j + e_i z_j + e_i e_j)^2. The sum over samples of the roots of these
+        # bounds times `sizes` is A[i] @ B[j].
         roots = self.centered_roots
         half = (self.lengths + 0.5 * roots) * sizes
         return np.hstack([half, roots]), np.hstack([roots, half])
@@ -311,7 +312,7 @@ class CenteredMains:
         roots = np.sqrt(residual)
         return ProductFactor(rows, roots=roots, landmarks=landmarks, triangle=triangle)
 
-    # Functions and features.
+    # Functions of kernels at new samples.
 
     def feature_coefficients(self, first: int, second: int, coefs: Array) -> Array:
         """Return w with features @ w = K coefs, for a product K of two main kernels."""
@@ -358,7 +359,9 @@ def product_landmarks(A: Array, B: Array, tol: float) -> tuple[Indices, Array]:
 
 
 def _greedy_landmarks(A: Array, B: Array, tol: float) -> tuple[Indices, Array] | None:
-    """Choose landmarks for `product_landmarks` one by one; return None if too many."""
+    """Return the result of `product_landmarks`; None if it has too many landmarks."""
+    # Landmarks are chosen one by one. More than 1 / `COMPLETED` of the samples are too
+    # many.
     residual = np.einsum("ri,ri->i", A, A) * np.einsum("ri,ri->i", B, B)
     total, largest = float(residual.sum()), float(residual.max(initial=0.0))
     max_rank = residual.size // COMPLETED
@@ -378,7 +381,7 @@ def _greedy_landmarks(A: Array, B: Array, tol: float) -> tuple[Indices, Array] |
 
 
 def _lapack_landmarks(A: Array, B: Array, tol: float) -> tuple[Indices, Array]:
-    """Choose landmarks for `product_landmarks` by LAPACK's pivoted Cholesky method."""
+    """Return the result of `product_landmarks`, by LAPACK's pivoted Cholesky method."""
     K = (A.T @ A) * (B.T @ B)
     total, largest = float(K.trace()), float(K.diagonal().max(initial=0.0))
     if not largest > 0.0:

@@ -91,10 +91,10 @@ def root_rows(block: FactorBlock, indices: Indices, kernels: Indices) -> Array:
 def traces_and_roots(
     block: FactorBlock, weights: Array, parts: Parts
 ) -> tuple[Array, ...]:
-    """Return traces, weighted sums of residual roots, and whether residuals exist."""
-    # The first two arrays have shape (n_kernels,), and the traces are those of Z Z^T
-    # within the block. The last array is [1.0] if the block stores residuals, otherwise
-    # [0.0], because results are added over blocks.
+    """Return traces of Z Z^T, weighted sums of `block.roots`, and if roots exist."""
+    # The first two arrays have shape (n_kernels,): sums over the rows of the block, for
+    # the factor Z and the roots of each kernel. The last array is [1.0] if the block
+    # stores roots, otherwise [0.0], because results are added over blocks.
     traces = np.array([np.vdot(Z, Z) for Z in block.kernel_factors(parts)])
     if block.roots is None:
         return traces, np.zeros(len(parts)), np.zeros(1)

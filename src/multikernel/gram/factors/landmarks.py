@@ -83,7 +83,7 @@ class LowRank:
 
     @property
     def goal(self) -> Goal:
-        """Return the criterion to stop adding the first landmarks of a kernel."""
+        """Return the criterion that ends the first choice of a kernel's landmarks."""
         return Goal(min(self.first, self.max_rank), self.tol)
 
 

@@ -47,7 +47,7 @@ class ProductLandmarks(Landmarks):
 
     @property
     def centered(self) -> bool:
-        """Return False: the stack itself centers main kernels, and no products."""
+        """Return False: the stack centers its main kernels, but not their products."""
         return False
 
     @cached_property
@@ -82,7 +82,7 @@ class ProductLandmarks(Landmarks):
 
 @dataclass(frozen=True, eq=False)
 class FactoredProducts(ProductsOfMains):
-    """Centered main kernels (no products) and products of two of them, as factors."""
+    """Factors of centered main kernels, and products of two of these kernels."""
 
     # `take` computes a factor for each chosen product, which then defines its matrix.
     mains: CenteredMains
@@ -197,7 +197,7 @@ class FactoredProducts(ProductsOfMains):
         return images.reshape(*self.shape[:2], *v.shape[1:])
 
     def _write_images(self, v: Array, out: Array) -> None:
-        """Write the unscaled image K_m v of each product K_m to its row of `out`."""
+        """Write the unscaled image K_m v of each product K_m of mains to out[m]."""
         # The image is the diagonal of Z_i Z_i^T diag(v) Z_j Z_j^T, with the factors Z_i
         # and Z_j of both main kernels.
         if not self._products.size:
@@ -360,9 +360,10 @@ class FactoredProducts(ProductsOfMains):
         return replace(self, mains=finer_mains)
 
     def _main_goals(self, sizes: Array, goals: Mapping[int, float]) -> dict[int, float]:
-        """Return goals of main kernels such that each kernel m meets goals[m]."""
+        """Return limits on main kernels' residuals that imply the limits `goals`."""
         # goals[m] limits v^T E_m v, where E_m is the residual of kernel m, and v a dual
-        # point, whose rows have norms of at most `sizes`.
+        # point, whose rows have norms of at most `sizes`. The result has such a limit
+        # for the residual of each main kernel whose residual must shrink.
         left, right = self.mains.bound_factors(sizes)
         main_roots, product_roots = self.mains.roots @ sizes, left @ right.T
         landmarks = self.mains.stack.landmarks

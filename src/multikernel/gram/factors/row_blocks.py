@@ -120,7 +120,7 @@ class RowBlocks:
         return Callback(posttask=count_block)
 
     def store(self) -> "RowBlocks":
-        """Compute the blocks; store them in files, or in memory without a folder."""
+        """Compute and store the blocks: in files, or in memory if `folder` is None."""
         if self.folder is None:
             return self.persist()
         names = [self.folder.path / f"rows-{b}.npy" for b in range(len(self.parts))]

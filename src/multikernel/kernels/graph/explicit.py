@@ -107,8 +107,8 @@ class FittedDictionary:
 
     @cached_property
     def relation(self) -> Array:
-        """Return a 0-1 matrix that marks the ancestors, shape (n_nodes, n_nodes)."""
-        # An entry is 1 if the row's node is the column's node or its ancestor, else 0.
+        """Return a matrix with entry (i, j) = 1 if i is node j or an ancestor of j."""
+        # Other entries are zero; nodes are given by their positions in `names`.
         above = np.eye(len(self.names))
         for child in range(len(self.names)):
             for parent in self.edges[self.edges[:, 1] == child, 0]:
@@ -141,12 +141,13 @@ class FittedDictionary:
         return node
 
     def degrees(self, node: str) -> tuple[int, ...]:
-        """Return the number of the node's ancestors, without the node, in a tuple."""
+        """Return a tuple of one number, the number of ancestors, excluding the node."""
         return (int(self.relation[:, self._place(node)].sum()) - 1,)
 
     def shares(self, node: str) -> Array:
-        """Return each node's factor in the descendant sum of `node`, (n_nodes,)."""
-        # Nodes that are not descendants of `node` have the factor zero.
+        """Return each node's factor in the sum over descendants of `node`."""
+        # `GraphSamples.descendant_forms` defines the sum. The factors, (n_nodes,), are
+        # zero for nodes that are not descendants of `node`.
         above = self.relation
         inside = above[self._place(node)]
         sums = (self.weights * inside) @ above
@@ -190,7 +191,8 @@ class DictionarySamples:
         return self._known[node]
 
     def form(self, node: str, dual: Array) -> float:
-        """Return an upper bound on the form, because features omit a small residual."""
+        """Return an upper bound on a^T K_v a; see `GraphSamples.form`."""
+        # The form is not known exactly, because the features omit a small residual.
         products = self.features(node).T @ dual
         bound = float(np.abs(dual) @ np.sqrt(self.residual(node)))
         return float(products @ products) + bound**2
@@ -210,7 +212,7 @@ class DictionarySamples:
     def descendant_forms(
         self, nodes: Sequence[str], dual: Array
     ) -> tuple[Array, Array]:
-        """Return the sums that `GraphSamples.descendant_forms` defines."""
+        """Return two sums over descendants; see `GraphSamples.descendant_forms`."""
         nodes_of_graph = self.graph.names
         shares = np.array([self.graph.shares(node) for node in nodes])
         shares = shares.reshape(len(nodes), len(nodes_of_graph))

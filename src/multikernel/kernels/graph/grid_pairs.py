@@ -17,9 +17,9 @@ MOST = 1024
 
 
 def evidence_of_pairs(samples: "GridSamples", dual: Array, ceiling: float) -> Evidence:
-    """Return the function of `GraphSamples.evidence` for nodes of one or two inputs."""
-    # Other nodes get -inf. A single strong descendant can disappear in the sum over all
-    # descendants.
+    """Return a function from nodes of one or two inputs to -log of p-value bounds."""
+    # See `GraphSamples.evidence`. Other nodes get -inf. A single strong descendant can
+    # disappear in the sum over all descendants.
     highest = samples.graph.highest
     shape = (len(highest), max(highest))
     singles, pairs = np.full(shape, -np.inf), np.full((*shape, *shape), -np.inf)
@@ -70,8 +70,9 @@ def pair_forms(samples: "GridSamples", dual: Array) -> tuple[Array, Array]:
     """Return a^T K a of nodes on up to two inputs, and means for random signs of a."""
     # The vector a is `dual`. Both results have shape (1 + n_levels, 1 + n_levels): row
     # and column 0 for no input, then a row and a column per level above zero. Entries
-    # for two levels of the same input are meaningless. Features are centered, which
-    # removes ancestors from the products.
+    # for two levels of the same input are meaningless. Features are centered, because
+    # products of uncentered features also contain multiples of each of the two, which
+    # are features of the ancestors.
     features, squares, begins, root = samples.level_features
     vector = root * dual
     # All products of two levels with the dual vector a are one matrix, Z^T diag(a) Z.
@@ -82,11 +83,12 @@ def pair_forms(samples: "GridSamples", dual: Array) -> tuple[Array, Array]:
 
 
 def level_features(samples: "GridSamples") -> tuple[Array, Array, Indices, Array]:
-    """Return the centered features of all levels, and three arrays about them."""
-    # The four arrays are `features`, shape (n_samples, n_features), which begins with a
-    # column of ones; the squared features, summed over each level, shape (n_samples,
-    # n_levels); `begins`, the first column of each level; and `root`, the feature of
-    # the root node, shape (n_samples,): the product over inputs of level zero.
+    """Return the arrays `features`, `squares`, `begins` and `root` of all levels."""
+    # `features`, (n_samples, n_features), are a column of ones, and the features of all
+    # levels above zero, divided by level zero of the same input and then centered.
+    # `squares`, (n_samples, 1 + n_levels), are the squared features, summed over each
+    # level. `begins` has the first column of each level, and `root`, (n_samples,), is
+    # the feature of the root node: the product over inputs of level zero.
     sizes, blocks = [1], [np.ones((samples.n_samples, 1))]
     root = np.ones(samples.n_samples)
     for z, levels in zip(samples.columns, samples.graph.levels, strict=True):

@@ -158,7 +158,7 @@ class GridSamples:
     def descendant_forms(
         self, nodes: Sequence["GridNode"], dual: Array
     ) -> tuple[Array, Array]:
-        """Return the sums that `GraphSamples.descendant_forms` defines."""
+        """Return two sums over descendants; see `GraphSamples.descendant_forms`."""
         if () in nodes:
             raise ValueError(
                 "descendant_forms: nodes must not contain the root (), because "
@@ -200,12 +200,13 @@ class GridSamples:
             return scale * forms, scale * noise
 
     def evidence(self, dual: Array, ceiling: float) -> Evidence:
-        """Return the function that `GraphSamples.evidence` defines."""
+        """Return a function that maps nodes to -log of bounds on their p-values."""
+        # `GraphSamples.evidence` describes it.
         return evidence_of_pairs(self, dual, ceiling)
 
     @cached_property
     def level_features(self) -> tuple[Array, Array, Indices, Array]:
-        """Return the features of all levels; see `grid_pairs.level_features`."""
+        """Return the cached result of `grid_pairs.level_features` for this grid."""
         with np.errstate(all="ignore"):
             return level_features(self)
 
@@ -263,7 +264,9 @@ class GridSamples:
     def _entries(
         self, rows: slice, factors: Sequence[tuple[int, int]]
     ) -> tuple[slice, Single, Single]:
-        """Return `rows`, and these rows of P_0 and of R_{i,l} for the given factors."""
+        """Return `rows`, and these rows of P_0 and of R_{i,l}; see `GridSamples`."""
+        # `factors` are the pairs (i, l). The result contains `rows`, because
+        # `_all_entries` stores the results for all blocks of rows.
         columns = slice(rows.start, self.n_samples)
         n_rows, n_columns = rows.stop - rows.start, self.n_samples - rows.start
         # P_0 is zero below the diagonal and has half of the diagonal, so that twice its

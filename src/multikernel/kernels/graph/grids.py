@@ -135,12 +135,12 @@ class AnovaGrid(DirectedGrid):
 
 @dataclass(frozen=True)
 class EmpiricalGrid(DirectedGrid):
-    """Kernel principal components of each input, and the remainder.
+    """Grid of the kernel principal components of each input.
 
-    Each input has `n_components` levels, 2 to 50: eigenvectors of its kernel matrix on
-    the samples, by decreasing eigenvalue, and the remainder. `kernel` is on one input;
-    None means ``exp(-0.05 (x - x')^2)``. For Gaussian inputs, `HermiteGrid` has closed
-    forms.
+    Each input has `n_components` levels, 2 to 50. A level is one eigenvector of the
+    input's kernel matrix on the samples, by decreasing eigenvalue. The last level is
+    the remainder: all other eigenvectors. `kernel` is a kernel on one input; None means
+    ``exp(-0.05 (x - x')^2)``. For Gaussian inputs, `HermiteGrid` has closed forms.
     """
 
     kernel: Any = None

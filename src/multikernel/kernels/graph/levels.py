@@ -55,7 +55,7 @@ class PolynomialLevels:
 
 @dataclass(frozen=True)
 class HermiteLevels:
-    """Hermite functions of a Gaussian kernel, and the remainder."""
+    """Levels of a Gaussian kernel: its first Hermite functions, and the remainder."""
 
     n_components: int  # number of levels; the last is the remainder
     sigma: float  # standard deviation of the input
@@ -151,7 +151,7 @@ class FactorLevels:
         return (1, *self.blocks) if self.constant else self.blocks
 
     def columns(self, x: Array) -> Array:
-        """Return kernel values at the landmarks, multiplied by the mixing matrix."""
+        """Return the features of all levels, shape (n_samples, sum(sizes))."""
         values = np.asarray(self.kernel(x[:, None], self.landmarks)) @ self.mixing
         if not self.constant:
             return np.asarray(values)

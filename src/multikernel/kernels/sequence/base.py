@@ -170,7 +170,7 @@ class WindowKernel(SequenceKernel):
         return self.kernel.represent(sequences.window(self.start, self.stop))
 
     def compare(self, rows: Any, cols: Any) -> Array:
-        """Return the Gram matrix of represented windows before cosine scaling."""
+        """Return the Gram matrix of windows from `represent`, before cosine scaling."""
         return self.kernel.compare(rows, cols)
 
     def squared_norms(self, represented: Any) -> Array:

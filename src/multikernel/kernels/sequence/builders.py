@@ -58,10 +58,10 @@ def motif_dictionary(
     sigma: float = 0.5,
     alphabet: str | Alphabet = "protein",
 ) -> ListDictionary:
-    """Return the 64 motif kernels on proteins of Ong and Zien (2008).
+    """Return the 64 motif kernels of Ong and Zien (2008) for proteins.
 
-    These are 16 patterns of at most five letters, each on four sections: the whole
-    protein, its first 15, first 60 and last 15 residues. Arguments are as in
+    Each of 16 patterns of at most five positions is applied to four sections: the whole
+    protein, and its first 15, first 60 and last 15 residues. Arguments are as in
     `MotifKernel`.
     """
     kernels = [

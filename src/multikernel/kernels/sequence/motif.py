@@ -44,7 +44,9 @@ TERMS: Mapping[str, Callable[[Array, Array], Array]] = {
 def _common_motif_sums(
     rows: csr_array, cols: csr_array, term: Callable[[Array, Array], Array]
 ) -> Array:
-    """Return, for all pairs, sums of `term` over the shares of common motifs."""
+    """Return sums of `term` over the common motifs of all pairs of sequences."""
+    # `rows` and `cols` have the shares of the motifs in each sequence; `term` is a
+    # function of the shares of one motif in both sequences.
     A, B = shared_words(rows, cols)
     postings = B.tocsc()
     starts, ends = postings.indptr[:-1].astype(np.intp), postings.indptr[1:]
