@@ -145,8 +145,8 @@ class SampleKernel:
             values = np.full((rows.size, cols.size), np.nan)
         if np.isfinite(values.sum()):
             return values
-        # The matrix of the fit is complete. So if all `cols` are samples of that matrix,
-        # values are missing in rows of new samples.
+        # The matrix of the fit is complete. So if all `cols` are among its columns, the
+        # missing values are in rows of new samples.
         if cols.max(initial=0) < n_columns:
             sample = cols[int(np.argmin(np.isfinite(values).all(axis=0)))]
             raise ValueError(
