@@ -141,9 +141,10 @@ def kernels_with_widths(
 def median_distance(X: Array, sample_weight: Array | None = None) -> float:
     """Return the median distance between samples that differ, or 1 if all are equal.
 
-    `X` has shape (n_samples, n_features) and `sample_weight` (n_samples,); a sample of
-    twice the weight counts as two equal samples. If more than 200 samples differ, 200
-    of them are used, at equal intervals in the order of the first column.
+    `X` has shape (n_samples, n_features) and `sample_weight` (n_samples,). By default,
+    all weights are one; a sample of weight 2 counts as two equal samples. If more than
+    200 samples differ, 200 of them are used, at equal intervals in the order of the
+    first column.
     """
     rows, weights, _ = _checked_rows("median_distance", X, sample_weight)
     return median_row_distance(rows, weights)
