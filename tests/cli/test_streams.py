@@ -163,7 +163,7 @@ def test_text_in_a_stream_names_the_way_to_read_it(run, csv, frame):
     said = " ".join(result.stderr.split())
     assert result.exit_code == 1
     assert "non-numeric columns: dose" in said
-    assert "--category names text columns" in said
+    assert "To use them as categories, read the whole file" in said
     assert "--no-stream" in said
     result = run("fit", csv, *FIT, "--stream", "--category", "dose")
     assert result.exit_code == 1

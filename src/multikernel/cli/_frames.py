@@ -291,9 +291,9 @@ def _refuse_points(
 def _text_codes(
     cells_of: Mapping[str, Array], exact: set[str], targets: Sequence[str]
 ) -> list[str]:
-    """Return the columns of `exact` with cells that would change as numbers."""
-    # Other columns with such cells, for example 007, remain numbers. A note to the user
-    # names the option that keeps their text.
+    """Return the columns of `exact` with cells such as 007, which would become 7."""
+    # Other columns with such cells remain numbers. A note to the user names the option
+    # that preserves the text of these columns.
     features, measured, codes = {}, {}, []
     for name, column in cells_of.items():
         cells = dict.fromkeys(column.tolist())

@@ -223,8 +223,8 @@ def read_partitions(
         refuse_odd_cells(features[texts])
         raise ValueError(
             f"{path} has non-numeric columns: {', '.join(texts)}. Ignore these with "
-            "--drop, or read the whole file with --no-stream and without --dask, where "
-            "--category names text columns."
+            "--drop. To use them as categories, read the whole file: use --no-stream, "
+            "and omit --dask."
         )
     numeric_features(path, features)
     note_ids(features, ())

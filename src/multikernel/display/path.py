@@ -34,7 +34,8 @@ class RegularizationPathDisplay(Display):
     scores : array-like of shape (n_alphas, n_folds), default=None
         Cross-validated scores, drawn in a second panel as mean and standard error.
     best_alpha : float, default=None
-        Chosen alpha, drawn as a vertical line; the smallest if each target has one.
+        Chosen alpha, drawn as a vertical line. `from_estimator` draws the smallest one
+        if the targets have different alphas.
     score_name : str, default="cross-validated score"
         Axis label of `scores`.
 

@@ -93,7 +93,7 @@ def readable_bytes(n_bytes: int) -> str:
 
 
 def readable_seconds(seconds: float) -> str:
-    """Return a time in one word, its unit: "seconds", "minutes" or "hours"."""
+    """Return the order of magnitude of a time: "seconds", "minutes" or "hours"."""
     if seconds < 60.0:
         return "seconds"
     return "minutes" if seconds < 3600.0 else "hours"

@@ -325,7 +325,8 @@ class ProductStack(ProductsOfWhole):
         every = np.arange(self.mains.shape[1])
         is_whole = np.array_equal(rows, every) and np.array_equal(cols, every)
 
-        # Rows and columns of each main are copied once for all of its products.
+        # The rows and columns of each main kernel are copied once, and used for all
+        # products that contain this kernel.
         members = np.unique(self.terms[kernels])
         mains: dict[int, Stored] = {m: array[m] for m in members[members >= 0].tolist()}
         for main in () if is_whole else mains:
@@ -338,7 +339,7 @@ class ProductStack(ProductsOfWhole):
             if second < 0:
                 out[k] = mains[first]
             else:
-                # In double precision, even if the mains are in single precision.
+                # Use double precision, even if `factors` are in single precision.
                 factors = mains[first], mains[second]
                 np.multiply(*factors, out=out[k], dtype=np.float64)
 

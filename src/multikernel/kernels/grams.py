@@ -145,7 +145,8 @@ class SampleKernel:
             values = np.full((rows.size, cols.size), np.nan)
         if np.isfinite(values.sum()):
             return values
-        # Rows of the fit are complete, so `rows` are new samples if `cols` are not.
+        # The matrix of the fit is complete. So if all `cols` are among its columns, the
+        # missing values are in rows of new samples.
         if cols.max(initial=0) < n_columns:
             sample = cols[int(np.argmin(np.isfinite(values).all(axis=0)))]
             raise ValueError(

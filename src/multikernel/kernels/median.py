@@ -121,7 +121,8 @@ def kernels_with_widths(
             for column in (columns if widths else ())
             for kernel in _gaussians(rows[:, [column]], pairs, widths, n_rows)
         )
-        # Kernels are computed until there is one too many: data may have many columns.
+        # Stop at the first kernel above the limit, because tables may have so many
+        # columns that computing all kernels would take long.
         column_kernels = list(islice(generated, max_on_columns + 1))
         if len(column_kernels) <= max_on_columns:
             break
@@ -140,8 +141,10 @@ def kernels_with_widths(
 def median_distance(X: Array, sample_weight: Array | None = None) -> float:
     """Return the median distance between samples that differ, or 1 if all are equal.
 
-    `X` has shape (n_samples, n_features) and `sample_weight` (n_samples,). If more than
-    200 samples differ, 200 evenly spaced ones are used.
+    `X` has shape (n_samples, n_features) and `sample_weight` (n_samples,). By default,
+    all weights are one; a sample of weight 2 counts as two equal samples. If more than
+    200 samples differ, 200 of them are used, at equal intervals in the order of the
+    first column.
     """
     rows, weights, _ = _checked_rows("median_distance", X, sample_weight)
     return median_row_distance(rows, weights)
@@ -302,7 +305,7 @@ def distinct_columns(rows: Array) -> list[int]:
 
 
 def distinct_rows(X: Array, sample_weight: Array | None) -> tuple[Array, Array, int]:
-    """Return up to 200 distinct rows, their weights, and the total of distinct rows."""
+    """Return up to 200 distinct rows, their weights, and the count of distinct rows."""
     order = np.argsort(X[:, 0])
     first_column = X[order, 0]
     if (first_column[1:] > first_column[:-1]).all():

@@ -63,9 +63,10 @@ class ProductHessian:
     products: "ColumnProducts"
     columns: Indices  # columns of active kernels
     blocks: BlockColumns
-    # `solve` may omit columns up to this total trace, relative to the shift. The last
-    # columns of factors are tiny: with half of the columns omitted, steps are within a
-    # tenth of Newton's at a third of the cost.
+    # `solve` may omit the columns that contribute least to the matrix, as long as their
+    # total trace, relative to the shift, is at most this limit. The last columns of
+    # factors are tiny: without half of the columns, a step costs a third, and differs
+    # from Newton's step by at most a tenth.
     omitted_trace: float = 0.1
 
     @property

@@ -35,7 +35,7 @@ CACHED = (
 UNREADABLE = (
     "multikernel cannot load a file of compiled code in %s (%s), so it compiles the "
     "code again, which takes some seconds. The file is replaced if the folder is "
-    "writable."
+    "writable; otherwise set NUMBA_CACHE_DIR to a writable folder."
 )
 SHARED = (
     "Other users can write to %s, from which multikernel loads compiled code, so they "

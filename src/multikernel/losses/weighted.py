@@ -138,7 +138,7 @@ class _WeightedSmoothCoupled(_WeightedCoupled):
 
 
 class _WeightedPolyhedralCoupled(_WeightedCoupled):
-    """A weighted coupled loss with the conjugate at the vertices of the simplices."""
+    """A weighted coupled loss whose conjugate is linear on the simplices."""
 
     def corner_costs(self, y: Array) -> Array:
         """Return the conjugate at each class's vertex, in y's shape, for weight 1."""

@@ -61,7 +61,8 @@ def save(estimator: Any, path: PathLike) -> None:
     ImportError
         If skops is not installed.
     OSError
-        If `path` is a folder or a device or its folder is missing, or the disk is full.
+        If `path` is a folder or a device, if the folder of the file does not exist, or
+        if the disk is full.
     TypeError
         If the estimator contains an object that cannot be stored, such as a generator.
 

@@ -35,7 +35,7 @@ HEADERS = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}
 
 
 class DamagedError(ValueError):
-    """A file is damaged or hostile; the message is the reason, without an advice."""
+    """A file is damaged or hostile; the message gives the reason, but no advice."""
 
 
 class RefusedError(ValueError):

@@ -69,7 +69,7 @@ class VariationalRegularizer(BlockRegularizer, Protocol):
     """
 
     def kernel_weights(self, norms: Array) -> Array:
-        """Return the kernel weights d that attain the minimum, shape (n_kernels,)."""
+        """Return the kernel weights d in D that minimize sum_m norms[m]^2 / d_m."""
 
 
 def is_proximable(penalty: BlockRegularizer) -> TypeGuard[ProximableRegularizer]:

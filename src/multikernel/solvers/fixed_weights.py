@@ -1,8 +1,8 @@
 """Solver whose kernel weights come from a rule, and problems over scaled kernels.
 
-`FixedWeights`, `TailConv` and `TailDC` solve problems with scaled kernels K_m / v_m,
-v_m > 0. For a weight theta_m of K_m / v_m, solutions contain theta_m / v_m, that of
-K_m.
+`FixedWeights`, `TailConv` and `TailDC` solve problems with the scaled kernels K_m /
+v_m, v_m > 0. If theta_m is the weight of K_m / v_m, their solutions contain the weight
+of K_m, which is theta_m / v_m.
 """
 
 from collections.abc import Callable, Iterable, Iterator

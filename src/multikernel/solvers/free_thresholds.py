@@ -181,10 +181,10 @@ class _Thresholds:
 
     def proofs(self, point: Point, inner: Array | None) -> Iterator[DualCertificate]:
         """Yield certificates at up to three dual points, one near `inner` if given."""
-        # The other two points are zero, and the slopes of the loss at `point` times -1.
-        # The dual value at zero is a lower bound because no loss is negative. Other
-        # points give no bound if sample weights of very different scales prevent
-        # optimal thresholds.
+        # The first point is zero; its dual value is a lower bound because no loss is
+        # negative. The second point is minus the slopes of the loss at `point`. The
+        # points other than zero give no certificate if their thresholds are not
+        # optimal, which sample weights of very different scales may prevent.
         zero = np.zeros(self.problem.gram.shape[0])
         yield DualCertificate(np.zeros(len(self.problem.y)), zero, 0.0)
         candidates = [(point.terms.f, point.parameters)]

@@ -155,7 +155,7 @@ class TailDC:
         )
 
     def _starts(self, totals: Array, first: Array) -> list[Array]:
-        """Return starting weights: `first`, those of equal traces, then random ones."""
+        """Return starting weights: `first`, weights of equal traces, random weights."""
         scales = inverse_sizes(totals)
         rng = np.random.default_rng(self.seed)
         starts = [first, scales]
@@ -212,7 +212,7 @@ class _Descent:
         return replace(best, status=status or Status.MAX_ITER, duality_gap=np.nan)
 
     def _step(self, v: Array, init: Solution) -> DCSolution:
-        """Return the solution for v_m = v[m], with the v_m at its kernel weights."""
+        """Return the solution for v_m = v[m], with the next values of v_m."""
         penalty = self.problem.regularizer
         assert isinstance(penalty, SquaredBlockNorm)
         scales = inverse_sizes(v)
@@ -221,6 +221,7 @@ class _Descent:
             inner, to_scaled(init, scales, penalty.p)
         )
         weights = penalty.kernel_weights(inner_solution.norms) * scales
+        # The next values of v_m are those at the kernel weights of this solution.
         nearer = self._derivatives(weights, v)
         # With weights scaled to the true constraint, the same functions have a lower
         # objective.

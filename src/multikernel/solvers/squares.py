@@ -1,11 +1,12 @@
 """Newton's method for smooth losses with unpenalized parameters.
 
-A proximal Newton method (Lee, Sun, Saunders 2014, SIAM Journal on Optimization 24,
-1420-1443). At the decision values F_0 of a model, let the loss have the gradient s and,
-once the projection P (`multikernel.gram.projected`) removes the parameters, the Hessian
-P^T W P with W = diag(w). A solver for the squared loss then minimizes sum_i w_i (P F -
-P t)_i^2 / 2 plus the penalty over F, with targets t such that P^T W P (F_0 - t) = s. A
-line search on the true objective may shorten the step. The gap is for the true loss.
+This is a proximal Newton method (Lee, Sun, Saunders 2014, SIAM Journal on Optimization
+24, 1420-1443). Let s be the gradient of the loss at the decision values F_0 of a model.
+A projection P (`multikernel.gram.projected`) removes the parameters. The loss then has
+the Hessian P^T W P, with W = diag(w). A solver for the squared loss minimizes the sum
+of the penalty and sum_i w_i (P F - P t)_i^2 / 2 with respect to F. The targets t
+satisfy P^T W P (F_0 - t) = s. A line search on the true objective may shorten the step.
+The duality gap is that of the true loss.
 """
 
 from collections.abc import Iterable

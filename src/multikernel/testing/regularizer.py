@@ -73,7 +73,7 @@ def _norms(n_kernels: int, rng: Generator) -> list[Array]:
 def _check_value(
     penalty: BlockRegularizer, points: list[Array], rng: Generator
 ) -> None:
-    """Check that the penalty is convex, nondecreasing and linear in alpha."""
+    """Check convexity and monotonicity in the norms, and proportionality to alpha."""
     assert penalty.alpha > 0.0, f"alpha is {penalty.alpha:g}, not positive."
     doubled = penalty.with_alpha(2.0 * penalty.alpha)
     assert doubled.alpha == 2.0 * penalty.alpha, (

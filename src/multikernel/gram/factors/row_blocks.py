@@ -128,8 +128,9 @@ class RowBlocks:
         return replace(self, parts=tuple(map(delayed(_opened), paths)))
 
     def resize(self, sizes: Indices) -> "RowBlocks":
-        """Return all nonempty blocks, given the number of rows of each block."""
-        # If factors are in files, blocks are split into at most `BLOCK_ROWS` rows.
+        """Return a copy with the blocks' numbers of rows, and without empty blocks."""
+        # `sizes` has the number of rows of each block. If factors are in files, blocks
+        # are split into blocks of at most `BLOCK_ROWS` rows.
         parts, ends = [], [0]
         for part, n_rows in zip(self.parts, sizes.tolist(), strict=True):
             step = max(n_rows, 1) if self.folder is None else BLOCK_ROWS

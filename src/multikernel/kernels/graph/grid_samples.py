@@ -88,9 +88,9 @@ class GridSamples:
         return GridSamples(self.graph, [z[rows] for z in self.columns])
 
     def factors(self, node: "GridNode") -> tuple[Array, list[Array]]:
-        """Return a product of features, (n_samples,), and a list of feature blocks."""
-        # The product is over the node's levels that have one feature. Every other level
-        # of the node is a block, shape (n_samples, n_level_features).
+        """Return the product of one-feature levels, and the other levels' features."""
+        # The product has shape (n_samples,). For each level of the node that has
+        # several features, the list has a block of shape (n_samples, n_level_features).
         levels = dict.fromkeys(self._rooted, 0) | dict(node)
         single = np.ones(self.n_samples)
         blocks: list[Array] = []

@@ -153,7 +153,7 @@ class MotifKernel(SequenceKernel):
 
 
 def _inverse_totals(counts: csr_array) -> Array:
-    """Return the inverse number of motifs in every sequence; zero if it has none."""
+    """Return 1 / (number of motifs) for each sequence, or zero if it has none."""
     return unit_scales(row_sums(counts) ** 2)
 
 

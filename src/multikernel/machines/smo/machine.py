@@ -220,7 +220,8 @@ def _go_to_start(
             "that follow from the loss and the weights. Clip or scale init.dual."
         )
     total, size = float(rho.sum()), float(np.abs(rho).sum())
-    # A small dual variable too has rounding errors in proportion to its box's width.
+    # Even a small dual variable has a rounding error in proportion to the width of its
+    # box.
     rounding = SETTINGS.rounding * size + EPS * float(np.sum(v[UPPER] - v[LOWER]))
     if paired and abs(total) > rounding:
         raise ValueError(

@@ -215,9 +215,10 @@ class _NewtonState:
 
     def _step_at_center(self) -> None:
         """Solve for rho at the center, then move the center to the best weights."""
-        # Both moves decrease the objective, as in `Alternating`, and need no quadratic
-        # model. Where the model of `step` is inaccurate, as for kernels of very
-        # different scales, such steps lead to points at which it is accurate again.
+        # Solving for rho and moving the center each decrease the objective, as in
+        # `Alternating`, and need no quadratic model. The model of `step` may be
+        # inaccurate, as for kernels of very different scales. These two moves then lead
+        # to points at which the model is accurate again.
         incumbent, center, gap = self.incumbent, self.center, self.incumbent.gap
         self.point = point = self._solve_model(None, center)
         scaled = center / self.regularizer.alpha

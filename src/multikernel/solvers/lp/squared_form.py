@@ -184,8 +184,9 @@ class _StrengthSearch:
     def switch_to(self, incumbent: Incumbent, init: Solution | None) -> None:
         """Switch to the problem of `incumbent`, which differs only in its penalty."""
         self.incumbent, last, self.stuck_at = incumbent, self.last, np.inf
-        # At the largest strength, the sum of norms may jump from zero past the value
-        # that matches it: the solution is then a mixture with the constant model.
+        # At the largest strength, the sum of norms may jump from zero to a value above
+        # strength / alpha. The solution is then a mixture of two models: the constant
+        # model and the model after the jump.
         nothing = np.empty((0, *incumbent.problem.y.shape))
         null = model_of_expansions(
             incumbent.problem, np.empty(0, dtype=np.intp), nothing

@@ -72,7 +72,7 @@ class WeightOracle:
         """Evaluate the optimum J at weights, with a relative error far below `gap`."""
         problem, incumbent = self.problem, self.incumbent
         alpha, recorder = problem.regularizer.alpha, incumbent.recorder
-        # This costs one weighted sum of the kernels, and one pass for the forms.
+        # An evaluation costs one weighted sum of the kernels, and one pass for forms.
         matrix = problem.gram.combine(weights / alpha)
         machine = machine_for_gap(
             problem, gap, incumbent.model.objective, self.cache_bytes
@@ -95,7 +95,7 @@ class WeightOracle:
 
     def hessian(self, point: OraclePoint) -> Array:
         """Return J's Hessian in the weights, (n_kernels, n_kernels), for one output."""
-        # This costs one pass and one factorization.
+        # The Hessian costs one pass over the kernels and one factorization.
         images = self.problem.gram.matvec(point.rho)
         hessian = weight_hessian(self.problem, point.matrix, point.rho, images)
         return hessian / point.alpha**2

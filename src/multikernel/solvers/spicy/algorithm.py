@@ -88,9 +88,10 @@ class AugmentedLagrangian:
     @np.errstate(over="ignore", invalid="ignore")
     def solve(self, target: float, gap: float, primal: float) -> None:
         """Minimize over rho and update expansions until the gap is at most `target`."""
-        # Both alternate. Gaps are relative. `gap` and `primal` are the gap and the
-        # objective at the start. The last gap is above `target` only if rounding
-        # prevents a smaller gap.
+        # Minimizations over rho alternate with updates of the expansions. `gap` and
+        # `primal` are the duality gap and the objective at the start. All gaps are
+        # relative. The final gap is above `target` only if rounding prevents a smaller
+        # gap.
         retreats, growth = 0, SETTINGS.growth
         while retreats <= 6:  # limits the decrease of gamma
             self.side.center(SETTINGS.inner_share * gap * primal)
