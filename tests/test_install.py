@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from multikernel._install import PACKAGE, how_to_install, install_line
+from multikernel._install import PACKAGE, PLACE, how_to_install, install_line
 
 ROOT = Path(__file__).parents[1]
 EXTRAS = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))[
@@ -26,6 +26,22 @@ SOURCES = sorted((ROOT / "src").rglob("*.py"))
 OTHERS = ("pandas",)
 """Libraries that are installed by themselves."""
 
+CLONE = re.compile(
+    r"\bpackage\s+index\b|\b(?:in|without)\s+(?:a|the)\s+clone\b", re.IGNORECASE
+)
+"""Wordings of texts that are true only while the library is on no package index."""
+
+# CONTRIBUTING.md is for work in a clone, and the page on releases is about the index.
+PROSE = sorted(
+    {
+        *ROOT.glob("*.md"),
+        *(ROOT / "docs").rglob("*.rst"),
+        *(ROOT / "docs").rglob("*.md"),
+        *(ROOT / "examples").rglob("*.py"),
+        ROOT / "src" / "multikernel" / "_install.py",
+    }
+    - {ROOT / "CONTRIBUTING.md", ROOT / "docs" / "project" / "release.md"}
+)
 LINE = re.compile(r"pip install (\"[^\"]+\"|'[^']+'|\w+|\.)")
 WHEEL = '"$(ls dist/multikernel-*.whl)[cli,plot]"'
 
@@ -37,11 +53,10 @@ def install_lines(path):
 def test_texts_take_their_lines_from_one_place():
     allowed = {install_line(), f"pip install {WHEEL}"}
     allowed |= {install_line(extra) for extra in EXTRAS} | {install_line("cli", "plot")}
-    lines = {path: install_lines(path) for path in TEXTS}
-    assert sum(map(len, lines.values())) >= 8
-    assert {path: set(found) - allowed for path, found in lines.items()} == {
-        path: set() for path in TEXTS
-    }
+    lines = [(path, line) for path in TEXTS for line in install_lines(path)]
+    assert len(lines) >= 8
+    wrong = [f"{path}: {line}" for path, line in lines if line not in allowed]
+    assert not wrong, "\n".join(["other lines than in _install.py:", *wrong])
 
 
 def test_messages_take_their_lines_from_there_too():
@@ -60,10 +75,37 @@ def test_messages_take_their_lines_from_there_too():
 
 def test_only_this_place_says_where_the_library_comes_from():
     # With an index: every line names the library, and no clone is spoken of.
-    assert PACKAGE == "."
-    assert how_to_install("plot") == (
-        "in a clone of multikernel, run pip install '.[plot]'"
-    )
+    states = {".": "in a clone of multikernel, run ", "multikernel": ""}
+    assert states[PACKAGE] == PLACE
+    assert how_to_install("plot") == f"{PLACE}pip install '{PACKAGE}[plot]'"
+
+
+def wordings_of_a_clone():
+    """Return the path, line number and words of each text that requires a clone."""
+    found = []
+    for path in PROSE:
+        text = path.read_text(encoding="utf-8")
+        for match in CLONE.finditer(text):
+            number = text.count("\n", 0, match.start()) + 1
+            words = " ".join(match[0].split())
+            found.append(f"{path.relative_to(ROOT).as_posix()}:{number}: {words}")
+    return found
+
+
+def test_texts_agree_on_whether_the_library_is_on_an_index():
+    places = wordings_of_a_clone()
+    if PACKAGE == ".":
+        named = {place.partition(":")[0] for place in places}
+        assert named == {
+            "README.md",
+            "docs/index.rst",
+            "docs/install.rst",
+            "docs/quickstart.rst",
+            "src/multikernel/_install.py",
+        }
+    else:
+        title = f"pip installs {PACKAGE} from an index, but these texts do not:"
+        assert not places, "\n".join([title, *places])
 
 
 def sources():
