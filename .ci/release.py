@@ -5,7 +5,8 @@ Usage: python .ci/release.py [--all] [step ...]
 Steps, in their order; without names all run, whatever fails, and a table says how long
 each took:
 
-build    sdist and wheel into dist/, and what an index would refuse of them
+build    sdist and wheel into dist/, and what an index would refuse of them; lists the
+         placeholders to fill in before the first upload
 wheel    the wheel alone, in an empty environment of every Python that is installed
          here, runs the README's first block in an empty folder
 extras   each extra by itself brings what it is for
