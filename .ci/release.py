@@ -5,7 +5,8 @@ Usage: python .ci/release.py [--all] [step ...]
 Steps, in their order; without names all run, whatever fails, and a table says how long
 each took:
 
-build    sdist and wheel into dist/, and what an index would refuse of them
+build    sdist and wheel into dist/, and what an index would refuse of them; lists the
+         placeholders to fill in before the first upload
 wheel    the wheel alone, in an empty environment of every Python that is installed
          here, runs the README's first block in an empty folder
 extras   each extra by itself brings what it is for
@@ -34,6 +35,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from portable import installed
+from unfilled import report, unfilled
 
 ROOT = Path(__file__).resolve().parent.parent
 DIST = ROOT / "dist"
@@ -152,6 +154,9 @@ def build(trial: Trial) -> None:
     files = (only(".tar.gz"), only("-py3-none-any.whl"))
     run([python, "-m", "twine", "check", "--strict", *files], trial.folder)
     trial.notes += [f"{path.name} {path.stat().st_size / 1e6:.1f} MB" for path in files]
+    # Only the release workflow fails for a placeholder, once there is a tag.
+    if gaps := unfilled():
+        print(report(gaps), flush=True)
 
 
 def wheel(trial: Trial) -> None:

@@ -3,8 +3,9 @@
 Usage: python .ci/version.py 1.0.0
 
 A version without "dev" is dated today, in CITATION.cff and in CHANGELOG.md, where it
-names the section Unreleased; the same version again changes the date. The first version
-with "dev" after it begins the next section.
+names the section Unreleased or that of its release candidates; the same version again
+changes the date. The first version with "dev" after it begins the next section. A lower
+version is refused.
 """
 
 import re
@@ -19,7 +20,10 @@ PLACES = {
     "CITATION.cff": r"^version: (.+)$",
     "conda/recipe.yaml": r'^  version: "(.+)"$',
 }
-VERSION = r"\d+\.\d+\.\d+(\.dev\d+)?"
+NUMBER = "(0|[1-9][0-9]*)"
+VERSION = rf"{NUMBER}\.{NUMBER}\.{NUMBER}(?:(\.dev|rc){NUMBER})?"
+STAGES = (".dev", "rc", None)
+"""Suffixes of a version, in their order; a release has none."""
 
 
 def replaced(path: Path, pattern: str, text: str) -> None:
@@ -30,13 +34,36 @@ def replaced(path: Path, pattern: str, text: str) -> None:
     path.write_text(after, encoding="utf-8")
 
 
+def rank(version: str) -> list[int]:
+    """Return a sort key of a version, or exit if the form is wrong."""
+    match = re.fullmatch(VERSION, version)
+    if match is None:
+        sys.exit(
+            f"{version!r} is not a version such as 1.0.0, 1.1.0.dev0 or 1.1.0rc1: use "
+            "three numbers without leading zeros, and no suffix but .dev0 or rc1."
+        )
+    *numbers, stage, count = match.groups()
+    return [*map(int, numbers), STAGES.index(stage), int(count or 0)]
+
+
+def check_order(version: str) -> None:
+    """Exit if a version is lower than that of pyproject.toml."""
+    text = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    (current,) = re.findall(PLACES["pyproject.toml"], text, flags=re.MULTILINE)
+    if rank(version) < rank(current):
+        sys.exit(
+            f"{version} is lower than {current}, the version in pyproject.toml: use "
+            f"{current} or a higher version."
+        )
+
+
 def main(version: str) -> None:
     """Write a version into every file that states it."""
-    if not re.fullmatch(VERSION, version):
-        sys.exit(f"{version!r} is no version such as 1.0.0 or 1.1.0.dev0.")
+    check_order(version)
     changelog = ROOT / "CHANGELOG.md"
     text = changelog.read_text(encoding="utf-8")
-    section = rf"^## (Unreleased|{re.escape(version)} \(.+\))$"
+    final = re.escape(version.partition("rc")[0])
+    section = rf"^## (Unreleased|{final}(?:rc\d+)? \(.+\))$"
     sections = re.findall(section, text, flags=re.MULTILINE)
     if "dev" not in version and len(sections) != 1:
         found = " and ".join(sections) or "no section Unreleased"

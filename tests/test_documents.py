@@ -142,11 +142,80 @@ def test_the_next_version_is_one_command(tmp_path, capsys):
     with pytest.raises(SystemExit, match="no section Unreleased"):
         change("77.0.1")
     change("77.0.0")  # the same version on the same day
+    for lower in ("77.0.0.dev1", "77.0.0rc1", "76.9.9"):
+        with pytest.raises(SystemExit, match=f"{lower} is lower than 77.0.0, the ver"):
+            change(lower)
+    for wrong in ("1", "077.1.0", "77.01.0", "77.1.00", "77.1.0.dev", "77.1.0b1"):
+        with pytest.raises(SystemExit, match=f"'{wrong}' is not a version such as"):
+            change(wrong)
     assert texts == {name: (tmp_path / name).read_text("utf-8") for name in names}
     change("77.1.0.dev0")
     assert f"## Unreleased\n\n{dated}" in (tmp_path / "CHANGELOG.md").read_text("utf-8")
-    with pytest.raises(SystemExit, match="'1' is no version"):
-        change("1")
+    change("77.1.0rc1")
+    assert "\n## 77.1.0rc1 (" in (tmp_path / "CHANGELOG.md").read_text("utf-8")
+    change("77.1.0")  # the section of the candidate becomes that of the release
+    changelog = (tmp_path / "CHANGELOG.md").read_text("utf-8")
+    assert changelog.count("## 77.1.0 (") == 1
+    assert "77.1.0rc1" not in changelog
+
+
+def test_versions_have_the_order_of_pip():
+    rank = runpy.run_path(str(ROOT / ".ci" / "version.py"))["rank"]
+    versions = ["1.0.0", "1.0.0rc10", "1.0.0rc2", "1.0.0.dev10", "1.0.0.dev2", "0.10.0"]
+    ordered = sorted([*versions, "0.9.0", "1.0.1"], key=rank)
+    assert ordered == ["0.9.0", *reversed(versions), "1.0.1"]
+    assert ordered == sorted(ordered, key=parse_version)
+
+
+@pytest.fixture
+def unfilled(tmp_path):
+    """Return a function that lists placeholders after a change of the examples."""
+    page = (ROOT / "docs" / "project" / "release.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| `(\S+)` \| (.+) \|$", page, flags=re.MULTILINE)
+    script = tmp_path / ".ci" / "unfilled.py"
+    script.parent.mkdir()
+    shutil.copy(ROOT / ".ci" / "unfilled.py", script)
+    names = runpy.run_path(str(script))
+    assert sorted([*names["FORMS"], "README.md"]) == sorted(file for file, _ in rows)
+
+    def listed(change):
+        for file, values in rows:
+            form = {"README.md": "[text]({})", "conda/recipe.yaml": "  {}"}
+            lines = [
+                form.get(file, "{}").format(value)
+                for value in re.findall("`([^`]+)`", values)
+                if value != ".rst"
+            ]
+            (tmp_path / file).parent.mkdir(parents=True, exist_ok=True)
+            (tmp_path / file).write_text(change("\n".join(lines)), encoding="utf-8")
+        return names["unfilled"]()
+
+    return listed
+
+
+def test_placeholders_are_listed_until_they_have_values_like_those_of_the_page(
+    unfilled,
+):
+    empty = unfilled(lambda text: "")
+    assert len(empty) == 13
+    assert "pyproject.toml: Documentation" in empty
+    copied = unfilled(lambda text: text)
+    known = {f"src/multikernel/_install.py: {name}" for name in ("PACKAGE", "PLACE")}
+    assert {gap for gap in copied if "README" not in gap} == {*empty} - known
+    assert len([gap for gap in copied if "README" in gap]) == 3
+    assert unfilled(lambda text: text.replace("OWNER", "somebody")) == []
+
+
+def test_relative_links_of_the_readme_are_listed(unfilled):
+    address = "https://github.com/somebody/multikernel/blob/main/"
+    links = f"![picture](docs/a.png) [page](docs/b.rst) [file]({address}LICENSE)"
+    gaps = [gap for gap in unfilled(lambda text: links) if "README" in gap]
+    assert gaps == ["README.md: link to docs/a.png", "README.md: link to docs/b.rst"]
+
+
+def test_the_release_workflow_stops_at_placeholders():
+    workflow = ROOT / ".github" / "workflows" / "release.yml"
+    assert "\n          python .ci/unfilled.py\n" in workflow.read_text("utf-8")
 
 
 def test_the_conda_package_needs_what_the_others_do():
@@ -183,7 +252,7 @@ def test_workflows_run_pinned_actions_with_few_rights(path):
         pinned = re.fullmatch(r"([\w/-]+)@([0-9a-f]{40}) # (v[\d.]+)", line)
         assert pinned, line
         action, commit, version = pinned.groups()
-        assert f"| `{action}` | {version} | `{commit}` |" in page
+        assert f"\n{action} {version} {commit}\n" in page
 
 
 def test_every_package_has_one_lowest_version():

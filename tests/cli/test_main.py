@@ -11,6 +11,7 @@ import tempfile
 import pytest
 
 from multikernel import LpMKLRegressor, __version__, save
+from multikernel._install import how_to_install
 from multikernel.cli import main
 from multikernel.kernels import LinearKernel
 
@@ -38,8 +39,7 @@ def test_missing_libraries_are_named_with_the_extra():
     result = script(code)
     assert result.stdout == "1\n1\n1\n"
     assert result.stderr.splitlines() == [
-        f"Error: The command line requires {library}: in a clone of "
-        "multikernel, run pip install '.[cli]'."
+        f"Error: The command line requires {library}: {how_to_install('cli')}."
         for library in ("typer", "rich", "pandas")
     ]
 

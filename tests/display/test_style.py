@@ -1,5 +1,6 @@
 """The helpers that place and cut labels."""
 
+import re
 import sys
 
 import numpy as np
@@ -7,6 +8,7 @@ import pytest
 from hypothesis import given, strategies as st
 from scipy.optimize import LinearConstraint, minimize
 
+from multikernel._install import install_line
 from multikernel.display import KernelWeightsDisplay
 from multikernel.display._style import paper_name, separated, shorten
 
@@ -55,7 +57,7 @@ def test_shorten_keeps_both_ends(length):
 
 def test_without_matplotlib_the_extra_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
-    with pytest.raises(ImportError, match=r"pip install .\.\[plot\]"):
+    with pytest.raises(ImportError, match=re.escape(install_line("plot"))):
         KernelWeightsDisplay([1.0], ["a"]).plot()
 
 
