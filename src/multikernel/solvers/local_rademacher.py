@@ -95,15 +95,15 @@ class TailDC:
     r"""Solver "dc": kernel weights under a bound on the combined kernel's tail sum.
 
     Minimizes :math:`\sum_i \ell(y_i, f(x_i) + b) + \frac{\alpha}{2} \sum_m \|f_m\|^2 /
-    \mu_m` subject to :math:`\frac1n \sum_{j > \theta} \lambda_j(\sum_m \mu_m K_m) \le
-    1` (Cortes, Kloft and Mohri, NIPS 26, 2013). The tail sum, of all but the theta
-    largest eigenvalues, is concave in the kernel weights mu: it is at most
-    :math:`\langle v, \mu \rangle`, :math:`v_m = \frac1n (\operatorname{tr} K_m - \sum_j
-    u_j^\top K_m u_j)`, for theta orthonormal u_j, and equal for the leading
-    eigenvectors. Each step solves the lp-norm problem with :math:`\|(\mu_m v_m)_m\|_p
-    \le 1` by `solver`, scales the weights up to the true constraint and linearizes
-    again, until the objective decreases by at most the share `tol`. The objective never
-    increases. The problem is not convex: the result is the best stationary point of
+    \mu_m` subject to :math:`\|(\mu_m v_m)_m\|_p \le 1` for some v, where p is the
+    exponent of the penalty. Any theta orthonormal vectors u_j define a v with entries
+    :math:`v_m = \frac1n (\operatorname{tr} K_m - \sum_j u_j^\top K_m u_j)`; averages of
+    such v are allowed too. For p = 1, the least norm over all v is the tail sum
+    :math:`\frac1n \sum_{j > \theta} \lambda_j(\sum_m \mu_m K_m)`, which Cortes, Kloft
+    and Mohri (NIPS 26, 2013) limit. Each step solves the problem for a fixed v by
+    `solver`, replaces v by one with a smaller norm, and scales the weights up to norm
+    one. Steps never increase the objective and end when it decreases by at most the
+    share `tol`. The problem is not convex: the result is the best stationary point of
     `n_starts` starts, and its ``duality_gap`` is nan.
     """
 

@@ -102,7 +102,7 @@ def transport_between_classes(totals: Array) -> Array:
         return np.asarray(roots)
 
     def excess(log_largest: float) -> float:
-        """Return (sum of the other factors) / (S - a) - 1, with the largest factor a."""
+        """Return (sum of the other factors) / (S - a) - 1, for the largest factor a."""
         allowed = largest_total / float(np.exp(log_largest))
         return float(factors(log_largest)[is_other].sum()) / allowed - 1.0
 
