@@ -62,11 +62,12 @@ class ColumnModel:
 def weighted_targets(
     loss: SmoothConjugateLoss, y: Array, f: Array, linear_factor: float = LINEAR_FACTOR
 ) -> tuple[Array, Array, Array]:
-    """Approximate `loss` near f by squared losses: return targets, weights, slopes."""
-    # In a Newton step, weight * (target - f)^2 / 2 replaces the loss of a sample. Both
-    # have the same slope at the current f, which is returned, and, where the loss is
-    # curved, the same curvature. `linear_factor` multiplies the weights where the loss
-    # is linear.
+    """Return targets, weights and slopes of squared losses that approximate `loss`.
+
+    In a Newton step at f, weight * (target - f)^2 / 2 replaces the loss of a sample.
+    """
+    # Both have the same slope at the current f and, where the loss is curved, the same
+    # curvature. `linear_factor` multiplies the weights where the loss is linear.
     slopes = loss.gradient(y, f)
     refuse_nan(loss, "gradient", slopes, f)
     # The curvature of a loss is the inverse of the conjugate's curvature.

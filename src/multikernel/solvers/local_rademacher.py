@@ -172,7 +172,7 @@ reach the same point. Five Gaussian kernels, n = 1000, theta = 4: three starts t
 
 @dataclass(frozen=True, eq=False)
 class _Descent:
-    """A descent of `TailDC`, with the tail sum linearized at each new solution."""
+    """A descent of `TailDC`, with new numbers v_m at each new solution."""
 
     settings: TailDC
     problem: Problem
@@ -222,8 +222,8 @@ class _Descent:
         )
         weights = penalty.kernel_weights(inner_solution.norms) * scales
         nearer = self._derivatives(weights, v)
-        # With weights scaled to the true constraint, the same functions have a lower
-        # objective.
+        # With weights scaled up to the norm one (see `TailDC`), the same functions have
+        # a lower objective.
         size = p_norm(weights * nearer, penalty.p) if weights.any() else 1.0
         saved = (1.0 - size) * penalty.value(inner_solution.norms)
         plain = from_scaled(inner_solution, scales)

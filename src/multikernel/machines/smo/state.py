@@ -52,10 +52,11 @@ def free_samples(v: Array) -> Indices:
 
 
 def minimize_on_face(v: Array, free: Indices, rows: Array, *, paired: bool) -> int:
-    """Minimize over the samples `free`, in v; return the number of systems solved."""
-    # The state v is changed in place. The minimized function of rho is that of module
-    # `loops`. `rows` are the free samples' rows of K. If `paired`, the sum of rho is
-    # fixed.
+    """Minimize the objective of module `loops` over the samples `free`.
+
+    Change the state v in place; return the number of linear systems solved.
+    """
+    # `rows` are the free samples' rows of K. If `paired`, the sum of rho is fixed.
     # Pair steps are slow if kernels differ by many orders of magnitude, because the
     # largest kernel dominates the curvature of most pairs. With a ratio of 1e6 between
     # two kernels on 30 samples, they take millions of steps. One linear system over the

@@ -78,7 +78,7 @@ class BlockDescent:
         return zip(self.factors.values(), self._parts, each, strict=True)
 
     def solve(self, target: float) -> None:
-        """Minimize until the relative gap on these kernels is `target`."""
+        """Minimize until the relative gap on the working set is `target`."""
         objective = self._objective(self._f, self._u)
         # The gap may end above the target, after the last round or if steps no longer
         # lower the objective.

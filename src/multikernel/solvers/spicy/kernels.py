@@ -319,9 +319,10 @@ def _joint_step(
 
 
 def _pivot(ones: Array) -> Array:
-    """Return the sums of `ones` = A^-1 1 over samples; raise if one is not positive."""
-    # With the positive definite matrix A of Newton's step, only rounding can make a
-    # sum negative or zero, for example if kernels have values near 1e16.
+    """Return the sums of `ones` over samples; raise unless they are positive."""
+    # `ones` is A^-1 times a vector of ones, for each output. With the positive definite
+    # matrix A of Newton's step, only rounding can make a sum negative or zero, for
+    # example if kernels have values near 1e16.
     total = np.asarray(ones.sum(axis=0))
     if not (total > 0.0).all():
         raise np.linalg.LinAlgError(
