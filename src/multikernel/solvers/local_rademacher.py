@@ -95,16 +95,16 @@ class TailDC:
     r"""Solver "dc": kernel weights under a bound on the combined kernel's tail sum.
 
     Minimizes :math:`\sum_i \ell(y_i, f(x_i) + b) + \frac{\alpha}{2} \sum_m \|f_m\|^2 /
-    \mu_m` subject to :math:`\|(\mu_m v_m)_m\|_p \le 1` for some v, where p is the
-    exponent of the penalty. Any theta orthonormal vectors u_j define a v with entries
-    :math:`v_m = \frac1n (\operatorname{tr} K_m - \sum_j u_j^\top K_m u_j)`; averages of
-    such v are allowed too. For p = 1, the least norm over all v is the tail sum
-    :math:`\frac1n \sum_{j > \theta} \lambda_j(\sum_m \mu_m K_m)`, which Cortes, Kloft
-    and Mohri (NIPS 26, 2013) limit. Each step solves the problem for a fixed v by
-    `solver`, replaces v by one with a smaller norm, and scales the weights up to norm
-    one. Steps never increase the objective and end when it decreases by at most the
-    share `tol`. The problem is not convex: the result is the best stationary point of
-    `n_starts` starts, and its ``duality_gap`` is nan.
+    \mu_m` over functions and kernel weights mu with :math:`\|(\mu_m v_m)_m\|_p \le 1`
+    for some v; p is the exponent of the penalty. Any theta orthonormal vectors u_j
+    define a v with the entries :math:`v_m = \frac1n (\operatorname{tr} K_m - \sum_j
+    u_j^\top K_m u_j)`; averages of such v are allowed too. For p = 1, the smallest such
+    norm is the tail sum :math:`\frac1n \sum_{j > \theta} \lambda_j(\sum_m \mu_m K_m)`,
+    which Cortes, Kloft and Mohri (NIPS 26, 2013) limit. Each step solves the problem
+    for a fixed v by `solver`, replaces v by one with a smaller norm, and scales mu up
+    to the norm one. Steps end when the objective decreases by at most the share `tol`;
+    it never increases. The problem is not convex: the result is the best stationary
+    point of `n_starts` starts, and its ``duality_gap`` is nan.
     """
 
     solver: Solver
