@@ -62,9 +62,11 @@ class ColumnModel:
 def weighted_targets(
     loss: SmoothConjugateLoss, y: Array, f: Array, linear_factor: float = LINEAR_FACTOR
 ) -> tuple[Array, Array, Array]:
-    """Return targets and weights of squared losses, and the slopes of `loss` at f."""
-    # In a Newton step, weight * (target - f)^2 / 2 replaces the loss of a sample. Both
-    # have the same slope at the current f and, where the loss is curved, the same
+    """Return targets, weights and slopes of squared losses that approximate `loss`.
+
+    In a Newton step at f, weight * (target - f)^2 / 2 replaces the loss of a sample.
+    """
+    # Both have the same slope at the current f and, where the loss is curved, the same
     # curvature. `linear_factor` multiplies the weights where the loss is linear.
     slopes = loss.gradient(y, f)
     refuse_nan(loss, "gradient", slopes, f)
@@ -72,10 +74,10 @@ def weighted_targets(
     with np.errstate(divide="ignore", over="ignore"):
         weights = 1.0 / loss.conjugate_hessian(y, slopes)
     lower, upper = loss.dual_bounds(y)
-    # If the slope is at a bound of its domain, the loss is a line from there on. Take
-    # the square that touches this line at f and has its minimum where the line is zero.
-    # The square's curvature limits the weight, so that steps from far away are long
-    # enough.
+    # If the slope is at a bound of its domain, the loss is a line from there on. The
+    # parabola with this slope at f, and with its minimum where the line is zero, has
+    # the curvature `tangent`. No weight exceeds this curvature: with larger weights,
+    # steps from far away would be too short.
     is_linear = (slopes <= lower) | (slopes >= upper)
     values = loss.value(y, f)
     falls = is_linear & (slopes != 0.0) & (values > 0.0)

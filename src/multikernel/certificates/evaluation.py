@@ -64,8 +64,9 @@ def evaluate_terms(
     # `GramStack.expansion_length`. `loaded` is the stack of `kernels` if it is already
     # in memory.
     squares, rounding = np.zeros(kernels.size), np.zeros(kernels.size)
-    # Rounded entries enlarge the traces in error bounds by these numbers. They are
-    # added to traces of term products, which may differ from the kernels' traces.
+    # Error bounds use the traces of the term products plus these numbers, which account
+    # for kernel entries that are small differences of large numbers. The traces of the
+    # term products may differ from those of the kernels (see `BlockedTerms`).
     entry_rounding = (gram.rounded_traces() - np.abs(gram.traces()))[kernels]
     f, spread = np.zeros((2, gram.shape[1], *expansions.shape[2:]))
     n_bytes = 8 * math.prod(expansions.shape[1:])
@@ -136,7 +137,9 @@ def evaluate(
     objective = primal_value(problem, norms, f)
 
     def largest_increase(factor: float) -> float:
-        """Return the objective's increase if each error is `factor` times its bound."""
+        """Return a bound on the increase of the objective by rounding errors."""
+        # The errors are `factor` times the bounds in `terms`, on the squared norms, and
+        # in `spread`, on the decision values.
         largest = np.zeros_like(norms)
         squares = terms.norms[is_used] ** 2 + factor * terms.rounding[is_used]
         largest[kernels[is_used]] = np.sqrt(squares)

@@ -138,8 +138,8 @@ class FullProof:
     """A dual point that is feasible over the full kernels.
 
     Residual bounds of some kernels may be too large for the tolerance. For each of
-    these kernels, `goals` contains the smaller bound that more landmarks must achieve
-    at the dual point before scaling.
+    these kernels, `goals` contains the smaller bound that must be reached by adding
+    landmarks. This bound is for the dual point before scaling.
     """
 
     certificate: DualCertificate
@@ -174,9 +174,9 @@ def prove_over_full_kernels(
     bounds = tighten_bounds(problem.gram, rho, forms, residual, loose)
     former_bounds, residual[loose] = residual[loose], bounds
     certificate = certify(problem, rho, norms, np.sqrt(forms + residual))
-    # Goals refer to the loose bounds, so they exceed the allowed forms by the same
-    # ratio as the loose bounds exceed the tight ones. The factor 0.5 is a reserve,
-    # because the next dual point will be different.
+    # A goal limits the loose bound of a kernel, but `allowed` limits the tight one. So
+    # the goal is the allowed form times the ratio of the loose to the tight bound. The
+    # factor 0.5 is a reserve, because the next dual point will be different.
     goals = {
         int(m): float(0.5 * former * (allowed[m] / bound))
         for m, former, bound in zip(loose, former_bounds, bounds, strict=True)

@@ -276,9 +276,9 @@ def alpha_max(problem: Problem) -> float:
 
     It is the largest dual norm of the best constant model's dual point, in the scale of
     `Problem` (n_samples times the alpha of estimators). If the loss has kinks at this
-    model, the result is an upper bound. If only a share of alpha is a threshold, as in
-    the elastic net, the result is divided by it. A penalty without a threshold raises
-    `UnsupportedProblemError`.
+    model, the result is an upper bound. If the threshold of the penalty is only a share
+    of alpha, as in the elastic net, the largest dual norm is divided by this share. A
+    penalty without a threshold raises `UnsupportedProblemError`.
     """
     threshold_share = _threshold_share(problem)
     largest = largest_dual_norm(problem.gram, constant_model(problem).dual)

@@ -31,9 +31,9 @@ def rounding_unit(n_samples: int) -> float:
 
 def diagonal_factors(n_samples: int, rounded_traces: Array, traces: Array) -> Array:
     """Return numbers that multiply the kernels' diagonals in bounds on rounding."""
-    # The bounds on rounding errors use diag(K_m) times number m. This number is above 1
-    # if the rounded trace (`GramStack.rounded_traces`) exceeds the trace, because
-    # entries are small differences of large numbers.
+    # Entry m of the result multiplies diag(K_m). It is above 1 if the rounded trace
+    # (`GramStack.rounded_traces`) exceeds the trace, because entries of K_m are small
+    # differences of large numbers.
     sizes = np.maximum(np.abs(traces), TINY)
     return np.asarray(1.0 + n_samples * np.maximum(rounded_traces / sizes - 1.0, 0.0))
 
@@ -69,7 +69,8 @@ def is_rounding(problem: Problem, f: Array, sizes: Array, objective: float) -> b
     # meaningless.
     spread = 4.0 * EPS * sizes
     if has_log_scale(without_weights(problem.loss)):
-        spread = spread + 2.0 * log_rounding(f)  # nearer losses are zero
+        # These losses are zero if |f - log(y)| is at most `log_rounding(f)`.
+        spread = spread + 2.0 * log_rounding(f)
     largest = largest_losses(problem.loss, problem.y, f, spread)
     hidden = float((largest - problem.loss.value(problem.y, f)).sum())
     if objective > hidden:
@@ -99,10 +100,10 @@ def rounding_safe_dual(
     problem: Problem, certificate: DualCertificate, worth: Worth
 ) -> Array:
     """Return the certificate's point, rescaled to prove its gap despite rounding."""
-    # The result is the multiple with the best dual value at upper bounds on the exact
-    # dual norms; it is inside the dual ball if there is one. For a steep penalty, the
-    # dual value of the point itself could be much lower. `worth` describes the model
-    # whose gap is proved.
+    # The factor of the result maximizes the dual value for upper bounds in place of the
+    # exact dual norms. If the penalty limits dual norms, the result is within the
+    # limits. If the conjugate of the penalty is steep, the dual value of the point
+    # itself could be much lower. `worth` describes the model whose gap is proved.
     _, largest = _gap_rounding(problem, worth, certificate)
     rho = certificate.dual
     return scaled_dual_value(problem, rho, worth.norms, largest)[0] * rho
@@ -141,7 +142,8 @@ def _gap_rounding(
 def enlarged_gap(problem: Problem, worth: Worth, certificate: DualCertificate) -> float:
     """Return the relative gap of a model and a dual point, plus its rounding errors."""
     if worth.objective == 0.0:
-        # The dual value of zero is exact, and proves that an objective of zero is best.
+        # The dual value at the point zero has no rounding error. If this value is zero,
+        # it proves that the objective zero is optimal.
         zeros = np.zeros_like(certificate.dual), np.zeros_like(worth.norms)
         if scaled_dual_value(problem, zeros[0], worth.norms, zeros[1])[1] == 0.0:
             return 0.0

@@ -43,8 +43,9 @@ class NullModel:
     columns: Array  # the constant and the covariates
 
     def basis(self, output: int) -> Array:
-        """Return an orthonormal basis of the weighted columns, in their shape."""
-        # Sample i's row of `columns` is multiplied by the root of its curvature.
+        """Return an orthonormal basis of the weighted columns of one output."""
+        # Row i of `columns` is multiplied by the root of the curvature of sample i. The
+        # basis has the shape of `columns`.
         roots = np.sqrt(self.curvature[:, output])
         return np.asarray(np.linalg.qr(roots[:, None] * self.columns)[0])
 

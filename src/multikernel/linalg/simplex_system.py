@@ -51,7 +51,7 @@ class SimplexSystem:
         return z - self._softness_shares * z.sum(axis=2, keepdims=True), shifts
 
     def _multipliers(self, rows: Array, columns: Array) -> tuple[Array, Array]:
-        """Return the row and column multipliers that cancel wrong sums of z."""
+        """Return row and column multipliers that remove errors of the sums of z."""
         # `rows`, (n_sides, n_rows), are the sums of z's rows, which must be zero, and
         # `columns`, (n_sides, n_columns), the differences from the required sums.
         in_block, lone = self._split_rows

@@ -88,13 +88,14 @@ def has_log_scale(loss: Loss) -> TypeGuard[LogScaleLoss]:
 
 def log_rounding(f: Array) -> Array:
     """Return how far decision values f may be from a logarithm by rounding alone."""
-    # With a log link, losses at such f are zero: a gap relative to the sum of rounding
-    # errors could not be reduced.
+    # Losses with a log link count such a difference f - log(y) as zero. Otherwise, the
+    # loss of an exact fit would be a sum of rounding errors, and a gap relative to this
+    # sum could not be reduced.
     return np.asarray(4.0 * EPS * (1.0 + np.abs(f)))
 
 
 def log_difference(f: Array, log_y: Array) -> Array:
-    """Return f - log_y, but zero where this is no more than `log_rounding`."""
+    """Return f - log_y, but zero where |f - log_y| is at most `log_rounding`."""
     difference = f - log_y
     return np.where(np.abs(difference) <= log_rounding(f), 0.0, difference)
 

@@ -66,7 +66,7 @@ class CumulativeLogitLoss(LogLogisticLoss):
     def estimated(
         self, y: Array, weights: Array | None
     ) -> tuple[Self, dict[str, float]]:
-        """Return the loss with the thresholds of a constant model, and no numbers."""
+        """Return the loss with a constant model's thresholds, and an empty dict."""
         # Nothing determines the thresholds of classes without samples.
         if np.unique(y).size < len(self.lower):
             return self, {}

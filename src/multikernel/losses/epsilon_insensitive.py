@@ -53,7 +53,7 @@ class EpsilonInsensitiveLoss:
         return -np.ones_like(y), np.ones_like(y)
 
     def dual_pieces(self, y: Array) -> tuple[Array, Array, Array]:
-        """Return two pieces: u > 0 at a cost of epsilon + y, u < 0 at epsilon - y."""
+        """Return signs, costs and bounds of the two pieces u > 0 and u < 0."""
         ones = np.ones((2, *y.shape))
         signs = np.stack([ones[0], -ones[1]])
         return signs, self.epsilon + signs * y, ones

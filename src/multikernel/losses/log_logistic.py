@@ -71,9 +71,10 @@ class LogLogisticLoss:
 
     def conjugate(self, y: Array, u: Array) -> Array:
         """Return the conjugate l*(y, u), infinity outside `dual_bounds`."""
-        # With v = -sigma u and the negative entropy h: u a + h(v) for b = inf, u b +
-        # h(-v) for a = -inf, u a + 2 h((1 + v) / 2) for an event, else by the f with
-        # gradient u.
+        # With v = -sigma u and the negative entropy h (`_entropy`), the conjugate is
+        # u a + h(v) for b = inf, u b + h(-v) for a = -inf, and u a + 2 h((1 + v) / 2)
+        # for an event. For other intervals, it is computed from the decision value at
+        # which the loss has the gradient u.
         a, b = self.intervals(y)
         is_inside, v = self._mask_and_dual(y, u)
         entropy = np.where(np.isinf(b), _entropy(v), _entropy(-v))
@@ -147,7 +148,7 @@ class LogLogisticLoss:
     def estimated(
         self, y: Array, weights: Array | None
     ) -> tuple[Self, dict[str, float]]:
-        """Return the loss with the scale of a constant model, and this scale."""
+        """Return the loss with a constant model's scale, and a dict with this scale."""
         scale = self.scale
         if self.unsuitable(y) is None:
             weights = np.ones(len(y)) if weights is None else weights
@@ -165,7 +166,8 @@ class LogLogisticLoss:
         return 1.0 / self.scale
 
     def _scaled_dual(self, u: Array) -> Array:
-        """Return v = -sigma u, clipped so that the steepest gradient gives one."""
+        """Return v = -sigma u, clipped to its range [-1, 1]."""
+        # The division is exact at the bounds of u, which are -1 / sigma and 1 / sigma.
         return np.clip(-u / self._steepest, -1.0, 1.0)
 
     def _mask_and_dual(self, y: Array, u: Array) -> tuple[Mask, Array]:
@@ -199,9 +201,8 @@ def _density(z: Array) -> Array:
 
 
 def _interval_f(v: Array, half: Array) -> Array:
-    """Return the z at which the loss of the interval [-half, half] has derivative v."""
-    # All numbers are in units of sigma. With h = half, the value is z = artanh v +
-    # arsinh(v cosh h / sqrt(1 - v^2)).
+    """Return the z at which the loss of `_interval_conjugate` has the derivative v."""
+    # With h = half, z = artanh v + arsinh(v cosh h / sqrt(1 - v^2)).
     with np.errstate(divide="ignore"):
         exponent = np.log(np.abs(v)) - 0.5 * (np.log1p(v) + np.log1p(-v))
     exponent += half + np.log1p(np.exp(-2.0 * half)) - np.log(2.0)
@@ -212,7 +213,7 @@ def _interval_f(v: Array, half: Array) -> Array:
 
 
 def _interval_conjugate(v: Array, half: Array) -> Array:
-    """Return the conjugate at v of the loss of [-half, half], in units of sigma."""
+    """Return the conjugate at v of the loss with a = -half, b = half and sigma = 1."""
     is_at_bound = np.abs(v) >= 1.0
     w = np.where(is_at_bound, 0.0, v)
     z = _interval_f(w, half)

@@ -98,8 +98,8 @@ def _newton_direction(task: CoupledTask, point: Point, tol: float) -> Point:
     def weigh(kernel_part: Array, rho_sums: Array) -> Array:
         """Return W z (see the module) for z = kernel_part + constant * rho_sums."""
         # z is the change of the decision values for a change of rho. `kernel_part` is
-        # the product of K with this change. The product of the constant kernel needs
-        # only its class sums, `rho_sums`.
+        # the product of K with the change of rho. The product of the constant kernel
+        # needs only `rho_sums`, the sum of the change of rho for each class.
         z = kernel_part + constant * rho_sums
         return np.asarray(w * p * (z - np.sum(p * z, axis=1, keepdims=True)))
 

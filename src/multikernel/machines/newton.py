@@ -119,11 +119,12 @@ def _newton_direction(task: SmoothTask, point: Point) -> Point:
     gradient = task.loss.gradient(task.y, point.f)
     hessian = _inverse_curvatures(task, gradient)
     if np.isinf(hessian).all():
-        # The loss of every sample is linear at f. The step uses the curvatures of
-        # quadratics that have the slopes of these lines at f, and their minima where
-        # the lines are zero. With the curvatures at the ends of the lines, every run
-        # took the maximum of 100 steps, each 1e-5 of the required length (Huber's loss,
-        # epsilon = 0.03, 31 samples).
+        # The loss of every sample is linear near f. The step uses the curvature of a
+        # parabola that has the slope of this line at f, and its minimum where the line
+        # is zero. If the loss has a smaller curvature at decision value zero, the step
+        # uses that one. With the curvature where the linear part of the loss begins,
+        # every run took the maximum of 100 steps, each 1e-5 of the required length
+        # (Huber's loss, epsilon = 0.03, 31 samples).
         slopes = task.loss.gradient(task.y, np.zeros_like(task.y))
         hessian = task.loss.conjugate_hessian(task.y, slopes)
         falls = gradient != 0.0

@@ -265,9 +265,9 @@ def solve_path(
 ) -> list[Solution]:
     """Return the solution for each strength; each solve starts from the previous one.
 
-    `alphas` are strengths for the summed loss of `Problem`, fastest in descending
-    order; the strength of the problem's regularizer is not used. If `callback` stops a
-    solve, the path ends.
+    `alphas` are strengths for the summed loss of `Problem`, in any order; descending
+    order is fastest. The strength of the problem's regularizer is not used. If
+    `callback` stops a solve, the path ends.
     """
     regularizer = problem.regularizer
     penalties = [[regularizer.with_alpha(float(alpha))] for alpha in alphas]

@@ -65,8 +65,9 @@ class FreeColumns(BySquares):
                 "remove these columns."
             )
         if not hasattr(self.solver, "tol"):
-            # A solver without `tol` (such as TailConv) wraps another solver and changes
-            # the penalty, but `evaluate` uses the penalty of the problem.
+            # Solvers without `tol`, such as TailConv, wrap another solver and change
+            # the penalty. They are not supported, because `evaluate` would compute the
+            # objective with the penalty of the problem.
             return (
                 "With local Rademacher complexity, columns without a penalty require "
                 f"loss='squared_error', got {type(loss).__name__}. Use this loss, or "

@@ -1,15 +1,16 @@
 """Solver for ordered classes: one function, with unpenalized thresholds.
 
 At the best thresholds for f, the loss of `CumulativeLogitLoss` is a smooth convex
-function of f with the Hessian P^T W P = W - W B T^-1 B^T W. Here W is the Hessian of
-the loss in f for fixed thresholds, T that in the thresholds, and -W B has the mixed
-second derivatives. Module `multikernel.solvers.squares` has the Newton steps.
+function of f with the Hessian W - W B T^-1 B^T W = P^T W P. Here W is the Hessian of
+the loss in f for fixed thresholds, T the Hessian in the thresholds, and -W B the matrix
+of mixed second derivatives. `_Thresholds.squares` returns P for the Newton steps.
 
-At the best thresholds, let l_i be the loss of sample i, and let rho_i be its slope in
-f_i times -1. The point rho satisfies all dual constraints except the limits on dual
-norms |rho|_Km; s rho satisfies these too if s in [0, 1] is small enough. The conjugate
-of the loss is convex and zero at zero. So the dual value at s rho is at least s sum_i
-(l_i + rho_i f_i) minus the conjugate of the penalty at the dual norms of s rho.
+For the duality gap, let l_i be the loss of sample i at the best thresholds, and rho_i
+its slope in f_i times -1. The point rho satisfies all dual constraints except the
+limits on dual norms |rho|_Km; s rho satisfies these too if s in [0, 1] is small enough.
+The conjugate of the loss is convex and zero at zero. So the dual value at s rho is at
+least s sum_i (l_i + rho_i f_i) minus the conjugate of the penalty at the dual norms of
+s rho.
 """
 
 from collections.abc import Iterator
@@ -222,8 +223,8 @@ class _Thresholds:
 
     def safe_dual(self, certificate: DualCertificate, point: Point) -> Array:
         """Return the dual point, scaled to be feasible despite rounding of norms."""
-        # The factor only corrects rounding: the best multiple for fixed thresholds
-        # would have a smaller dual value.
+        # The factor only corrects rounding. The multiple with the best dual value for
+        # fixed thresholds would have a smaller dual value for free thresholds.
         dual = certificate.dual
         unit = rounding_unit(len(dual))
         largest = largest_dual_norms(self.problem, certificate, unit)

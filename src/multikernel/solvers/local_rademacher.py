@@ -95,16 +95,16 @@ class TailDC:
     r"""Solver "dc": kernel weights under a bound on the combined kernel's tail sum.
 
     Minimizes :math:`\sum_i \ell(y_i, f(x_i) + b) + \frac{\alpha}{2} \sum_m \|f_m\|^2 /
-    \mu_m` subject to :math:`\frac1n \sum_{j > \theta} \lambda_j(\sum_m \mu_m K_m) \le
-    1` (Cortes, Kloft and Mohri, NIPS 26, 2013). The tail sum, of all but the theta
-    largest eigenvalues, is concave in the kernel weights mu: it is at most
-    :math:`\langle v, \mu \rangle`, :math:`v_m = \frac1n (\operatorname{tr} K_m - \sum_j
-    u_j^\top K_m u_j)`, for theta orthonormal u_j, and equal for the leading
-    eigenvectors. Each step solves the lp-norm problem with :math:`\|(\mu_m v_m)_m\|_p
-    \le 1` by `solver`, scales the weights up to the true constraint and linearizes
-    again, until the objective decreases by at most the share `tol`. The objective never
-    increases. The problem is not convex: the result is the best stationary point of
-    `n_starts` starts, and its ``duality_gap`` is nan.
+    \mu_m` over functions and kernel weights mu with :math:`\|(\mu_m v_m)_m\|_p \le 1`
+    for some v; p is the exponent of the penalty. Any theta orthonormal vectors u_j
+    define a v with the entries :math:`v_m = \frac1n (\operatorname{tr} K_m - \sum_j
+    u_j^\top K_m u_j)`; averages of such v are allowed too. For p = 1, the smallest such
+    norm is the tail sum :math:`\frac1n \sum_{j > \theta} \lambda_j(\sum_m \mu_m K_m)`,
+    which Cortes, Kloft and Mohri (NIPS 26, 2013) limit. Each step solves the problem
+    for a fixed v by `solver`, replaces v by one with a smaller norm, and scales mu up
+    to the norm one. Steps end when the objective decreases by at most the share `tol`;
+    it never increases. The problem is not convex: the result is the best stationary
+    point of `n_starts` starts, and its ``duality_gap`` is nan.
     """
 
     solver: Solver
@@ -172,7 +172,7 @@ reach the same point. Five Gaussian kernels, n = 1000, theta = 4: three starts t
 
 @dataclass(frozen=True, eq=False)
 class _Descent:
-    """A descent of `TailDC`, with the tail sum linearized at each new solution."""
+    """A descent of `TailDC`, with new numbers v_m at each new solution."""
 
     settings: TailDC
     problem: Problem
@@ -223,8 +223,8 @@ class _Descent:
         weights = penalty.kernel_weights(inner_solution.norms) * scales
         # The next values of v_m are those at the kernel weights of this solution.
         nearer = self._derivatives(weights, v)
-        # With weights scaled to the true constraint, the same functions have a lower
-        # objective.
+        # With weights scaled up to the norm one (see `TailDC`), the same functions have
+        # a lower objective.
         size = p_norm(weights * nearer, penalty.p) if weights.any() else 1.0
         saved = (1.0 - size) * penalty.value(inner_solution.norms)
         plain = from_scaled(inner_solution, scales)

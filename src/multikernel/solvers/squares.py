@@ -54,9 +54,9 @@ LOOSEST, TIGHTEST = 1e-2, 1e-13
 
 @dataclass(frozen=True)
 class BySquares:
-    """Base of solvers for unpenalized parameters, around a least-squares solver."""
+    """Base of solvers for unpenalized parameters; `solver` computes Newton steps."""
 
-    solver: Solver  # a dataclass with a field `tol`
+    solver: Solver  # for the squared loss; a dataclass with a field `tol`
     tol: float = 1e-3
     max_iter: int = 100  # Newton steps
 
@@ -291,7 +291,7 @@ class SquaresSearch:
         length: float,
     ) -> Point:
         """Return a point between `point` and a new one, at the fraction `length`."""
-        # `active`, `coefs` and `parameters` are those of the new one.
+        # `active`, `coefs` and `parameters` are those of the new point.
         if length == 1.0:
             return self._point(active, coefs, parameters)
         union = np.union1d(point.active, active).astype(np.intp)

@@ -66,9 +66,10 @@ class CrammerSingerLoss(SimplexDomain):
     def constant_model(
         self, y: Array, weights: Array | None = None
     ) -> tuple[Array, Array]:
-        """Return the best constants without kernels, and the most even dual point."""
+        """Return each class's best constant without kernels, and a dual point."""
         # Before centering, the constant is 1 for a class with more than half of the
-        # weight, else 0. The optimal dual points solve a transport problem.
+        # weight, else 0. The optimal dual points solve a transport problem between the
+        # classes. The result is the optimal dual point of largest entropy.
         w, totals = class_weights(y, weights)
         b, flow = np.zeros(totals.size), transport_between_classes(totals)
         largest = int(np.argmax(totals))
@@ -101,7 +102,7 @@ def transport_between_classes(totals: Array) -> Array:
         return np.asarray(roots)
 
     def excess(log_largest: float) -> float:
-        """Return the relative error of the sum of factors, zero at the solution."""
+        """Return (sum of the other factors) / (S - a) - 1, for the largest factor a."""
         allowed = largest_total / float(np.exp(log_largest))
         return float(factors(log_largest)[is_other].sum()) / allowed - 1.0
 

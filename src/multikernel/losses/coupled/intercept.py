@@ -71,14 +71,15 @@ def smoothed_intercept(
 def improved_intercept(
     y: Array, scores: Array, weights: Array, b: Array, window: float
 ) -> tuple[Array, Array, bool]:
-    """Return class constants near b with no larger hinge loss, by a linear program.
+    """Minimize the hinge loss over class constants near b by a linear program.
 
-    The other results are a gradient of the sum of the weighted maxima in the scores,
-    (n_samples, n_classes), and whether the minimum is inside the window.
+    Return constants with at most the loss of b, a subgradient in the scores s of
+    sum_i w_i max_c (s_ic + b_c), (n_samples, n_classes), and whether all constants
+    changed by less than the limit, half of `window`.
     """
-    # min_b sum_i w_i (max_c (s_ic + b_c) - (s_iy + b_y)) as in `smoothed_intercept`.
-    # Constants change by at most half of `window`, so the linear program needs only
-    # classes within the window of the largest.
+    # The loss is sum_i w_i (max_c (s_ic + b_c) - (s_iy + b_y)), with the notation of
+    # `smoothed_intercept`. Because constants change by at most half of `window`, the
+    # linear program needs only classes within the window of the largest.
     rows = scores + b
     below = rows - rows.max(axis=1, keepdims=True)
     is_near = below >= -window

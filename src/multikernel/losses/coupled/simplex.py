@@ -59,7 +59,7 @@ def class_weights(y: Array, weights: Array | None) -> tuple[Array, Array]:
 
 
 MOST_STEPS, HALVINGS = 200, 20
-LOOSE = (1e-9, 1e-5, 1e-2, 1.0)
+RIDGES = (1e-9, 1e-5, 1e-2, 1.0)
 """Ridges per sample, tried in turn; with 1.0, Newton's step is almost the gradient."""
 
 _Point = tuple[Array, Array, Mask]
@@ -89,7 +89,7 @@ def project_coupled(loss: CoupledLoss, y: Array, rho: Array, *, center: bool) ->
         excess = point[1].sum(axis=0)
         if np.abs(excess).sum() <= ROUNDING * np.abs(point[1]).sum():
             break
-        steps = (_newton_step(point[2], excess, loose) for loose in LOOSE)
+        steps = (_newton_step(point[2], excess, ridge) for ridge in RIDGES)
         points = (_halved_step_up(shifted, point, step, smallest) for step in steps)
         feasible = next((p for p in points if p is not None), None)
         if feasible is None:
@@ -132,13 +132,14 @@ def _halved_step_up(
     return None
 
 
-def _newton_step(free: Mask, excess: Array, loose: float) -> Array:
-    """Return the Newton step that changes the shift to make the class sums zero."""
+def _newton_step(free: Mask, excess: Array, ridge: float) -> Array:
+    """Return the Newton step in the shift b that makes the class sums `excess` zero."""
+    # `free` is the mask of positive class shares.
     masks = free.astype(np.float64)
     sizes = np.maximum(masks.sum(axis=1), 1.0)
     curvature = np.diag(masks.sum(axis=0)) - masks.T @ (masks / sizes[:, None])
     # For a class without positive shares, the Hessian is zero, and only the ridge, a
-    # multiple of `loose`, determines how far the shift of this class moves.
-    curvature += loose * len(free) * (np.eye(excess.size) - 1.0 / excess.size)
+    # multiple of `ridge`, determines how far the shift of this class moves.
+    curvature += ridge * len(free) * (np.eye(excess.size) - 1.0 / excess.size)
     step = np.linalg.lstsq(curvature, excess, rcond=None)[0]
     return np.asarray(step)

@@ -133,7 +133,7 @@ class _Sweeps:
 
     @property
     def rounding(self) -> float:
-        """Bound on the effect of rounded masses on the objective."""
+        """Bound on the error of the objective that rounding of the masses causes."""
         # A dual point is weights minus masses, so its rounding error is relative to
         # the weights.
         total, largest = float(self.weights.sum()), float(np.abs(self.diagonal).max())

@@ -38,7 +38,7 @@ class Outcome(NamedTuple):
 
 
 def set_slopes(v: Array) -> None:
-    """Set the one-sided slopes of a state from its rho."""
+    """Set the rows UP and DOWN of the state v, one-sided slopes of the cost, at rho."""
     rho = v[RHO]
     up = np.where(rho < 0.0, v[LEFT], v[RIGHT])
     down = np.where(rho > 0.0, v[RIGHT], v[LEFT])
@@ -52,7 +52,10 @@ def free_samples(v: Array) -> Indices:
 
 
 def minimize_on_face(v: Array, free: Indices, rows: Array, *, paired: bool) -> int:
-    """Minimize over the free samples; return the number of linear systems solved."""
+    """Minimize the objective of module `loops` over the samples `free`.
+
+    Change the state v in place; return the number of linear systems solved.
+    """
     # `rows` are the free samples' rows of K. If `paired`, the sum of rho is fixed.
     # Pair steps are slow if kernels differ by many orders of magnitude, because the
     # largest kernel dominates the curvature of most pairs. With a ratio of 1e6 between

@@ -127,7 +127,7 @@ class _Tangents:
             self.objective = self.incumbent.model.objective
 
     def step(self) -> None:
-        """Take a step along the tangent at the base, with the soft threshold."""
+        """Take a proximal gradient step from the base, and set the next base."""
         tangent = self._tangent(self.base)
         # Up to rounding errors, which the projection removes, `tangent.rho` is in the
         # domain of the conjugate, and sums to zero if there is an intercept.
@@ -162,7 +162,7 @@ class _Tangents:
         return _Tangent(b, loss, rho)
 
     def _shrunk(self, slope: Expansion, loss: float) -> tuple[Array, Array, _Tangent]:
-        """Take a soft-threshold step; return the functions, their norms and tangent."""
+        """Apply the proximal map; return the functions, their norms and the tangent."""
         # A step minimizes a parabola, plus the penalty. The step size is halved until
         # the loss at the new point is not above this parabola.
         penalty, base = self.problem.regularizer, self.base

@@ -10,7 +10,7 @@ from multikernel.linalg.jit import loop, part
 def slopes(
     squares: Array, scale: float, threshold: float, strength: float, exponent: float
 ) -> Array:
-    """Return each kernel's weight in the next model w of `UFOMKL`, (n_kernels,)."""
+    """Return each kernel's factor of the sum of slopes in the next w of `UFOMKL`."""
     # The part of w for kernel m is weights[m] K_m times minus the sum of slopes.
     # `squares` are the squared norms of the sum of slopes; `scale` is n_samples divided
     # by the number of visited samples. With s_m = scale sqrt(squares_m), a the

@@ -131,9 +131,9 @@ class FactorSelector:
 
 
 def narrow_factors(stack: GramStack) -> tuple[Indices, LowRankStack | None, float]:
-    """Return kernels of low rank, their factors or None, and the passes over the stack.
+    """Return kernels of low rank, their factors, and the number of passes made.
 
-    The factors are None if no kernel has low rank.
+    The factors are None if no kernel has low rank. A pass reads the whole stack.
     """
     n_kernels, n_samples, _ = stack.shape
     most = min(SETTINGS.narrow, n_samples // 4)

@@ -175,9 +175,9 @@ class ActiveSet:
 
     # Nodes whose own kernel violates the necessary condition, and all their ancestors,
     # take part in the reduced problem; arrays of nodes and features refer to these. The
-    # other nodes are idle: zero is a solution for them, so they cost nothing. The
-    # frontier contains the nodes outside J whose parents are all in J. Nodes are given
-    # by their numbers in `known`.
+    # other visited nodes are idle: zero is a solution for them, so they cost nothing.
+    # The frontier contains the nodes outside the active set whose parents are all in
+    # it. Nodes are given by their numbers in `known`.
 
     def __init__(self, problem: HullProblem) -> None:
         self.samples = problem.samples

@@ -41,9 +41,9 @@ class HullSolution:
     """Model over a hull, with its certificate.
 
     `nodes` is the hull (nodes together with all their ancestors), parents before
-    children. For each node, `coefs`, (n_columns,), are coefficients of the features
-    after subtracting `means`, and `bases` data that define the features besides the
-    graph, often None. `intercept` includes the problem's `offset`. `dual`,
+    children. For each node, `coefs`, (n_columns,), contains the coefficients of the
+    features after subtracting `means`, and `bases` the landmarks of the features, or
+    None if they need none. `intercept` includes the problem's `offset`. `dual`,
     (n_samples,), is a dual feasible point of the summed loss. The relative gap
     `duality_gap` is over all nodes of the graph, `reduced_gap` over the active set of
     `n_searched` nodes. `history` has a line for each of `n_iter` rounds.

@@ -196,8 +196,9 @@ class _HullRun:
                 if outside_bound is None:
                     outside_bound, _ = self._sufficient(problem, point, np.inf)
                 return self._finish(problem, point, status, idle_bound, outside_bound)
-            # Visited nodes join J as idle ones, with a function of zero, so the point
-            # does not change. Violators change it.
+            # The nodes of `sources` join the active set as idle nodes, with a function
+            # of zero, so the point does not change. Violators join the reduced problem,
+            # which then has a new solution.
             before = len(self.active)
             self.active.visit(sources)
             self.active.add(violators)
@@ -244,11 +245,11 @@ class _HullRun:
     def _sufficient(
         self, problem: HullProblem, point: ReducedPoint, ceiling: float
     ) -> tuple[float, Indices]:
-        """Return the frontier's largest sum over descendants, and nodes to visit."""
-        # The sums are those of Bach (2008), Prop. 3, for the nodes of the frontier (see
-        # `ActiveSet`), here called sources. Sources whose sum is above `ceiling` are
-        # visited, first those that stand out most, by deviations from noise or by
-        # `Evidence`.
+        """Return the largest sum of the sufficient condition, and nodes to visit."""
+        # The sums over descendants are those of Bach (2008), Prop. 3, for the nodes of
+        # the frontier (see `ActiveSet`), here called sources. Sources whose sum is
+        # above `ceiling` are visited, first those that stand out most, by deviations
+        # from noise or by `Evidence`.
         active, sources = self.active, self.active.frontier
         if not sources.size:
             return 0.0, sources

@@ -113,9 +113,10 @@ class Planes:
         return max((h - float(slope @ weights) for h, slope in pairs), default=-np.inf)
 
     def next_master(self, error: float, most: float) -> Master:
-        """Return the master problem's solution, up to a slack set by `error`."""
-        # `error` is the height of the machine's optimum above the planes at the last
-        # weights, and `most`, the absolute gap, is the largest slack.
+        """Return an approximate solution of the master problem with all planes."""
+        # Its error, `slack`, is a share of `error`, the height of the machine's optimum
+        # above the planes at the last weights. `most`, the absolute gap, is the largest
+        # slack.
         slack = np.clip(SETTINGS.doubt * error, SETTINGS.least_slack * most, most)
         heights, slopes = np.array(self.heights), np.stack(self.slopes)
         self.master = central_master(
@@ -203,7 +204,7 @@ class _PlaneSearch:
                 return
 
     def _prove(self, master: Master) -> None:
-        """Offer the combination of all dual points, if it lowers the gap enough."""
+        """Offer the incumbent the mean of dual points if it lowers the gap enough."""
         incumbent = self.incumbent
         gap = relative_gap(incumbent.model.objective, master.lower_bound)
         least = max(self.tol, SETTINGS.proof * incumbent.gap)

@@ -77,12 +77,13 @@ class InnerBall:
 
     def curvature_factor(self, images: Array, forms: Array, weights: Array) -> Array:
         """Return the U of the term U U^T that the ball adds to the combined kernel."""
-        # Let N be the support function of the ball, and theta = `weights` the response
-        # to the forms q_m = rho^T K_m rho. Half the Hessian of N in rho is
-        # sum_m theta_m K_m + U U^T, where U U^T is 2 N / (P - 1) times the covariance
-        # of the vectors v_m = K_m rho / q_m with the probabilities theta_m q_m / N. As
-        # N is homogeneous, U^T rho is zero. So the quadratic model of the dual at rho
-        # is the dual of a machine with the single kernel sum_m theta_m K_m + U U^T.
+        # Let N be the support function of the ball, P the ball's exponent, and theta =
+        # `weights` the result of `respond` for the forms q_m = rho^T K_m rho. Half the
+        # Hessian of N in rho is sum_m theta_m K_m + U U^T, where U U^T is 2 N / (P - 1)
+        # times the covariance of the vectors v_m = K_m rho / q_m with the probabilities
+        # theta_m q_m / N. As N is homogeneous, U^T rho is zero. So the quadratic model
+        # of the dual at rho is the dual of a machine with the single kernel
+        # sum_m theta_m K_m + U U^T.
         used = np.flatnonzero(weights * forms > 0.0)
         if used.size <= 1 or np.isinf(self.exponent):
             return np.empty((images.shape[1], 0))

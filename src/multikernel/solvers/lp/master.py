@@ -166,7 +166,8 @@ def barrier_response(
         fall = p * float(np.sum(powers * powers / stiffness))
         new = excess + total * (total - 1.0) / fall
         excess = new if low < new < high else 0.5 * (low + high)
-    # Near the maximum, the value of a feasible point is exact to second order.
+    # For a feasible point near the maximizer, the error of the value is of second order
+    # in the distance.
     weights = weights / total ** (1.0 / p)
     return BarrierResponse(
         weights=weights,
@@ -215,8 +216,9 @@ class _Point:
 class _Program:
     """Objective of the master problem as a function of the planes' multipliers."""
 
-    # sigma_mu(slopes^T multipliers) - heights^T multipliers - mu sum(log(multipliers)),
-    # for any size mu of the barriers.
+    # The objective, which is minimized for any size mu of the barriers, is
+    # sigma_mu(slopes^T multipliers) - heights^T multipliers - mu sum(log(multipliers)).
+    # The module defines sigma_mu.
 
     heights: Array
     slopes: Array

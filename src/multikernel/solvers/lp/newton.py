@@ -234,10 +234,10 @@ class _NewtonState:
         self.failed = SETTINGS.failures if factor <= SETTINGS.quick else 0
 
     def _raise_small_weights(self, mass: float) -> None:
-        """Increase small weights of kernels with large forms to a smallest weight."""
-        # Steps multiply weights, so a tiny weight would grow slowly. The smallest
-        # weight, times the number of these kernels, is the share `mass` of the sum of
-        # all weights.
+        """Raise the weights of kernels with large quadratic forms to a lower limit."""
+        # Steps multiply weights, so a tiny weight would grow slowly. The limit, times
+        # the number of kernels with large forms, is the share `mass` of the sum of all
+        # weights.
         forms, center = self.point.forms, self.center
         called = forms > float(center @ forms) / float(center.sum())
         if called.any():

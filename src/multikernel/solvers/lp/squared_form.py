@@ -153,7 +153,7 @@ class _MatricesAlone(MeteredStack):
 
 
 class _StrengthSearch:
-    """Search for the block 1-norm strength with the same solution as a problem."""
+    """Search for the strength at which the block 1-norm gives a problem's solution."""
 
     incumbent: Incumbent  # of the last penalty passed to `switch_to`
 
@@ -247,7 +247,7 @@ class _StrengthSearch:
             thin(incumbent, tol)
 
     def _offer(self, solution: Solution, strength: float) -> None:
-        """Offer the model and the dual point of a solution at this strength."""
+        """Offer the incumbent the model and dual point of a block 1-norm solution."""
         self.last, self.of_last, incumbent = solution, strength, self.incumbent
         total = float(solution.norms.sum())
         losses = solution.objective - strength * total
@@ -270,7 +270,7 @@ class _StrengthSearch:
             self._offer_between()
 
     def _offer_between(self) -> None:
-        """Offer a convex combination of models with too small and too large norms."""
+        """Offer the incumbent a mixture of the two models in `sides`."""
         # Sums of norms jump for piecewise linear losses: mixtures of models at the ends
         # of the jump are optimal too. By convexity the objective is an upper bound.
         (small, most), (large, least) = self.sides[False], self.sides[True]

@@ -92,7 +92,7 @@ class SmoothSimplexSide(SimplexSide):
 
 
 class BarrierSimplexSide(SimplexSide):
-    """Dual point of a coupled loss with a linear conjugate, with a barrier at p = 0."""
+    """Dual point of a coupled loss with a linear conjugate; a barrier keeps p > 0."""
 
     walls: Walls
 
@@ -139,12 +139,14 @@ def constrained_step(
     exact: bool,
 ) -> tuple[Array, Array]:
     """Return a Newton step that keeps the constraints, and the intercepts' changes."""
-    # The model is added to the conjugate, whose slopes are `pull`, (n_samples,
-    # n_classes), and whose inverse curvatures are the positive `softness`. The error is
-    # at most a share `forcing` of the step, in the norm of the whole matrix.
+    # The step solves the problem of the module. `model` contains H and the gradient of
+    # the kernels' term. `pull`, (n_samples, n_classes), is the gradient of the
+    # conjugate and of barriers, and the positive `softness` is s. The error is at most
+    # the share `forcing` of the step, in the norm of H + diag(1 / s).
     hessian, gradient = model.hessian, pull + model.gradient
     assert isinstance(hessian, JointHessian)
-    # With `exact`, the preconditioner is exact for the entries of large softness.
+    # If `exact`, the preconditioner includes H between the entries of large softness;
+    # otherwise it ignores H.
     softest = (
         _soft_entries(softness, hessian) if exact else np.zeros(softness.shape, bool)
     )
@@ -196,7 +198,7 @@ class _Nearby:
 
     @cached_property
     def _woodbury_terms(self) -> tuple[Array, Array, Array]:
-        """Solutions of `system` for all u_k, their multipliers, Woodbury's inverse."""
+        """Solutions for all u_k, multipliers, and the inverse in Woodbury's formula."""
         solved, shifts = self.system.solve(self.low_rank)
         inner = np.tensordot(self.low_rank, solved, axes=([1, 2], [1, 2]))
         inverse = np.linalg.inv(inner + np.eye(len(inner)))

@@ -3,9 +3,9 @@
 With K_m = Z_m Z_m^T, functions f_m = Z_m u_m and the strength alpha of the block
 1-norm, the primal problem is a group lasso in the blocks u_m. The loss is replaced by
 its second-order model with the curvatures h_i = 1 / l*''(y_i, -rho_i), which is
-minimized by blocks (Yang, Zou 2015, Statistics and Computing 25, 1129-1141). With q,
-minus the model's gradient in block m at u_m = 0, and H_m = Z_m^T diag(h) Z_m, the best
-block is u_m = t q / (t H_m + alpha). Its norm t is the root of an equation in one
+minimized by blocks (Yang, Zou 2015, Statistics and Computing 25, 1129-1141). Let -q be
+the model's gradient in block m at u_m = 0, and let H_m = Z_m^T diag(h) Z_m. The best
+block is u_m = t (t H_m + alpha I)^-1 q. Its norm t is the root of an equation in one
 variable (Qin, Scheinberg, Goldfarb 2013, Mathematical Programming Computation 5,
 section 3). The coefficients c_m of f_m = K_m c_m are -t / alpha times the slopes of the
 loss's model after the step. A round over all blocks reads the factors twice; a Newton
@@ -78,7 +78,7 @@ class BlockDescent:
         return zip(self.factors.values(), self._parts, each, strict=True)
 
     def solve(self, target: float) -> None:
-        """Minimize until the relative gap on these kernels is `target`."""
+        """Minimize until the relative gap on the working set is `target`."""
         objective = self._objective(self._f, self._u)
         # The gap may end above the target, after the last round or if steps no longer
         # lower the objective.
@@ -216,9 +216,9 @@ class BlockDescent:
 
 
 def block_minimum(q: Array, values: Array, strength: float) -> tuple[float, Array]:
-    """Return the norm and the entries of the minimizer for one block."""
-    # The block u minimizes u^T H u / 2 - q^T u + s |u|, with H = diag(values) > 0 and s
-    # the strength. Its norm t solves |q / (t H + s)| = 1. The inverse of the left side
+    """Return the norm and the entries of the best block u (see the module)."""
+    # It minimizes u^T H u / 2 - q^T u + s |u|, with H = diag(values) > 0 and s the
+    # strength. Its norm t solves |q / (t H + s)| = 1. The inverse of the left side
     # is nearly linear in t, so Newton's method on this inverse increases monotonically
     # to the root.
     size = float(np.linalg.norm(q))

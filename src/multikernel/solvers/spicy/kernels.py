@@ -93,7 +93,7 @@ class JointHessian:
 
 @dataclass(frozen=True, eq=False)
 class ImageSpaces:
-    """Function spaces of kernels; a vector v has the images K_m v of all kernels."""
+    """Function spaces of kernels, with the images K_m v of a vector v."""
 
     # `FactorSpaces` has the same methods with images of another shape, so callers use
     # images only through these methods.
@@ -110,7 +110,7 @@ class ImageSpaces:
 
     def expansions(self, coefs: Array, v: Array, images: Array) -> Array:
         """Return the expansion coefficients of coefs + v, whose images are `images`."""
-        # Here they are coefs + v itself; `FactorSpaces` may need the images.
+        # Here the result is coefs + v itself; `FactorSpaces` may use the images.
         return coefs + v
 
     def inner(self, images: Array, v: Array, v_images: Array) -> Array:
@@ -146,7 +146,7 @@ class ImageSpaces:
 
 @dataclass(frozen=True, eq=False)
 class FactorSpaces:
-    """Function spaces of factored kernels, whose images are Z_m^T v, concatenated."""
+    """Function spaces of factored kernels, with the images Z_m^T v, concatenated."""
 
     gram: GramStack  # counts the products
     Z: TallMatrix  # the factors, one kernel after another
@@ -319,9 +319,10 @@ def _joint_step(
 
 
 def _pivot(ones: Array) -> Array:
-    """Return the sums of `ones` = A^-1 1 over samples; raise if one is not positive."""
-    # With the positive definite matrix A of Newton's step, only rounding can make a
-    # sum negative or zero, for example if kernels have values near 1e16.
+    """Return the sums of `ones` over samples; raise unless they are positive."""
+    # `ones` is A^-1 times a vector of ones, for each output. With the positive definite
+    # matrix A of Newton's step, only rounding can make a sum negative or zero, for
+    # example if kernels have values near 1e16.
     total = np.asarray(ones.sum(axis=0))
     if not (total > 0.0).all():
         raise np.linalg.LinAlgError(

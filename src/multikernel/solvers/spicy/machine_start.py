@@ -63,11 +63,14 @@ def has_quick_machines(problem: Problem) -> bool:
 def weighted_sums(
     problem: Problem, regularizer: ProximableRegularizer, kernels: Indices, tol: float
 ) -> tuple[Array, Array, int]:
-    """Return a dual point, kernel weights, and the number of machines that ran."""
-    # Run machines on weighted sums and move the weights, until the gap is `tol` or
-    # steps make no progress. The kernels of the problem are not zero; `kernels` are
-    # their indices in messages. The result is the best rho, feasible for the loss and
-    # the intercept, with the weights of the terms K_m rho.
+    """Run machines on weighted sums of the kernels, and improve the weights.
+
+    Return the best dual point rho, the weights of the terms K_m rho, and the number of
+    machines that ran.
+    """
+    # After each run, the weights of the kernels change, until the gap is `tol` or steps
+    # make no progress. The kernels of the problem are not zero; `kernels` are their
+    # indices in messages. The best rho is feasible for the loss and the intercept.
     gram, y, (n_kernels, n_samples, _) = problem.gram, problem.y, problem.gram.shape
     search = WeightSearch(regularizer, gram.traces())
     # With these weights, the sum of the kernels has values of the size of the targets.
@@ -136,7 +139,7 @@ class WeightStep:
 
 @dataclass
 class WeightSearch:
-    """Newton's method in weights; steps that were far too long are shortened."""
+    """Newton's method in kernel weights; a far too long step is repeated, shorter."""
 
     regularizer: ProximableRegularizer  # elastic net or block 1-norm
     traces: Array  # of the kernels

@@ -101,11 +101,14 @@ class NewtonState(CertifiedTargets):
                     self._store_tangent(t, *root, images[:, :, number], alphas[t])
 
     def _solve(self, t: int, flexible: Array, z: Array) -> tuple[Root, Array] | None:
-        """Set target t's dual point; return a root R of A, and R^-1 1 / |R^-1 1|."""
+        """Set the dual point of target t; return R with A = R R^T, and a unit vector.
+
+        The unit vector is R^-1 e / |R^-1 e|, with the vector e of ones.
+        """
         # A and z are the module's, and `flexible` is the diagonal of D. With an
-        # intercept, the part of R^-1 z along R^-1 1 is removed, which makes rho sum to
-        # zero. If A has no root in double precision, the result is None, and working
-        # sets solve the target.
+        # intercept, the part of R^-1 z along the unit vector is removed, which makes
+        # rho sum to zero. If A has no root R in double precision, the result is None,
+        # and working sets solve the target.
         finite = np.isfinite(flexible).all()
         root = self._root(self.eta[:, t], flexible) if finite else None
         if root is None:
@@ -255,7 +258,8 @@ class NewtonPath:
         starts: Sequence[Solution | None],
         penalties: Sequence[BlockRegularizer | None],
     ) -> None:
-        """Start each target at its solution for its penalty, or without kernels."""
+        """Start each target at its entry of `starts`, or without kernels if None."""
+        # `penalties` are those of the first step; None skips a target.
         state = self.state
         self.solved = list(starts)
         for t, (start, penalty) in enumerate(zip(starts, penalties, strict=True)):
@@ -310,7 +314,7 @@ class NewtonPath:
         return self._solutions(penalties, done), unsolved
 
     def _record(self, going: Indices, rounds: int) -> None:
-        """Add a line to each target's history; set `failed` if it makes no progress."""
+        """Add a line to each history; set `failed` for targets without progress."""
         state = self.state
         for t in going.tolist():
             recorder, gap = self._recorders[t], float(state.gap[t])

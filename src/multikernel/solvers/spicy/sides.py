@@ -151,8 +151,8 @@ class SmoothSide(Side):
             self.walls = Walls(low, high, self.rho, gap)
 
     def for_similar_problem(self) -> "Side | None":
-        """Return this object; None if it has a barrier, which fits only one gap."""
-        # The gap is the duality gap of the problem for which the barrier was chosen.
+        """Return this object, or None if it has a barrier."""
+        # The size of a barrier is chosen for the duality gap of one problem.
         return self if self.walls is None else None
 
     def newton(self, model: QuadraticModel) -> tuple[Array, Array]:
@@ -220,7 +220,8 @@ class SmoothSide(Side):
 
 
 def lowest_inside(lower: Array) -> Array:
-    """Return `lower`, with finite bounds raised to where derivatives are finite."""
+    """Return `lower`, with finite bounds raised so that derivatives are finite."""
+    # The derivatives are those of the conjugate.
     bounded = np.isfinite(lower)
     size = np.where(bounded, np.abs(lower), 0.0)
     return np.where(bounded, lower + np.maximum(1e-100, 1e-15 * size), lower)

@@ -86,7 +86,7 @@ class SpannedTargets(NewtonState):
 
     @np.errstate(all="ignore")
     def step(self, targets: Indices, alphas: Array) -> None:
-        """Take a step for some targets: add a vector, then compute the best weights."""
+        """Add a vector to the space of each target; compute the best kernel weights."""
         # A target's new vector is B^-1 r, with its residual r; all targets have the
         # same matrix B (see the module). The first step for a strength adds no vector.
         again = self._last[targets] == alphas[targets]

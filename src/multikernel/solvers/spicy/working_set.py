@@ -182,9 +182,9 @@ class WorkingSet:
 
     def _begin_with_machines(self, kernels: Indices, tol: float) -> None:
         """Take the first, long step: run machines on weighted sums of the kernels."""
-        # The runs end when the gap on these kernels is `tol`, or without progress.
-        # Newton's method continues from their result: with active sets, or with a
-        # barrier if many samples are at no bound or kink.
+        # The runs of the machines end when the gap on `kernels` is `tol`, or without
+        # progress. Newton's method continues from the result of the runs: with active
+        # sets, or with a barrier if many samples are at no bound or kink.
         problem = self.problem
         small = replace(problem, gram=self._part(kernels))
         sums = weighted_sums(small, self._regularizer, kernels, tol)
@@ -214,8 +214,8 @@ class WorkingSet:
 
     def _has_new_kernels(self, kernels: Indices, gap: float) -> bool:
         """Return whether some of `kernels` are new since the gap last decreased."""
-        # New kernels were in no working set since then. Decreases by less than a tenth
-        # do not count. Kernels that return to the working set are not new: if rounding
+        # A kernel is new if it was in no working set since the gap last decreased by at
+        # least a tenth. Kernels that return to the working set are not new: if rounding
         # limits the gap, the same kernels would leave and return until the iteration
         # limit.
         if gap < 0.9 * self._lowest:
