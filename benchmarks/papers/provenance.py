@@ -42,7 +42,7 @@ RENAMED = {
     "7603af7aa525": "2780d564ec8f",
     "6330ecfe0c67": "a93963c09274",
     "2afea8bcf263": "48efa17ee5df",
-    "fc3dcd572c57": "0403fa2eb572",
+    "0895eb3a9274": "0403fa2eb572",
     "774a36ad28ab": "c3dff60e12aa",
     "6faad8a806ae": "2780d564ec8f",
 }

@@ -221,10 +221,11 @@ class BoundSelector:
         least = float(query.shifts.min())
         if least < self.least_shift:
             raise UnsupportedProblemError(
-                f"alpha (in estimators, times the sum of weights) is {least:.3g}, "
-                f"below the rounding error of Gram matrix {widest} with trace "
-                f"{traces[widest]:.3g}, so kernels cannot be compared. Increase alpha, "
-                "scale kernels down, or use storage='low_rank' if they have low rank."
+                "The ridge strength (in estimators, alpha times the sum of sample "
+                f"weights) is {least:.3g}, below the rounding error of Gram matrix "
+                f"{widest} with trace {traces[widest]:.3g}, so kernels cannot be "
+                "compared. Increase alpha, scale kernels down, or use "
+                "storage='low_rank' if they have low rank."
             )
 
 
