@@ -80,7 +80,7 @@ class SparsityPathDisplay(Display):
         if best is not None and best not in self.n_kernels:
             raise ValueError(
                 f"best_n_kernels={best} must be one of the values of n_kernels, "
-                f"which are between {self.n_kernels.min()} and {self.n_kernels.max()}."
+                f"{self.n_kernels.tolist()}."
             )
 
     @classmethod

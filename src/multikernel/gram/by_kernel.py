@@ -24,12 +24,12 @@ from multikernel.kernels.base import KernelDictionary
 
 @dataclass(frozen=True, eq=False)
 class ByKernelStack(GramStack):
-    """A stack that stores some kernels as matrices, and the others as factors.
+    """A stack of some kernels as matrices, and the others as low-rank factors.
 
     The mask `is_dense` selects the kernels in `dense`; both parts keep the order of the
-    kernels. Only factors approximate kernels. Predictions for new samples require
-    `dictionary`, and `scales`, the normalization factors of the kernels in `dense`,
-    shape (n_dense,), ones by default.
+    kernels. The matrices are exact, the low-rank factors approximate. Predictions for
+    new samples require `dictionary`. They multiply the kernels in `dense` by `scales`,
+    shape (n_dense,), by default ones.
     """
 
     dense: GramStack
@@ -109,7 +109,7 @@ class ByKernelStack(GramStack):
         return self._selected(kernels, lambda part, indices: part.take(indices))
 
     def once(self, kernels: Indices) -> GramStack:
-        """Return the chosen kernels, copied only if needed; see `GramStack.once`."""
+        """Return the chosen kernels for a single pass; see `GramStack.once`."""
         return self._selected(kernels, lambda part, indices: part.once(indices))
 
     def restrict(self, samples: Indices) -> GramStack:

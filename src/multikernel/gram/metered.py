@@ -110,7 +110,7 @@ class MeteredStack(Base):
         return self._part(self.stack.take(kernels), kernels)
 
     def once(self, kernels: Indices) -> "MeteredStack":
-        """Return the chosen kernels, copied only if needed; see `GramStack.once`."""
+        """Return the chosen kernels for a single pass; see `GramStack.once`."""
         return self._part(self.stack.once(kernels), kernels)
 
     def restrict(self, samples: Indices) -> "MeteredStack":

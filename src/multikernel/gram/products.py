@@ -169,7 +169,7 @@ class ProductStack(ProductsOfWhole):
 
     @cached_property
     def _sizes(self) -> Array:
-        """Return the largest diagonal entry of each main kernel in a product."""
+        """Return the largest diagonal entry of each main kernel that a product uses."""
         mains = self._product_mains[0][:, None]
         diagonals = self.mains.diagonals()[mains, self._sample_rows]
         largest = np.abs(diagonals).max(axis=1)

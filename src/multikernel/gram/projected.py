@@ -129,7 +129,7 @@ class ProjectedStack(AroundOther):
         return ProjectedStack(self.stack.take(kernels), self.projection)
 
     def once(self, kernels: Indices) -> GramStack:
-        """Return the chosen kernels, copied only if needed; see `GramStack.once`."""
+        """Return the chosen kernels for a single pass; see `GramStack.once`."""
         return ProjectedStack(self.stack.once(kernels), self.projection)
 
     def resident_products(self, kernels: Indices) -> BlockMultiplier:

@@ -88,7 +88,7 @@ class ScaledStack(AroundOther):
         return ScaledStack(self.stack.take(kernels), self.scales[kernels])
 
     def once(self, kernels: Indices) -> GramStack:
-        """Return the chosen kernels, copied only if needed; see `GramStack.once`."""
+        """Return the chosen kernels for a single pass; see `GramStack.once`."""
         return ScaledStack(self.stack.once(kernels), self.scales[kernels])
 
     def restrict(self, samples: Indices) -> GramStack:

@@ -243,7 +243,7 @@ def _normalized(columns: Columns) -> slice | tuple[int, ...] | tuple[str, ...]:
 
 
 def _check_slice(columns: slice) -> None:
-    """Raise unless a slice is between indices, or between names and has no step."""
+    """Raise unless a slice has indices as bounds, or has names and no step."""
     ends = [end for end in (columns.start, columns.stop) if end is not None]
     by_names = bool(ends) and all(isinstance(end, str) for end in ends)
     if by_names and columns.step in (None, 1):

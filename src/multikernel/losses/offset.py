@@ -86,7 +86,7 @@ class _PolyhedralOffset(OffsetLoss):
     """A loss with an offset and with the pieces of the conjugate."""
 
     def dual_pieces(self, y: Array) -> tuple[Array, Array, Array]:
-        """Return the pieces of the conjugate, with costs changed by the offset."""
+        """Return signs, costs and bounds of the loss; the offset changes the costs."""
         signs, costs, sizes = cast(PolyhedralLoss, self.loss).dual_pieces(y)
         return signs, costs - signs * self._broadcast_offset(y), sizes
 

@@ -218,8 +218,8 @@ def _check_residuals(stack: GramStack, K: Array, tol: float, rng: Generator) -> 
     new_bounds = bounds if finer is None else finer.residual_bounds(v)
     if np.any(new_bounds > bounds + size):
         raise AssertionError(
-            "The method refined must return a stack with residual_bounds of at most "
-            f"{shown(bounds)}, those before the call, got {shown(new_bounds)}."
+            "refined() must return a stack whose residual_bounds are no larger than "
+            f"before: they were {shown(bounds)}, and are {shown(new_bounds)}."
         )
 
 

@@ -226,7 +226,7 @@ def _checked_rows(values: object, n_rows: int, k: int) -> Array:
     if rows.max() >= n_rows or rows.min() < -n_rows:
         raise ValueError(
             f"Fold {k} of cv has row numbers from {rows.min()} to {rows.max()}, "
-            f"but they must be from 0 to {n_rows - 1}, because X has {n_rows} rows."
+            f"but X has {n_rows} rows: pass row numbers from 0 to {n_rows - 1}."
         )
     return rows
 

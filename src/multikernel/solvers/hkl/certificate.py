@@ -122,8 +122,8 @@ def near_minimum(loss: Callable[[float], float]) -> tuple[float, float]:
     """Return a point near the minimum of a convex loss on [0, 1], and its value."""
     tried = {1.0 - k * STEP: loss(1.0 - k * STEP) for k in range(3)}
     at_end, near, far = tried.values()
-    # The vertex of a parabola through values near one or, if its vertex is far from
-    # one, through values at 0, 1/2 and 1.
+    # Use the vertex of the parabola through the losses at three points near 1. If it is
+    # far from 1, use the vertex of the parabola through the losses at 0, 1/2 and 1.
     slope, bend = 1.5 * at_end - 2.0 * near + 0.5 * far, at_end - 2.0 * near + far
     vertex = 1.0
     if 0.0 < STEP * slope < NEAR * bend:
