@@ -147,7 +147,7 @@ class LazyStack(GramStack):
         return DenseStack(chosen.compute())
 
     def once(self, kernels: Indices) -> "LazyStack":
-        """Return the stack of the chosen kernels for a single pass, without matrices."""
+        """Return the chosen kernels for a single pass, without their matrices."""
         indices = np.asarray(kernels)
         steps = self.normalization.take(indices)
         return replace(self, plan=self.plan.take(indices), normalization=steps)
