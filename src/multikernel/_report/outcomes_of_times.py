@@ -34,8 +34,8 @@ def outcomes_of_times(
 ) -> tuple[dict[str, Any], list[tuple[str, str]]]:
     """Return scores of a survival model, and sections (heading, body) with plots."""
     before, inner = last_step(model)
-    times = read_times("report", y)
-    risk = np.asarray(inner.predict(data_at_model(before, X)))
+    times, data = read_times("report", y), data_at_model(before, X)
+    risk = np.asarray(inner.predict(data))
     if len(risk) != len(times.lower):
         raise ValueError(
             f"report: X has {len(risk)} samples, but y has {len(times.lower)}: pass "
@@ -44,15 +44,13 @@ def outcomes_of_times(
     scores = {
         "concordance": concordance(times.lower, times.upper, risk),
         "observed events": int(times.seen.sum()),
-        "median of the predicted median times": float(
-            np.median(inner.predict_median(data_at_model(before, X)))
-        ),
+        "median of the predicted median times": np.median(inner.predict_median(data)),
     }
     if np.any((times.lower < times.upper) & times.seen):
         return scores, [("Predicted thirds", INTERVALS)]
     if not times.seen.any():
         return scores, []
-    return scores, list(_sections(inner, data_at_model(before, X), times, risk))
+    return scores, list(_sections(inner, data, times, risk))
 
 
 def _sections(

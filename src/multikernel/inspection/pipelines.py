@@ -142,14 +142,6 @@ def final_estimator(estimator: Any) -> Any:
     )
 
 
-def model_with(attribute: str, estimator: Any, accepted: str) -> Any:
-    """Return the fitted model inside an estimator; raise if it lacks an attribute."""
-    model = final_estimator(estimator)
-    if not hasattr(model, attribute):
-        raise TypeError(f"{type(model).__name__} has no {attribute}: pass {accepted}.")
-    return model
-
-
 def output_heads(model: Any) -> list[str]:
     """Return the names of outputs for titles of plots; classes become "class a"."""
     names = list(model.output_names_)

@@ -123,14 +123,7 @@ class Resamples:
         # Equal samples may be merged; `_owners` maps each sample to its merged sample.
         self._owners = rows if copies is None else copies.owners
         self.watch = make_watch(estimator, None)
-        # Only methods on Gram matrices support warm starts.
-        self.starts: tuple[Solution, ...] = ()
-        if isinstance(method, GramMethod):
-            fit = method.solve(method.recipe(full), full, self.watch)
-            self.starts = tuple(fit.solutions)
-            self.attributes = method.publish(fit)
-        else:
-            self.attributes = method.learn(full, self.watch)
+        self.attributes, self.starts = self._learn(full)
         # These are the kernels before normalization; the fit above has validated them.
         self._raw = training
 
@@ -147,14 +140,19 @@ class Resamples:
         raw = replace(self._raw, samples=samples)
         sub, rows = raw.part(np.flatnonzero(counts), n_copies)
         _check_labels(sub.samples)
-        method = self.method
-        if isinstance(method, GramMethod):
-            recipe, starts = (method.recipe(sub), self._starts(sub.samples, rows))
-            solved = method.solve(recipe, sub, self.watch, starts)
-            fitted = method.publish(solved)
-        else:
-            fitted = method.learn(sub, self.watch)
+        fitted, _ = self._learn(sub, self._starts(sub.samples, rows))
         return {name: fitted[name] for name in (*names, "duality_gap_")}
+
+    def _learn(
+        self, data: Training, starts: tuple[Solution, ...] = ()
+    ) -> tuple[dict[str, Any], tuple[Solution, ...]]:
+        """Fit some data; return the fitted attributes, and solutions as warm starts."""
+        method = self.method
+        # Only methods on Gram matrices support warm starts.
+        if not isinstance(method, GramMethod):
+            return method.learn(data, self.watch), ()
+        fit = method.solve(method.recipe(data), data, self.watch, starts)
+        return method.publish(fit), tuple(fit.solutions)
 
     def _starts(self, samples: Samples, indices: Indices) -> tuple[Solution, ...]:
         """Return warm starts: the full fit's entries of samples `indices`, rescaled."""

@@ -13,6 +13,7 @@ from multikernel.estimators.publish.columns import (
     term_names,
     terms_by_columns,
 )
+from multikernel.estimators.publish.predict import AdditiveModel, Rows
 from multikernel.estimators.publish.summary import view_members
 from multikernel.inspection.pipelines import check_model, data_at_model, last_step
 
@@ -72,6 +73,18 @@ def contributions(estimator: Any, X: Any, by: str = "kernel") -> Bunch:
         free, more_names = (free.sum(axis=-1, keepdims=True), ["unpenalized columns"])
     terms = np.concatenate([terms, free], axis=-1) if more_names else terms
     return Bunch(terms=terms, names=names + more_names)
+
+
+def sum_terms(
+    model: AdditiveModel, active: Indices, kernels: Any, X: Rows, center: Rows | None
+) -> Array:
+    """Return the sum of the terms of some kernels, shape (n_samples, n_outputs)."""
+    # If `center` is given, the mean of the sum over these samples is subtracted.
+    positions = np.flatnonzero(np.isin(active, kernels)).tolist()
+    values: Array = model.terms(X, positions).sum(axis=2)
+    if center is not None:
+        values -= model.terms(center, positions).sum(axis=2).mean(axis=0)
+    return values
 
 
 def _unpenalized_terms(model: Any, X: Any) -> tuple[Array, list[str]]:
