@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -57,16 +58,11 @@ def _validation_values(
     return values
 
 
-@dataclass(frozen=True, eq=False)
-class TimesScorer:
-    """A scorer that passes times to the user's function in place of row numbers."""
-
-    scoring: Callable[..., float]  # the user's function, with arguments (model, X, y)
-    table: Any  # structured array of the times
-
-    def __call__(self, model: Any, X: Any, y: Array) -> float:
-        """Return the score of a model, given the row numbers `y` of the times."""
-        return self.scoring(model, X, self.table[y.astype(np.intp)])
+def _score_times(
+    scoring: Callable[..., float], table: Any, model: Any, X: Any, y: Array
+) -> float:
+    """Call a user's function ``scoring`` with the times in the rows `y` of a table."""
+    return scoring(model, X, table[y.astype(np.intp)])
 
 
 def survival_scoring(value: object) -> str | None:
@@ -232,7 +228,7 @@ class SpicyMKLSurvivalCV(SurvivalMKL, AlphaSearchCV):
         is_observed = times.seen[codes]
         inner.cv = folds_of(self.cv, is_observed, groups, stratify=True)
         if self.scoring is not None:
-            inner.scoring = TimesScorer(self.scoring, times.structured())
+            inner.scoring = partial(_score_times, self.scoring, times.structured())
         return inner
 
     def _why_unscored(self, samples: Samples, test: Indices) -> str | None:
