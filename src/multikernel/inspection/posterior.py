@@ -21,7 +21,7 @@ from multikernel.inspection.covariance import (
     fitted_weights,
     residual_degrees,
 )
-from multikernel.inspection.pipelines import check_model, data_at_model, last_step
+from multikernel.inspection.pipelines import data_at_model, model_of
 from multikernel.inspection.resampling import quantile_levels
 from multikernel.inspection.terms import sum_terms
 from multikernel.linalg import EPS
@@ -266,8 +266,7 @@ def posterior_of(
 
 def squared_model(owner: str, estimator: Any) -> tuple[Any, Callable[[Any], Array]]:
     """Return a regressor, and a function that transforms and encodes its samples."""
-    before, model = last_step(estimator)
-    check_model(owner, model)
+    before, model = model_of(owner, estimator)
     name = type(model).__name__
     if not is_regressor(model):
         raise TypeError(

@@ -24,7 +24,7 @@ from multikernel.estimators.read.targets import check_groups
 from multikernel.estimators.search.folds import for_each
 from multikernel.estimators.search.search import Search
 from multikernel.exceptions import ConvergenceWarning, warn_user
-from multikernel.inspection.pipelines import check_model, last_step, refitted_steps
+from multikernel.inspection.pipelines import model_of, refitted_steps
 from multikernel.linalg.tables import row_chunks, row_keys
 from multikernel.problem import Solution
 
@@ -58,7 +58,7 @@ def refit(
 ) -> Refits:
     """Fit a model to all samples, and, starting from that fit, to every resample."""
     check_parameter(owner, "n_jobs", n_jobs, CHECKS["n_jobs"])
-    before, model = last_step(estimator)
+    before, model = model_of(owner, estimator)
     _check_estimator(owner, model, data[-1])
     # `data` are X, y, sample weights, groups and offsets.
     X, naming = refitted_steps(before, *data[:2])
@@ -318,7 +318,6 @@ def _scaled_part(values: Array, axis: int, owners: Indices, factors: Array) -> A
 
 def _check_estimator(owner: str, model: Any, offset: Any) -> None:
     """Raise unless a model can be fitted to resamples; warn if an offset is missing."""
-    check_model(owner, model)
     name, method = type(model).__name__, model._method()
     is_search = isinstance(method, Search)
     if isinstance(method.method if is_search else method, HullMethod):

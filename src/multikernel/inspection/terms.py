@@ -15,7 +15,7 @@ from multikernel.estimators.publish.columns import (
 )
 from multikernel.estimators.publish.predict import AdditiveModel, Rows
 from multikernel.estimators.publish.summary import view_members
-from multikernel.inspection.pipelines import check_model, data_at_model, last_step
+from multikernel.inspection.pipelines import data_at_model, model_of
 
 
 def contributions(estimator: Any, X: Any, by: str = "kernel") -> Bunch:
@@ -57,8 +57,7 @@ def contributions(estimator: Any, X: Any, by: str = "kernel") -> Bunch:
     (['a', 'b'], (40, 2))
     """
     check_parameter("contributions", "by", by, OneOf(("kernel", "view", "column")))
-    before, model = last_step(estimator)
-    check_model("contributions", model)
+    before, model = model_of("contributions", estimator)
     data = data_at_model(before, X)
     terms = np.asarray(model.contributions(data))
     names = [model.kernel_names_[m] for m in model.active_kernels_]
