@@ -90,7 +90,7 @@ def _groups(values: Array, n_groups: int) -> Indices:
 
 def _draw_thirds(inner: SurvivalMKL, X: Any, times: Times, risk: Array) -> Any:
     """Draw the survival curves of three groups of samples, by predicted risk."""
-    (ax,) = _style.axes_for(None, 1)
+    figure, ax = _style.pyplot().subplots(layout="constrained")
     groups = _groups(risk, len(THIRDS))
     grid = np.linspace(0.0, times.lower.max(), 101)
     predicted = inner.predict_survival_function(X, grid)
@@ -113,7 +113,7 @@ def _draw_thirds(inner: SurvivalMKL, X: Any, times: Times, risk: Array) -> Any:
     ax.set(xlabel="time", ylabel="share without an event", ylim=(0.0, 1.02))
     ax.legend(title="predicted", frameon=False, fontsize="small")
     _style.clean_axes(ax, grid="y")
-    return SimpleNamespace(figure_=_style.figure_of(ax))
+    return SimpleNamespace(figure_=figure)
 
 
 def _calibration(inner: SurvivalMKL, X: Any, times: Times, at: float) -> Array:
@@ -144,7 +144,7 @@ def _calibration(inner: SurvivalMKL, X: Any, times: Times, at: float) -> Array:
 
 def _draw_calibration(shares: Array, time: float) -> Any:
     """Draw observed against predicted shares of samples without event until `time`."""
-    (ax,) = _style.axes_for(None, 1)
+    figure, ax = _style.pyplot().subplots(layout="constrained")
     predicted, observed, low, high = shares.T
     errors = (observed - low, high - observed)
     below, above = (np.nan_to_num(np.maximum(error, 0)) for error in errors)
@@ -156,4 +156,4 @@ def _draw_calibration(shares: Array, time: float) -> Any:
     ax.set(xlim=(0.0, 1.0), ylim=(0.0, 1.02))
     _style.headline(ax, f"No event up to {time:.4g}")
     _style.clean_axes(ax, grid="both")
-    return SimpleNamespace(figure_=_style.figure_of(ax))
+    return SimpleNamespace(figure_=figure)
