@@ -221,12 +221,11 @@ class SpicyMKLSurvivalCV(SurvivalMKL, AlphaSearchCV):
     _checks: ClassVar[Mapping[str, Check]] = {"scoring": survival_scoring}
 
     def _copied(
-        self, loss: LogLogisticLoss, strata: tuple[Times, Indices, Any], groups: Any
+        self, loss: LogLogisticLoss, strata: tuple[Times, Indices], groups: Any
     ) -> Self:
-        times, codes, _ = strata
-        inner = super()._copied(loss, strata, groups)
-        is_observed = times.seen[codes]
-        inner.cv = folds_of(self.cv, is_observed, groups, stratify=True)
+        inner, (times, codes) = super()._copied(loss, strata, groups), strata
+        # Folds are stratified by whether the event was observed.
+        inner.cv = folds_of(self.cv, times.seen[codes], groups, stratify=True)
         if self.scoring is not None:
             inner.scoring = partial(_score_times, self.scoring, times.structured())
         return inner
