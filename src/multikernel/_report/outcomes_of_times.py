@@ -34,8 +34,8 @@ def outcomes_of_times(
 ) -> tuple[dict[str, Any], list[tuple[str, str]]]:
     """Return scores of a survival model, and sections (heading, body) with plots."""
     before, inner = last_step(model)
-    times = read_times("report", y)
-    risk = np.asarray(inner.predict(data_at_model(before, X)))
+    times, data = read_times("report", y), data_at_model(before, X)
+    risk = np.asarray(inner.predict(data))
     if len(risk) != len(times.lower):
         raise ValueError(
             f"report: X has {len(risk)} samples, but y has {len(times.lower)}: pass "
@@ -44,15 +44,13 @@ def outcomes_of_times(
     scores = {
         "concordance": concordance(times.lower, times.upper, risk),
         "observed events": int(times.seen.sum()),
-        "median of the predicted median times": float(
-            np.median(inner.predict_median(data_at_model(before, X)))
-        ),
+        "median of the predicted median times": np.median(inner.predict_median(data)),
     }
     if np.any((times.lower < times.upper) & times.seen):
         return scores, [("Predicted thirds", INTERVALS)]
     if not times.seen.any():
         return scores, []
-    return scores, list(_sections(inner, data_at_model(before, X), times, risk))
+    return scores, list(_sections(inner, data, times, risk))
 
 
 def _sections(
@@ -92,7 +90,7 @@ def _groups(values: Array, n_groups: int) -> Indices:
 
 def _draw_thirds(inner: SurvivalMKL, X: Any, times: Times, risk: Array) -> Any:
     """Draw the survival curves of three groups of samples, by predicted risk."""
-    (ax,) = _style.axes_for(None, 1)
+    figure, ax = _style.pyplot().subplots(layout="constrained")
     groups = _groups(risk, len(THIRDS))
     grid = np.linspace(0.0, times.lower.max(), 101)
     predicted = inner.predict_survival_function(X, grid)
@@ -115,7 +113,7 @@ def _draw_thirds(inner: SurvivalMKL, X: Any, times: Times, risk: Array) -> Any:
     ax.set(xlabel="time", ylabel="share without an event", ylim=(0.0, 1.02))
     ax.legend(title="predicted", frameon=False, fontsize="small")
     _style.clean_axes(ax, grid="y")
-    return SimpleNamespace(figure_=_style.figure_of(ax))
+    return SimpleNamespace(figure_=figure)
 
 
 def _calibration(inner: SurvivalMKL, X: Any, times: Times, at: float) -> Array:
@@ -146,7 +144,7 @@ def _calibration(inner: SurvivalMKL, X: Any, times: Times, at: float) -> Array:
 
 def _draw_calibration(shares: Array, time: float) -> Any:
     """Draw observed against predicted shares of samples without event until `time`."""
-    (ax,) = _style.axes_for(None, 1)
+    figure, ax = _style.pyplot().subplots(layout="constrained")
     predicted, observed, low, high = shares.T
     errors = (observed - low, high - observed)
     below, above = (np.nan_to_num(np.maximum(error, 0)) for error in errors)
@@ -158,4 +156,4 @@ def _draw_calibration(shares: Array, time: float) -> Any:
     ax.set(xlim=(0.0, 1.0), ylim=(0.0, 1.02))
     _style.headline(ax, f"No event up to {time:.4g}")
     _style.clean_axes(ax, grid="both")
-    return SimpleNamespace(figure_=_style.figure_of(ax))
+    return SimpleNamespace(figure_=figure)

@@ -196,10 +196,10 @@ def decreases_forever(problem: Problem, basis: Array, slopes: Array) -> bool:
     is_free = ~is_one_sided
     program = linprog(
         -rows[is_endless].sum(axis=0),
-        -rows[is_one_sided] if is_one_sided.any() else None,
-        np.zeros(np.count_nonzero(is_one_sided)) if is_one_sided.any() else None,
-        basis[is_free] if is_free.any() else None,
-        np.zeros(np.count_nonzero(is_free)) if is_free.any() else None,
+        -rows[is_one_sided],
+        np.zeros(np.count_nonzero(is_one_sided)),
+        basis[is_free],
+        np.zeros(np.count_nonzero(is_free)),
         bounds=(-1.0, 1.0),
     )
     if program.x is None:

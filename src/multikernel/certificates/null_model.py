@@ -218,25 +218,18 @@ def _best_intercept_by_kinks(
 
 def _optimal_interval(loss: PolyhedralLoss, y: Array, f: Array) -> tuple[float, float]:
     """Return the smallest and the largest optimal intercept; NaN if unbounded."""
-    # If the summed loss is monotone, no bounded interval is optimal.
+    # The slope of the summed loss is a step function of the intercept: `start` to the
+    # left of all kinks, then `slopes`. Slopes within `rounding` count as zero. If the
+    # slope does not change its sign, no bounded interval is optimal.
     signs, costs, sizes = loss.dual_pieces(y)
     kinks, jumps = (signs * costs - f).ravel(), np.ravel(sizes)
-    start, total = -float(sizes[signs < 0.0].sum()), float(jumps.sum())
-    return _zero_of_steps(kinks, jumps, start, 4.0 * EPS * total)
-
-
-def _zero_of_steps(
-    kinks: Array, jumps: Array, start: float, rounding: float
-) -> tuple[float, float]:
-    """Return the ends of the interval on which an increasing step function is zero."""
-    # The function is `start` to the left of all `kinks`. Values within `rounding`
-    # count as zero. The ends are NaN if the function does not change sign.
+    start, rounding = -float(sizes[signs < 0.0].sum()), 4.0 * EPS * float(jumps.sum())
     order = np.argsort(kinks)
-    values = np.cumsum(np.append(start, jumps[order]))[1:]
-    if not (start < -rounding and values[-1] > rounding):
+    slopes = np.cumsum(np.append(start, jumps[order]))[1:]
+    if not (start < -rounding and slopes[-1] > rounding):
         return np.nan, np.nan
-    left = kinks[order[np.searchsorted(values, -rounding)]]
-    right = kinks[order[np.searchsorted(values, rounding, "right")]]
+    left = kinks[order[np.searchsorted(slopes, -rounding)]]
+    right = kinks[order[np.searchsorted(slopes, rounding, "right")]]
     return float(left), float(right)
 
 

@@ -113,41 +113,29 @@ def null_model(
 
 
 def permutations(
-    labels: NDArray[np.generic],
-    n_permutations: int,
-    random: np.random.RandomState,
+    blocks: Sequence[Indices], n_permutations: int, random: np.random.RandomState
 ) -> Iterator[Indices]:
-    """Yield random permutations of the samples within groups of equal labels."""
-    members = _members(labels)
+    """Yield random permutations of the samples within blocks that contain them all."""
+    # A block is a vector of samples, or a matrix whose rows are groups of samples.
+    n_samples = sum(block.size for block in blocks)
     for _ in range(n_permutations):
-        order = np.arange(len(labels))
-        for group in members:
-            order[group] = random.permutation(group)
-        yield order
-
-
-def group_permutations(
-    labels: NDArray[np.generic],
-    n_permutations: int,
-    random: np.random.RandomState,
-) -> Iterator[Indices]:
-    """Yield random permutations that exchange entire groups of equal size."""
-    # The order of rows within a group is preserved. A group of unique size is not
-    # moved.
-    by_size: dict[int, list[Indices]] = {}
-    for group in _members(labels):
-        by_size.setdefault(group.size, []).append(group)
-    blocks = [np.stack(groups) for groups in by_size.values()]
-    for _ in range(n_permutations):
-        order = np.arange(len(labels))
+        order = np.arange(n_samples)
         for rows in blocks:
             order[rows] = random.permutation(rows)
         yield order
 
 
-def _members(labels: NDArray[np.generic]) -> list[Indices]:
+def members(labels: NDArray[np.generic]) -> list[Indices]:
     """Return the rows of every label, in ascending order."""
     return [np.flatnonzero(labels == label) for label in np.unique(labels)]
+
+
+def groups_of_equal_size(labels: NDArray[np.generic]) -> list[Indices]:
+    """Return for every size of a group the rows of such groups, (n_groups, size)."""
+    by_size: dict[int, list[Indices]] = {}
+    for group in members(labels):
+        by_size.setdefault(group.size, []).append(group)
+    return [np.stack(groups) for groups in by_size.values()]
 
 
 def blocks_of_forms(stack: GramStack, draws: Array) -> Iterator[tuple[Indices, Array]]:

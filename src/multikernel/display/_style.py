@@ -47,19 +47,6 @@ def figure_of(ax: Axes) -> Figure:
     return ax.figure.figure
 
 
-def axes_for(ax: Any, count: int, **figure_options: Any) -> list[Axes]:
-    """Return `count` axes: `ax` if passed, or new axes below each other."""
-    # `figure_options` contains keywords of ``pyplot.subplots`` for new axes.
-    if ax is None:
-        shape: dict[str, Any] = {"sharex": True, "layout": "constrained"}
-        ax = pyplot().subplots(count, 1, **(shape | figure_options))[1]
-    axes = list(np.ravel(np.asarray(ax, dtype=object)))
-    if len(axes) != count or not all(hasattr(axis, "transAxes") for axis in axes):
-        expected = "matplotlib Axes" if count == 1 else f"{count} matplotlib Axes"
-        raise TypeError(f"ax must be {expected}, got {ax!r}.")
-    return axes
-
-
 def label(
     ax: Axes,
     text: str,

@@ -49,7 +49,14 @@ class Display:
     ) -> list[Axes]:
         """Check keywords of a plot; return `count` axes, new ones if `ax` is None."""
         self._check_keywords(function, keywords or {})
-        axes = _style.axes_for(ax, count, **figure)
+        # `figure` contains keywords of ``pyplot.subplots`` for new axes.
+        if ax is None:
+            shape: dict[str, Any] = {"sharex": True, "layout": "constrained"}
+            ax = _style.pyplot().subplots(count, 1, **(shape | figure))[1]
+        axes = list(np.ravel(np.asarray(ax, dtype=object)))
+        if len(axes) != count or not all(hasattr(axis, "transAxes") for axis in axes):
+            expected = "matplotlib Axes" if count == 1 else f"{count} matplotlib Axes"
+            raise TypeError(f"ax must be {expected}, got {ax!r}.")
         self.ax_, self.figure_ = axes[0], _style.figure_of(axes[0])
         return axes
 

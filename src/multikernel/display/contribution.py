@@ -19,6 +19,7 @@ from multikernel.display.drawn_terms import (
 )
 from multikernel.estimators.publish.columns import column_names
 from multikernel.inspection import Bootstrap, TermPosterior, pipelines
+from multikernel.inspection.terms import sum_terms
 
 
 @dataclass(eq=False, repr=False)
@@ -137,9 +138,7 @@ class ContributionDisplay(Display):
         output = pipelines.output_index(model, output)
         fitted, data = model._model_and_data(pipelines.data_at_model(before, X))
         grid = grid_over(model, before, data, columns)
-        positions = np.flatnonzero(np.isin(model.active_kernels_, kernels)).tolist()
-        mean = fitted.terms(data, positions).sum(axis=2).mean(axis=0)
-        values = (fitted.terms(grid.rows, positions).sum(axis=2) - mean)[:, output]
+        values = sum_terms(fitted, model.active_kernels_, kernels, grid.rows, data)
         band, source = None, bootstrap or posterior
         if source is not None and len(columns) == 1:
             bounds = source.band(grid.rows, kernels, level, data)
@@ -148,7 +147,7 @@ class ContributionDisplay(Display):
         titles = titles_of(model, kernel, kernels, all_columns)
         display = cls(
             grid.axes,
-            values.reshape([axis.size for axis in grid.axes]),
+            values[:, output].reshape([axis.size for axis in grid.axes]),
             [all_columns[column] for column in columns],
             samples=grid.samples,
             band=band,

@@ -9,7 +9,7 @@ import numpy as np
 from multikernel.display import _style
 from multikernel.display._style import Axes, BarContainer
 from multikernel.display.base import Display
-from multikernel.inspection.pipelines import model_with
+from multikernel.inspection.pipelines import final_estimator
 
 
 @dataclass(eq=False, repr=False)
@@ -74,8 +74,12 @@ class HullDisplay(Display):
         ax, max_nodes
             See `plot`.
         """
-        kinds = "a fitted HKLClassifier or HKLRegressor"
-        model = model_with("hull_", estimator, kinds)
+        model = final_estimator(estimator)
+        if not hasattr(model, "hull_"):
+            raise TypeError(
+                f"{type(model).__name__} has no hull_: pass a fitted HKLClassifier or "
+                "HKLRegressor."
+            )
         display = cls(model.node_norms_, model.kernel_names_, model.node_degrees_)
         return display.plot(ax=ax, max_nodes=max_nodes)
 

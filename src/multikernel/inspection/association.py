@@ -36,12 +36,7 @@ from multikernel.inspection.permutations import (
     tests_of_all,
     tests_of_largest,
 )
-from multikernel.inspection.pipelines import (
-    Naming,
-    check_model,
-    last_step,
-    refitted_steps,
-)
+from multikernel.inspection.pipelines import Naming, model_of, refitted_steps
 from multikernel.inspection.resampling import warn_repeated
 from multikernel.kernels.terms import MANY
 from multikernel.linalg import EPS
@@ -221,8 +216,7 @@ def _model_and_data(model: Any, X: Any, y: Any) -> tuple[BaseMKL, Any, Any, Nami
     if not (hasattr(model, "get_params") and hasattr(model, "fit")):
         estimator_class = SpicyMKLRegressor if _is_quantity(y) else SpicyMKLClassifier
         return estimator_class(model), X, y, lambda names: names
-    before, estimator = last_step(model)
-    check_model(OWNER, estimator)
+    before, estimator = model_of(OWNER, model)
     data, naming = refitted_steps(before, X, y)
     if isinstance(estimator, SurvivalMKL):
         warn_order(OWNER, X, y=y)

@@ -86,8 +86,7 @@ def group_permutation_importance(
     owner = "group_permutation_importance"
     check_parameter(owner, "n_repeats", n_repeats, COUNT)
     pipelines.check_scoring_choice(owner, scoring, offset)
-    before, model = pipelines.last_step(estimator)
-    pipelines.check_model(owner, model)
+    before, model = pipelines.model_of(owner, estimator)
     warn_order(owner, X, sample_groups=sample_groups, offset=offset)
     y = check_target_names(model, X, y, sample_weight)
     sample_weight = check_weights(sample_weight, len(y))

@@ -16,6 +16,7 @@ from multikernel.inspection.resampling import (
     quantile_levels,
     refit,
 )
+from multikernel.inspection.terms import sum_terms
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -107,7 +108,7 @@ class Bootstrap:
         """
         X, center = _as_rows(X), None if center is None else _as_rows(center)
         values = [
-            _sum_terms(model, active, kernels, X, center)
+            sum_terms(model, active, kernels, X, center)
             for model, active in zip(self.models, self.active_kernels, strict=True)
         ]
         levels = quantile_levels(type(self).__name__, level)
@@ -126,17 +127,6 @@ def _as_rows(X: Any) -> Rows:
             f"Bootstrap.band: X has columns that are not numeric ({error}): pass X as "
             "transformed by the earlier steps of the pipeline, or use term_posterior."
         ) from error
-
-
-def _sum_terms(
-    model: AdditiveModel, active: Indices, kernels: Any, X: Rows, center: Rows | None
-) -> Array:
-    """Return the sum of the terms of some kernels, shape (n_samples, n_outputs)."""
-    positions = np.flatnonzero(np.isin(active, kernels)).tolist()
-    values: Array = model.terms(X, positions).sum(axis=2)
-    if center is not None:
-        values -= model.terms(center, positions).sum(axis=2).mean(axis=0)
-    return values
 
 
 def bootstrap(

@@ -21,11 +21,11 @@ from multikernel.estimators.publish.summary import (
 )
 from multikernel.estimators.search.splits import folds_of
 from multikernel.inspection.pipelines import (
-    check_model,
     check_scoring_choice,
     data_at_model,
     innermost,
     last_step,
+    model_of,
 )
 
 OWNER = "nested_cross_validate"
@@ -169,7 +169,7 @@ def nested_cross_validate(
     estimator = clone(estimator)
     _, inner = last_step(estimator)
     inner_search = getattr(inner, "estimator", None)
-    check_model(OWNER, inner if inner_search is None else last_step(inner_search)[1])
+    model_of(OWNER, estimator if inner_search is None else inner_search)
     if inner_search is not None and not (sample_weight is None and offset is None):
         raise ValueError(
             f"{OWNER}: sample_weight and offset require a search of this library, got "

@@ -115,18 +115,18 @@ def permutations_of(groups: Any, permute: str, n_samples: int) -> Draw:
                 f"{OWNER}: permute='groups' requires groups, got groups=None: pass one "
                 "label for each sample."
             )
-        return partial(scores.permutations, np.zeros(n_samples))
+        return partial(scores.permutations, [np.arange(n_samples)])
     labels = check_groups(groups, n_samples)
     if permute == "within":
-        return partial(scores.permutations, labels)
-    sizes = np.unique(labels, return_counts=True)[1]
-    if np.unique(sizes).size == sizes.size:
+        return partial(scores.permutations, scores.members(labels))
+    blocks = scores.groups_of_equal_size(labels)
+    if all(len(groups) == 1 for groups in blocks):
         raise ValueError(
             f"{OWNER}: permute='groups' requires groups of equal size, but all "
-            f"{sizes.size} groups have different sizes: pass one row per group, such "
+            f"{len(blocks)} groups have different sizes: pass one row per group, such "
             "as the mean of its rows, or use permute='within'."
         )
-    return partial(scores.group_permutations, labels)
+    return partial(scores.permutations, blocks)
 
 
 def _exceedance(draws: Array, values: Array) -> Array:

@@ -64,13 +64,15 @@ def _layers(estimator: Any) -> list[Any]:
         layers.append(inner)
 
 
-def check_model(owner: str, model: Any) -> None:
-    """Raise unless `model` is a multiple kernel model of this library."""
+def model_of(owner: str, estimator: Any) -> tuple[Any, Any]:
+    """Return the result of `last_step`; raise unless this library has the model."""
+    before, model = last_step(estimator)
     if not isinstance(model, BaseMKL):
         raise TypeError(
             f"{owner} requires a multiple kernel model of this library, or a pipeline "
             f"that ends in one, got {type(model).__name__}."
         )
+    return before, model
 
 
 def check_scoring_choice(owner: str, scoring: Any, offset: Any) -> None:
@@ -140,14 +142,6 @@ def final_estimator(estimator: Any) -> Any:
         f"{type(model).__name__} is not a fitted model of multikernel: pass one, or a "
         "pipeline or search that ends in one."
     )
-
-
-def model_with(attribute: str, estimator: Any, accepted: str) -> Any:
-    """Return the fitted model inside an estimator; raise if it lacks an attribute."""
-    model = final_estimator(estimator)
-    if not hasattr(model, attribute):
-        raise TypeError(f"{type(model).__name__} has no {attribute}: pass {accepted}.")
-    return model
 
 
 def output_heads(model: Any) -> list[str]:

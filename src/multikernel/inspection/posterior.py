@@ -21,8 +21,9 @@ from multikernel.inspection.covariance import (
     fitted_weights,
     residual_degrees,
 )
-from multikernel.inspection.pipelines import check_model, data_at_model, last_step
+from multikernel.inspection.pipelines import data_at_model, model_of
 from multikernel.inspection.resampling import quantile_levels
+from multikernel.inspection.terms import sum_terms
 from multikernel.linalg import EPS
 from multikernel.linalg.tables import row_chunks
 
@@ -78,9 +79,7 @@ class TermPosterior:
         X, center = self._table(X), None if center is None else self._table(center)
         _, upper = quantile_levels(type(self).__name__, level)
         positions = np.flatnonzero(np.isin(self.active_kernels, kernels)).tolist()
-        mean: Array = self.model.terms(X, positions).sum(axis=2)
-        if center is not None:
-            mean -= self.model.terms(center, positions).sum(axis=2).mean(axis=0)
+        mean = sum_terms(self.model, self.active_kernels, kernels, X, center)
         width = norm.ppf(upper) * np.sqrt(self._variances(X, positions, center))
         return mean - width, mean + width
 
@@ -267,8 +266,7 @@ def posterior_of(
 
 def squared_model(owner: str, estimator: Any) -> tuple[Any, Callable[[Any], Array]]:
     """Return a regressor, and a function that transforms and encodes its samples."""
-    before, model = last_step(estimator)
-    check_model(owner, model)
+    before, model = model_of(owner, estimator)
     name = type(model).__name__
     if not is_regressor(model):
         raise TypeError(

@@ -24,7 +24,7 @@ from multikernel.estimators.read.targets import check_groups
 from multikernel.estimators.search.folds import for_each
 from multikernel.estimators.search.search import Search
 from multikernel.exceptions import ConvergenceWarning, warn_user
-from multikernel.inspection.pipelines import check_model, last_step, refitted_steps
+from multikernel.inspection.pipelines import model_of, refitted_steps
 from multikernel.linalg.tables import row_chunks, row_keys
 from multikernel.problem import Solution
 
@@ -58,7 +58,7 @@ def refit(
 ) -> Refits:
     """Fit a model to all samples, and, starting from that fit, to every resample."""
     check_parameter(owner, "n_jobs", n_jobs, CHECKS["n_jobs"])
-    before, model = last_step(estimator)
+    before, model = model_of(owner, estimator)
     _check_estimator(owner, model, data[-1])
     # `data` are X, y, sample weights, groups and offsets.
     X, naming = refitted_steps(before, *data[:2])
@@ -123,14 +123,7 @@ class Resamples:
         # Equal samples may be merged; `_owners` maps each sample to its merged sample.
         self._owners = rows if copies is None else copies.owners
         self.watch = make_watch(estimator, None)
-        # Only methods on Gram matrices support warm starts.
-        self.starts: tuple[Solution, ...] = ()
-        if isinstance(method, GramMethod):
-            fit = method.solve(method.recipe(full), full, self.watch)
-            self.starts = tuple(fit.solutions)
-            self.attributes = method.publish(fit)
-        else:
-            self.attributes = method.learn(full, self.watch)
+        self.attributes, self.starts = self._learn(full)
         # These are the kernels before normalization; the fit above has validated them.
         self._raw = training
 
@@ -147,14 +140,19 @@ class Resamples:
         raw = replace(self._raw, samples=samples)
         sub, rows = raw.part(np.flatnonzero(counts), n_copies)
         _check_labels(sub.samples)
-        method = self.method
-        if isinstance(method, GramMethod):
-            recipe, starts = (method.recipe(sub), self._starts(sub.samples, rows))
-            solved = method.solve(recipe, sub, self.watch, starts)
-            fitted = method.publish(solved)
-        else:
-            fitted = method.learn(sub, self.watch)
+        fitted, _ = self._learn(sub, self._starts(sub.samples, rows))
         return {name: fitted[name] for name in (*names, "duality_gap_")}
+
+    def _learn(
+        self, data: Training, starts: tuple[Solution, ...] = ()
+    ) -> tuple[dict[str, Any], tuple[Solution, ...]]:
+        """Fit some data; return the fitted attributes, and solutions as warm starts."""
+        method = self.method
+        # Only methods on Gram matrices support warm starts.
+        if not isinstance(method, GramMethod):
+            return method.learn(data, self.watch), ()
+        fit = method.solve(method.recipe(data), data, self.watch, starts)
+        return method.publish(fit), tuple(fit.solutions)
 
     def _starts(self, samples: Samples, indices: Indices) -> tuple[Solution, ...]:
         """Return warm starts: the full fit's solutions at samples `indices`, scaled."""
@@ -321,7 +319,6 @@ def _scaled_part(values: Array, axis: int, owners: Indices, factors: Array) -> A
 
 def _check_estimator(owner: str, model: Any, offset: Any) -> None:
     """Raise unless a model can be fitted to resamples; warn if an offset is missing."""
-    check_model(owner, model)
     name, method = type(model).__name__, model._method()
     is_search = isinstance(method, Search)
     if isinstance(method.method if is_search else method, HullMethod):

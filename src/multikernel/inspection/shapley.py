@@ -14,7 +14,7 @@ from multikernel.estimators.publish.columns import (
     table_column_order,
 )
 from multikernel.inspection.games import Games
-from multikernel.inspection.pipelines import check_model, data_at_model, last_step
+from multikernel.inspection.pipelines import data_at_model, model_of
 from multikernel.inspection.units import samples_in_original_units
 from multikernel.linalg.tables import row_chunks
 
@@ -124,8 +124,7 @@ def shapley_values(estimator: Any, X: Any, background: Any) -> ShapleyValues:
     >>> bool(np.allclose(total, model.predict(X[:5])))
     True
     """
-    before, model = last_step(estimator)
-    check_model("shapley_values", model)
+    before, model = model_of("shapley_values", estimator)
     kernels_in_use(model, "Shapley values")
     rows = data_at_model(before, X)
     additive, table = model._model_and_data(rows)

@@ -5,7 +5,7 @@ from typing import Any
 from multikernel._validation import check_weights
 from multikernel.estimators.publish.columns import column_names
 from multikernel.estimators.publish.sobol import SobolIndices as SobolIndices, sobol_of
-from multikernel.inspection.pipelines import check_model, data_at_model, last_step
+from multikernel.inspection.pipelines import data_at_model, model_of
 
 
 def sobol_indices(estimator: Any, X: Any, *, sample_weight: Any = None) -> SobolIndices:
@@ -19,8 +19,7 @@ def sobol_indices(estimator: Any, X: Any, *, sample_weight: Any = None) -> Sobol
     # Sobol (1993), Mathematical Modelling and Computational Experiments 1, 407-414;
     # total indices: Homma, Saltelli (1996), Reliability Engineering and System Safety
     # 52, 1-17.
-    before, model = last_step(estimator)
-    check_model("sobol_indices", model)
+    before, model = model_of("sobol_indices", estimator)
     _, data = model._model_and_data(data_at_model(before, X))
     weights = check_weights(sample_weight, len(data))
     return sobol_of(model, data, weights, column_names(model))

@@ -15,7 +15,7 @@ from multikernel.estimators.publish.summary import output_labels
 from multikernel.estimators.read.doubts import warn_order
 from multikernel.estimators.read.samples import check_offset
 from multikernel.estimators.read.targets import check_target_names
-from multikernel.inspection.pipelines import check_model, last_step
+from multikernel.inspection.pipelines import model_of
 from multikernel.inspection.resampling import quantile_levels, resampled_weights
 from multikernel.inspection.terms import contributions
 from multikernel.linalg import EPS
@@ -146,8 +146,7 @@ def variance_split(
     (True, True)
     """
     owner = "variance_split"
-    model = last_step(estimator)[1]
-    check_model(owner, model)
+    _, model = model_of(owner, estimator)
     if not is_regressor(model):
         raise TypeError(
             f"{owner} requires a regressor, got {type(model).__name__}: for "
@@ -225,8 +224,7 @@ def held_out(
     """Validate held-out samples, and compute the terms of a fitted model on them."""
     at_least_two = Number(2, integer=True)
     check_parameter(owner, "n_resamples", draws.n_resamples, at_least_two)
-    model = last_step(estimator)[1]
-    check_model(owner, model)
+    _, model = model_of(owner, estimator)
     warn_order(owner, X, groups=draws.groups, offset=offset)
     check_consistent_length(X, y)
     targets = check_target_names(model, X, y, draws.sample_weight)

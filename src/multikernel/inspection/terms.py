@@ -13,8 +13,9 @@ from multikernel.estimators.publish.columns import (
     term_names,
     terms_by_columns,
 )
+from multikernel.estimators.publish.predict import AdditiveModel, Rows
 from multikernel.estimators.publish.summary import view_members
-from multikernel.inspection.pipelines import check_model, data_at_model, last_step
+from multikernel.inspection.pipelines import data_at_model, model_of
 
 
 def contributions(estimator: Any, X: Any, by: str = "kernel") -> Bunch:
@@ -56,8 +57,7 @@ def contributions(estimator: Any, X: Any, by: str = "kernel") -> Bunch:
     (['a', 'b'], (40, 2))
     """
     check_parameter("contributions", "by", by, OneOf(("kernel", "view", "column")))
-    before, model = last_step(estimator)
-    check_model("contributions", model)
+    before, model = model_of("contributions", estimator)
     data = data_at_model(before, X)
     terms = np.asarray(model.contributions(data))
     names = [model.kernel_names_[m] for m in model.active_kernels_]
@@ -72,6 +72,18 @@ def contributions(estimator: Any, X: Any, by: str = "kernel") -> Bunch:
         free, more_names = (free.sum(axis=-1, keepdims=True), ["unpenalized columns"])
     terms = np.concatenate([terms, free], axis=-1) if more_names else terms
     return Bunch(terms=terms, names=names + more_names)
+
+
+def sum_terms(
+    model: AdditiveModel, active: Indices, kernels: Any, X: Rows, center: Rows | None
+) -> Array:
+    """Return the sum of the terms of some kernels, shape (n_samples, n_outputs)."""
+    # If `center` is given, the mean of the sum over these samples is subtracted.
+    positions = np.flatnonzero(np.isin(active, kernels)).tolist()
+    values: Array = model.terms(X, positions).sum(axis=2)
+    if center is not None:
+        values -= model.terms(center, positions).sum(axis=2).mean(axis=0)
+    return values
 
 
 def _unpenalized_terms(model: Any, X: Any) -> tuple[Array, list[str]]:

@@ -6,7 +6,7 @@ from typing import ClassVar, Self
 import numpy as np
 from scipy.special import expit, xlog1py, xlogy
 
-from multikernel._typing import Array, Indices, Mask
+from multikernel._typing import Array, Indices
 from multikernel.losses.times_scale import null_scale
 
 FARTHEST = 300.0
@@ -76,7 +76,9 @@ class LogLogisticLoss:
         # for an event. For other intervals, it is computed from the decision value at
         # which the loss has the gradient u.
         a, b = self.intervals(y)
-        is_inside, v = self._mask_and_dual(y, u)
+        lower, upper = self.dual_bounds(y)
+        is_inside = (u >= lower) & (u <= upper)
+        v = self._scaled_dual(np.where(is_inside, u, 0.0))
         entropy = np.where(np.isinf(b), _entropy(v), _entropy(-v))
         centers = np.where(np.isinf(b), a, b)
         is_bounded = np.isfinite(a) & np.isfinite(b)
@@ -169,12 +171,6 @@ class LogLogisticLoss:
         """Return v = -sigma u, clipped to its range [-1, 1]."""
         # The division is exact at the bounds of u, which are -1 / sigma and 1 / sigma.
         return np.clip(-u / self._steepest, -1.0, 1.0)
-
-    def _mask_and_dual(self, y: Array, u: Array) -> tuple[Mask, Array]:
-        """Return a mask of gradients in the domain, and v = -sigma u (zero outside)."""
-        lower, upper = self.dual_bounds(y)
-        is_inside = (u >= lower) & (u <= upper)
-        return is_inside, self._scaled_dual(np.where(is_inside, u, 0.0))
 
 
 def _middle_and_half(a: Array, b: Array) -> tuple[Array, Array]:

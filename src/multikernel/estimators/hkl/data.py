@@ -227,14 +227,10 @@ class HullModel:
 
 def hull_model(data: HullData, solutions: Sequence[HullSolution]) -> HullModel:
     """Return the model of all outputs, over the union of their hulls."""
-    means, bases = (
-        {
-            node: value
-            for solution in solutions
-            for node, value in zip(solution.nodes, getattr(solution, name), strict=True)
-        }
-        for name in ("means", "bases")
-    )
+    means, bases = dict[Any, Array](), dict[Any, Any]()
+    for solution in solutions:
+        means |= zip(solution.nodes, solution.means, strict=True)
+        bases |= zip(solution.nodes, solution.bases, strict=True)
     coefs = {
         node: np.zeros((mean.size, len(solutions))) for node, mean in means.items()
     }

@@ -201,14 +201,11 @@ def hull_weights(model: HullModel) -> Array:
     for k in range(n_outputs):
         norms = np.sqrt(is_ancestor.T.astype(np.float64) @ squares[:, k])
         omega = float(d @ norms)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            inverse = d * omega / norms
         reached = norms > 0.0
-        sums = is_ancestor[:, reached].astype(np.float64) @ inverse[reached]
+        inverse = d[reached] * omega / norms[reached]
+        sums = is_ancestor[:, reached].astype(np.float64) @ inverse
         is_zero = is_ancestor[:, ~reached].any(axis=1)
-        weights[k] = np.where(
-            is_zero | (sums <= 0.0), 0.0, 1.0 / np.maximum(sums, 1e-300)
-        )
+        weights[k] = np.where(is_zero, 0.0, 1.0 / np.maximum(sums, 1e-300))
     return weights
 
 

@@ -221,25 +221,7 @@ def check_exchangeable(owner: str, samples: Samples, splits: Sequence[Split]) ->
         )
 
 
-FoldFit = Callable[[Any], FoldModels | None]
-"""Returns the fold models for the chosen candidates; None if a callback stopped."""
-
-
-def make_fold_fit(folds: Folds, fit: Callable[..., dict[str, Any]]) -> FoldFit | None:
-    """Return a function that fits the fold models, or None if they are not needed."""
-    # Fold models are needed if a search has ``intervals=True`` and fits a final model.
-    model = folds.model
-    if not (model.refit and getattr(model, "intervals", False)):
-        return None
-    check_exchangeable(type(model).__name__, folds.data.samples, folds.splits)
-    # `fit` returns the fitted attributes, given the training data of a fold, the watch
-    # and the choice.
-    return partial(_models_of_folds, folds, fit)
-
-
-def _models_of_folds(
-    folds: Folds, fit: Callable[..., dict[str, Any]], best: object
-) -> FoldModels | None:
+def models_of_folds(folds: Folds, best: object) -> FoldModels | None:
     """Return the models of all folds for the choice `best`; None if stopped."""
     # Fit the folds again: to store the models of all candidates, with their samples,
     # would take more memory than the kernels.
@@ -252,7 +234,8 @@ def _models_of_folds(
     def fit_fold(fold_index: int) -> None:
         train, test = folds.splits[fold_index]
         training = folds.data.part(train, folds.n_threads + 1)[0]
-        models[fold_index] = fit(training, folds.watch, best)["_model"]
+        attributes = folds.candidates.refit(training, folds.watch, best)
+        models[fold_index] = attributes["_model"]
         f = models[fold_index].decision_values(samples.X[test])
         if samples.offset is not None:
             f += samples.offset[test]

@@ -104,7 +104,7 @@ class FoldScorer:
         self.y = samples.table.y[samples.rows]
         self.arguments: dict[str, Any] = {}
         weights = samples.sample_weight
-        if weights is not None and accepts(self.scorer, 3, "sample_weight"):
+        if weights is not None and accepts(self.scorer, "sample_weight"):
             self.arguments["sample_weight"] = weights
         if samples.offset is not None and scoring is None and not classes:
             self.arguments["offset"] = samples.offset
@@ -222,14 +222,14 @@ def _accuracy(
     return float(np.average(right, weights=sample_weight))
 
 
-def accepts(function: Callable[..., Any], n_arguments: int, *names: str) -> bool:
-    """Return whether a function accepts `n_arguments` arguments, and also `names`."""
+def accepts(function: Callable[..., Any], *names: str) -> bool:
+    """Return whether a function accepts three arguments, and also `names`."""
     try:
         signature = inspect.signature(function)
     except ValueError:  # some compiled functions have no signature
         return not names
     try:
-        signature.bind(*range(n_arguments), **dict.fromkeys(names))
+        signature.bind(*range(3), **dict.fromkeys(names))
     except TypeError:
         return False
     return True
@@ -237,7 +237,7 @@ def accepts(function: Callable[..., Any], n_arguments: int, *names: str) -> bool
 
 def scoring_choice(value: object) -> str | None:
     """Return None for a valid ``scoring``, otherwise the accepted values."""
-    if value is None or (callable(value) and accepts(value, 3)):
+    if value is None or (callable(value) and accepts(value)):
         return None
     # Imported here, because it takes a fifth of this package's import time.
     from sklearn.metrics import get_scorer_names

@@ -24,9 +24,9 @@ from multikernel.estimators.search.choice import (
     warn_unscored,
 )
 from multikernel.estimators.search.folds import (
-    FoldFit,
     Folds,
-    make_fold_fit,
+    check_exchangeable,
+    models_of_folds,
     quiet_metrics,
 )
 from multikernel.estimators.search.sample import growing_scores
@@ -62,16 +62,12 @@ FoldRun = Generator[None, Array | None, None]
 class SearchOutcome:
     """The scores of all candidates of a search, before one of them is chosen."""
 
-    candidates: Candidates
-    data: Data
+    folds: Folds  # of all samples
+    candidates: Candidates  # with the tolerance of the model on all samples
+    all_samples: Data
     scores: Scores
+    results: dict[str, Any]  # the attribute ``cv_results_``
     n_rows: int  # number of samples on which the candidates are scored
-    # Given the index of the chosen candidate, or an array with that of each target,
-    # returns the attributes of the model on all samples; None if refit=False.
-    refit: Callable[..., dict[str, Any]] | None
-    # Given the argument of `refit`, returns the models of the folds; None if prediction
-    # intervals are not required.
-    fold_fit: FoldFit | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,45 +93,43 @@ class Search:
         """The source of data that folds can be cut from."""
         return replace(self.method.source, parts=True)
 
+    @property
+    def intervals(self) -> bool:
+        """Whether to fit the models of the folds, for prediction intervals."""
+        return bool(self.model.refit and getattr(self.model, "intervals", False))
+
     def learn(self, data: Data, watch: Watch) -> dict[str, Any]:
         """Score candidates, choose one, and return the fitted attributes."""
-        return self.publish(self.score(data, watch))
-
-    def score(self, data: Data, watch: Watch) -> SearchOutcome:
-        """Return the scores of all candidates on all folds, before any is chosen."""
         all_samples, model = data.on_all_samples(), self.model
         grid = self.candidates(all_samples)
         scale = grid.method.recipe(all_samples).objective_scale
         splits = make_splits(self.source.owner, model, data.samples)
-        candidates = grid.with_tol(self.cv_tol)
+        if self.intervals:
+            check_exchangeable(self.source.owner, data.samples, splits)
         n_threads = min(effective_n_jobs(model.n_jobs), len(splits))
-        folds = Folds(model, data, splits, candidates, watch, n_threads)
-        fold_fit = make_fold_fit(folds, candidates.refit)
-        n_final_solves = bool(model.refit) + len(splits) * bool(fold_fit)
+        folds = Folds(model, data, splits, grid.with_tol(self.cv_tol), watch, n_threads)
+        n_final_solves = bool(model.refit) + len(splits) * self.intervals
         scores, n_rows = growing_scores(folds, _score_all, n_final_solves, scale)
         if n_rows < data.samples.rows.size:
             # The path over all rows may not fit into memory: on 100 000 rows of 14
             # columns it needed more than 7 GB.
             grid = grid.without_path()
-        refit = partial(grid.refit, all_samples, watch) if model.refit else None
-        return SearchOutcome(grid, data, scores, n_rows, refit, fold_fit)
-
-    def publish(self, fit: SearchOutcome) -> dict[str, Any]:
-        """Choose a candidate by the scores of `fit`; return the fitted attributes."""
-        # If targets choose separately, one candidate is chosen for each target.
-        scores, candidates = fit.scores, fit.candidates
-        columns = candidates.grid(int(scores.n_active.max()))
+        columns = grid.grid(int(scores.n_active.max()))
         results = cv_results(columns, mean_over_choices(scores))
-        if candidates.blocks is not None:
-            return self._publish_targets(fit, results)
-        best, samples = best_candidate(results), fit.data.samples
+        fit = SearchOutcome(folds, grid, all_samples, scores, results, n_rows)
+        return self._publish(fit) if grid.blocks is None else self._publish_targets(fit)
+
+    def _publish(self, fit: SearchOutcome) -> dict[str, Any]:
+        """Choose a candidate, and return the fitted attributes."""
+        scores, results, samples = fit.scores, fit.results, fit.folds.data.samples
+        best = best_candidate(results)
         if self.model.refit == SIMPLEST:
             best = simplest_candidate(results, best)
         params = results["params"][best]
         prediction = constant_prediction(scores, best, samples)
         score = float(results["mean_test_score"][best])
-        attributes = self._attributes(fit, results, best, params, score, prediction)
-        grids = candidates.open_grids(params)
+        attributes = self._attributes(fit, best, params, score, prediction)
+        grids = fit.candidates.open_grids(params)
         parameters = self.model.get_params(deep=False)
         advice = class_advice(parameters, samples, scores)
         warn_unscored(self.source.owner, scores)
@@ -143,9 +137,7 @@ class Search:
         warn_choice(self.source.owner, parameters, grids, results, best, *one_class)
         return attributes
 
-    def _publish_targets(
-        self, fit: SearchOutcome, results: dict[str, Any]
-    ) -> dict[str, Any]:
+    def _publish_targets(self, fit: SearchOutcome) -> dict[str, Any]:
         """Choose a candidate for each target, and return the fitted attributes."""
         means, candidates = target_means(fit.scores), fit.candidates
         best = best_of_targets(means, fit.scores)
@@ -154,7 +146,7 @@ class Search:
         params = {name: values[best] for name, values in candidates.grid().items()}
         best_scores = np.take_along_axis(means["mean_test_score"], best[None], axis=0)
         mean_score = float(best_scores.mean())
-        attributes = self._attributes(fit, results, best, params, mean_score)
+        attributes = self._attributes(fit, best, params, mean_score)
         parameters = self.model.get_params(deep=False)
         warn_choices(self.source.owner, parameters, candidates, means, best)
         scores = np.ascontiguousarray(means["mean_test_score"].T)
@@ -163,38 +155,44 @@ class Search:
     def _attributes(
         self,
         fit: SearchOutcome,
-        results: dict[str, Any],
         best: Any,
         params: Mapping[str, Any],
         score: float,
         prediction: str = "",
     ) -> dict[str, Any]:
         """Return the attributes of a choice and of its model on all samples."""
-        scores, tol = fit.scores, self.cv_tol
+        folds, tol = fit.folds, self.cv_tol
         attributes: dict[str, Any] = {
-            "cv_results_": results,
+            "cv_results_": fit.results,
             "best_index_": best,
             "best_params_": params,
             "best_score_": score,
-            "n_splits_": len(scores.scores),
+            "n_splits_": len(folds.splits),
         }
         search_info = {"search_rows": fit.n_rows, "predicted_alike": prediction}
         if fit.candidates.method.with_tol(tol) is not fit.candidates.method:
             search_info = {"cv_tol": tol, **search_info}
-        gaps = [np.empty(0), *scores.gaps]
-        if fit.refit is not None:
+        gaps = [np.empty(0), *fit.scores.gaps]
+        if self.model.refit:
             attributes |= {f"{name}_": value for name, value in params.items()}
             # The refit replaces these strengths by strengths in the units of y.
-            attributes |= fit.refit(best)
-            if fit.fold_fit is not None:
-                attributes["_folds"] = fit.fold_fit(best)
+            attributes |= fit.candidates.refit(fit.all_samples, folds.watch, best)
+            if self.intervals:
+                attributes["_folds"] = models_of_folds(folds, best)
+            attributes |= self._further_attributes(folds, params)
             path = attributes.get("path_")
             if path is not None:
                 gaps.append(path.duality_gaps[~np.isnan(path.duality_gaps)])
-        fit_info = attributes.get("fit_info_", fit.data.fit_info)
+        fit_info = attributes.get("fit_info_", folds.data.fit_info)
         attributes["fit_info_"] = {**fit_info, **search_info}
         _warn_unsolved(self.source.owner, np.concatenate(gaps), tol)
         return attributes
+
+    def _further_attributes(
+        self, folds: Folds, params: Mapping[str, Any]
+    ) -> dict[str, Any]:
+        """Return further attributes of the model with the chosen parameters."""
+        return {}
 
 
 def _warn_unsolved(owner: str, gaps: Array, tol: float) -> None:

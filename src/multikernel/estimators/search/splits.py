@@ -22,10 +22,8 @@ Split = tuple[Indices, Indices]
 REMEDY = "use fewer or stratified folds"
 
 
-def make_splits(
-    owner: str, model: Any, samples: Samples, *, quiet: bool = False
-) -> list[Split]:
-    """Return the folds; unless `quiet`, warn about unusable or incomplete folds."""
+def make_splits(owner: str, model: Any, samples: Samples) -> list[Split]:
+    """Return the folds; warn about unusable or incomplete folds."""
     # Folds contain positions among the samples of nonzero weight.
     # Skip folds whose training set cannot be fitted. Raise if a training or validation
     # set is empty, if all folds are skipped, or if no fold can be scored.
@@ -55,10 +53,9 @@ def make_splits(
         raise ValueError(
             f"{owner}: no fold of cv can be used. The {facts[0]}: {REMEDY}."
         )
-    if not quiet:
-        _warn_folds(owner, lacking, unsolvable, unscored)
-        _warn_overlap(owner, shared)
-        _warn_incomplete(owner, splits, samples)
+    _warn_folds(owner, lacking, unsolvable, unscored)
+    _warn_overlap(owner, shared)
+    _warn_incomplete(owner, splits, samples)
     return splits
 
 

@@ -112,7 +112,7 @@ class NullAlpha:
         model = null_model(loss, standardized_targets(loss, targets), columns, offset)
         rng = check_random_state(self.random_state)
         n_permutations = self.number_on(data.stack.shape[0])
-        orders = permutations(np.zeros(len(targets)), n_permutations, rng)
+        orders = permutations([np.arange(len(targets))], n_permutations, rng)
         draws = model.permuted(list(orders))
         if rows.size > samples.labels.shape[0]:
             # Equal rows are merged into one sample, whose residual is their sum.

@@ -60,7 +60,7 @@ class SurvivalMKL(LearnsByCopy):
             if "scale_" not in attributes and "dual_coef_" in attributes:
                 attributes["scale_"] = most_likely_scale(*times.logs, f(), weights)
 
-        return loss, codes, (table, codes, sample_weight), add_attributes
+        return loss, codes, (table, codes), add_attributes
 
     def predict(self, X: Any) -> Array:
         """Return risks; a higher risk means an earlier event.

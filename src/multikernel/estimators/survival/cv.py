@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -10,13 +11,12 @@ from multikernel._typing import Array, Indices
 from multikernel._validation import Check
 from multikernel.estimators.grams.solving import solve_outputs
 from multikernel.estimators.grams.training import Training
-from multikernel.estimators.progress import Watch
 from multikernel.estimators.publish.fitted import merge
 from multikernel.estimators.read.samples import Samples
-from multikernel.estimators.search.folds import cut_fold
+from multikernel.estimators.search.folds import Folds, cut_fold
 from multikernel.estimators.search.scores import accepts
 from multikernel.estimators.search.search import Search
-from multikernel.estimators.search.splits import folds_of, make_splits
+from multikernel.estimators.search.splits import folds_of
 from multikernel.estimators.spicy.cv import AlphaSearchCV, alpha_search
 from multikernel.estimators.spicy.method import SparseMethod
 from multikernel.estimators.survival.base import SurvivalMKL
@@ -32,23 +32,19 @@ from multikernel.losses import LogLogisticLoss
 class SurvivalSearch(Search):
     """A search for alpha that estimates ``scale_`` on the validation samples."""
 
-    def learn(self, data: Any, watch: Watch) -> dict[str, Any]:
-        """Choose alpha; return the fitted attributes, including ``scale_``."""
-        attributes = super().learn(data, watch)
-        if not self.model.refit:
-            return attributes
+    def _further_attributes(
+        self, folds: Folds, params: Mapping[str, Any]
+    ) -> dict[str, Any]:
+        """Return ``scale_`` for the chosen alpha."""
         assert isinstance(self.method, SparseMethod)
-        alpha = attributes["best_params_"]["alpha"]
-        method = replace(self.method, alpha=alpha).with_tol(self.cv_tol)
-        samples = data.samples
-        splits = make_splits(self.source.owner, self.model, samples, quiet=True)
-        values = [_validation_values(method, data, split) for split in splits]
-        tests = np.concatenate([test for _, test in splits])
+        data: Any = folds.data
+        method = replace(self.method, alpha=params["alpha"]).with_tol(self.cv_tol)
+        values = [_validation_values(method, data, split) for split in folds.splits]
+        samples, tests = data.samples, np.concatenate([t for _, t in folds.splits])
         lower, upper = self.model.loss.intervals(samples.targets[0][tests])
         weights = None if samples.weights is None else samples.weights[tests]
         f = np.concatenate(values)
-        scale = most_likely_scale(lower, upper, f, weights)
-        return attributes | {"scale_": scale}
+        return {"scale_": most_likely_scale(lower, upper, f, weights)}
 
 
 def _validation_values(
@@ -62,21 +58,16 @@ def _validation_values(
     return values
 
 
-@dataclass(frozen=True, eq=False)
-class TimesScorer:
-    """A scorer that passes times to the user's function in place of row numbers."""
-
-    scoring: Callable[..., float]  # the user's function, with arguments (model, X, y)
-    table: Any  # structured array of the times
-
-    def __call__(self, model: Any, X: Any, y: Array) -> float:
-        """Return the score of a model, given the row numbers `y` of the times."""
-        return self.scoring(model, X, self.table[y.astype(np.intp)])
+def _score_times(
+    scoring: Callable[..., float], table: Any, model: Any, X: Any, y: Array
+) -> float:
+    """Call a user's function ``scoring`` with the times in the rows `y` of a table."""
+    return scoring(model, X, table[y.astype(np.intp)])
 
 
 def survival_scoring(value: object) -> str | None:
     """Return None for a valid ``scoring`` of times, otherwise the accepted values."""
-    if value is None or (callable(value) and accepts(value, 3)):
+    if value is None or (callable(value) and accepts(value)):
         return None
     return "None for the index of concordance, or a callable (model, X, y)"
 
@@ -230,14 +221,13 @@ class SpicyMKLSurvivalCV(SurvivalMKL, AlphaSearchCV):
     _checks: ClassVar[Mapping[str, Check]] = {"scoring": survival_scoring}
 
     def _copied(
-        self, loss: LogLogisticLoss, strata: tuple[Times, Indices, Any], groups: Any
+        self, loss: LogLogisticLoss, strata: tuple[Times, Indices], groups: Any
     ) -> Self:
-        times, codes, _ = strata
-        inner = super()._copied(loss, strata, groups)
-        is_observed = times.seen[codes]
-        inner.cv = folds_of(self.cv, is_observed, groups, stratify=True)
+        inner, (times, codes) = super()._copied(loss, strata, groups), strata
+        # Folds are stratified by whether the event was observed.
+        inner.cv = folds_of(self.cv, times.seen[codes], groups, stratify=True)
         if self.scoring is not None:
-            inner.scoring = TimesScorer(self.scoring, times.structured())
+            inner.scoring = partial(_score_times, self.scoring, times.structured())
         return inner
 
     def _why_unscored(self, samples: Samples, test: Indices) -> str | None:
