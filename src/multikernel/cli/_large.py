@@ -99,13 +99,12 @@ class PartitionedTable(Table):
         return pipeline, score_of(model, self.y, model.predict(X).compute())
 
 
-def single_target(target: list[str], reader: str) -> str:
-    """Return the single target; raise if there are several."""
+def refuse_several(target: list[str], reader: str) -> None:
+    """Raise if there are several targets."""
     if len(target) > 1:
         raise ValueError(
             f"{reader} supports one --target, got {', '.join(target)}: name one column."
         )
-    return target[0]
 
 
 def score_of(model: Any, y: Any, predicted: Any) -> float:

@@ -14,7 +14,7 @@ from multikernel._typing import Array, Indices
 from multikernel.gram.factors.blocked import BlockedStack
 from multikernel.gram.factors.factor_blocks import traces_and_roots
 from multikernel.gram.factors.factorize import check_order
-from multikernel.gram.factors.growth import Factor, Goal, grow
+from multikernel.gram.factors.growth import Factor, Goal, grow, rounding_error_share
 from multikernel.gram.factors.landmarks import KernelLandmarks, Landmarks, LowRank
 from multikernel.gram.factors.row_blocks import RowBlocks, SampledRows
 from multikernel.gram.factors.rows import (
@@ -26,7 +26,6 @@ from multikernel.gram.factors.rows import (
     normalized,
     offsets_of,
     raw_block,
-    rounding_error_share,
 )
 from multikernel.gram.memory import check_memory
 from multikernel.gram.normalization import (

@@ -304,7 +304,7 @@ class LowRankStack(FactorStack):
         columns = np.einsum("ik,ik->k", self.factors, self.factors)
         return np.asarray(np.add.reduceat(columns, self.offsets[:-1]))
 
-    def take(self, kernels: Indices) -> GramStack:
+    def take(self, kernels: Indices) -> "LowRankStack":
         """Return the stack of the chosen kernels, a view if they are consecutive."""
         indices = np.arange(self.shape[0])[kernels]
         columns = self._columns_of(indices)
@@ -313,7 +313,7 @@ class LowRankStack(FactorStack):
         Z, chosen = take_columns(self.factors, columns), self.kernel_ids[indices]
         return LowRankStack(Z, offsets, residual, self.landmarks, chosen)
 
-    def restrict(self, samples: Indices) -> GramStack:
+    def restrict(self, samples: Indices) -> "LowRankStack":
         """Return the stack on the chosen samples; the factors' rows are copied."""
         Z = self.factors
         rows = Z.T[:, samples].T if Z.flags.f_contiguous else Z[samples]
