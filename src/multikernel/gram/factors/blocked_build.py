@@ -37,7 +37,7 @@ from multikernel.gram.normalization import (
     check_steps,
     empty_normalization,
 )
-from multikernel.gram.refine import Refinement, refined
+from multikernel.gram.refine import refined
 from multikernel.gram.steps import Moments
 from multikernel.kernels.base import KernelDictionary
 from multikernel.linalg.tables import equal_shares, row_keys, row_norms
@@ -326,16 +326,9 @@ def refine_blocked(
     return search.assemble(search.normalize(raw, scalings, stack), scalings)[0]
 
 
-@refined.register
-def _refined_blocks(
-    stack: BlockedStack, refinement: Refinement, max_bytes: int | None = None
-) -> BlockedStack | None:
-    """Return the stack with more landmarks; None if no kernel gets any."""
-    goals = stack.attainable_goals(refinement.goals)
-    if not goals:
-        return None
-    finer = refine_blocked(stack, refinement.dual, goals, max_bytes)
-    return finer if np.any(finer.ranks > stack.ranks) else None
+refined.register(
+    BlockedStack, lambda stack, *options: stack.refined_by(refine_blocked, *options)
+)
 
 
 def _check_moments(steps: Sequence[object]) -> None:

@@ -1,7 +1,7 @@
 """Gram matrices stored as thin factors, all side by side in one array."""
 
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, singledispatch
 from typing import TYPE_CHECKING
@@ -11,6 +11,7 @@ import numpy as np
 from multikernel._typing import Array, Indices, Mask
 from multikernel.gram.base import GramStack
 from multikernel.gram.matrix import DenseMatrix, GramMatrix
+from multikernel.gram.refine import Refinement
 from multikernel.gram.views import ScaledStack
 from multikernel.linalg.shifted import Root, factor_root, solve_shifted
 from multikernel.linalg.tables import row_norms
@@ -187,13 +188,22 @@ class FactorStack(GramStack):
         """Return the number of stored numbers per kernel, shape (n_kernels,)."""
         return np.asarray(float(self.shape[1]) * self.ranks)
 
-    def attainable_goals(self, goals: Mapping[int, float]) -> dict[int, float]:
-        """Return the `Refinement.goals` of kernels that may get more landmarks."""
+    def refined_by(
+        self,
+        refine: Callable[..., "FactorStack"],
+        refinement: Refinement,
+        max_bytes: int | None = None,
+    ) -> "FactorStack | None":
+        """Return the stack that `refine` makes; None if no kernel gets landmarks."""
         if self.landmarks is None:
-            return {}
+            return None
         kernels, max_rank = self.landmarks.kernels, self.landmarks.options.max_rank
-        max_rank = min(max_rank, self.shape[1])
-        return {m: g for m, g in goals.items() if kernels[m].chosen.size < max_rank}
+        max_rank, goals = min(max_rank, self.shape[1]), refinement.goals
+        goals = {m: g for m, g in goals.items() if kernels[m].chosen.size < max_rank}
+        if not goals:
+            return None
+        finer = refine(self, refinement.dual, goals, max_bytes)
+        return finer if np.any(finer.ranks > self.ranks) else None
 
 
 @dataclass(frozen=True, eq=False)
