@@ -287,10 +287,8 @@ def _pandas_settings(
         if head[name].dtype.kind in _frames.NUMBERS:
             mark = decimal_mark(rows[name].dropna(), form.separator)
             marks[name] = "true" if head[name].dtype.kind == "b" else mark or "."
-    if "," not in marks.values():
-        numeric = {name for name, mark in marks.items() if mark == "."}
-    else:
-        numeric = set()
+    has_commas = "," in marks.values()
+    numeric = {n for n, mark in marks.items() if mark == "." and not has_commas}
     settings = {
         "sep": form.separator,
         "sample": min(BLOCK_BYTES, 2**18),  # bytes from which Dask infers types

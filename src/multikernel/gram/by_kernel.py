@@ -253,19 +253,18 @@ def join_parts(
 
 def subset_options(options: BuildOptions, kernels: Mask) -> BuildOptions:
     """Return build options of the kernels in a mask; raise if a step is no scaling."""
+    steps = check_steps(options.normalize)
     if not options.unfitted(1, 1).only_scales:
         # Known factors of kernels are not from the user's parameter.
-        given = [
-            s for s in check_steps(options.normalize) if type(s) is not GivenScales
-        ]
+        given = [step for step in steps if type(step) is not GivenScales]
         shown = given[0] if len(given) == 1 else given
         raise ValueError(
             f"storage='by_kernel' does not support normalize={shown!r}, "
             "which does more than multiply kernels by numbers: pass normalize=None, "
             "'trace' or 'variance', or storage='auto'."
         )
-    steps = [
+    subset_steps = [
         GivenScales(step.factors[kernels]) if isinstance(step, GivenScales) else step
-        for step in check_steps(options.normalize)
+        for step in steps
     ]
-    return replace(options, normalize=steps)
+    return replace(options, normalize=subset_steps)
