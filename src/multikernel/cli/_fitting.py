@@ -65,10 +65,10 @@ def _read_table(request: Fit, method: Entry, targets: list[str]) -> Table:
     """Return the table, whole or in partitions."""
     path, choice = request.data[0], _training.requested_columns(request, targets)
     if request.dask is not None:
-        _large.single_target(targets, "--dask")
+        _large.refuse_several(targets, "--dask")
         return _large.read_partitions(path, choice)
     if _can_read_partitions(request, method, choice):
-        _large.single_target(targets, "--stream")
+        _large.refuse_several(targets, "--stream")
         folder = request.folder or Path(gettempdir())
         return _large.read_partitions(path, choice, folder)
     return _training.read_whole(request, targets)

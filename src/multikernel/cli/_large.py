@@ -99,13 +99,12 @@ class PartitionedTable(Table):
         return pipeline, score_of(model, self.y, model.predict(X).compute())
 
 
-def single_target(target: list[str], reader: str) -> str:
-    """Return the single target; raise if there are several."""
+def refuse_several(target: list[str], reader: str) -> None:
+    """Raise if there are several targets."""
     if len(target) > 1:
         raise ValueError(
             f"{reader} supports one --target, got {', '.join(target)}: name one column."
         )
-    return target[0]
 
 
 def score_of(model: Any, y: Any, predicted: Any) -> float:
@@ -288,10 +287,8 @@ def _pandas_settings(
         if head[name].dtype.kind in _frames.NUMBERS:
             mark = decimal_mark(rows[name].dropna(), form.separator)
             marks[name] = "true" if head[name].dtype.kind == "b" else mark or "."
-    if "," not in marks.values():
-        numeric = {name for name, mark in marks.items() if mark == "."}
-    else:
-        numeric = set()
+    has_commas = "," in marks.values()
+    numeric = {n for n, mark in marks.items() if mark == "." and not has_commas}
     settings = {
         "sep": form.separator,
         "sample": min(BLOCK_BYTES, 2**18),  # bytes from which Dask infers types

@@ -12,8 +12,8 @@ from multikernel.cli._frames import NAME
 from multikernel.cli._large import (
     known_partitions,
     reads_partitions,
+    refuse_several,
     score_of,
-    single_target,
 )
 from multikernel.cli._messages import check_choice, say
 from multikernel.cli._outputs import find_output, print_json, table_writer
@@ -71,7 +71,7 @@ def _predict_partitions(
     """Predict a file in partitions; return the row count, and the score or None."""
     names, model = request.target or [], final_estimator(estimator)
     if names:
-        single_target(names, "Predicting in partitions")
+        refuse_several(names, "Predicting in partitions")
         if predicts_times(model):
             raise ValueError(
                 "Scoring a survival model requires the whole file: add --no-stream, "

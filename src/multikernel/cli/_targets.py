@@ -71,9 +71,8 @@ def read_offset(path: Path, frame: pd.DataFrame, name: str) -> Any:
     numbers = pd.to_numeric(frame[name], errors="coerce").to_numpy(np.float64)
     if not np.isfinite(numbers).all():
         row = int(np.argmin(np.isfinite(numbers)))
-        reason = ", the logarithm of an exposure of zero" * bool(
-            np.isneginf(numbers[row])
-        )
+        is_log_of_zero = bool(numbers[row] == -np.inf)
+        reason = ", the logarithm of an exposure of zero" * is_log_of_zero
         cell = frame[name].tolist()[row]
         raise ValueError(
             f"--offset: column {name!r} of {path} contains {cell!r} "

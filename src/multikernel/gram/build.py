@@ -93,12 +93,13 @@ def _build(
         return _build_factors(dictionary, X, settings, options)
     if storage == "by_kernel":
         return _build_by_kernel(dictionary, X, options)
-    normalization = options.unfitted(len(dictionary), X.shape[0])
     if storage == "lazy":
-        return _build_lazy(dictionary, X, normalization, options.max_bytes)
+        return _build_lazy(dictionary, X, options)
     dtype = "float32" if storage == "dense32" else "float64"
-    if isinstance(dictionary, InteractionDictionary) and normalization.only_scales:
-        return _build_products(dictionary, X, normalization, dtype, options.max_bytes)
+    scaled = only_scales_kernels(options.normalize)
+    if isinstance(dictionary, InteractionDictionary) and scaled:
+        return _build_products(dictionary, X, dtype, options)
+    normalization = options.unfitted(len(dictionary), X.shape[0])
     stack = _dense_stack(dictionary, X, normalization, dtype, options.max_bytes)
     return BuiltStack(stack, normalization, stack.zero_kernels())
 
@@ -231,18 +232,15 @@ def _uncentered_mains(
 
 
 def _build_products(
-    dictionary: InteractionDictionary,
-    X: Array,
-    normalization: Normalization,
-    dtype: str,
-    max_bytes: int | None,
+    dictionary: InteractionDictionary, X: Array, dtype: str, options: BuildOptions
 ) -> BuiltStack:
     """Return the stack of interactions, with main kernels stored in type `dtype`."""
     uncentered_kernels, centering = _uncentered_mains(dictionary, X)
-    mains = _dense_stack(uncentered_kernels, X, centering, dtype, max_bytes)
+    mains = _dense_stack(uncentered_kernels, X, centering, dtype, options.max_bytes)
     products = ProductStack(mains, np.asarray(dictionary.terms))
     stores_all = stores_products(len(dictionary), X.shape[0]) and dtype == "float64"
     stack = products.take(np.arange(len(dictionary))) if stores_all else products
+    normalization = options.unfitted(len(dictionary), X.shape[0])
     scaled = normalization.learn_scales(stack)
     return BuiltStack(scaled, normalization, scaled.zero_kernels())
 
@@ -268,13 +266,11 @@ def _build_by_kernel(
 
 
 def _build_lazy(
-    dictionary: KernelDictionary,
-    X: Array,
-    normalization: Normalization,
-    max_bytes: int | None,
+    dictionary: KernelDictionary, X: Array, options: BuildOptions
 ) -> BuiltStack:
     """Return a normalized stack that computes its matrices in every pass."""
-    limit = byte_limit(max_bytes)
+    limit = byte_limit(options.max_bytes)
+    normalization = options.unfitted(len(dictionary), X.shape[0])
     steps = normalization.steps
     n_bytes = sum(step.means.nbytes for step in steps if isinstance(step, CenterStep))
     subject = (

@@ -89,8 +89,7 @@ class ByKernelStack(GramStack):
         if not factor_weights.any():
             return total
         active = np.flatnonzero(factor_weights)
-        active_stack = low_rank_form(self.factored.take(active))
-        assert active_stack is not None
+        active_stack = self.factored.take(active)
         roots = np.sqrt(np.repeat(factor_weights[active], active_stack.ranks))
         return total.plus(active_stack.factors * roots)
 
@@ -106,17 +105,16 @@ class ByKernelStack(GramStack):
 
     def take(self, kernels: Indices) -> GramStack:
         """Return the chosen kernels; a `ByKernelStack` only if both storages occur."""
-        return self._selected(kernels, lambda part, indices: part.take(indices))
+        return self._selected(kernels, self.dense.take)
 
     def once(self, kernels: Indices) -> GramStack:
         """Return the chosen kernels for a single pass; see `GramStack.once`."""
-        return self._selected(kernels, lambda part, indices: part.once(indices))
+        return self._selected(kernels, self.dense.once)
 
     def restrict(self, samples: Indices) -> GramStack:
         """Return the stack on the chosen samples."""
-        factors = low_rank_form(self.factored.restrict(samples))
-        assert factors is not None
-        return ByKernelStack(self.dense.restrict(samples), factors, self.is_dense)
+        parts = self.dense.restrict(samples), self.factored.restrict(samples)
+        return ByKernelStack(*parts, self.is_dense)
 
     def diagonals(self) -> Array:
         """Return every diagonal, shape (n_kernels, n_samples)."""
@@ -172,18 +170,17 @@ class ByKernelStack(GramStack):
         return values
 
     def _selected(
-        self, kernels: Indices, take: Callable[[GramStack, Indices], GramStack]
+        self, kernels: Indices, take_dense: Callable[[Indices], GramStack]
     ) -> GramStack:
-        """Return chosen kernels; `take` selects them from `dense` and `factored`."""
+        """Return chosen kernels; `take_dense` selects those that are matrices."""
         indices = np.arange(self.is_dense.size)[kernels]
         is_dense, positions = self.is_dense[indices], self.positions[indices]
         if not is_dense.any():
-            return take(self.factored, positions)
+            return self.factored.take(positions)
         if is_dense.all():
-            return take(self.dense, positions)
-        factors = low_rank_form(take(self.factored, positions[~is_dense]))
-        assert factors is not None
-        return ByKernelStack(take(self.dense, positions[is_dense]), factors, is_dense)
+            return take_dense(positions)
+        factors = self.factored.take(positions[~is_dense])
+        return ByKernelStack(take_dense(positions[is_dense]), factors, is_dense)
 
     def _all_landmarks(self) -> Landmarks:
         """Return all kernels' landmarks: all samples for those stored as matrices."""
@@ -256,20 +253,19 @@ def join_parts(
 
 def subset_options(options: BuildOptions, kernels: Mask) -> BuildOptions:
     """Return build options of the kernels in a mask; raise if a step is no scaling."""
+    steps = check_steps(options.normalize)
     if not options.unfitted(1, 1).only_scales:
         # The message shows only the steps that the user passed. `GivenScales` is not
         # one of them: `GramOptions.scaled` adds it.
-        given = [
-            s for s in check_steps(options.normalize) if type(s) is not GivenScales
-        ]
+        given = [step for step in steps if type(step) is not GivenScales]
         shown = given[0] if len(given) == 1 else given
         raise ValueError(
             f"storage='by_kernel' does not support normalize={shown!r}, "
             "which does more than multiply kernels by numbers: pass normalize=None, "
             "'trace' or 'variance', or storage='auto'."
         )
-    steps = [
+    subset_steps = [
         GivenScales(step.factors[kernels]) if isinstance(step, GivenScales) else step
-        for step in check_steps(options.normalize)
+        for step in steps
     ]
-    return replace(options, normalize=steps)
+    return replace(options, normalize=subset_steps)

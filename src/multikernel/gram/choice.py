@@ -142,17 +142,15 @@ def _device_choice(
     max_bytes: int | None,
 ) -> Choice:
     """Return the storage on a device, its reason and its cost."""
-    is_factored, costs = False, Costs(len(dictionary), X.shape[0], 0)
+    is_factored, costs = bool(device.factors), Costs(len(dictionary), X.shape[0], 0)
     cost: Choice | None = costs.dense()
     if isinstance(dictionary, InteractionDictionary) and only_scales_kernels(normalize):
-        is_factored = bool(device.factors)
         if device.factors is None:
             default = choose_products(dictionary, X, max_bytes=max_bytes)
             is_factored = default is not None and default.name == "low_rank"
         cost = choose_products(dictionary, X, "low_rank" if is_factored else "dense")
         costs = Costs(len(dictionary.mains), X.shape[0], 0)
-    elif device.factors:
-        is_factored = True
+    elif is_factored:
         cost = costs.low_rank(sampled_ranks(dictionary, X), "low_rank")
     assert cost is not None
     if device.precision == "float32" and not is_factored:

@@ -309,12 +309,6 @@ class PartStack(GramStack):
         """Call `work` for every task, on one thread if the stack has few entries."""
         run_blocks(work, tasks, n_threads_for(prod(self.shape)))
 
-    def _padded(self, vectors: Array) -> Array:
-        """Return vectors extended to all samples, with zeros outside the part."""
-        padded = np.zeros((*vectors.shape[:-1], self.parent.shape[1]))
-        padded[..., self.samples] = vectors
-        return padded
-
     def _images(self, vectors: Array) -> Array:
         """Return K_m @ vectors[m]; vectors have shape (n_kernels or 1, n_samples)."""
         support = np.flatnonzero(vectors.any(axis=0))
@@ -323,7 +317,8 @@ class PartStack(GramStack):
             return self.parent.row_sums(self.kernels, rows, values)[:, self.samples]
         write_images = compiled(LOOPS, "write_images")
         array = read_only(self.parent.array)
-        padded = self._padded(vectors)
+        padded = np.zeros((len(vectors), self.parent.shape[1]))
+        padded[:, self.samples] = vectors
         images = np.empty(self.shape[:2])
         kernels = self.kernels
 

@@ -2,6 +2,8 @@
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
+from functools import partial
+from itertools import chain
 from typing import TypeVar
 
 import numpy as np
@@ -38,12 +40,11 @@ Term = TypeVar("Term")
 BlockTerm = Callable[[Indices, slice, Array], Term]
 """A function of the arguments of a `Visit` that returns a term of a sum."""
 
-Task = TypeVar("Task")
-RadialTask = tuple[RadialPlan, slice]
-"""Some Gaussian kernels, and the rows of their matrices that one task computes."""
+Block = tuple[Indices, slice, Array]
+"""The arguments of a `Visit`."""
 
-Forms = tuple[Indices, Array]
-"""Indices of kernels, and the terms that a block adds to their quadratic forms."""
+Task = Callable[[], Block]
+"""A function that computes a block, for a thread to call."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,9 +76,9 @@ class LazyStack(GramStack):
         vectors = v[:, None] if v.ndim == 1 else v
         if self.cols is None:
             radial_forms(self.plan.radial, self.samples, vectors, forms)
-            _add_forms(self._sum_others, vectors, forms)
+            self._add_forms(vectors, forms, self._other_tasks())
         else:
-            _add_forms(self.sum_blocks, vectors, forms)
+            self._add_forms(vectors, forms, self._tasks())
         return forms
 
     def rough_forms(self, v: Array) -> tuple[Array, Array]:
@@ -89,7 +90,7 @@ class LazyStack(GramStack):
         vectors = v[:, None] if v.ndim == 1 else v
         error = rough_radial_forms(self.plan.radial, self.samples, vectors, forms)
         errors[self.plan.radial.kernels] = error
-        _add_forms(self._sum_others, vectors, forms)
+        self._add_forms(vectors, forms, self._other_tasks())
         return forms, errors
 
     def matvec(self, v: Array) -> Array:
@@ -195,9 +196,8 @@ class LazyStack(GramStack):
         (n_chosen_kernels, n_chosen_rows, n_cols), which it must neither change nor
         store. Threads never call it twice for the same kernel and row.
         """
-        show = self._with_normalization(visit)
-        run_blocks(lambda task: self._visit_radial(task, show), self._radial_tasks())
-        run_blocks(lambda task: self._visit_other(task, show), self._other_tasks())
+        normalized = self._block_normalizer()
+        run_blocks(lambda task: visit(*normalized(task())), self._tasks())
 
     def sum_blocks(self, image: BlockTerm[Term], add: Callable[[Term], None]) -> None:
         """Compute every kernel once, in blocks, and call ``add(image(...))`` for each.
@@ -206,46 +206,46 @@ class LazyStack(GramStack):
         must be new arrays. Threads call `image`; only the calling thread calls `add`,
         in the order of the blocks.
         """
-        self._sum_tasks(self._visit_radial, self._radial_tasks(), image, add)
-        self._sum_others(image, add)
-
-    def _sum_others(self, image: BlockTerm[Term], add: Callable[[Term], None]) -> None:
-        """Call ``add(image(...))`` for each block of kernels that are not Gaussian."""
-        self._sum_tasks(self._visit_other, self._other_tasks(), image, add)
+        self._sum_tasks(image, add, self._tasks())
 
     def _sum_tasks(
         self,
-        visit_task: Callable[[Task, Visit], None],
-        tasks: Iterable[Task],
         image: BlockTerm[Term],
         add: Callable[[Term], None],
+        tasks: Iterable[Task],
     ) -> None:
-        """Call ``add(image(...))`` for the blocks that `visit_task` computes."""
+        """Call ``add(image(...))`` for the blocks that `tasks` compute."""
+        normalized = self._block_normalizer()
+        add_blocks(lambda task: image(*normalized(task())), tasks, add)
 
-        def work(task: Task) -> Term:
-            results: list[Term] = []
-            visit = self._with_normalization(lambda *b: results.append(image(*b)))
-            visit_task(task, visit)
-            return results[0]
+    def _add_forms(self, v: Array, forms: Array, tasks: Iterable[Task]) -> None:
+        """Add v^T K_m v to forms[m] for every kernel m that `tasks` compute."""
 
-        add_blocks(work, tasks, add)
+        def image(kernels: Indices, rows: slice, block: Array) -> tuple[Indices, Array]:
+            return kernels, np.einsum("ik,mik->m", v[rows], block @ v)
 
-    def _with_normalization(self, visit: Visit) -> Visit:
-        """Return a function that calls `visit` with normalized blocks."""
+        def add(result: tuple[Indices, Array]) -> None:
+            kernels, values = result
+            forms[kernels] += values
+
+        self._sum_tasks(image, add, tasks)
+
+    def _block_normalizer(self) -> Callable[[Block], Block]:
+        """Return a function that returns a block after normalization."""
         if self.cols is None:
-            return visit
+            return lambda block: block
         cols = self.cols
         diagonals, row_ids = self._unnormalized_diagonals(), self.samples.row_ids
         all_columns = np.array_equal(cols, np.arange(self.samples.cols.shape[0]))
 
-        def normalize(kernels: Indices, rows: slice, block: Array) -> None:
-            values = block.copy()
+        def normalized(block: Block) -> Block:
+            kernels, rows, values = block[0], block[1], block[2].copy()
             for m, K in zip(kernels, values, strict=True):
                 row_diagonal = diagonals[m, row_ids[rows]]
                 self.normalization.apply(m, K, row_diagonal, diagonals[m].copy())
-            visit(kernels, rows, values if all_columns else values[:, :, cols])
+            return kernels, rows, values if all_columns else values[:, :, cols]
 
-        return normalize
+        return normalized
 
     def _unnormalized_diagonals(self) -> Array:
         """Return k(x, x) of `samples.cols` before normalization, one row per kernel."""
@@ -257,37 +257,39 @@ class LazyStack(GramStack):
             diagonals[m] = evaluate_diagonal(self.plan, index, self.samples.cols)
         return diagonals
 
-    def _radial_tasks(self) -> Iterator[RadialTask]:
+    def _tasks(self) -> Iterable[Task]:
+        """Return the tasks of threads that compute all kernels."""
+        return chain(self._radial_tasks(), self._other_tasks())
+
+    def _radial_tasks(self) -> Iterator[Task]:
         """Yield the tasks of threads that compute all Gaussian kernels."""
         n_rows, n_cols = self.samples.rows.shape[0], self.samples.cols.shape[0]
         for batch in self.plan.radial.batches(BATCH):
             for rows in row_blocks(n_rows, n_cols, batch.kernels.size):
-                yield batch, rows
+                yield partial(self._radial_block, batch, rows)
 
-    def _visit_radial(self, task: RadialTask, visit: Visit) -> None:
-        """Call `visit` for some rows of a batch of Gaussian kernels."""
-        batch, rows = task
+    def _radial_block(self, batch: RadialPlan, rows: slice) -> Block:
+        """Return some rows of a batch of Gaussian kernels."""
         n_kernels, n_rows = batch.kernels.size, rows.stop - rows.start
         n_cols = self.samples.cols.shape[0]
         block = np.empty((n_kernels, n_rows, n_cols))
         stops = np.full(n_rows, n_cols)
         offsets = np.arange(n_kernels) * (n_rows * n_cols)
         write_exponents(batch, self.samples, rows, stops, offsets, block.reshape(-1))
-        np.exp(block, out=block)
-        visit(batch.kernels, rows, block)
+        return batch.kernels, rows, np.exp(block, out=block)
 
-    def _other_tasks(self) -> Iterator[tuple[int, slice]]:
+    def _other_tasks(self) -> Iterator[Task]:
         """Yield the tasks of threads that compute all kernels that are not Gaussian."""
         n_rows, step = self.shape[1], max(1, 8 * BLOCK_NUMBERS // max(1, self.shape[2]))
         for index in range(self.plan.others.size):
             for start in range(0, n_rows, step):
-                yield index, slice(start, min(start + step, n_rows))
+                rows = slice(start, min(start + step, n_rows))
+                yield partial(self._other_block, index, rows)
 
-    def _visit_other(self, task: tuple[int, slice], visit: Visit) -> None:
-        """Call `visit` for some rows of a kernel that is not Gaussian."""
-        index, rows = task
-        block = evaluate_other(self.plan, index, self.samples, rows)
-        visit(self.plan.others[index : index + 1], rows, block[None])
+    def _other_block(self, index: int, rows: slice) -> Block:
+        """Return some rows of a kernel that is not Gaussian."""
+        values = evaluate_other(self.plan, index, self.samples, rows)
+        return self.plan.others[index : index + 1], rows, values[None]
 
     def _require_square(self, subject: str) -> None:
         """Raise if rows and columns are different samples."""
@@ -300,23 +302,6 @@ class LazyStack(GramStack):
                 "got different samples: call between(samples, samples) on the "
                 "LazyStack of all samples."
             )
-
-
-def _add_forms(
-    sum_blocks: Callable[[BlockTerm[Forms], Callable[[Forms], None]], None],
-    v: Array,
-    out: Array,
-) -> None:
-    """Add v^T K_m v to out[m] for every kernel m that `sum_blocks` visits."""
-
-    def image(kernels: Indices, rows: slice, block: Array) -> Forms:
-        return kernels, np.einsum("ik,mik->m", v[rows], block @ v)
-
-    def add(result: Forms) -> None:
-        kernels, values = result
-        out[kernels] += values
-
-    sum_blocks(image, add)
 
 
 def normalize_lazily(stack: LazyStack, normalization: Normalization) -> GramStack:

@@ -77,8 +77,9 @@ class GramMatrix(ABC):
         `low_rank` is U, shape (n_samples, rank). An indefinite matrix raises
         `numpy.linalg.LinAlgError`.
         """
-        matrix = self.columns(np.arange(self.shape[1]))
-        return solve_shifted(matrix, rhs, shift, low_rank)
+        array = self.array
+        K = self.columns(np.arange(self.shape[1])) if array is None else array
+        return solve_shifted(K, rhs, shift, low_rank)
 
     def root(self, shift: Array) -> Root | None:
         """Return R with K + diag(shift) = R R^T; None if implicit or indefinite."""
@@ -115,12 +116,6 @@ class DenseMatrix(GramMatrix):
     def diagonal(self) -> Array:
         """Return the diagonal, shape (n_rows,)."""
         return self.array.diagonal().copy()
-
-    def solve(
-        self, rhs: Array, *, shift: Array, low_rank: Array | None = None
-    ) -> Array:
-        """Solve (K + diag(shift) + U U^T) x = rhs by Cholesky factorization."""
-        return solve_shifted(self.array, rhs, shift, low_rank)
 
     def plus(self, factor: Array) -> GramMatrix:
         """Return K + U U^T, one array."""

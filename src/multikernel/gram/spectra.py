@@ -1,8 +1,7 @@
 """Leading eigenvalues and tail sums of kernels, and normalization by tails."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
-from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -212,6 +211,7 @@ class TailStep(ScaleStep):
 
     theta: int  # number of leading eigenvalues that are not counted
     short: NDArray[np.bool_]  # kernels of rank theta or less
+    per_kernel = ("factors", "short")
 
     def _check_fitted(self) -> None:
         """Raise unless the shapes of the arrays, which come from a file, agree."""
@@ -241,7 +241,3 @@ class TailStep(ScaleStep):
         self.store(slice(m, m + 1), np.array([max(tail, min_tail)]))
         self.short[m] = tail <= min_tail and moments.size > 0.0
         moments.multiply(float(self.factors[m]))
-
-    def take(self, kernels: Indices) -> Self:
-        """Return the step of the chosen kernels."""
-        return replace(self, factors=self.factors[kernels], short=self.short[kernels])

@@ -3,7 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Self
+from typing import ClassVar, Self
 
 import numpy as np
 
@@ -20,6 +20,9 @@ VANISHES = 1e-12
 class Step:
     """One normalization step for every kernel; the base class has nothing to fit."""
 
+    per_kernel: ClassVar[tuple[str, ...]] = ()
+    """Names of the arrays with one entry for each kernel."""
+
     def learn(
         self, kernels: slice, stack: GramStack, forms: Array | None = None
     ) -> None:
@@ -29,7 +32,8 @@ class Step:
 
     def take(self, kernels: Indices) -> Self:
         """Return the step of the chosen kernels."""
-        return self
+        arrays = {name: getattr(self, name)[kernels] for name in self.per_kernel}
+        return replace(self, **arrays)
 
     def check(self, n_kernels: int, n_train: int) -> None:
         """Raise a ValueError unless the step's arrays have these sizes."""
@@ -80,6 +84,7 @@ class ScaleStep(Step):
 
     weights: Array  # (n_train,), sample weights that sum to one
     factors: Array  # (n_kernels,), zero for a kernel that is zero
+    per_kernel: ClassVar[tuple[str, ...]] = ("factors",)
 
     def _check_fitted(self) -> None:
         """Raise unless the shapes of the arrays, which come from a file, agree."""
@@ -96,10 +101,6 @@ class ScaleStep(Step):
         factors = self.factors[kernels]
         factors[:] = 0.0
         np.divide(1.0, sizes, out=factors, where=is_invertible)
-
-    def take(self, kernels: Indices) -> Self:
-        """Return the step of the chosen kernels."""
-        return replace(self, factors=self.factors[kernels])
 
     def apply(self, m: int, K: Array, row_diagonal: Array, diagonal: Array) -> None:
         """Multiply a matrix in place; see `Step.apply`."""
@@ -179,6 +180,7 @@ class CenterStep(Step):
     means: Array  # (n_kernels, n_train), weighted means of the rows
     grand_means: Array  # (n_kernels,), weighted mean of `means`
     kept: Array  # (n_kernels,), zero for a constant kernel, otherwise one
+    per_kernel = ("means", "grand_means", "kept")
 
     def _check_fitted(self) -> None:
         """Raise unless the shapes of the arrays, which come from a file, agree."""
@@ -203,15 +205,6 @@ class CenterStep(Step):
         sizes = stack.traces(self.weights)
         self.means[kernels], self.grand_means[kernels] = means, grand_means
         self.kept[kernels] = sizes - grand_means > VANISHES * sizes
-
-    def take(self, kernels: Indices) -> Self:
-        """Return the step of the chosen kernels."""
-        return replace(
-            self,
-            means=self.means[kernels],
-            grand_means=self.grand_means[kernels],
-            kept=self.kept[kernels],
-        )
 
     def apply(self, m: int, K: Array, row_diagonal: Array, diagonal: Array) -> None:
         """Center a matrix in place; see `Step.apply`."""

@@ -56,20 +56,20 @@ class ScaledStack(AroundOther):
 
     def quadratic_forms(self, v: Array) -> Array:
         """Return scales[m] v^T K_m v (summed over outputs), shape (n_kernels,)."""
-        return self._scale(self.stack.quadratic_forms(v))
+        return self.scales * self.stack.quadratic_forms(v)
 
     def rough_forms(self, v: Array) -> tuple[Array, Array]:
         """Return quadratic forms and error bounds; see `GramStack.rough_forms`."""
         forms, errors = self.stack.rough_forms(v)
-        return self._scale(forms), self._scale(errors)
+        return self.scales * forms, self.scales * errors
 
     def matvec(self, v: Array) -> Array:
         """Return scales[m] K_m v for every m, (n_kernels, n_rows[, n_outputs])."""
-        return self._scale(self.stack.matvec(v))
+        return per_kernel(self.scales, self.stack.matvec(v))
 
     def block_matvec(self, coefs: Array) -> Array:
         """Return scales[m] K_m coefs[m], shape (n_kernels, n_rows[, n_outputs])."""
-        return self._scale(self.stack.block_matvec(coefs))
+        return per_kernel(self.scales, self.stack.block_matvec(coefs))
 
     def combine(self, weights: Array) -> GramMatrix:
         """Return sum_m weights[m] scales[m] K_m as one matrix."""
@@ -77,11 +77,11 @@ class ScaledStack(AroundOther):
 
     def columns(self, indices: Indices) -> Array:
         """Return the chosen columns, shape (n_kernels, n_rows, n_indices)."""
-        return self._scale(self.stack.columns(indices))
+        return per_kernel(self.scales, self.stack.columns(indices))
 
     def diagonals(self) -> Array:
         """Return every diagonal, shape (n_kernels, n_rows)."""
-        return self._scale(self.stack.diagonals())
+        return per_kernel(self.scales, self.stack.diagonals())
 
     def take(self, kernels: Indices) -> GramStack:
         """Return the stack of the chosen kernels."""
@@ -149,7 +149,3 @@ class ScaledStack(AroundOther):
             return None
         roots = np.repeat(np.sqrt(self.scales), np.diff(form[1]))
         return TallArray(form[0].Z * roots), form[1]
-
-    def _scale(self, values: Array) -> Array:
-        """Multiply the values of each kernel by its factor."""
-        return per_kernel(self.scales, values)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from multikernel._typing import Array
+from multikernel._typing import Array, Indices
 from multikernel._validation import COUNT, InstanceOf, check_parameter, shown
 from multikernel.kernels.base import Kernel, KernelDictionary
 from multikernel.kernels.columns import ColumnKernel, Columns, Features, label_of
@@ -16,7 +16,7 @@ from multikernel.kernels.dictionary import (
     ParameterGrid,
     resolve,
 )
-from multikernel.kernels.gaussian import GaussianKernel, RadialTable
+from multikernel.kernels.gaussian import GaussianKernel
 from multikernel.kernels.polynomial import PolynomialKernel
 from multikernel.linalg.tables import row_chunks
 
@@ -182,19 +182,17 @@ class RandomSubsetGaussians:
             label = label_of(columns, self.feature_names)
         return ColumnKernel(GaussianKernel(float(self.sigmas[index])), columns, label)
 
-    def radial_table(self) -> RadialTable:
-        """Return the exponents and columns of all kernels as arrays."""
+    def radial_table(self) -> tuple[Array, Indices, NDArray[np.int32]]:
+        """Return the exponents, column starts and columns of all kernels."""
+        # Kernel m is on columns[starts[m] : starts[m + 1]].
         sizes = np.empty(len(self), dtype=np.intp)
         parts = [np.empty(0, dtype=np.int32)]
         for block in row_chunks(len(self), self.n_features):
             bits = np.unpackbits(self.packed[block], axis=1, count=self.n_features)
             sizes[block] = bits.sum(axis=1)
             parts.append(np.nonzero(bits)[1].astype(np.int32))
-        return RadialTable(
-            -0.5 / self.sigmas**2,
-            np.concatenate([[0], np.cumsum(sizes)]),
-            np.concatenate(parts),
-        )
+        starts = np.concatenate([[0], np.cumsum(sizes)])
+        return -0.5 / self.sigmas**2, starts, np.concatenate(parts)
 
 
 @resolve.register

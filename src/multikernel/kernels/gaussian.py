@@ -1,13 +1,11 @@
 """The Gaussian kernel, and squared distances, which many Gaussian kernels share."""
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
-from multikernel._typing import Array, Indices
+from multikernel._typing import Array
 from multikernel._validation import COUNT, POSITIVE, Number, check_parameter
 from multikernel.kernels.base import Kernel
 from multikernel.kernels.columns import ColumnKernel
@@ -149,13 +147,3 @@ def radial_form(kernel: Kernel) -> RadialForm | None:
         if isinstance(columns, tuple) and all(isinstance(c, int) for c in columns):
             return RadialForm(tuple(int(c) for c in columns), kernel.kernel.exponent)
     return None
-
-
-@dataclass(frozen=True, eq=False)
-class RadialTable:
-    """The exponents and columns of many Gaussian kernels, in flat arrays."""
-
-    exponents: Array
-    column_starts: Indices
-    # Kernel m is on columns[column_starts[m] : column_starts[m + 1]].
-    columns: NDArray[np.signedinteger[Any]]

@@ -293,8 +293,8 @@ def _columns_first(names: Array, columns: Iterable[Any]) -> Indices:
             "names of samples as index and columns, and add the missing rows."
         )
     order = np.array([rows[name] for name in column_names], dtype=np.intp)
-    if np.unique(order).size < order.size:
-        distinct, counts = np.unique(order, return_counts=True)
+    distinct, counts = np.unique(order, return_counts=True)
+    if distinct.size < order.size:
         repeated = names[distinct[counts > 1]].tolist()
         raise ValueError(
             f"{OWNER} has several columns of the same name, {listed(repeated)}: keep "

@@ -89,9 +89,8 @@ class Views:
                 raise ValueError(
                     f"Views: the name of a view must be text, got {name!r}."
                 )
-        unknown = [name for name in missing if name not in self.views] * (
-            isinstance(missing, Mapping)
-        )
+        named = missing if isinstance(missing, Mapping) else ()
+        unknown = [name for name in named if name not in self.views]
         if unknown:
             raise ValueError(
                 f"Views: missing contains {unknown[0]!r}, which is not one of the "

@@ -28,6 +28,7 @@ from multikernel.losses.base import Loss
 from multikernel.machines import SMO
 from multikernel.machines.base import BoxCost
 from multikernel.machines.smo.machine import SETTINGS
+from multikernel.solvers.fixed_weights import inverse_sizes
 from multikernel.solvers.machine_runs import naming_the_kernel
 
 AlignmentMethod = Literal["independent", "joint", "greedy"]
@@ -191,9 +192,7 @@ def easy_weights(
     """
     check_parameter("EasyMKL", "regularization", regularization, SHARE)
     total = sample_weight.sum()
-    traces = gram.traces(sample_weight)
-    scales = np.zeros(traces.size)
-    np.divide(1.0, traces, out=scales, where=traces > 0.0)
+    scales = inverse_sizes(gram.traces(sample_weight))
     summed = gram.combine(scales)
     K = np.asarray(summed.columns(np.arange(y.size)))
     with naming_the_kernel(ScaledStack(gram, scales), None):

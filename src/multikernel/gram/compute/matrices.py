@@ -1,8 +1,8 @@
 """Compute the kernels of a plan: Gaussian kernels in batches, others one by one."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
-from functools import partial
+from dataclasses import dataclass
+from functools import cached_property, partial
 from itertools import chain, pairwise
 
 import numpy as np
@@ -46,8 +46,6 @@ class BlockSamples:
     rows: Array  # (n_rows, n_features)
     # (n_cols, n_features); the same object as `rows` for symmetric matrices.
     cols: Array
-    row_features: Array  # `rows` transposed, so that each feature is contiguous
-    col_features: Array  # `cols` transposed
     # A row and a column with equal ids are the same sample, not only equal values.
     row_ids: Indices
     col_ids: Indices
@@ -57,27 +55,30 @@ class BlockSamples:
         """Return whether rows and columns are the same samples."""
         return self.rows is self.cols
 
+    @cached_property
+    def row_features(self) -> Array:
+        """Return `rows` transposed, so that each feature is contiguous."""
+        return np.ascontiguousarray(self.rows.T)
+
+    @cached_property
+    def col_features(self) -> Array:
+        """Return `cols` transposed, so that each feature is contiguous."""
+        if self.symmetric:
+            return self.row_features
+        return np.ascontiguousarray(self.cols.T)
+
     def restrict(self, rows: Indices, cols: Indices) -> "BlockSamples":
         """Return the samples at the given positions among rows and columns."""
-        samples = make_samples(self.rows[rows])
-        row_ids = self.row_ids[rows]
+        chosen, row_ids = self.rows[rows], self.row_ids[rows]
         if self.symmetric and np.array_equal(rows, cols):
-            return replace(samples, row_ids=row_ids, col_ids=row_ids)
-        chosen_cols = self.cols[cols]
-        return BlockSamples(
-            samples.rows,
-            chosen_cols,
-            samples.row_features,
-            np.ascontiguousarray(chosen_cols.T),
-            row_ids,
-            self.col_ids[cols],
-        )
+            return BlockSamples(chosen, chosen, row_ids, row_ids)
+        return BlockSamples(chosen, self.cols[cols], row_ids, self.col_ids[cols])
 
 
 def make_samples(X: Array) -> BlockSamples:
-    """Return the samples of a square block, as X and as its transpose."""
-    features, ids = np.ascontiguousarray(X.T), np.arange(X.shape[0])
-    return BlockSamples(X, X, features, features, ids, ids)
+    """Return the samples of a square block."""
+    ids = np.arange(X.shape[0])
+    return BlockSamples(X, X, ids, ids)
 
 
 def write_exponents(
@@ -195,15 +196,9 @@ def write_radial(
 
 def radial_matrices(kernels: Sequence[Kernel], X: Array, Y_features: Array) -> Array:
     """Return Gaussian kernels on samples, (n_kernels, n_samples_X, n_samples_Y)."""
-    samples = BlockSamples(
-        X,
-        Y_features.T,
-        np.ascontiguousarray(X.T),
-        Y_features,
-        np.arange(len(X)),
-        np.arange(Y_features.shape[1]),
-    )
-    array = np.empty((len(kernels), len(X), Y_features.shape[1]))
+    n_rows, n_cols = len(X), Y_features.shape[1]
+    samples = BlockSamples(X, Y_features.T, np.arange(n_rows), np.arange(n_cols))
+    array = np.empty((len(kernels), n_rows, n_cols))
     plan = make_plan(ListDictionary(kernels), X.shape[1])
     for batch in plan.radial.batches(BATCH):
         write_radial(batch, samples, array, batch.kernels)

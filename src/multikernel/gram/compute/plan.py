@@ -118,9 +118,7 @@ def make_plan(dictionary: KernelDictionary, n_features: int) -> Plan:
 
 def _table_plan(dictionary: RandomSubsetGaussians) -> Plan:
     """Return the plan of Gaussian kernels on random columns: all are radial."""
-    table, n_kernels = dictionary.radial_table(), len(dictionary)
-    all_kernels, no_kernels = np.arange(n_kernels), np.empty(0, dtype=np.intp)
-    radial = RadialPlan(
-        all_kernels, table.exponents, all_kernels, table.column_starts, table.columns
-    )
-    return Plan(n_kernels, radial, no_kernels, no_kernels, dictionary)
+    exponents, column_starts, columns = dictionary.radial_table()
+    kernels, no_kernels = np.arange(len(dictionary)), np.empty(0, dtype=np.intp)
+    radial = RadialPlan(kernels, exponents, kernels, column_starts, columns)
+    return Plan(kernels.size, radial, no_kernels, no_kernels, dictionary)

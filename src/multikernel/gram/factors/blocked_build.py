@@ -14,7 +14,7 @@ from multikernel._typing import Array, Indices
 from multikernel.gram.factors.blocked import BlockedStack
 from multikernel.gram.factors.factor_blocks import traces_and_roots
 from multikernel.gram.factors.factorize import check_order
-from multikernel.gram.factors.growth import Factor, Goal, grow
+from multikernel.gram.factors.growth import Factor, Goal, grow, rounding_error_share
 from multikernel.gram.factors.landmarks import KernelLandmarks, Landmarks, LowRank
 from multikernel.gram.factors.row_blocks import RowBlocks, SampledRows
 from multikernel.gram.factors.rows import (
@@ -26,7 +26,6 @@ from multikernel.gram.factors.rows import (
     normalized,
     offsets_of,
     raw_block,
-    rounding_error_share,
 )
 from multikernel.gram.memory import check_memory
 from multikernel.gram.normalization import (
@@ -38,7 +37,7 @@ from multikernel.gram.normalization import (
     check_steps,
     empty_normalization,
 )
-from multikernel.gram.refine import Refinement, refined
+from multikernel.gram.refine import refined
 from multikernel.gram.steps import Moments
 from multikernel.kernels.base import KernelDictionary
 from multikernel.linalg.tables import equal_shares, row_keys, row_norms
@@ -327,16 +326,9 @@ def refine_blocked(
     return search.assemble(search.normalize(raw, scalings, stack), scalings)[0]
 
 
-@refined.register
-def _refined_blocks(
-    stack: BlockedStack, refinement: Refinement, max_bytes: int | None = None
-) -> BlockedStack | None:
-    """Return the stack with more landmarks; None if no kernel gets any."""
-    goals = stack.attainable_goals(refinement.goals)
-    if not goals:
-        return None
-    finer = refine_blocked(stack, refinement.dual, goals, max_bytes)
-    return finer if np.any(finer.ranks > stack.ranks) else None
+refined.register(
+    BlockedStack, lambda stack, *options: stack.refined_by(refine_blocked, *options)
+)
 
 
 def _check_moments(steps: Sequence[object]) -> None:

@@ -15,6 +15,7 @@ from multikernel.gram.factors.growth import (
     MOST_VALUES,
     ROUNDING,
     kernel_and_columns,
+    rounding_error_share,
 )
 from multikernel.gram.factors.low_rank import LowRankStack
 from multikernel.gram.factors.pairs import PairOrder, as_slice, main_runs
@@ -306,7 +307,7 @@ class CenteredMains:
                 break
             worst = np.argpartition(residual, -(SAMPLED // 4))[-(SAMPLED // 4) :]
             candidates = np.union1d(candidates, worst)
-        residual += (ROUNDING + landmarks.size) * EPS * diagonal
+        residual += rounding_error_share(landmarks.size) * diagonal
         if not landmarks.size:
             rows = np.zeros((1, diagonal.size))
         roots = np.sqrt(residual)
@@ -424,7 +425,7 @@ def centered_mains(
         Z = features.features(centered.samples)
         diagonal = kernel_diagonal(centered.kernel, centered.samples)
         residual = np.maximum(diagonal - np.sum(Z**2, axis=1), 0.0)
-        residual += (ROUNDING + rank) * EPS * np.abs(diagonal)
+        residual += rounding_error_share(rank) * np.abs(diagonal)
         shifts[part] = weights @ Z
         # A factor made of explicit features has no residual.
         if features.landmarks.size:

@@ -19,7 +19,7 @@ from multikernel.gram.normalization import (
     check_steps,
     divides_centered,
 )
-from multikernel.gram.refine import Refinement, refined
+from multikernel.gram.refine import refined
 from multikernel.kernels.base import KernelDictionary
 from multikernel.linalg.tables import row_norms
 from multikernel.linalg.threads import run_blocks
@@ -148,16 +148,9 @@ def refine(
     return collector.assembled()
 
 
-@refined.register
-def _refined_factors(
-    stack: LowRankStack, refinement: Refinement, max_bytes: int | None = None
-) -> LowRankStack | None:
-    """Return the stack with more landmarks; None if no kernel gets any."""
-    goals = stack.attainable_goals(refinement.goals)
-    if not goals:
-        return None
-    finer = refine(stack, refinement.dual, goals, max_bytes)
-    return finer if np.any(finer.ranks > stack.ranks) else None
+refined.register(
+    LowRankStack, lambda stack, *options: stack.refined_by(refine, *options)
+)
 
 
 @dataclass(eq=False)

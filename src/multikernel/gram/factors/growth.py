@@ -32,6 +32,11 @@ MOST_VALUES = 32
 """Maximum number of distinct rows for which exact factors are computed."""
 
 
+def rounding_error_share(rank: int) -> float:
+    """Return a bound on a residual's rounding error, as a share of the diagonal."""
+    return (ROUNDING + rank) * EPS
+
+
 @dataclass(frozen=True)
 class Goal:
     """A criterion to stop adding landmarks."""
@@ -60,12 +65,8 @@ class Factor:
     @property
     def bound(self) -> Array:
         """Return the residual plus a bound on its rounding error, (n_samples,)."""
-        return np.asarray(self.residual + self.units * self.diagonal)
-
-    @property
-    def units(self) -> float:
-        """Return a bound on the residual's rounding error, as a share of `diagonal`."""
-        return (ROUNDING + self.landmarks.size) * EPS
+        unit = rounding_error_share(self.landmarks.size)
+        return np.asarray(self.residual + unit * self.diagonal)
 
     @property
     def is_exact(self) -> bool:
@@ -79,10 +80,11 @@ class Factor:
         squares = np.einsum("ri,ri->i", self.rows, self.rows)
         if not self.landmarks.size:
             return replace(self, diagonal=squares + self.residual)
-        # Solve two equations for residual and diagonal: bound = residual + units *
+        # Solve two equations for residual and diagonal: bound = residual + unit *
         # diagonal, and diagonal = squares + residual.
-        diagonal = (squares + self.residual) / (1.0 + self.units)
-        residual = np.maximum(self.residual - self.units * diagonal, 0.0)
+        unit = rounding_error_share(self.landmarks.size)
+        diagonal = (squares + self.residual) / (1.0 + unit)
+        residual = np.maximum(self.residual - unit * diagonal, 0.0)
         return replace(self, residual=residual, diagonal=diagonal)
 
 

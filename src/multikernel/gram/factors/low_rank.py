@@ -1,7 +1,7 @@
 """Gram matrices stored as thin factors, all side by side in one array."""
 
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, singledispatch
 from typing import TYPE_CHECKING
@@ -11,6 +11,7 @@ import numpy as np
 from multikernel._typing import Array, Indices, Mask
 from multikernel.gram.base import GramStack
 from multikernel.gram.matrix import DenseMatrix, GramMatrix
+from multikernel.gram.refine import Refinement
 from multikernel.gram.views import ScaledStack
 from multikernel.linalg.shifted import Root, factor_root, solve_shifted
 from multikernel.linalg.tables import row_norms
@@ -187,13 +188,22 @@ class FactorStack(GramStack):
         """Return the number of stored numbers per kernel, shape (n_kernels,)."""
         return np.asarray(float(self.shape[1]) * self.ranks)
 
-    def attainable_goals(self, goals: Mapping[int, float]) -> dict[int, float]:
-        """Return the `Refinement.goals` of kernels that may get more landmarks."""
+    def refined_by(
+        self,
+        refine: Callable[..., "FactorStack"],
+        refinement: Refinement,
+        max_bytes: int | None = None,
+    ) -> "FactorStack | None":
+        """Return the stack that `refine` makes; None if no kernel gets landmarks."""
         if self.landmarks is None:
-            return {}
+            return None
         kernels, max_rank = self.landmarks.kernels, self.landmarks.options.max_rank
-        max_rank = min(max_rank, self.shape[1])
-        return {m: g for m, g in goals.items() if kernels[m].chosen.size < max_rank}
+        max_rank, goals = min(max_rank, self.shape[1]), refinement.goals
+        goals = {m: g for m, g in goals.items() if kernels[m].chosen.size < max_rank}
+        if not goals:
+            return None
+        finer = refine(self, refinement.dual, goals, max_bytes)
+        return finer if np.any(finer.ranks > self.ranks) else None
 
 
 @dataclass(frozen=True, eq=False)
@@ -304,7 +314,7 @@ class LowRankStack(FactorStack):
         columns = np.einsum("ik,ik->k", self.factors, self.factors)
         return np.asarray(np.add.reduceat(columns, self.offsets[:-1]))
 
-    def take(self, kernels: Indices) -> GramStack:
+    def take(self, kernels: Indices) -> "LowRankStack":
         """Return the stack of the chosen kernels, a view if they are consecutive."""
         indices = np.arange(self.shape[0])[kernels]
         columns = self._columns_of(indices)
@@ -313,7 +323,7 @@ class LowRankStack(FactorStack):
         Z, chosen = take_columns(self.factors, columns), self.kernel_ids[indices]
         return LowRankStack(Z, offsets, residual, self.landmarks, chosen)
 
-    def restrict(self, samples: Indices) -> GramStack:
+    def restrict(self, samples: Indices) -> "LowRankStack":
         """Return the stack on the chosen samples; the factors' rows are copied."""
         Z = self.factors
         rows = Z.T[:, samples].T if Z.flags.f_contiguous else Z[samples]

@@ -10,11 +10,11 @@ from scipy.linalg import solve_triangular
 from multikernel._typing import Array, Indices
 from multikernel.gram.factors.factor_blocks import FactorBlock
 from multikernel.gram.factors.growth import (
-    ROUNDING,
     Factor,
     extended_triangle,
     kernel_and_columns,
     kernel_columns,
+    rounding_error_share,
 )
 from multikernel.gram.factors.landmarks import Landmarks, feature_rows
 from multikernel.gram.steps import inverse_roots
@@ -24,7 +24,7 @@ from multikernel.kernels.base import (
     kernel_diagonal,
     kernel_name,
 )
-from multikernel.linalg import EPS, SINGLE
+from multikernel.linalg import SINGLE
 from multikernel.linalg.tables import row_chunks
 
 
@@ -89,11 +89,6 @@ class KernelPlan:
         bound = np.maximum(diagonal - np.einsum("ri,ri->i", rows, rows), 0.0)
         bound += rounding_error_share(self.rank) * np.abs(diagonal)
         return _with_sums(rows, bound, diagonal, weights)
-
-
-def rounding_error_share(rank: int) -> float:
-    """Return a bound on a residual's rounding error, as a share of the diagonal."""
-    return (ROUNDING + rank) * EPS
 
 
 def _with_sums(

@@ -13,6 +13,7 @@ from multikernel.kernels.columns import (
     ColumnKernel,
     Columns,
     Features,
+    label_of,
     resolve_indices,
     resolved_label,
     select_columns,
@@ -61,8 +62,7 @@ class Layout:
 
     def name(self, column: int) -> str:
         """Return the name of a column in kernel names."""
-        names = self.features.names
-        return f"x{column}" if names is None else names[column]
+        return label_of([column], self.features.names)
 
     def label(self, column: int) -> str:
         """Return the name of a column in messages."""

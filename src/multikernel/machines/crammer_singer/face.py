@@ -11,18 +11,13 @@ A step that leaves the simplices is projected onto them.
 
 import numpy as np
 
-from multikernel._typing import Array, Indices, Mask
+from multikernel._typing import Array, Mask
 from multikernel.linalg.shifted import solve_shifted
 from multikernel.linalg.simplex_system import SimplexSystem, project_simplex
 from multikernel.machines.base import MOST_FACES
 
 LENGTHS = (1.0, 0.5, 0.25, 0.1, 0.03, 0.01)
 """Shares of a step that are projected if the full step leaves the simplices."""
-
-
-def split_samples(masses: Array) -> Indices:
-    """Return the samples with positive masses on at least two classes."""
-    return np.flatnonzero(np.count_nonzero(masses > 0.0, axis=0) > 1)
 
 
 def minimize_on_face(

@@ -29,7 +29,7 @@ from multikernel.machines.base import (
     support_product,
     whole_array,
 )
-from multikernel.machines.crammer_singer.face import minimize_on_face, split_samples
+from multikernel.machines.crammer_singer.face import minimize_on_face
 
 # Larger systems cost as much as hundreds of sweeps (see benchmarks/ablation).
 MOST_TORN, STALLED_TORN = 200, 1500
@@ -225,7 +225,8 @@ class _Sweeps:
 
     def _face_step(self) -> bool:
         """Make a Newton step on the face; return whether it reached the minimum."""
-        split = split_samples(self.masses)
+        # Only samples with positive masses on several classes may change.
+        split = np.flatnonzero(np.count_nonzero(self.masses > 0.0, axis=0) > 1)
         if not 0 < split.size <= self.most_torn:
             return False
         rows = self.task.gram.columns(split).T if self.K is None else self.K[split]
