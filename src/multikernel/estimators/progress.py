@@ -68,9 +68,9 @@ class Watch:
     ) -> None:
         """Set the number of solves, of which progress lines show the finished share."""
         # Each solve has `n_outputs` outputs. The objective of the estimator is that of
-        # a problem times the mean of `objective_scale`. During a long run, one message
-        # contains `search`, the name of the estimator, and `kernel_bytes`, the maximum
-        # memory of its kernels. There is no message if `search` is empty.
+        # a problem times the mean of `objective_scale`. A long run logs one message
+        # with the name of the estimator (`search`) and the maximum memory of its
+        # kernels (`kernel_bytes`); none if `search` is empty.
         self._n_solves, self._n_outputs = n_solves, n_outputs
         self.scale = float(np.mean(objective_scale))
         self._search, self._n_bytes = search, kernel_bytes

@@ -110,7 +110,7 @@ class Strength:
 
 @dataclass(frozen=True)
 class SharedStrength(Strength):
-    """Base class of penalties with a block l1 norm of share `l1_ratio` in [0, 1)."""
+    """Base class of penalties of which a share, `l1_ratio` < 1, is a block l1 norm."""
 
     l1_ratio: float = 0.5
 

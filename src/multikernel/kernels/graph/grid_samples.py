@@ -332,7 +332,7 @@ class _ProductPlan:
     """Order of multiplications: each node is a prefix (a shorter node) and a factor."""
 
     factors: list[tuple[int, int]]  # inputs and levels, ascending
-    prefixes: Indices  # shorter prefix and last factor of each prefix; row 0: no factor
+    prefixes: Indices  # the parent and the last factor of each prefix; row 0: no factor
     ends: Indices  # prefix and last factor of each node
 
 

@@ -132,7 +132,7 @@ def hermite_functions(x: Array, number: int, sigma: float, b: float) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class FactorLevels:
-    """Levels that are linear combinations of a kernel's values at landmarks."""
+    """Levels whose features are linear combinations of kernel values at landmarks."""
 
     kernel: Kernel  # accepts arrays of shape (n, 1)
     landmarks: Array

@@ -92,7 +92,7 @@ def line_minimum(
 
 @part(error_model="numpy")
 def reach(v: Array, i: int, sign: float) -> tuple[float, Pair]:
-    """Return how far rho_i can go up (1.0) or down (-1.0), and a kink on the way."""
+    """Return how far rho_i can move in direction `sign`, and a kink on the way."""
     if i == NOBODY:
         return np.inf, (np.inf, 0.0)
     bound = v[UPPER, i] if sign > 0.0 else v[LOWER, i]

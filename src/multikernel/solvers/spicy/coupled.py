@@ -220,7 +220,7 @@ def _preconditioner(
     softness: Array, hessian: JointHessian, inside: Mask, *, centered: bool
 ) -> _Nearby:
     """Return the preconditioner in which H couples the entries of a mask only."""
-    # If `centered`, the sum of its solutions over samples is fixed for each class.
+    # If `centered`, the sum over samples of the system's solution is fixed per class.
     rows = np.flatnonzero(inside.any(axis=1))
     members = [np.flatnonzero(is_inside) for is_inside in inside.T]
     if not rows.size:

@@ -337,7 +337,7 @@ class CornerSide(Side):
         self.rho = self.end if length == 1.0 else inside
 
     def for_similar_problem(self) -> "CornerSide":
-        """Return a `CornerSide` at the same dual point."""
+        """Return a `CornerSide` for a problem that starts at this dual point."""
         return CornerSide(self.loss, self.y, self.rho)
 
     def more_robust(self) -> BarrierSide:
