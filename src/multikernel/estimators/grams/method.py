@@ -106,8 +106,7 @@ class GramMethod(ABC):
 def fitted_attributes(fit: GramFit) -> dict[str, Any]:
     """Return the fitted attributes; ``_model`` computes predictions."""
     recipe, training, solutions = fit.recipe, fit.training, fit.solutions
-    samples = training.samples
-    scales = np.full(len(solutions), recipe.objective_scale)
+    samples, scale = training.samples, recipe.objective_scale
     expansion = training.with_fitted_columns(merge(solutions))
     model, active = additive_model(training, expansion), expansion.active
     kernel_weights = np.array([s.kernel_weights for s in solutions])
@@ -126,10 +125,10 @@ def fitted_attributes(fit: GramFit) -> dict[str, Any]:
         "active_kernels_": active,
         "dual_coef_": single(samples.scatter(dual)),
         "support_": samples.rows_of(np.flatnonzero(is_used)),
-        "objective_": single(scales * [s.objective for s in solutions]),
+        "objective_": single(scale * np.array([s.objective for s in solutions])),
         "duality_gap_": single([s.duality_gap for s in solutions]),
         "n_iter_": iterations([[s] for s in solutions]),
-        "history_": history_array(solutions, scales),
+        "history_": history_array(solutions, scale),
         "fit_info_": {"solver": algorithms_used(solutions), **training.fit_info},
         **status_attributes(worst_status(solutions)),
         **{f"{name}_": value for name, value in recipe.params.items()},
@@ -151,9 +150,8 @@ def _term_attributes(training: Training, expansion: BlockFunctions) -> dict[str,
 
 def _dual_points(fit: GramFit) -> Array:
     """Return dual points in the scale of ``dual_coef_``, (n_outputs, n_samples)."""
-    factors = np.full(len(fit.solutions), fit.recipe.dual_scale)
-    pairs = zip(factors, fit.solutions, strict=True)
-    dual = np.concatenate([factor * np.atleast_2d(s.dual.T) for factor, s in pairs])
+    dual = np.concatenate([np.atleast_2d(s.dual.T) for s in fit.solutions])
+    dual = np.reshape(fit.recipe.dual_scale, (-1, 1)) * dual
     columns = fit.training.least_squares
     if columns is not None and fit.solutions[0].effects is None:
         dual = columns.projection.transposed(dual.T).T

@@ -17,7 +17,6 @@ from multikernel.estimators.lp.method import LP_CHECKS, MarginMethod, lp_method
 from multikernel.estimators.parameters import SequenceOf
 from multikernel.estimators.progress import Watch
 from multikernel.estimators.publish.fitted import single
-from multikernel.gram.normalization import check_steps
 from multikernel.gram.spectra import TailSums, tail_sums
 from multikernel.problem import Solution
 from multikernel.solvers import DCSolution, Solver, TailConv, TailDC
@@ -89,10 +88,9 @@ def tail_method(model: Any, theta: int, C: float | None = 1.0) -> TailMethod:
             "a finite p or method='conv'."
         )
     # The last step always scales kernels to trace n, so that weights are comparable.
-    steps = (*check_steps(model.normalize), "trace")
-    source = replace(
-        inner.source, options=replace(inner.source.options, normalize=steps)
-    )
+    options = inner.source.options
+    options = replace(options, normalize=(*options.normalize, "trace"))
+    source = replace(inner.source, options=options)
     solver: Solver = TailConv(inner.solver, int(theta))
     if model.method == "dc":
         # If random_state is None, use seed 0, so that repeated fits give equal results.
