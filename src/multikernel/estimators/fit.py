@@ -159,16 +159,16 @@ def all_attributes(
     return published | vars(samples.table.columns) | {"_state": state}
 
 
-def find_link(loss: Any, samples: Samples) -> str:
+def find_link(loss: object, samples: Samples) -> str:
     """Return the name of the conversion from decision values to predictions."""
     if samples.classes is None:
         # "log" means that predictions are exponentials of decision values.
-        return link_of(loss) or "identity"
+        return link_of(find_loss(loss)) or "identity"
     if samples.several:
         # Each column of y is a separate label.
         return "labels"
     multiclass = samples.shared and samples.classes.size > 2
-    joint = multiclass and find_joint_loss(loss) is not None
+    joint = multiclass and find_joint_loss(find_loss(loss)) is not None
     # "joint" means that the loss depends on all classes at once.
     return "joint" if joint else "one_vs_rest"
 

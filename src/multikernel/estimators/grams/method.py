@@ -96,7 +96,15 @@ class GramMethod(ABC):
     ) -> GramFit:
         """Return solutions of all outputs, with duality gaps, from warm `starts`."""
         watch.expect(len(recipe.penalties), recipe.objective_scale)
-        return finish_fit(solve_outputs(recipe, data, watch, starts))
+        return self.finish(solve_outputs(recipe, data, watch, starts))
+
+    def finish(self, fit: GramFit, *, stopped: bool = False) -> GramFit:
+        """Return a fit with recomputed objectives; warn unless it converged."""
+        published = with_predicted_objectives(fit)
+        # A fit that a callback stopped needs no warning.
+        if not stopped:
+            warn_unconverged(fit.training, published)
+        return replace(fit, solutions=published)
 
     def publish(self, fit: GramFit) -> dict[str, Any]:
         """Return the fitted attributes."""
@@ -182,15 +190,6 @@ def solved_candidate(candidate: int, fit: GramFit) -> Solved:
         np.array([solution.duality_gap for solution in fit.solutions]),
         partial(fitted_attributes, fit),
     )
-
-
-def finish_fit(fit: GramFit, *, stopped: bool = False) -> GramFit:
-    """Return a fit with recomputed objectives; unless `stopped`, check convergence."""
-    published = with_predicted_objectives(fit)
-    # A fit that a callback stopped needs no warning.
-    if not stopped:
-        warn_unconverged(fit.training, published)
-    return replace(fit, solutions=published)
 
 
 def warn_unconverged(training: Training, solutions: Sequence[Solution]) -> None:

@@ -120,8 +120,9 @@ class GramSource(Source):
         self, dictionary: KernelDictionary | None, samples: Samples
     ) -> Any:
         """Return the factors by which penalty weights scale the kernels."""
-        has_pairs = isinstance(dictionary, InteractionDictionary)
-        factors = dictionary.scales() if has_pairs else np.ones(1)
+        factors: Any = np.ones(1)
+        if isinstance(dictionary, InteractionDictionary):
+            factors = dictionary.scales()
         if self.penalty_weights is None:
             return factors
         n_kernels = samples.X.shape[2] if dictionary is None else len(dictionary)

@@ -91,8 +91,9 @@ def count_column_sets(mains: KernelDictionary) -> int:
 
 def has_many_pairs(dictionary: KernelDictionary | None, n_rows: int) -> bool:
     """Return whether a default dictionary has more pairs than `are_few` allows."""
-    has_pairs = isinstance(dictionary, InteractionDictionary)
-    return has_pairs and not are_few(dictionary.mains, n_rows)
+    if not isinstance(dictionary, InteractionDictionary):
+        return False
+    return not are_few(dictionary.mains, n_rows)
 
 
 def is_on_all_columns(samples: Samples, dictionary: KernelDictionary | None) -> bool:
