@@ -103,8 +103,12 @@ class GramMethod(ABC):
         published = with_predicted_objectives(fit)
         # A fit that a callback stopped needs no warning.
         if not stopped:
-            warn_unconverged(fit.training, published)
+            warn_unconverged(fit.training, self.with_gaps(published))
         return replace(fit, solutions=published)
+
+    def with_gaps(self, solutions: Sequence[Solution]) -> Sequence[Solution]:
+        """Return solutions whose gaps show how exactly each of them was solved."""
+        return solutions
 
     def publish(self, fit: GramFit) -> dict[str, Any]:
         """Return the fitted attributes."""

@@ -7,24 +7,19 @@ from typing import Any, Self
 import numpy as np
 
 from multikernel._typing import Array, Indices
-from multikernel.estimators.grams.method import solved_candidate
-from multikernel.estimators.grams.recipe import GramFit, Recipe
+from multikernel.estimators.grams.recipe import Recipe
 from multikernel.estimators.grams.training import Training
 from multikernel.estimators.local_rademacher.estimators import (
     TailClassification,
     TailRegression,
 )
-from multikernel.estimators.local_rademacher.method import (
-    tail_method,
-    with_gaps,
-)
+from multikernel.estimators.local_rademacher.method import tail_method
 from multikernel.estimators.lp.cv import MarginCandidates, margin_grid
 from multikernel.estimators.method import Means, Method, Solved
 from multikernel.estimators.progress import Watch
 from multikernel.estimators.search.search import Search, SearchCV
 from multikernel.estimators.tasks import ClassifierMKL, RegressorMKL
 from multikernel.gram.spectra import TailSums, tail_sums
-from multikernel.problem import Solution
 from multikernel.solvers import TailDC
 
 DEFAULT_THETAS = (0, 1, 2, 4, 8, 16)
@@ -66,15 +61,6 @@ class TailCandidates(MarginCandidates):
         """Yield the models of all pairs (C, theta), from the largest theta down."""
         candidates = self.with_sums(training)
         return super(TailCandidates, candidates).solve(training, watch, means)
-
-    def _solved(self, candidate: int, fit: GramFit) -> Solved:
-        """Return a candidate's model on a fold, with gaps of the convex problems."""
-        gaps = [solution.duality_gap for solution in with_gaps(fit.solutions)]
-        return replace(solved_candidate(candidate, fit), gaps=np.array(gaps))
-
-    def _points(self, fit: GramFit) -> Sequence[Solution]:
-        """Return the solutions of a step, with gaps of the convex problems."""
-        return with_gaps(fit.solutions)
 
     def refit(self, training: Training, watch: Watch, best: int) -> dict[str, Any]:
         """Return the fitted attributes of candidate `best`, and its path over C."""

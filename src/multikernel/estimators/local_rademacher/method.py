@@ -8,7 +8,6 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from multikernel._validation import COUNT, Check, Number, OneOf
-from multikernel.estimators.grams.method import warn_unconverged
 from multikernel.estimators.grams.recipe import GramFit, Recipe
 from multikernel.estimators.grams.training import Training
 from multikernel.estimators.grams.useless import warn_low_rank
@@ -64,14 +63,15 @@ class TailMethod(MarginMethod):
         """Return the solutions of all outputs; `starts` is ignored."""
         return super().solve(recipe, data, watch)
 
-    def finish(self, fit: GramFit, *, stopped: bool = False) -> GramFit:
-        """Return the fit with recomputed objectives; warn unless it converged."""
-        published = super().finish(fit, stopped=True)
-        # With method="dc", the warning is about the convex problems, because the whole
-        # problem has no gap.
-        if not stopped:
-            warn_unconverged(fit.training, with_gaps(published.solutions))
-        return published
+    def with_gaps(self, solutions: Sequence[Solution]) -> Sequence[Solution]:
+        """Return solutions; those of "dc" get the gap of their last convex problem."""
+        # The problem of "dc" is not convex, so its solutions have a gap of nan.
+        return [
+            replace(solution, duality_gap=solution.subproblem_gap)
+            if isinstance(solution, DCSolution)
+            else solution
+            for solution in solutions
+        ]
 
     def publish(self, fit: GramFit) -> dict[str, Any]:
         """Return the fitted attributes and, if any, `dc_attributes`."""
@@ -115,14 +115,3 @@ def dc_attributes(fit: GramFit) -> dict[str, Any]:
         "subproblem_gap_": single([s.subproblem_gap for s in dc_solutions]),
         "start_objectives_": single(scales[:, None] * objectives),
     }
-
-
-def with_gaps(solutions: Sequence[Solution]) -> list[Solution]:
-    """Return solutions; those of "dc" get the gap of their last convex problem."""
-    # The problem of "dc" is not convex, so its solutions have a gap of nan.
-    return [
-        replace(solution, duality_gap=solution.subproblem_gap)
-        if isinstance(solution, DCSolution)
-        else solution
-        for solution in solutions
-    ]
