@@ -8,6 +8,7 @@ import pytest
 
 from multikernel.estimators import (
     FixedWeightsMKLClassifier,
+    FixedWeightsMKLClassifierCV,
     FixedWeightsMKLRegressor,
 )
 from multikernel.exceptions import (
@@ -202,6 +203,14 @@ def test_the_model_is_the_machine_on_the_weighted_sum():
     assert np.isnan(model.duality_gap_)
     assert model.machine_gap_ <= 1e-9
     assert model.kernel_weights_.sum() == pytest.approx(1.0)
+
+
+def test_a_search_says_that_weights_from_a_rule_have_no_gap():
+    X, y, _ = problem()
+    search = FixedWeightsMKLClassifierCV(KERNELS, Cs=[1.0], kernel_weights="alignment")
+    search.fit(X, y)
+    assert np.isnan(search.duality_gap_)
+    assert search.machine_gap_ <= 1e-3
 
 
 @pytest.mark.parametrize("storage", ["dense", "low_rank", "lazy"])

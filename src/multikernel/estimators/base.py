@@ -17,7 +17,7 @@ from multikernel._validation import Check, check_parameter
 from multikernel.estimators.fit import fit_estimator
 from multikernel.estimators.method import Method
 from multikernel.estimators.parameters import CHECKS
-from multikernel.estimators.publish.columns import fill_unused_columns
+from multikernel.estimators.publish.columns import fill_unused_columns, has_columns
 from multikernel.estimators.publish.fitted import (
     FittedModel,
     check_fitted,
@@ -232,9 +232,7 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
         # scikit-learn, which only this property needs.
         from multikernel.estimators.publish.combined import CombinedKernel
 
-        state = self._fitted()
-        grams: Any = getattr(state.model, "grams", None)
-        if state.precomputed or not hasattr(grams, "between"):
+        if not has_columns(self):
             raise AttributeError(
                 f"{type(self).__name__} has no combined_kernel_: its kernels are "
                 "precomputed matrices or in a graph, and their sum is not defined for "
@@ -242,7 +240,8 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
             )
         weights = np.atleast_2d(self.kernel_weights_).mean(axis=0)
         columns = Columns.of_model(self)
-        return CombinedKernel(grams, weights[self.active_kernels_], columns)
+        model: Any = self._state.model
+        return CombinedKernel(model.grams, weights[self.active_kernels_], columns)
 
     @property
     def kernel_views_(self) -> list[str]:

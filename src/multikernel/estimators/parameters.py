@@ -136,10 +136,10 @@ class LossSetting:
     """The loss of an estimator, before conversion to the units of the targets."""
 
     unit: Loss  # the loss for targets with a standard deviation of one
-    # Name and value of the loss parameter in the units of the targets, such as the
-    # `epsilon` of EpsilonInsensitiveLoss; None if the loss has none. The value is a
-    # multiple of the standard deviation of the targets.
-    length: tuple[str, float] | None
+    # Value of the loss parameter in the units of the targets, such as the `epsilon` of
+    # EpsilonInsensitiveLoss, as a multiple of the standard deviation of the targets;
+    # None if the loss has none. `unit.length` is the name of this parameter.
+    length: float | None
 
     def at_scale(self, scale: Scale) -> tuple[list[Loss], dict[str, Any]]:
         """Return a loss per problem, and a dict of the losses' estimated parameters."""
@@ -151,10 +151,9 @@ class LossSetting:
             return [loss], params
         if self.length is None:
             return [self.unit] * scale.deviations.size, {}
-        name, length = self.length
-        lengths = scale.scaled("epsilon", length, power=1)
         unit: Any = self.unit
-        losses = [replace(unit, **{name: float(value)}) for value in lengths]
+        lengths = scale.scaled("epsilon", self.length, power=1)
+        losses = [replace(unit, **{unit.length: float(value)}) for value in lengths]
         return losses, {"epsilon": scale.as_attribute(lengths)}
 
 
@@ -171,7 +170,7 @@ def loss_of(model: Any) -> LossSetting:
             f"{owner}: epsilon must be above 0 with loss={model.loss!r}, "
             f"got {length!r}."
         )
-    return LossSetting(find_loss(model.loss, length), (loss_type.length, float(length)))
+    return LossSetting(find_loss(model.loss, length), float(length))
 
 
 def warn_unused(model: Any) -> None:

@@ -169,8 +169,6 @@ class ClassifierMKL(ClassifierMixin, BaseMKL):
             Share of samples whose class, or whole set of labels, is predicted.
         """
         y, sample_weight = scored_targets(self, X, y, sample_weight)
-        if offset is None:
-            return float(super().score(X, y, sample_weight))
         from sklearn.metrics import accuracy_score
 
         predicted = self.predict(X, offset)

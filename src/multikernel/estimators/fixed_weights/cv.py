@@ -1,7 +1,7 @@
 """Choice of C for fixed weights, or of the best single kernel."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -13,7 +13,6 @@ from multikernel.estimators.fixed_weights.estimators import (
     WeightedRegression,
 )
 from multikernel.estimators.fixed_weights.method import (
-    WeightedSumMethod,
     given_weights,
     weight_checks,
     weighted_method,
@@ -39,8 +38,7 @@ class KernelCandidates(Candidates):
         method, weights = self.method, np.zeros(self.n_kernels)
         weights[m] = 1.0
         rule = partial(given_weights, weights=weights)
-        solver = FixedWeights(rule, method.solver)
-        single = WeightedSumMethod(method.source, method.loss, 1.0, np.inf, solver)
+        single = replace(method, solver=FixedWeights(rule, method.solver))
         first, exponents = m * len(self.Cs), np.array([np.inf])
         return MarginCandidates(single, self.Cs, exponents, with_p=False, start=first)
 

@@ -18,7 +18,6 @@ from multikernel.estimators.publish.predict import (
     PrecomputedGrams,
     Rows,
 )
-from multikernel.estimators.read.extent import as_interactions
 from multikernel.estimators.read.numbers import OF_A_FOLD, finite_predictions
 from multikernel.estimators.read.precomputed import precomputed_stack
 from multikernel.gram import BuiltStack, Device, GramStack, LowRank, build_stack
@@ -28,9 +27,10 @@ from multikernel.gram.factors.growth import kernel_and_columns
 from multikernel.gram.factors.landmarks import landmarks_of
 from multikernel.gram.factors.row_blocks import SampledRows, rows_in_blocks
 from multikernel.gram.matrix import cache_first_matrices, column_runs
-from multikernel.gram.normalization import GivenScales, Steps, check_steps
+from multikernel.gram.normalization import GivenScales, StepName
 from multikernel.gram.steps import CenterStep
 from multikernel.kernels import ColumnKernel, KernelDictionary
+from multikernel.kernels.interactions import InteractionDictionary
 from multikernel.linalg import EPS
 from multikernel.linalg.tables import CHUNK_BYTES
 
@@ -43,7 +43,7 @@ class GramOptions:
     """Options for building the Gram matrices of an estimator."""
 
     # The first three fields are arguments of `build_stack`.
-    normalize: Steps
+    normalize: tuple[StepName, ...]
     storage: Storage
     max_bytes: int | None
     # Random state of the vectors that test whether given matrices are symmetric.
@@ -55,8 +55,7 @@ class GramOptions:
         """Return options that multiply each normalized kernel by its factor."""
         if np.all(factors == 1.0):
             return self
-        steps = (*check_steps(self.normalize), GivenScales(factors))
-        return replace(self, normalize=steps)
+        return replace(self, normalize=(*self.normalize, GivenScales(factors)))
 
     def with_all_landmarks(self) -> "GramOptions":
         """Return options that build low-rank factors of maximum rank from the start."""
@@ -72,11 +71,11 @@ class GramOptions:
         # The matrices of each fold are normalized after the split, with one exception:
         # low-rank factors approximate kernels after cosine normalization. This is
         # possible before the split, because it uses k(x, x) of single samples only.
-        early = factored and "cosine" in check_steps(self.normalize)
+        early = factored and "cosine" in self.normalize
         in_files = isinstance(self.storage, LowRank) and self.storage.folder is not None
         # Each fold writes its own files, so the kernels of all samples are not stored.
         storage = "lazy" if in_files else self.storage
-        return replace(self, normalize="cosine" if early else None, storage=storage)
+        return replace(self, normalize=("cosine",) * early, storage=storage)
 
 
 def gram_matrices(
@@ -112,11 +111,10 @@ def without_constants(
     weights: Array | None,
 ) -> BuiltStack:
     """Return Gram matrices in which kernels that are constant on X are zero."""
-    steps = check_steps(options.normalize)
-    centered = "center" in steps or "variance" in steps
+    centered = "center" in options.normalize or "variance" in options.normalize
     # The intercept makes constant kernels redundant. Centering and normalization of the
     # variance already set them to zero.
-    centered |= as_interactions(dictionary) is not None
+    centered |= isinstance(dictionary, InteractionDictionary)
     if centered or isinstance(X, SampledRows):
         return built
     stack, factors = built.stack, np.ones(built.stack.shape[0])

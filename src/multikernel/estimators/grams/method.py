@@ -96,7 +96,19 @@ class GramMethod(ABC):
     ) -> GramFit:
         """Return solutions of all outputs, with duality gaps, from warm `starts`."""
         watch.expect(len(recipe.penalties), recipe.objective_scale)
-        return finish_fit(solve_outputs(recipe, data, watch, starts))
+        return self.finish(solve_outputs(recipe, data, watch, starts))
+
+    def finish(self, fit: GramFit, *, stopped: bool = False) -> GramFit:
+        """Return a fit with recomputed objectives; warn unless it converged."""
+        published = with_predicted_objectives(fit)
+        # A fit that a callback stopped needs no warning.
+        if not stopped:
+            warn_unconverged(fit.training, self.with_gaps(published))
+        return replace(fit, solutions=published)
+
+    def with_gaps(self, solutions: Sequence[Solution]) -> Sequence[Solution]:
+        """Return solutions whose gaps show how exactly each of them was solved."""
+        return solutions
 
     def publish(self, fit: GramFit) -> dict[str, Any]:
         """Return the fitted attributes."""
@@ -106,8 +118,7 @@ class GramMethod(ABC):
 def fitted_attributes(fit: GramFit) -> dict[str, Any]:
     """Return the fitted attributes; ``_model`` computes predictions."""
     recipe, training, solutions = fit.recipe, fit.training, fit.solutions
-    samples = training.samples
-    scales = np.full(len(solutions), recipe.objective_scale)
+    samples, scale = training.samples, recipe.objective_scale
     expansion = training.with_fitted_columns(merge(solutions))
     model, active = additive_model(training, expansion), expansion.active
     kernel_weights = np.array([s.kernel_weights for s in solutions])
@@ -126,10 +137,10 @@ def fitted_attributes(fit: GramFit) -> dict[str, Any]:
         "active_kernels_": active,
         "dual_coef_": single(samples.scatter(dual)),
         "support_": samples.rows_of(np.flatnonzero(is_used)),
-        "objective_": single(scales * [s.objective for s in solutions]),
+        "objective_": single(scale * np.array([s.objective for s in solutions])),
         "duality_gap_": single([s.duality_gap for s in solutions]),
         "n_iter_": iterations([[s] for s in solutions]),
-        "history_": history_array(solutions, scales),
+        "history_": history_array(solutions, scale),
         "fit_info_": {"solver": algorithms_used(solutions), **training.fit_info},
         **status_attributes(worst_status(solutions)),
         **{f"{name}_": value for name, value in recipe.params.items()},
@@ -151,9 +162,8 @@ def _term_attributes(training: Training, expansion: BlockFunctions) -> dict[str,
 
 def _dual_points(fit: GramFit) -> Array:
     """Return dual points in the scale of ``dual_coef_``, (n_outputs, n_samples)."""
-    factors = np.full(len(fit.solutions), fit.recipe.dual_scale)
-    pairs = zip(factors, fit.solutions, strict=True)
-    dual = np.concatenate([factor * np.atleast_2d(s.dual.T) for factor, s in pairs])
+    dual = np.concatenate([np.atleast_2d(s.dual.T) for s in fit.solutions])
+    dual = np.reshape(fit.recipe.dual_scale, (-1, 1)) * dual
     columns = fit.training.least_squares
     if columns is not None and fit.solutions[0].effects is None:
         dual = columns.projection.transposed(dual.T).T
@@ -184,15 +194,6 @@ def solved_candidate(candidate: int, fit: GramFit) -> Solved:
         np.array([solution.duality_gap for solution in fit.solutions]),
         partial(fitted_attributes, fit),
     )
-
-
-def finish_fit(fit: GramFit, *, stopped: bool = False) -> GramFit:
-    """Return a fit with recomputed objectives; unless `stopped`, check convergence."""
-    published = with_predicted_objectives(fit)
-    # A fit that a callback stopped needs no warning.
-    if not stopped:
-        warn_unconverged(fit.training, published)
-    return replace(fit, solutions=published)
 
 
 def warn_unconverged(training: Training, solutions: Sequence[Solution]) -> None:

@@ -37,7 +37,7 @@ class Recipe:
     objective_scale: float | Array = 1.0
     # Factor that converts a problem's dual points to the estimator's.
     dual_scale: float | Array = 1.0
-    # Values of attributes such as ``alpha_``, in the units of the targets.
+    # Values of attributes such as ``alpha_``, a strength in the units of the targets.
     params: Mapping[str, float | Array] = field(default_factory=dict)
 
 

@@ -19,7 +19,7 @@ from multikernel.estimators.grams.training import Training
 from multikernel.estimators.grams.useless import check_kernels
 from multikernel.estimators.method import Source
 from multikernel.estimators.read.dictionary import KernelNames, choose_dictionary
-from multikernel.estimators.read.extent import as_interactions, left_out
+from multikernel.estimators.read.extent import left_out
 from multikernel.estimators.read.precomputed import names_of_grams, prefix_matrix_names
 from multikernel.estimators.read.samples import Samples
 from multikernel.estimators.read.unpenalized import find_design
@@ -31,6 +31,7 @@ from multikernel.gram.factors.row_blocks import SampledRows
 from multikernel.gram.memory import check_memory, readable_bytes, readable_seconds
 from multikernel.gram.normalization import check_steps
 from multikernel.kernels import KernelDictionary
+from multikernel.kernels.interactions import InteractionDictionary
 from multikernel.linalg.tables import find_memmap
 
 KNOWN_SIZES = ("by_kernel", "dense", "dense32", "device")
@@ -119,8 +120,9 @@ class GramSource(Source):
         self, dictionary: KernelDictionary | None, samples: Samples
     ) -> Any:
         """Return the factors by which penalty weights scale the kernels."""
-        pairs = as_interactions(dictionary)
-        factors = np.ones(1) if pairs is None else pairs.scales()
+        factors: Any = np.ones(1)
+        if isinstance(dictionary, InteractionDictionary):
+            factors = dictionary.scales()
         if self.penalty_weights is None:
             return factors
         n_kernels = samples.X.shape[2] if dictionary is None else len(dictionary)
@@ -131,12 +133,11 @@ class GramSource(Source):
 
 def gram_source(model: Any, **overrides: Any) -> GramSource:
     """Return the `GramSource` that an estimator's parameters and `overrides` define."""
-    check_steps(model.normalize)
     storage_options = model.storage, model.max_bytes, model.random_state
     return GramSource(
         type(model).__name__,
         model.kernels,
-        GramOptions(model.normalize, *storage_options),
+        GramOptions(check_steps(model.normalize), *storage_options),
         getattr(model, "fit_intercept", True),
         bool(model.verbose),
         penalty_weights=getattr(model, "penalty_weights", None),
@@ -148,7 +149,7 @@ def _main_kernel_storage(storage: Storage, dictionary: KernelDictionary) -> Stor
     """Return `storage`; for interactions, one that stores only their main kernels."""
     # Interactions are products of main kernels. Storing or recomputing every product
     # would take hours.
-    if as_interactions(dictionary) is None:
+    if not isinstance(dictionary, InteractionDictionary):
         return storage
     if isinstance(storage, LowRank):
         return replace(storage, folder=None, dtype="float64")

@@ -7,7 +7,6 @@ import numpy as np
 
 from multikernel._typing import Array, Indices, Mask
 from multikernel._validation import listed
-from multikernel.estimators.read.extent import as_interactions
 from multikernel.estimators.read.precomputed import by_name
 from multikernel.estimators.read.samples import Samples
 from multikernel.exceptions import (
@@ -18,7 +17,6 @@ from multikernel.exceptions import (
 )
 from multikernel.gram.checks import ROUNDING, non_product_kernels, trivial_distances
 from multikernel.gram.factors.landmarks import landmarks_of
-from multikernel.gram.normalization import check_steps
 from multikernel.gram.spectra import TailStep
 from multikernel.kernels import (
     CenteredKernel,
@@ -112,7 +110,7 @@ def _refuse_non_kernels(training: "Training") -> None:
     if kernels is None or all(map(is_built_in, getattr(kernels, "kernels", [None]))):
         return
     X, factored = training.samples.seen, landmarks_of(training.stack) is not None
-    centered = "center" in check_steps(training.source.options.normalize)
+    centered = "center" in training.source.options.normalize
     few_rows, many_rows = (X[evenly_spaced(len(X), n_rows)] for n_rows in (30, 100))
     for m in range(len(kernels)):
         if not is_built_in(kernels[m]):
@@ -249,8 +247,8 @@ def _describe_useless(training: "Training") -> list[str]:
     """Return warnings about kernels with nearly diagonal or constant matrices."""
     checked = non_product_kernels(training.stack)
     spans, ratios = trivial_distances(training.stack)
-    steps = check_steps(training.source.options.normalize)
-    scaled = any(step in steps for step in ("variance", "center"))
+    steps = training.source.options.normalize
+    scaled = "variance" in steps or "center" in steps
     is_constant = spans < (CONSTANT_WHEN_SCALED if scaled else NEARLY_CONSTANT)
     # Degenerate kernels are already named by another warning.
     is_constant[np.isin(checked, training.built.degenerate)] = False
@@ -314,8 +312,7 @@ def _dominant_columns(
 
 def _column_sets(dictionary: KernelDictionary, n: int) -> set[tuple[int, ...]]:
     """Return the sets of columns of kernels that depend on the columns' scales."""
-    pairs = as_interactions(dictionary)
-    dictionary = dictionary if pairs is None else pairs.mains
+    dictionary = getattr(dictionary, "mains", dictionary)
     sets = set()
     for m in range(len(dictionary)):
         kernel = dictionary[m]

@@ -16,7 +16,6 @@ from multikernel.estimators.group_omp.estimators import (
     GreedyRegression,
 )
 from multikernel.estimators.group_omp.method import (
-    GreedyFit,
     GreedyMethod,
     greedy_method,
     joint_problem,
@@ -73,12 +72,11 @@ class PrefixCandidates(Candidates):
             if path.status is Status.STOPPED:
                 continue
             published = published_path(path, training)
-            fit = GreedyFit(recipes[a], training, path)
             for k in range(len(path) + 1):
                 max_count = self.max_kernels if k == len(path) else k
                 n = len(recipes)
                 candidates = range(k * n + a, (max_count + 1) * n, n)
-                attributes = partial(prefix_attributes, fit, k)
+                attributes = partial(prefix_attributes, recipes[a], training, path, k)
                 # All kernels of a model share its coefficients, so the model is small
                 # and counts as 0 bytes.
                 model = training, _expansion(published, k)
@@ -94,8 +92,8 @@ class PrefixCandidates(Candidates):
         problem = joint_problem(recipes[a], training)
         (path,) = alone._paths([recipes[a]], problem, watch)
         warn_interrupted(self.method.source.owner, path)
-        fit = GreedyFit(recipes[a], training, path)
-        attributes = prefix_attributes(fit, min(n_selected, len(path)))
+        n_kernels = min(n_selected, len(path))
+        attributes = prefix_attributes(recipes[a], training, path, n_kernels)
         return attributes | {"alphas_": self.alphas}
 
     def _recipes(self, training: Training) -> list[Recipe]:

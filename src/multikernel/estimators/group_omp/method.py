@@ -33,15 +33,6 @@ GREEDY_CHECKS: Mapping[str, Check] = {
 
 
 @dataclass(frozen=True, eq=False)
-class GreedyFit:
-    """The models of a greedy selection, with their settings and training data."""
-
-    recipe: Recipe
-    training: Training
-    path: GreedyPath
-
-
-@dataclass(frozen=True, eq=False)
 class GreedyMethod:
     """A method that adds kernels one by one to minimize a loss with a ridge penalty."""
 
@@ -79,7 +70,7 @@ class GreedyMethod:
         watch.expect(1, recipe.objective_scale)
         path = self.solver.path(joint_problem(recipe, data), watch)
         warn_interrupted(self.source.owner, path)
-        return prefix_attributes(GreedyFit(recipe, data, path), len(path))
+        return prefix_attributes(recipe, data, path, len(path))
 
 
 def greedy_method(model: Any, alpha: float = 1.0) -> GreedyMethod:
@@ -120,10 +111,11 @@ def warn_interrupted(owner: str, path: GreedyPath) -> None:
         )
 
 
-def prefix_attributes(fit: GreedyFit, k: int) -> dict[str, Any]:
+def prefix_attributes(
+    recipe: Recipe, training: Training, path: GreedyPath, k: int
+) -> dict[str, Any]:
     """Return the fitted attributes of the model with the first k selected kernels."""
-    recipe, scale = fit.recipe, float(fit.recipe.objective_scale)
-    stages = make_stages(fit.path.prefix(k), fit.training, scale)
+    stages = make_stages(path.prefix(k), training, float(recipe.objective_scale))
     parameters = {f"{name}_": value for name, value in recipe.params.items()}
-    info = {"solver": "GroupOMP", **fit.training.fit_info}
+    info = {"solver": "GroupOMP", **training.fit_info}
     return stages.attributes() | parameters | {"fit_info_": info}

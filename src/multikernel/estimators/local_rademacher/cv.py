@@ -7,25 +7,17 @@ from typing import Any, Self
 import numpy as np
 
 from multikernel._typing import Array, Indices
-from multikernel.estimators.grams.method import fitted_attributes, solved_candidate
-from multikernel.estimators.grams.recipe import GramFit, Recipe
-from multikernel.estimators.grams.solving import solve_path
+from multikernel.estimators.grams.recipe import Recipe
 from multikernel.estimators.grams.training import Training
 from multikernel.estimators.local_rademacher.estimators import (
     TailClassification,
     TailRegression,
 )
-from multikernel.estimators.local_rademacher.method import (
-    dc_attributes,
-    finish_tail_fit,
-    tail_method,
-    with_gaps,
-)
-from multikernel.estimators.lp.cv import MarginCandidates, margin_grid, margin_path
+from multikernel.estimators.local_rademacher.method import tail_method
+from multikernel.estimators.lp.cv import MarginCandidates, margin_grid
 from multikernel.estimators.method import Means, Method, Solved
 from multikernel.estimators.progress import Watch
-from multikernel.estimators.publish.fitted import iterations
-from multikernel.estimators.search.search import Search, SearchCV, loosen_tol
+from multikernel.estimators.search.search import Search, SearchCV
 from multikernel.estimators.tasks import ClassifierMKL, RegressorMKL
 from multikernel.gram.spectra import TailSums, tail_sums
 from multikernel.solvers import TailDC
@@ -39,9 +31,8 @@ class TailCandidates(MarginCandidates):
     """Candidates of a search: all pairs of C and theta; theta varies fastest."""
 
     # The inherited `ps` contains the values of theta, ascending, and `Cs` has a column
-    # for each of them; `with_p` has no effect.
+    # for each of them; `with_p` is False.
     sums: Any = None  # `TailSums` of the training samples; None until `with_sums`
-    with_path: bool = True  # whether `refit` computes the path over C
 
     def grid(self, max_kernels: int | None = None) -> dict[str, Array]:
         """Return the C and theta of each candidate; `max_kernels` is ignored."""
@@ -71,30 +62,11 @@ class TailCandidates(MarginCandidates):
         candidates = self.with_sums(training)
         return super(TailCandidates, candidates).solve(training, watch, means)
 
-    def _solved(self, candidate: int, fit: GramFit) -> Solved:
-        """Return a candidate's model on a fold, with gaps of the convex problems."""
-        gaps = [solution.duality_gap for solution in with_gaps(fit.solutions)]
-        return replace(solved_candidate(candidate, fit), gaps=np.array(gaps))
-
     def refit(self, training: Training, watch: Watch, best: int) -> dict[str, Any]:
         """Return the fitted attributes of candidate `best`, and its path over C."""
-        i, j = divmod(best, self.ps.size)
         candidates = self.with_sums(training)
-        recipes = candidates.recipes(training, j)
-        start = 0 if self.with_path else i
-        loose = candidates.with_tol(loosen_tol(self.method.tol)).recipes(training, j)
-        path = solve_path(loose[start : i + 1], recipes[i], training, watch)
-        path[-1] = finish_tail_fit(path[-1], stopped=watch.stopped)
-        attributes = fitted_attributes(path[-1]) | dc_attributes(path[-1])
-        paths = list(zip(*(with_gaps(fit.solutions) for fit in path), strict=True))
-        indices = slice(i + 1 - len(path), i + 1)
-        return attributes | {
-            "n_iter_": iterations(paths),
-            "path_": margin_path(self.Cs[indices, j], recipes[indices], paths),
-            "Cs_": self.Cs[:, j],
-            "thetas_": self.ps,
-            "tail_sums_": candidates.sums.tails,
-        }
+        attributes = super(TailCandidates, candidates).refit(training, watch, best)
+        return attributes | {"thetas_": self.ps}
 
     def recipes(self, training: Training, j: int) -> Sequence[Recipe]:
         """Return the losses, penalties and solver for each C and the `j`-th theta."""
@@ -133,7 +105,7 @@ class TailSearchCV(SearchCV):
                 tails = np.where(tails > 0.0, tails, 1.0)
                 sums = weight_sum * np.exp(-np.log(tails).mean(axis=1))
             Cs: Array = margin_grid(self.Cs, method, data, sums)
-            return TailCandidates(method, Cs, thetas)
+            return TailCandidates(method, Cs, thetas, with_p=False)
 
         return Search(self, method, candidates)
 

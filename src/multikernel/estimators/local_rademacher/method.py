@@ -1,23 +1,20 @@
 """Local Rademacher MKL: a bound on tail sums of spectra constrains the weights."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from sklearn.utils import check_random_state
 
 from multikernel._validation import COUNT, Check, Number, OneOf
-from multikernel.estimators.grams.method import finish_fit, warn_unconverged
 from multikernel.estimators.grams.recipe import GramFit, Recipe
-from multikernel.estimators.grams.solving import solve_outputs
 from multikernel.estimators.grams.training import Training
 from multikernel.estimators.grams.useless import warn_low_rank
 from multikernel.estimators.lp.method import LP_CHECKS, MarginMethod, lp_method
 from multikernel.estimators.parameters import SequenceOf
 from multikernel.estimators.progress import Watch
 from multikernel.estimators.publish.fitted import single
-from multikernel.gram.normalization import check_steps
 from multikernel.gram.spectra import TailSums, tail_sums
 from multikernel.problem import Solution
 from multikernel.solvers import DCSolution, Solver, TailConv, TailDC
@@ -35,32 +32,26 @@ TAIL_CHECKS: Mapping[str, Check] = {
 
 
 @dataclass(frozen=True, eq=False)
-class TailRecipe(Recipe):
-    """Losses, penalties and solver of a fit, with tail sums of the kernels' spectra."""
-
-    sums: TailSums = field(kw_only=True)
-
-
-@dataclass(frozen=True, eq=False)
 class TailMethod(MarginMethod):
     """A method that constrains kernel weights by tail sums of the kernels' spectra."""
 
     # The inherited `solver` is a `TailConv` or `TailDC`; its tail sums are set later.
     theta: int  # number of leading eigenvalues that the tail sums omit
 
-    def recipe(self, data: Training) -> TailRecipe:
+    def recipe(self, data: Training) -> Recipe:
         """Return losses, penalties and solver, with the kernels' tail sums."""
         sums = tail_sums(data.stack, self.theta, data.samples.weights)
         warn_low_rank(data, sums.short, self.theta)
         return self.with_tails(data, sums, self.theta)
 
-    def with_tails(self, data: Training, sums: TailSums, theta: int) -> TailRecipe:
+    def with_tails(self, data: Training, sums: TailSums, theta: int) -> Recipe:
         """Return losses, penalties and solver for a `theta` that `sums` includes."""
         solver = self.solver
         assert isinstance(solver, TailConv | TailDC)
         with_sums = replace(solver, theta=theta, tails=sums.bounded(theta))
-        plain = MarginMethod.recipe(self, data)
-        return TailRecipe(**(vars(plain) | {"solver": with_sums}), sums=sums)
+        plain = super().recipe(data)
+        params = {**plain.params, "tail_sums": sums.tails}
+        return replace(plain, solver=with_sums, params=params)
 
     def solve(
         self,
@@ -70,14 +61,21 @@ class TailMethod(MarginMethod):
         starts: Sequence[Solution] = (),
     ) -> GramFit:
         """Return the solutions of all outputs; `starts` is ignored."""
-        watch.expect(len(recipe.penalties), recipe.objective_scale)
-        return finish_tail_fit(solve_outputs(recipe, data, watch))
+        return super().solve(recipe, data, watch)
+
+    def with_gaps(self, solutions: Sequence[Solution]) -> Sequence[Solution]:
+        """Return solutions; those of "dc" get the gap of their last convex problem."""
+        # The problem of "dc" is not convex, so its solutions have a gap of nan.
+        return [
+            replace(solution, duality_gap=solution.subproblem_gap)
+            if isinstance(solution, DCSolution)
+            else solution
+            for solution in solutions
+        ]
 
     def publish(self, fit: GramFit) -> dict[str, Any]:
-        """Return the fitted attributes, with tail sums and, if any, `dc_attributes`."""
-        assert isinstance(fit.recipe, TailRecipe)
-        sums = {"tail_sums_": fit.recipe.sums.tails}
-        return super().publish(fit) | dc_attributes(fit) | sums
+        """Return the fitted attributes and, if any, `dc_attributes`."""
+        return super().publish(fit) | dc_attributes(fit)
 
 
 def tail_method(model: Any, theta: int, C: float | None = 1.0) -> TailMethod:
@@ -89,10 +87,9 @@ def tail_method(model: Any, theta: int, C: float | None = 1.0) -> TailMethod:
             "a finite p or method='conv'."
         )
     # The last step always scales kernels to trace n, so that weights are comparable.
-    steps = (*check_steps(model.normalize), "trace")
-    source = replace(
-        inner.source, options=replace(inner.source.options, normalize=steps)
-    )
+    options = inner.source.options
+    options = replace(options, normalize=(*options.normalize, "trace"))
+    source = replace(inner.source, options=options)
     solver: Solver = TailConv(inner.solver, int(theta))
     if model.method == "dc":
         # If random_state is None, use seed 0, so that repeated fits give equal results.
@@ -107,16 +104,6 @@ def tail_method(model: Any, theta: int, C: float | None = 1.0) -> TailMethod:
     return TailMethod(source, inner.loss, inner.C, inner.p, solver, int(theta))
 
 
-def finish_tail_fit(fit: GramFit, *, stopped: bool = False) -> GramFit:
-    """Return the fit with recomputed objectives; warn unless it converged."""
-    # A fit that a callback `stopped` needs no warning. With method="dc", the warning is
-    # about the convex problems, because the whole problem has no gap.
-    published = finish_fit(fit, stopped=True)
-    if not stopped:
-        warn_unconverged(fit.training, with_gaps(published.solutions))
-    return published
-
-
 def dc_attributes(fit: GramFit) -> dict[str, Any]:
     """Return the attributes that only fits with method="dc" have; else {}."""
     dc_solutions = [s for s in fit.solutions if isinstance(s, DCSolution)]
@@ -128,14 +115,3 @@ def dc_attributes(fit: GramFit) -> dict[str, Any]:
         "subproblem_gap_": single([s.subproblem_gap for s in dc_solutions]),
         "start_objectives_": single(scales[:, None] * objectives),
     }
-
-
-def with_gaps(solutions: Sequence[Solution]) -> list[Solution]:
-    """Return solutions; those of "dc" get the gap of their last convex problem."""
-    # The problem of "dc" is not convex, so its solutions have a gap of nan.
-    return [
-        replace(solution, duality_gap=solution.subproblem_gap)
-        if isinstance(solution, DCSolution)
-        else solution
-        for solution in solutions
-    ]

@@ -7,12 +7,8 @@ from typing import Any
 import numpy as np
 
 from multikernel._typing import Array, Indices
-from multikernel.estimators.grams.method import (
-    finish_fit,
-    fitted_attributes,
-    solved_candidate,
-)
-from multikernel.estimators.grams.recipe import GramFit, Recipe
+from multikernel.estimators.grams.method import solved_candidate
+from multikernel.estimators.grams.recipe import Recipe
 from multikernel.estimators.grams.solving import (
     follow_outputs,
     solve_path,
@@ -60,6 +56,7 @@ class MarginCandidates(Candidates):
     ps: Array | Indices  # ascending
     with_p: bool = True  # whether p is a parameter of the estimator
     start: int = 0  # position of the first pair among all candidates
+    with_path: bool = True  # whether `refit` computes the path over C
 
     def grid(self, max_kernels: int | None = None) -> dict[str, Array]:
         """Return each candidate's C, and p if `with_p`; `max_kernels` is ignored."""
@@ -97,7 +94,9 @@ class MarginCandidates(Candidates):
             previous: Sequence[Solution | None] = ()
             for i, fit in enumerate(until_stopped(fits), first_C):
                 training = fit.training
-                yield replace(self._solved(chain[i], fit), chain=chain)
+                gaps = [s.duality_gap for s in self.method.with_gaps(fit.solutions)]
+                solved = solved_candidate(chain[i], fit)
+                yield replace(solved, gaps=np.array(gaps), chain=chain)
                 mean_scores = means()
                 latest_best = _best_in_chain(mean_scores, chain)
                 if i in (first_C, latest_best):
@@ -111,20 +110,19 @@ class MarginCandidates(Candidates):
                 return
             best = latest_best
 
-    def _solved(self, candidate: int, fit: GramFit) -> Solved:
-        return solved_candidate(candidate, fit)
-
     def refit(self, training: Training, watch: Watch, best: int) -> dict[str, Any]:
         """Return the fitted attributes of candidate `best`, with its path over C."""
         i, j = divmod(best, self.ps.size)
         recipes = self.recipes(training, j)
         # Only the last fit needs the estimator's tol; others use the tol of folds.
         candidates = self.with_tol(loosen_tol(self.method.tol))
-        path_recipes = candidates.recipes(training, j)[: i + 1]
+        first = 0 if self.with_path else i
+        path_recipes = candidates.recipes(training, j)[first : i + 1]
         path = solve_path(path_recipes, recipes[i], training, watch)
-        path[-1] = finish_fit(path[-1], stopped=watch.stopped)
-        attributes = fitted_attributes(path[-1])
-        paths = list(zip(*(fit.solutions for fit in path), strict=True))
+        path[-1] = self.method.finish(path[-1], stopped=watch.stopped)
+        attributes: dict[str, Any] = self.method.publish(path[-1])
+        steps = [self.method.with_gaps(fit.solutions) for fit in path]
+        paths = list(zip(*steps, strict=True))
         all_Cs = self.Cs[:, j]
         indices = slice(i + 1 - len(path), i + 1)
         attributes["n_iter_"] = iterations(paths)

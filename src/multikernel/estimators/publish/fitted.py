@@ -147,11 +147,9 @@ def spread_terms(
     """Return ``block_norms_`` and ``variance_shares_``, zero for inactive kernels."""
     # `norms` and `shares` have shape (n_outputs, n_active). Both attributes have shape
     # (n_kernels,) for one output, otherwise (n_outputs, n_kernels).
-    values_by_name = {"block_norms_": norms, "variance_shares_": shares}
-    full_values = {name: np.zeros((len(norms), n_kernels)) for name in values_by_name}
-    for name, values in values_by_name.items():
-        full_values[name][:, active] = values
-    return {name: single(array) for name, array in full_values.items()}
+    all_norms, all_shares = np.zeros((2, len(norms), n_kernels))
+    all_norms[:, active], all_shares[:, active] = norms, shares
+    return {"block_norms_": single(all_norms), "variance_shares_": single(all_shares)}
 
 
 HISTORY_DTYPE = np.dtype(

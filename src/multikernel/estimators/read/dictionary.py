@@ -71,7 +71,8 @@ class KernelNames:
     # Labels of the samples of precomputed matrices; None if they have none.
     samples: tuple[str, ...] | None = None
 
-    def __post_init__(self) -> None:
+    def _check_fitted(self) -> None:
+        """Raise unless the numbers of kernels and names, read from a file, agree."""
         dictionary = self.dictionary
         if dictionary is not None and len(dictionary) != self.n_kernels:
             raise ValueError(

@@ -89,24 +89,18 @@ def count_column_sets(mains: KernelDictionary) -> int:
     return len({str(k.columns) for k in kernels if isinstance(k, ColumnKernel)})
 
 
-def as_interactions(
-    dictionary: KernelDictionary | None,
-) -> InteractionDictionary | None:
-    """Return a dictionary of interactions unchanged, None for any other dictionary."""
-    return dictionary if isinstance(dictionary, InteractionDictionary) else None
-
-
 def has_many_pairs(dictionary: KernelDictionary | None, n_rows: int) -> bool:
     """Return whether a default dictionary has more pairs than `are_few` allows."""
-    pairs = as_interactions(dictionary)
-    return pairs is not None and not are_few(pairs.mains, n_rows)
+    if not isinstance(dictionary, InteractionDictionary):
+        return False
+    return not are_few(dictionary.mains, n_rows)
 
 
 def is_on_all_columns(samples: Samples, dictionary: KernelDictionary | None) -> bool:
     """Return whether there are several columns, all numeric, each in every kernel."""
     # Precomputed kernels (None) have no columns. With interactions, there are kernels
     # on single columns and pairs.
-    if dictionary is None or as_interactions(dictionary) is not None:
+    if dictionary is None or isinstance(dictionary, InteractionDictionary):
         return False
     is_numeric_table = not samples.table.has_text and samples.seen.shape[1] > 1
     return is_numeric_table and count_column_sets(dictionary) == 0
@@ -129,8 +123,7 @@ def left_out(
 
 def _landmarks(dictionary: KernelDictionary) -> str:
     """Return the part of `left_out` on Gaussian kernels with landmarks, or ""."""
-    pairs = as_interactions(dictionary)
-    dictionary = dictionary if pairs is None else pairs.mains
+    dictionary = getattr(dictionary, "mains", dictionary)
     kernels = [dictionary[m] for m in range(len(dictionary))]
     inner = [k.kernel if isinstance(k, ColumnKernel) else k for k in kernels]
     counts = [k.n_components for k in inner if isinstance(k, NystroemKernel)]
@@ -148,7 +141,7 @@ def _omitted_columns(
     """Return which kernels on columns are missing and why, a part of `left_out`."""
     # The text is "" if none are missing. It names pairs of columns only if `paired`.
     n_columns = len(samples.table.layout.numeric)
-    if as_interactions(dictionary) is not None or n_columns < 2:
+    if isinstance(dictionary, InteractionDictionary) or n_columns < 2:
         return ""
     n_sets = count_column_sets(dictionary)
     if n_sets > 1 and not paired:

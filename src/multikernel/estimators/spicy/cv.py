@@ -7,11 +7,7 @@ from typing import Any, Self
 import numpy as np
 
 from multikernel._typing import Array, Indices
-from multikernel.estimators.grams.method import (
-    finish_fit,
-    fitted_attributes,
-    solved_candidate,
-)
+from multikernel.estimators.grams.method import solved_candidate
 from multikernel.estimators.grams.recipe import Recipe, problems_of
 from multikernel.estimators.grams.shortlist import is_shortened
 from multikernel.estimators.grams.solving import (
@@ -147,7 +143,7 @@ class AlphaCandidates(Candidates):
             *path, fit = solve_path(steps, recipe, training, watch, follow_path)
         else:
             path, fit = [], next(follow_outputs([recipe], training, watch))
-        fit = finish_fit(fit, stopped=watch.stopped)
+        fit = self.method.finish(fit, stopped=watch.stopped)
         alphas = self.alphas[best - len(path) : best + 1]
         solved_steps = [step.solutions for step in path]
         if is_shortened(training):
@@ -157,7 +153,7 @@ class AlphaCandidates(Candidates):
                 [replace(s, duality_gap=np.nan) for s in solutions]
                 for solutions in solved_steps
             ]
-        attributes = fitted_attributes(fit)
+        attributes: dict[str, Any] = self.method.publish(fit)
         paths = list(zip(*solved_steps, fit.solutions, strict=True))
         attributes["n_iter_"] = iterations(paths)
         attributes["alphas_"] = self.alphas
@@ -178,7 +174,8 @@ class AlphaCandidates(Candidates):
         assert self.blocks is not None
         final, steps = chosen_recipe(recipes, best), path_recipes[: int(best.max()) + 1]
         fit, paths = refit_targets(steps, final, training, watch, best, self.blocks)
-        attributes = fitted_attributes(finish_fit(fit, stopped=watch.stopped))
+        fit = self.method.finish(fit, stopped=watch.stopped)
+        attributes: dict[str, Any] = self.method.publish(fit)
         n_iter = [sum(point.n_iter for point in path) for path in paths]
         attributes["n_iter_"] = single(np.maximum(n_iter, 1))
         attributes["alphas_"] = self.alphas

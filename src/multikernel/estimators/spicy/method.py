@@ -133,8 +133,7 @@ def sparse_method(
     if isinstance(alpha, str):
         alpha = NullAlpha()
     null_alpha = alpha if isinstance(alpha, NullAlpha) else None
-    if null_alpha is not None:
-        options |= {"merges_copies": False}
+    options["merges_copies"] = null_alpha is None
     paired = only_scales_kernels(model.normalize)
     return SparseMethod(
         gram_source(model, paired=paired, takes_columns=True, **options),
