@@ -40,9 +40,9 @@ RENAMED = {
     "e8fdc8fe4ee2": "48efa17ee5df",
     "cedf9f11bfc0": "c3dff60e12aa",
     "7603af7aa525": "2780d564ec8f",
-    "6330ecfe0c67": "a93963c09274",
+    "6426fa288ea9": "a93963c09274",
     "2afea8bcf263": "48efa17ee5df",
-    "0895eb3a9274": "0403fa2eb572",
+    "bd70c1b39686": "0403fa2eb572",
     "774a36ad28ab": "c3dff60e12aa",
     "6faad8a806ae": "2780d564ec8f",
 }

@@ -118,7 +118,7 @@ class FaceSearch:
             self._release(violators)
         raise np.linalg.LinAlgError(
             "The active-set method takes too long for this Newton step. SpicyMKL "
-            "then uses BarrierSide; do the same after a direct call of CornerSide."
+            "then uses BarrierSide: use it too if you call CornerSide yourself."
         )
 
     def _step(self, free: Indices) -> bool:
