@@ -96,10 +96,9 @@ def _build(
     if storage == "lazy":
         return _build_lazy(dictionary, X, options)
     dtype = "float32" if storage == "dense32" else "float64"
-    scaled = only_scales_kernels(options.normalize)
-    if isinstance(dictionary, InteractionDictionary) and scaled:
-        return _build_products(dictionary, X, dtype, options)
     normalization = options.unfitted(len(dictionary), X.shape[0])
+    if isinstance(dictionary, InteractionDictionary) and normalization.only_scales:
+        return _build_products(dictionary, X, dtype, options)
     stack = _dense_stack(dictionary, X, normalization, dtype, options.max_bytes)
     return BuiltStack(stack, normalization, stack.zero_kernels())
 
