@@ -40,8 +40,48 @@ def sum_rows(table: Floats, positions: Indices, out: Floats) -> None:
             out[j] += a[j]
 
 
+@part()
+def sum_squares(  # noqa: PLR0913 - compiled code takes arrays, not objects
+    row_features: Array,
+    features: Array,
+    used: Indices,
+    in_set: Indices,
+    first_row: int,
+    start: int,
+    counts: Indices,
+    out: Array,
+) -> None:
+    """Write squared distances between row first_row + r and samples to out[r]."""
+    # out[r, j] is the squared distance to sample start + j, for j < counts[r], over the
+    # columns used[in_set]. Four columns of the samples serve all rows while a core's
+    # cache holds them.
+    n_in_fours = in_set.size - in_set.size % 4
+    for r in range(counts.size):
+        out[r] = 0.0
+    for p in range(0, n_in_fours, 4):
+        a, b = used[in_set[p]], used[in_set[p + 1]]
+        c, d = used[in_set[p + 2]], used[in_set[p + 3]]
+        for r in range(counts.size):
+            row, stop, sums = first_row + r, start + counts[r], out[r, : counts[r]]
+            x, y = row_features[a, row], row_features[b, row]
+            z, w = row_features[c, row], row_features[d, row]
+            xs, ys = features[a, start:stop], features[b, start:stop]
+            zs, ws = features[c, start:stop], features[d, start:stop]
+            for j in range(sums.size):
+                e, f, g, h = x - xs[j], y - ys[j], z - zs[j], w - ws[j]
+                sums[j] += (e * e + f * f) + (g * g + h * h)
+    for p in range(n_in_fours, in_set.size):
+        a = used[in_set[p]]
+        for r in range(counts.size):
+            sums = out[r, : counts[r]]
+            x, xs = row_features[a, first_row + r], features[a, start:]
+            for j in range(sums.size):
+                e = x - xs[j]
+                sums[j] += e * e
+
+
 @loop()
-def fill_exponents(  # noqa: C901, PLR0912, PLR0913 - one loop compiles sooner
+def fill_exponents(  # noqa: PLR0913 - compiled code takes arrays, not objects
     row_features: Array,
     features: Array,
     layout: BatchLayout,
@@ -59,8 +99,7 @@ def fill_exponents(  # noqa: C901, PLR0912, PLR0913 - one loop compiles sooner
     # counts[b, r] samples of block b, which has `width` samples: a quadratic form needs
     # the lower triangle only. The exponents of this row and kernel k start at
     # out[offsets[k] + row_starts[r]]. `distances`, (n_together, width), is workspace.
-    # The sums are computed here, because a function of its own takes longer to compile,
-    # and so do NumPy's functions.
+    # NumPy's functions take longer to compile.
     used, set_starts, members, kernel_starts = layout
     n_together, width = distances.shape
     for block in range(len(counts)):
@@ -69,32 +108,8 @@ def fill_exponents(  # noqa: C901, PLR0912, PLR0913 - one loop compiles sooner
             row, sizes = first_row + top, counts[block, top : top + n_together]
             for s in range(set_starts.size - 1):
                 in_set = members[set_starts[s] : set_starts[s + 1]]
-                # Four columns of the samples serve `n_together` rows while a core's
-                # cache holds them.
-                n_in_fours = in_set.size - in_set.size % 4
-                for r in range(sizes.size):
-                    for j in range(sizes[r]):
-                        distances[r, j] = 0.0
-                for p in range(0, n_in_fours, 4):
-                    a, b = used[in_set[p]], used[in_set[p + 1]]
-                    c, d = used[in_set[p + 2]], used[in_set[p + 3]]
-                    for r in range(sizes.size):
-                        sums = distances[r, : sizes[r]]
-                        x, y = row_features[a, row + r], row_features[b, row + r]
-                        z, w = row_features[c, row + r], row_features[d, row + r]
-                        xs, ys = features[a, low:], features[b, low:]
-                        zs, ws = features[c, low:], features[d, low:]
-                        for j in range(sums.size):
-                            e, f, g, h = x - xs[j], y - ys[j], z - zs[j], w - ws[j]
-                            sums[j] += (e * e + f * f) + (g * g + h * h)
-                for p in range(n_in_fours, in_set.size):
-                    a = used[in_set[p]]
-                    for r in range(sizes.size):
-                        sums = distances[r, : sizes[r]]
-                        x, xs = row_features[a, row + r], features[a, low:]
-                        for j in range(sums.size):
-                            e = x - xs[j]
-                            sums[j] += e * e
+                samples = row_features, features
+                sum_squares(*samples, used, in_set, row, low, sizes, distances)
                 for k in range(kernel_starts[s], kernel_starts[s + 1]):
                     exponent = exponents[k]
                     for r in range(sizes.size):
