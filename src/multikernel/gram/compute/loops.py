@@ -90,7 +90,6 @@ def fill_exponents(  # noqa: PLR0913 - compiled code takes arrays, not objects
     counts: Indices,
     row_starts: Indices,
     offsets: Indices,
-    squares: Array,
     distances: Array,
     out: Array,
 ) -> None:
@@ -99,38 +98,63 @@ def fill_exponents(  # noqa: PLR0913 - compiled code takes arrays, not objects
     # Features have shape (n_features, n_samples). Row first_row + r is paired with
     # counts[b, r] samples of block b, which has `width` samples: a quadratic form needs
     # the lower triangle only. The exponents of this row and kernel k start at
-    # out[offsets[k] + row_starts[r]]. `squares`, (n_used, width), and `distances`,
-    # (n_rows, width), are workspace. NumPy's functions take longer to compile.
+    # out[offsets[k] + row_starts[r]]. `distances`, (n_together, width), is workspace.
+    # NumPy's functions take longer to compile.
     used, set_starts, members, kernel_starts = layout
-    # If column sets share few columns, direct sums are faster than a table of squared
-    # differences that the sets share.
-    sums_directly = members.size <= 2 * used.size
-    n_together, width = distances.shape[0] if sums_directly else 1, distances.shape[1]
-    for b in range(len(counts)):
-        low = b * width
+    n_together, width = distances.shape
+    for block in range(len(counts)):
+        low = block * width
         for top in range(0, row_starts.size, n_together):
-            row, sizes = first_row + top, counts[b, top : top + n_together]
-            # Squared differences of a row are computed once for all kernels of the
-            # batch.
-            for u in range(0 if sums_directly else used.size):
-                column_values, target = features[used[u]], squares[u]
-                x = row_features[used[u], row]
-                for j in range(sizes[0]):
-                    difference = x - column_values[low + j]
-                    target[j] = difference * difference
+            row, sizes = first_row + top, counts[block, top : top + n_together]
             for s in range(set_starts.size - 1):
                 in_set = members[set_starts[s] : set_starts[s + 1]]
-                if sums_directly:
-                    samples = row_features, features
-                    sum_squares(*samples, used, in_set, row, low, sizes, distances)
-                else:
-                    sum_rows(squares, in_set, distances[0, : sizes[0]])
+                samples = row_features, features
+                sum_squares(*samples, used, in_set, row, low, sizes, distances)
                 for k in range(kernel_starts[s], kernel_starts[s + 1]):
                     exponent = exponents[k]
                     for r in range(sizes.size):
                         values = out[offsets[k] + row_starts[top + r] + low :]
                         for j in range(sizes[r]):
                             values[j] = exponent * distances[r, j]
+
+
+@loop()
+def fill_shared_exponents(  # noqa: PLR0913 - compiled code takes arrays, not objects
+    row_features: Array,
+    features: Array,
+    layout: BatchLayout,
+    exponents: Array,
+    first_row: int,
+    counts: Indices,
+    row_starts: Indices,
+    offsets: Indices,
+    squares: Array,
+    distances: Array,
+    out: Array,
+) -> None:
+    """Write the same as `fill_exponents`, for column sets that share many columns."""
+    # Squared differences of a row are computed once for all kernels of the batch.
+    # `squares`, (n_used, width), and `distances`, (width,), are workspace.
+    used, set_starts, members, kernel_starts = layout
+    width = distances.size
+    for block in range(len(counts)):
+        low = block * width
+        for r in range(row_starts.size):
+            size = counts[block, r]
+            for u in range(used.size):
+                values, target = features[used[u], low:], squares[u]
+                x = row_features[used[u], first_row + r]
+                for j in range(size):
+                    difference = x - values[j]
+                    target[j] = difference * difference
+            for s in range(set_starts.size - 1):
+                sums = distances[:size]
+                sum_rows(squares, members[set_starts[s] : set_starts[s + 1]], sums)
+                for k in range(kernel_starts[s], kernel_starts[s + 1]):
+                    exponent = exponents[k]
+                    values = out[offsets[k] + row_starts[r] + low :]
+                    for j in range(size):
+                        values[j] = exponent * sums[j]
 
 
 @part(inline="always")

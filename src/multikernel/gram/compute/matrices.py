@@ -23,6 +23,8 @@ from multikernel.kernels.dictionary import ListDictionary
 from multikernel.linalg import CHUNK
 from multikernel.linalg.threads import compiled, run_blocks
 
+LOOPS = "multikernel.gram.compute.loops"
+
 BLOCK_NUMBERS = 2**17
 """Number of float64 entries in a block, which takes one megabyte."""
 
@@ -96,7 +98,7 @@ def write_exponents(
     layout, longest = plan.layout, int(stops.max(initial=1))
     width = min(CHUNK, longest)
     block_starts = np.arange(0, longest, width)[:, None]
-    compiled("multikernel.gram.compute.loops", "fill_exponents")(
+    arguments = (
         samples.row_features,
         samples.col_features,
         layout,
@@ -105,10 +107,14 @@ def write_exponents(
         np.clip(stops - block_starts, 0, width),
         np.cumsum(stops) - stops,
         offsets,
-        np.empty((layout.used.size, width)),
-        np.empty((ROWS, width)),
-        out,
     )
+    # If column sets share few columns, direct sums are faster than a table of squared
+    # differences that the sets share. Most fits need, and compile, only one loop.
+    if layout.members.size <= 2 * layout.used.size:
+        compiled(LOOPS, "fill_exponents")(*arguments, np.empty((ROWS, width)), out)
+        return
+    squares, distances = np.empty((layout.used.size, width)), np.empty(width)
+    compiled(LOOPS, "fill_shared_exponents")(*arguments, squares, distances, out)
 
 
 def row_blocks(n_rows: int, n_cols: int, n_kernels: int) -> Iterator[slice]:
