@@ -283,8 +283,8 @@ def _require_arrays(
     path: Path, arrays: Mapping[str, Any], target: Sequence[str], choice: ColumnChoice
 ) -> None:
     """Raise if an npz file lacks an array that an option names."""
-    options = {**dict.fromkeys(target, "target"), choice.event: "event"}
-    for name, option in {**options, choice.offset: "offset"}.items():
+    pairs = [(name, "target") for name in target if name != choice.event]
+    for name, option in [*pairs, (choice.event, "event"), (choice.offset, "offset")]:
         if name is not None and name not in arrays:
             raise ValueError(
                 f"{OPTIONS[option]}: {path} has no array {name!r}, only "
