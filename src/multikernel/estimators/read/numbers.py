@@ -132,7 +132,7 @@ def with_text_names(X: Any, *, fit_had_names: bool | None = None) -> Any:
     if fit_had_names is False and set(names) == set(positions):
         raise ValueError(
             f"X has the columns {listed(names)}, which are not in the same order as in "
-            f"fit: reorder them as {listed(positions)}."
+            f"fit, {listed(positions)}: pass X[sorted(X.columns)]."
         )
     renamed = X.copy(deep=False)
     renamed.columns = [str(name) for name in names]
