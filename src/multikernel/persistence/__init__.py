@@ -129,7 +129,8 @@ def _serialize(item: Any) -> tuple[bytes, int, list[str]]:
         if not hasattr(importlib.import_module(module_name), attribute):
             raise ValueError(
                 f"load could not import {name}, because {module_name} does not define "
-                f"{attribute}. Define it at the top level of {module_name}"
+                f"{attribute}. Define it with def or class at the top level of "
+                f"{module_name}"
             )
     return data, content.needed, untrusted
 
