@@ -218,7 +218,7 @@ LOST = {
     ),
     "a lambda": (
         lambda: SpicyMKLRegressor({"u": lambda X: ["a"]}),
-        r"\.kernels\['u'\], an object of type function: load cannot import",
+        r"\.kernels\['u'\], an object of type function: load could not import",
     ),
 }
 

@@ -409,7 +409,7 @@ def test_errors_about_types_are_laid_on_settings_only(run, csv, monkeypatch):
 
     monkeypatch.setattr("multikernel.cli._fitting.fit_table", broken)
     told = sentence(run("fit", csv, *FIT, "--set", "tol=1"))
-    assert "Correct the value of --set that has a wrong type: of another type" in told
+    assert "A value of --set has a wrong type: of another type. Correct" in told
     assert isinstance(run("fit", csv, *FIT).exception, TypeError)
 
 

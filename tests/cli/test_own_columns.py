@@ -121,7 +121,7 @@ def test_unpenalized_columns_and_columns_out_of_use(run, visits, tmp_path):
     pd.testing.assert_frame_equal(rows(run("predict", file, new)), whole)
     visits.iloc[60:].drop(columns="age").to_csv(new, index=False)
     assert (
-        "lacks columns that the model was fitted on, 'age';"
+        "lacks columns that the model was fitted on: 'age'. "
         in run("predict", file, new).stderr
     )
     joint = run("fit", known, *drop, "--unpenalized", "age", "--kernels", "joint")

@@ -100,11 +100,11 @@ def test_the_rate_lies_between_its_ends():
         (lambda: local_rademacher_bound(np.ones(2), 0.0, 5), "r must be"),
         (
             lambda: local_rademacher_bound(-np.ones(2), 1.0, 5),
-            "eigenvalues must contain finite numbers of at least 0, got -1",
+            "eigenvalues must contain finite, nonnegative numbers, got -1",
         ),
         (
             lambda: local_rademacher_leading_term(-np.ones((2, 2)), 1.0, 5),
-            "spectra must contain finite numbers of at least 0, got -1",
+            "spectra must contain finite, nonnegative numbers, got -1",
         ),
         (lambda: local_rademacher_bound(np.ones(2), 1.0, 0), "n_samples"),
         (lambda: local_rademacher_bound(np.ones(2), 1.0, 5, tail=-1.0), "tail"),

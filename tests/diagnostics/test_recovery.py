@@ -108,8 +108,8 @@ def test_without_other_kernels_it_is_zero():
 @pytest.mark.parametrize(
     ("good", "alpha", "message"),
     [
-        ([], 1.0, "at least one"),
-        ([0, 0], 1.0, "each once"),
+        ([], 1.0, "one or more kernel indices"),
+        ([0, 0], 1.0, "without repeats"),
         ([3], 1.0, "from 0 to 1"),
         ([0], 0.0, "alpha"),
         ([0], np.inf, "alpha"),

@@ -290,7 +290,7 @@ def test_duplicate_names():
 
 def test_no_kernel_in_the_list():
     X, y = data()
-    with pytest.raises(TypeError, match="Kernel 1 is not a kernel, got 3"):
+    with pytest.raises(TypeError, match=r"Kernel 1 must be callable .* got 3"):
         SpicyMKLClassifier([GaussianKernel(1.0), 3]).fit(X, y)
     with pytest.raises(TypeError, match=r"1 is the class LinearKernel: .*\(\.\.\.\)"):
         SpicyMKLClassifier([GaussianKernel(1.0), LinearKernel]).fit(X, y)

@@ -96,6 +96,17 @@ def test_other_columns_at_prediction_are_refused(frames):
         model.predict(frame[NAMES[:3]])
 
 
+def test_numbers_as_names_must_be_in_the_order_of_the_array_of_the_fit():
+    X, y = np.random.default_rng(0).normal(size=(30, 3)), np.arange(30.0)
+    model = SpicyMKLRegressor([LinearKernel()]).fit(X, y)
+    frame = pd.DataFrame(X)
+    mixed = frame[[2, 0, 1]]
+    with pytest.raises(ValueError, match=r"2, 0, 1, but in fit .* was 0, 1, 2: pass"):
+        model.predict(mixed)
+    advised = model.predict(mixed[sorted(mixed.columns)])
+    np.testing.assert_array_equal(advised, model.predict(X))
+
+
 def test_columns_without_numbers_are_named(frames):
     library, frame, labels, _, _ = frames
     columns = {name: np.asarray(frame[name]) for name in NAMES}

@@ -291,7 +291,7 @@ def fitted(**changed):
         ),
         (
             lambda: fitted(tanimoto=Grams(K.to_numpy(), "drug")),
-            "'drug' holds text, but",
+            "'drug' holds text, but the sample names .* are numbers",
         ),
         (lambda: fitted(tanimoto=Grams(K, "age")), "'age' holds numbers, but"),
         (
@@ -342,11 +342,11 @@ LONE = K.loc[KNOWN[:1]].set_axis(["new"])
             None,
             r"rows for 'assay', .* one of 'tanimoto'",
         ),
-        ({}, None, "rows for no view"),
+        ({}, None, "got no rows, but requires rows for views"),
         ({"tanimoto": K}, None, r"already has rows of 'drug \d+', .*"),
         ({"tanimoto": LONE.T}, None, "must be names of training samples, such as"),
         ({"tanimoto": LONE.to_numpy()}, None, "shape .1, 60. without names"),
-        ({"tanimoto": LONE.to_numpy()[:, 1:]}, ["new"], r"got .* shape \(1, 59\)\."),
+        ({"tanimoto": LONE.to_numpy()[:, 1:]}, ["new"], r"got .* shape \(1, 59\), but"),
         ({"tanimoto": LONE.set_axis([7])}, None, "such as 7, but .* such as 'drug"),
         ({"tanimoto": LONE * 1j}, None, "has complex values"),
         (
@@ -391,5 +391,5 @@ def test_a_missing_column_of_new_samples_is_named():
     model = with_samples(
         SpicyMKLRegressor(views).fit(X[:40], x[:40]), {"g": K.iloc[40:, :39]}
     )
-    with pytest.raises(ValueError, match="no column for training sample 39"):
+    with pytest.raises(ValueError, match="for the training sample in row 39"):
         model.predict(X[40:])

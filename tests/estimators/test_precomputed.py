@@ -224,7 +224,8 @@ def test_cosines_of_new_samples_cannot_be_known():
     [
         ([], "at least one Gram matrix"),
         ([np.eye(3), np.eye(4)], r"Gram matrix 1 has shape \(4, 4\)"),
-        ([np.ones(3)], "must be two-dimensional"),
+        ([np.ones(3)], r"0 must be two-dimensional, got shape \(3,\)"),
+        ([np.eye(3), np.ones(3)], "1 must be two-dimensional"),
     ],
 )
 def test_stacking_refuses_what_does_not_fit(matrices, message):

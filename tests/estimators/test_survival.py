@@ -306,7 +306,7 @@ def test_wrong_parameters_get_a_sentence():
     model = SpicyMKLSurvival(KERNELS, alpha=0.01).fit(X, y)
     with pytest.raises(ValueError, match="divide the times by exp"):
         SpicyMKLSurvival().fit(X, y, offset=np.ones(len(X)))
-    with pytest.raises(ValueError, match="at least 0"):
+    with pytest.raises(ValueError, match="nonnegative numbers"):
         model.predict_survival_function(X, [-1.0])
     with pytest.raises(ValueError, match="20 samples, but y has 19"):
         model.score(X, y[:-1])

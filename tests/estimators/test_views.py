@@ -321,12 +321,12 @@ def test_the_notebook_shows_views_kernels_and_the_gap():
         (
             "site",
             np.arange(N),
-            "'site' holds numbers, but its categories .* text",
+            "'site' holds numbers, but in fit it held text",
         ),
         (
             "ward",
             FRAME["ward"].astype(str),
-            "'ward' holds text, but .* are numbers",
+            "'ward' holds text, but in fit it held numbers",
         ),
     ],
 )

@@ -340,7 +340,7 @@ def test_sentences():
         kernel_tests(CURVES, X, y, permute="groups")
     with pytest.raises(ValueError, match="permute must be"):
         kernel_tests(CURVES, X, y, permute="blocks")
-    with pytest.raises(ValueError, match="all 2 groups have different sizes"):
+    with pytest.raises(ValueError, match="no two of the 2 groups have the same size"):
         kernel_tests(CURVES, X, y, groups=np.arange(60) < 20, permute="groups")
     for targets in (np.full(60, 5.0), np.full(60, 0.1 + 0.2), np.ones((60, 2))):
         with pytest.raises(ValueError, match="y is constant"):

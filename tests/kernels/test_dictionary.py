@@ -131,7 +131,7 @@ def test_random_subsets_take_the_names_of_columns():
         (
             lambda: ListDictionary(["rbf"]),
             TypeError,
-            "Kernel 0 is not a kernel, got 'rbf'",
+            r"Kernel 0 must be callable as kernel\(X, Y\) .* got 'rbf'",
         ),
         (
             lambda: ListDictionary([np.eye(3)]),

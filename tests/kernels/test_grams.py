@@ -11,7 +11,7 @@ from sklearn.base import clone
 
 from multikernel.exceptions import IndefiniteKernelError
 from multikernel.kernels import Grams, LinearKernel
-from multikernel.kernels.grams import collect_names
+from multikernel.kernels.grams import SampleKernel, collect_names
 from multikernel.testing import check_kernel
 
 NAMES = np.array(["ann", "ben", "cleo", "dora", "eve"])
@@ -68,8 +68,19 @@ def test_matrices_on_one_column_number_all_their_samples():
     np.testing.assert_array_equal(value, others.K[:1, 1:2])
     with pytest.raises(ValueError, match="'others' has no row for 1 of 1 samples"):
         kernel(numbers(order, ["ann"]))
-    with pytest.raises(ValueError, match="column name have text"):
+    with pytest.raises(ValueError, match=r"Column name .* the names are text"):
         collect_names({0: [some, Grams(matrix(), "name")]}, lambda _: "name")
+
+
+def test_absent_values_of_new_samples_are_named_in_both_arguments():
+    K = np.vstack([matrix(3), [[1.0, np.nan, 2.0]]])  # sample 3 is new
+    kernel = SampleKernel(K, np.arange(4), "given")
+    known, new = np.array([[0.0], [1.0]]), np.array([[3.0]])
+    for X, Y in ((known, new), (new, known)):
+        with pytest.raises(ValueError, match=r"for the training sample in row 1 "):
+            kernel(X, Y)
+    with pytest.raises(ValueError, match="no kernel values between new samples"):
+        kernel(new)
 
 
 K = pd.DataFrame(matrix(), NAMES, NAMES)

@@ -139,7 +139,7 @@ def test_without_mains_and_without_anything():
     ("kernels", "sentence"),
     [
         ("precomputed", "Gram matrices have no columns"),
-        (Interactions(), "kernels must not be Interactions"),
+        (Interactions(), "kernels must not be another Interactions"),
     ],
 )
 def test_what_has_no_interactions_is_refused(kernels, sentence):

@@ -24,6 +24,8 @@ from multikernel.kernels import (
     LinearKernel,
     PolynomialKernel,
     TanimotoKernel,
+    Unpenalized,
+    Views,
     per_column,
 )
 from multikernel.testing import check_kernel
@@ -117,6 +119,11 @@ def test_memory_is_that_of_the_nonzero_values():
         (Interactions(VIEWS), "Interactions require kernels on single columns"),
         (CategoryKernel(), "cannot be computed from a sparse table"),
         ({"a": [0, 1]}, "has no kernels"),
+        ({"a": Unpenalized([0, 1])}, "is Unpenalized, which is not supported"),
+        (
+            Views({"a": ([0, 1], LinearKernel())}, missing="zero"),
+            "only missing='error'",
+        ),
     ],
 )
 def test_refusals_say_what_to_do(kernels, sentence):

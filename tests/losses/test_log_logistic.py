@@ -69,7 +69,7 @@ def test_wide_and_narrow_intervals_are_finite():
     [
         ([0.0], [0.0], 0.0, "scale must be positive"),
         ([1.0], [0.0], 1.0, "interval 0 .* is"),
-        ([-np.inf], [np.inf], 1.0, "a finite end"),
+        ([-np.inf], [np.inf], 1.0, "at least one finite bound"),
     ],
 )
 def test_wrong_tables_get_a_sentence(lower, upper, scale, sentence):

@@ -78,8 +78,9 @@ def numeric_features(
         raise ValueError(f"{path} has no rows: pass a file with rows.")
     if frame.columns.empty:
         raise ValueError(
-            f"{path} has no features, because options use or ignore every column: "
-            "ignore fewer columns, or add columns to the file."
+            f"{path} has no features, because every column is the target, is named by "
+            "another option, or is ignored: ignore fewer columns, or add columns to "
+            "the file."
         )
     kind_of = dict(zip(frame, kinds.kinds_of(frame), strict=True))
     # Date columns are not checked if --date names them.
@@ -154,7 +155,7 @@ def check_limits(path: Path, numeric: pd.DataFrame) -> None:
         row = int(np.argmax(is_too_large[:, column]))
         raise ValueError(
             f"Column {numeric.columns[column]!r} of {path} holds "
-            f"{values[row, column]:g}, but the largest supported value is "
+            f"{values[row, column]:g}, but absolute values must be at most "
             f"{LARGEST_VALUE:g}: correct it, change the unit, or ignore the column "
             "with --drop."
         )

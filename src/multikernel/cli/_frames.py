@@ -397,8 +397,8 @@ def read_fasta_frames(paths: Sequence[Path]) -> pd.DataFrame:
     repeated = first_repeated(path.stem for path in paths)
     if repeated is not None:
         raise ValueError(
-            f"Two FASTA files have the name {repeated!r}, which is their class: rename "
-            "one of them."
+            f"Two FASTA files have the name {repeated!r}. With several FASTA files, "
+            "the name of each file is its class, so names must differ: rename one file."
         )
     # Only fields present in every file become columns.
     return pd.concat(frames, join="inner")

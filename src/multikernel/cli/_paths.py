@@ -54,8 +54,8 @@ def _compute_path(request: FollowPath, method: Entry, table: Table) -> NamedPath
     estimator = _training.requested_estimator(request, method, table, {})
     if "alpha" in parse_settings(request.settings or []):
         raise ValueError(
-            "--set alpha has no effect on a path, which has one model for each of "
-            "--n-alphas values of alpha: remove --set alpha."
+            "--set alpha has no effect on a path, which chooses its own values of "
+            "alpha: remove --set alpha. The number of these values is --n-alphas."
         )
     X = _training.transformed(table, scale=request.standardized, impute=request.impute)
     progress = closing(ProgressBar(method.title))

@@ -184,9 +184,9 @@ def _model_part(path: Path, frame: pd.DataFrame, choice: ColumnChoice) -> pd.Dat
         )
         hint = " An npz file needs their names in its array feature_names."
         raise ValueError(
-            f"{path} lacks columns that the model was fitted on, "
-            f"{', '.join(absent[:12])}{', ...' * (len(absent) > 12)}; its columns are "
-            f"{names}: pass a file with all columns of the model."
+            f"{path} lacks columns that the model was fitted on: "
+            f"{', '.join(absent[:12])}{', ...' * (len(absent) > 12)}. The file has the "
+            f"columns {names}. Pass a file with all columns of the model."
             f"{hint * (path.suffix.lower() == '.npz')}"
         )
     unused = [str(column) for column in frame if column not in set(only)]

@@ -91,8 +91,9 @@ def explain_settings(request: Training) -> Iterator[None]:
     except TypeError as error:
         if not request.settings:
             raise
+        reason = str(error).rstrip(".")
         raise ValueError(
-            f"Correct the value of --set that has a wrong type: {error}"
+            f"A value of --set has a wrong type: {reason}. Correct this value."
         ) from error
 
 

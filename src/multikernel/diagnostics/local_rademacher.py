@@ -110,7 +110,8 @@ def _check_eigenvalues(
     is_valid = np.isfinite(values) & (values >= 0.0)
     if not is_valid.all():
         raise ValueError(
-            f"{name} must contain finite numbers of at least 0, got "
-            f"{values[~is_valid][0]}: replace negative rounding errors by 0."
+            f"{name} must contain finite, nonnegative numbers, got "
+            f"{values[~is_valid][0]}: remove NaN and infinite values, and replace "
+            "negative rounding errors by 0."
         )
     return values

@@ -91,7 +91,7 @@ def _kernel_indices(owner: str, good: object, n_kernels: int) -> Indices:
         kernel_indices = np.empty(0)
     if kernel_indices.size == 0 or np.unique(kernel_indices).size < kernel_indices.size:
         raise ValueError(
-            f"{owner}: good must contain at least one kernel index, and each once, "
+            f"{owner}: good must contain one or more kernel indices without repeats, "
             f"got {shown(good)}."
         )
     check_places(owner, "good", kernel_indices, n_kernels)

@@ -97,9 +97,10 @@ def _extended_model(model: Any, rows: Mapping[str, Any], names: object) -> Any:
         advice = "this model has no such view."
         if kernels:
             advice = f"pass rows for one of {listed(list(kernels))}."
+        received = f"rows for {listed(unknown)}" if unknown else "no rows"
         raise ValueError(
-            f"with_samples got rows for {listed(unknown) or 'no view'}, but accepts "
-            f"rows for views that are precomputed Gram matrices (Grams) only: {advice}"
+            f"with_samples got {received}, but requires rows for views that are "
+            f"precomputed Gram matrices (Grams): {advice}"
         )
     categories = list(model.categories_)
     indices = {
@@ -180,10 +181,10 @@ def _aligned_rows(
     matrix = as_numbers(values)
     if matrix.ndim != 2 or matrix.shape[1] != len(columns) or names is None:
         raise ValueError(
-            f"View {view!r}: rows of new samples must be a data frame, or an array of "
-            f"shape (n_new, {len(columns)}) together with names=..., the names of the "
-            f"new samples, got an array of shape {matrix.shape}"
-            f"{' without names' * (names is None)}."
+            f"View {view!r}: got an array of shape {matrix.shape}"
+            f"{' without names' * (names is None)}, but rows of new samples must be a "
+            f"data frame, or an array of shape (n_new, {len(columns)}). For an array, "
+            "pass the names of the new samples as names."
         )
     if not is_frame:
         check_finite(matrix)

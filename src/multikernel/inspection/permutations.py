@@ -122,9 +122,9 @@ def permutations_of(groups: Any, permute: str, n_samples: int) -> Draw:
     blocks = scores.groups_of_equal_size(labels)
     if all(len(groups) == 1 for groups in blocks):
         raise ValueError(
-            f"{OWNER}: permute='groups' requires groups of equal size, but all "
-            f"{len(blocks)} groups have different sizes: pass one row per group, such "
-            "as the mean of its rows, or use permute='within'."
+            f"{OWNER}: permute='groups' exchanges groups of equal size, but no two of "
+            f"the {len(blocks)} groups have the same size: pass one row per group, "
+            "such as the mean of its rows, or use permute='within'."
         )
     return partial(scores.permutations, blocks)
 

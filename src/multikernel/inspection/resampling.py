@@ -285,8 +285,8 @@ def _strata(samples: Samples) -> tuple[list[Indices], Indices]:
         if units.size < 2:
             unit = "sample" if samples.groups is None else "group"
             raise ValueError(
-                f"Class {label!r} has one {unit}, but resamples require at least two "
-                "of every class: remove the samples of this class."
+                f"Class {label!r} has one {unit}, but resampling requires at least two "
+                f"{unit}s of every class: remove the samples of this class."
             )
     # Strata are the classes if every unit has one class.
     are_pure = sum(units.size for units in by_class) == all_units.size

@@ -99,8 +99,8 @@ def check_kernel(kernel: object, subject: str) -> None:
     # Equivalent to isinstance with the protocol, but faster.
     if not (callable(kernel) and callable(getattr(kernel, "diag", None))):
         raise TypeError(
-            f"{subject} is not a kernel, got {kernel!r}: pass an object that "
-            "is callable as kernel(X, Y) and has a method diag(X)."
+            f"{subject} must be callable as kernel(X, Y) and have a method diag(X), "
+            f"got {kernel!r}: pass a kernel object, such as LinearKernel()."
         )
 
 

@@ -196,15 +196,17 @@ def kernel_names(
     dictionary: KernelDictionary, indices: Iterable[int] | None = None
 ) -> list[str]:
     """Return the names of the kernels at some indices, by default of all kernels."""
-    positions = range(len(kernel_sequence("kernel_names", dictionary)))
+    n_kernels = len(kernel_sequence("kernel_names", dictionary))
+    positions = range(n_kernels)
     if indices is None:
         return names_of(dictionary, positions)
     try:
         names = [positions[as_index(i)] for i in indices]
     except (TypeError, IndexError) as error:
         raise type(error)(
-            f"kernel_names: indices must be whole numbers below {len(positions)}, the "
-            f"number of kernels, got {shown(indices)}."
+            f"kernel_names: indices must be a sequence of integers from {-n_kernels} "
+            f"to {n_kernels - 1}, got {shown(indices)}. Negative integers count from "
+            "the end."
         ) from error
     return names_of(dictionary, names)
 

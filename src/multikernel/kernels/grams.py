@@ -145,18 +145,20 @@ class SampleKernel:
             values = np.full((rows.size, cols.size), np.nan)
         if np.isfinite(values.sum()):
             return values
-        # The matrix of the fit is complete. So if all `cols` are among its columns, the
-        # missing values are in rows of new samples.
-        if cols.max(initial=0) < n_columns:
-            sample = cols[int(np.argmin(np.isfinite(values).all(axis=0)))]
-            raise ValueError(
-                f"Grams {self.view!r}: the rows of new samples have no column for "
-                f"training sample {sample} (its row in the matrix of the fit, counted "
-                "from 0): pass rows with this column to multikernel.with_samples."
-            )
+        # The matrix of the fit is complete. So if all `cols` or all `rows` are among
+        # its columns, the missing values are in rows of new samples.
+        for samples, axis in ((cols, 0), (rows, 1)):
+            if samples.max(initial=0) < n_columns:
+                sample = samples[int(np.argmin(np.isfinite(values).all(axis=axis)))]
+                raise ValueError(
+                    f"Grams {self.view!r}: the rows of new samples have no column for "
+                    f"the training sample in row {sample} (counted from 0) of the "
+                    "matrix passed to fit. Pass rows with this column to "
+                    "multikernel.with_samples."
+                )
         raise ValueError(
-            f"Grams {self.view!r} has no values between some of these samples: rows of "
-            "new samples contain values with training samples only. To compare new "
+            f"Grams {self.view!r} has no kernel values between new samples, because "
+            "their rows contain the values with training samples only. To compare new "
             "samples with each other, fit with a matrix of all samples."
         )
 
@@ -210,8 +212,9 @@ def collect_names(
         dtype_kinds = {gram.names.dtype.kind == "U" for gram in matrices}
         if len(dtype_kinds) > 1:
             raise ValueError(
-                f"Gram matrices whose sample names are in column {label(column)} have "
-                "text names in some matrices and numeric names in others: use one type."
+                f"Column {label(column)} holds the sample names of several Gram "
+                "matrices, but the names are text in some matrices and numbers in "
+                "others: use text in all matrices, or numbers in all."
             )
         lists = [gram.names.tolist() for gram in matrices]
         names[column] = np.array(list(dict.fromkeys(n for row in lists for n in row)))

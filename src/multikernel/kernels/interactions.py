@@ -100,8 +100,8 @@ class Interactions:
         check_parameter("Interactions", "weight", self.weight, POSITIVE)
         if isinstance(self.kernels, Interactions):
             raise ValueError(
-                "Interactions: kernels must not be Interactions; pass the kernels that "
-                "they multiply."
+                "Interactions: kernels must not be another Interactions: pass the "
+                "kernels of that Interactions instead."
             )
         if isinstance(self.kernels, str) and self.kernels == "precomputed":
             raise ValueError(

@@ -47,11 +47,10 @@ def solve_with_nugget(
                 break
     if solution is None:
         raise LinAlgError(
-            "The Gram matrix is not positive definite after adding "
-            f"{np.min(shift):.3g} or more to its diagonal. Gram matrices must be "
-            "positive semidefinite, and positive definite if nothing is added: check "
-            "your own kernel functions and precomputed matrices for negative "
-            "eigenvalues."
+            "The Gram matrix is not positive definite after adding at least "
+            f"{np.min(shift):.3g} to each diagonal entry. Gram matrices must be "
+            "positive semidefinite, and positive definite if 0 is added: check your "
+            "own kernel functions and precomputed matrices for negative eigenvalues."
         )
     return solution
 

@@ -46,9 +46,9 @@ class LogLogisticLoss:
         if invalid_rows.size:
             row = int(invalid_rows[0])
             raise ValueError(
-                "Every interval requires lower <= upper and a finite end, but interval "
-                f"{row} (counted from 0) is [{self.lower[row]}, {self.upper[row]}]: "
-                "correct it."
+                "Every interval requires lower <= upper and at least one finite bound, "
+                f"but interval {row} (counted from 0) is [{self.lower[row]}, "
+                f"{self.upper[row]}]: correct it."
             )
 
     def __repr__(self) -> str:

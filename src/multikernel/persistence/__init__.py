@@ -128,8 +128,9 @@ def _serialize(item: Any) -> tuple[bytes, int, list[str]]:
         module_name, _, attribute = name.rpartition(".")
         if not hasattr(importlib.import_module(module_name), attribute):
             raise ValueError(
-                f"load cannot import {name}, because {module_name} does not define "
-                f"{attribute}"
+                f"load could not import {name}, because {module_name} does not define "
+                f"{attribute}. Define it with def or class at the top level of "
+                f"{module_name}"
             )
     return data, content.needed, untrusted
 

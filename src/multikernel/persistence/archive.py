@@ -173,8 +173,9 @@ def _check_version(text: bytes) -> dict[str, str]:
     version, installed = json.loads(text), versions()["multikernel"]
     if version["format"] > FORMAT:
         raise RefusedError(
-            f"version {version['version']} of multikernel wrote the file in a later "
-            f"format: update multikernel, of which version {installed} is installed"
+            f"version {version['version']} of multikernel wrote the file in format "
+            f"{version['format']}, but the installed version {installed} reads format "
+            f"{FORMAT}: update multikernel"
         )
     if version["format"] < FORMAT:
         raise RefusedError(

@@ -98,8 +98,9 @@ def check_names(owner: str, rule: WeightRule, settings: Mapping[str, Any]) -> No
         parameters.bind_partial(None, None, None)
     except (TypeError, ValueError) as error:  # Some built-in types have no signature.
         raise ValueError(
-            f"{owner}: kernel_weights must be callable as rule(gram, y, "
-            f"sample_weight), but {shown(rule)} is not: define these arguments."
+            f"{owner}: a function passed as kernel_weights must be callable as "
+            f"rule(gram, y, sample_weight), but {shown(rule)} is not: define it with "
+            "these three arguments."
         ) from error
     try:
         parameters.bind(None, None, None, **settings)

@@ -290,11 +290,11 @@ def checked_text_kinds(sheet: Sheet) -> dict[int, str]:
     name = sheet.name(column)
     as_categories = (
         f"For categories, pass a view, kernels={{'a name': [{name!r}]}}, or "
-        f"ColumnKernel(CategoryKernel(), {name!r}); for "
+        f"ColumnKernel(CategoryKernel(), {name!r}). "
     )
     present = [v for v in sheet.values(column).tolist() if not is_missing(v)]
     if mostly_differ(len(set(present)), len(present)):
-        as_categories = "For "
+        as_categories = ""
     are_quantities = all(isinstance(v, str) and _reads_as_quantity(v) for v in present)
     convert = (
         "If it holds numbers or dates, convert them, for example with "
@@ -302,9 +302,9 @@ def checked_text_kinds(sheet: Sheet) -> dict[int, str]:
     ) * are_quantities
     raise ValueError(
         f"kernels=None cannot choose a kernel for column {name!r}, which holds "
-        f"{doubt}. {convert}{as_categories}sequences, pass ColumnKernel(kernel, "
-        f"{name!r}) with a kernel of multikernel.kernels.sequence; or remove the "
-        "column."
+        f"{doubt}. {convert}{as_categories}For sequences, pass ColumnKernel(kernel, "
+        f"{name!r}) with a kernel of multikernel.kernels.sequence. Otherwise remove "
+        "the column."
     )
 
 

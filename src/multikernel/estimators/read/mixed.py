@@ -67,7 +67,11 @@ def read_mixed(
         values, label = sheet.values(column), layout.label(column)
         if column in category_columns:
             levels = estimator.categories_[category_columns.index(column)]
-            table[:, index] = _category_codes(values, levels, label)
+            # In a fit, only sample names of `Grams` can differ in type from the column.
+            source = "in fit it held"
+            if fitting:
+                source = "the sample names of its Gram matrices are"
+            table[:, index] = _category_codes(values, levels, label, source)
         else:
             table[:, index] = read_quantity(values, f"Column {label}")
     return layout.packed(table, [sheet.values(c) for c in sequence_columns]), layout
@@ -117,8 +121,9 @@ def _category_values(column: Array) -> list[Any]:
     return list(column.tolist())
 
 
-def _category_codes(column: Array, levels: Array, label: str) -> Array:
+def _category_codes(column: Array, levels: Array, label: str, source: str) -> Array:
     """Return each value's index in `levels`; -1 for other values, nan if missing."""
+    # `source` says in the error message where the levels come from.
     codes_by_value = {value: float(code) for code, value in enumerate(levels.tolist())}
     values, is_text = _category_values(column), levels.dtype.kind == "U"
     is_gap = [is_missing(value) for value in values]
@@ -127,9 +132,8 @@ def _category_codes(column: Array, levels: Array, label: str) -> Array:
         # Text '1' differs from the number 1, so every value would be unseen.
         kind_in_fit, kind_now = ("text", "numbers") if is_text else ("numbers", "text")
         raise ValueError(
-            f"Column {label} holds {kind_now}, but its categories in fit (or the "
-            f"sample names of its Grams) are {kind_in_fit}: convert the column to "
-            f"{kind_in_fit}."
+            f"Column {label} holds {kind_now}, but {source} {kind_in_fit}: convert the "
+            f"column to {kind_in_fit}."
         )
     codes = np.array([codes_by_value.get(value, UNKNOWN) for value in values])
     codes[is_gap] = np.nan

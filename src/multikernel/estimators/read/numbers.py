@@ -131,8 +131,8 @@ def with_text_names(X: Any, *, fit_had_names: bool | None = None) -> Any:
         return X
     if fit_had_names is False and set(names) == set(positions):
         raise ValueError(
-            f"X has the columns {listed(names)}, which are not in the same order as in "
-            f"fit: reorder them as {listed(positions)}."
+            f"X has the columns {listed(names)}, but in fit their order was "
+            f"{listed(positions)}: pass X[sorted(X.columns)]."
         )
     renamed = X.copy(deep=False)
     renamed.columns = [str(name) for name in names]

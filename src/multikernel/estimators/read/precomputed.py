@@ -255,11 +255,15 @@ def _as_matrices(grams: object) -> list[Array]:
     for index, matrix in enumerate(matrices):
         if issparse(opened[index]):
             raise ValueError(f"{names[index]} is sparse: convert it with toarray().")
-        if matrix.ndim != 2 or matrix.shape != matrices[0].shape:
+        if matrix.ndim != 2:
             raise ValueError(
-                f"Gram matrix {index} has shape {matrix.shape}, but all must be "
-                "two-dimensional, of the same shape (Gram matrix 0 has shape "
-                f"{matrices[0].shape})."
+                f"Gram matrix {index} must be two-dimensional, got shape "
+                f"{matrix.shape}."
+            )
+        if matrix.shape != matrices[0].shape:
+            raise ValueError(
+                f"Gram matrix {index} has shape {matrix.shape}, but Gram matrix 0 has "
+                f"shape {matrices[0].shape}: pass matrices of the same shape."
             )
     return matrices
 
@@ -392,8 +396,10 @@ def precomputed_stack(
     if any(isinstance(step, CosineStep) for step in normalization.steps):
         raise ValueError(
             "normalize='cosine' requires k(x, x) of new samples, which precomputed "
-            "kernels do not have: divide each K[i, j] by sqrt(K[i, i] * K[j, j]) "
-            "before the fit, or pass each matrix as a view, with kernels.Grams."
+            "kernels do not have. Remove 'cosine' from normalize, and divide each "
+            "k(x, z) by sqrt(k(x, x) * k(z, z)) before fit and predict. If one matrix "
+            "contains all samples, you can pass it as a view instead, with "
+            "kernels.Grams."
         )
     # The stack is a view of X if kernels are only scaled and X has the layout of
     # `stack_grams`.

@@ -392,13 +392,20 @@ def sparse_kernels(
 def _packed_view(view: View, features: Features) -> View:
     """Return `view` with kernels for packed rows; raise if it is not supported."""
     if not view.penalized or view.missing != "error" or view.kernels is None:
-        problem = "has no kernels"
-        if view.missing != "error":
-            problem = f"has missing={view.missing!r}"
+        problem = (
+            "has no kernels, and default kernels do not support sparse tables: define "
+            "the view as (columns, kernels), with kernels such as LinearKernel() or "
+            "TanimotoKernel()"
+        )
+        if not view.penalized:
+            problem = "is Unpenalized, which is not supported: remove this view"
+        elif view.missing != "error":
+            problem = (
+                f"has missing={view.missing!r}, but only missing='error' is supported: "
+                "pass missing='error' for this view"
+            )
         raise ValueError(
-            f"View {view.name!r} of a sparse table {problem}: pass (columns, kernels), "
-            "with kernels such as LinearKernel() or TanimotoKernel(), and "
-            f"missing='error', {DENSE_ADVICE}"
+            f"View {view.name!r} of a sparse table {problem}, {DENSE_ADVICE}"
         )
     kernels: Sequence[Kernel] = [_packed(kernel, features) for kernel in view.kernels]
     return replace(view, kernels=tuple(kernels))

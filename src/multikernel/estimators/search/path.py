@@ -60,8 +60,9 @@ def strength_grid(
     largest = float(np.max(largest_alphas(problems) / units))
     if not np.isfinite(largest):
         raise ValueError(
-            "With l1_ratio=0 all kernels are active at every alpha, so there is no "
-            "largest alpha: pass a positive l1_ratio, or pass alphas to a search."
+            "With l1_ratio=0 all kernels are active at every alpha, so alpha_max, the "
+            "first alpha of a path, is not defined: pass a positive l1_ratio or, in a "
+            "search such as SpicyMKLRegressorCV, pass alphas."
         )
     if largest <= 0.0:
         # Targets or all kernels are constant, so no kernel is active at any strength.

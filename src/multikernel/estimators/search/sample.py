@@ -95,9 +95,9 @@ def growing_folds(folds: Folds) -> Iterator[Folds]:
         elif size == sizes[-1]:
             raise ValueError(
                 f"{type(model).__name__}: max_search_rows={size} is too small, because "
-                "a training or validation set of a fold of cv is empty on the sampled "
-                "rows, or lacks a class that it has on all rows: pass a larger number, "
-                "or None for all rows."
+                "after sampling rows, the training or validation set of a fold of cv "
+                "is empty or has lost a class: pass a larger number, or None for all "
+                "rows."
             )
 
 

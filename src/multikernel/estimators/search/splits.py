@@ -190,7 +190,7 @@ def _splitter(cv: Any, labels: Any, groups: Array | None, stratify: bool) -> Any
     if not 2 <= n_folds <= n_groups:
         raise ValueError(
             f"cv={n_folds} is out of range for {n_groups} groups, because folds keep "
-            "groups together: use at least 2 and at most as many folds as groups."
+            f"groups together: use from 2 to {n_groups} folds."
         )
     stratified = stratify and labels.ndim == 1
     return (StratifiedGroupKFold if stratified else GroupKFold)(n_folds)

@@ -116,8 +116,8 @@ class SurvivalMKL(LearnsByCopy):
         grid = np.atleast_1d(read_columns(times, "times"))
         if grid.ndim != 1 or not bool(np.all(grid >= 0.0)):
             raise ValueError(
-                f"{type(self).__name__}: times must be one sequence of numbers of at "
-                f"least 0, got {shown(times)}."
+                f"{type(self).__name__}: times must be a one-dimensional sequence of "
+                f"nonnegative numbers, got {shown(times)}."
             )
         f = np.asarray(self.linear_predictor(X))
         with np.errstate(divide="ignore"):

@@ -180,9 +180,9 @@ def _find_cuda_library() -> str:
         if find_spec(name) is not None and import_module(name).cuda.is_available():
             return name
     raise ImportError(
-        "storage='device' found no accelerator: no installed PyTorch or CuPy has a "
-        "CUDA device. Install one of them with CUDA support, or choose "
-        "storage='auto'; Device('torch', 'cpu') computes on the processor."
+        "storage='device' requires a CUDA device, but no installed PyTorch or CuPy "
+        "found one. Install one of them with CUDA support, or pass storage='auto'. To "
+        "compute with PyTorch on the CPU, pass storage=Device('torch', 'cpu')."
     )
 
 

@@ -239,8 +239,8 @@ class LowRankStack(FactorStack):
             raise ValueError(
                 "LowRankStack: offsets must increase strictly, but "
                 f"offsets[{m}] is {self.offsets[m]} and offsets[{m + 1}] is "
-                f"{self.offsets[m + 1]}: give every kernel at least one column, a zero "
-                "kernel one column of zeros."
+                f"{self.offsets[m + 1]}: give every kernel at least one column. A zero "
+                "kernel has one column of zeros."
             )
 
     @property
