@@ -300,7 +300,7 @@ def test_messages_name_the_option_of_a_value(run, csv, words, message):
         (("--cv", "five"), "'--cv': 'five' is not an integer."),
         (("--tol", "nan"), "'--tol': 'nan' is not a number."),
         (("--max-rank", "0"), "'--max-rank': '0' is not an integer of at least 1."),
-        (("--output", ""), "'--output' / '-o': '' is not a file name: name a file"),
+        (("--output", ""), "'--output' / '-o': '' is not a name: name a file."),
     ],
 )
 def test_values_that_cannot_be_converted_are_shown(run, csv, words, message):

@@ -58,12 +58,14 @@ def number(
 
 def file(help: str, *names: str, metavar: str = "FILE", **settings: Any) -> Any:
     """Return a dataclass field that defines an option for a file or a folder."""
-    return option(help, *names, parser=_parse_path, metavar=metavar, **settings)
+    parser = _path_parser(metavar.lower())
+    return option(help, *names, parser=parser, metavar=metavar, **settings)
 
 
 def argument(help: str) -> Any:
     """Return a dataclass field that defines the required file name of a command."""
-    parameter = typer.Argument(..., help=help, parser=_parse_path, show_default=False)
+    parser = _path_parser("file")
+    parameter = typer.Argument(..., help=help, parser=parser, show_default=False)
     return field(metadata={"option": parameter})
 
 
@@ -86,11 +88,16 @@ def _number_parser(
     return parse
 
 
-def _parse_path(text: Any) -> Path:
-    """Return a path; raise for an empty name, such as an unset shell variable."""
-    if not str(text).strip():
-        raise typer.BadParameter(f"{text!r} is not a file name: name a file or folder.")
-    return Path(text)
+def _path_parser(kind: str) -> Callable[[Any], Path]:
+    """Return a function that converts text to a path of a `kind`, file or folder."""
+
+    def parse(text: Any) -> Path:
+        # An unset shell variable is empty.
+        if not str(text).strip():
+            raise typer.BadParameter(f"{text!r} is not a name: name a {kind}.")
+        return Path(text)
+
+    return parse
 
 
 @dataclass(frozen=True, kw_only=True)

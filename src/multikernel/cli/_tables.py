@@ -240,6 +240,10 @@ def as_times(table: Table, event: str | None) -> Table:
 SHAPES = {"X": "(n_rows, n_features)", "K": "(n_kernels, n_rows, n_samples)"}
 
 
+FEATURE_ARRAYS = (*SHAPES, "feature_names", "kernel_names")
+"""Arrays of an npz file that are not targets."""
+
+
 def _read_npz(path: Path, choice: ColumnChoice) -> Table:
     """Return the table, the sparse table or the Gram matrices of an npz file."""
     # The file is a `scipy.sparse.save_npz` file, or has the array ``X`` (and
@@ -286,9 +290,11 @@ def _require_arrays(
     pairs = [(name, "target") for name in target if name != choice.event]
     for name, option in [*pairs, (choice.event, "event"), (choice.offset, "offset")]:
         if name is not None and name not in arrays:
+            others = [key for key in arrays if key not in FEATURE_ARRAYS]
+            advice = f"name one of {', '.join(others)}, or " if others else ""
             raise ValueError(
-                f"{OPTIONS[option]}: {path} has no array {name!r}, only "
-                f"{', '.join(arrays)}: name one of these, or save an array {name!r}."
+                f"{OPTIONS[option]}: {path} has no array {name!r}: {advice}save an "
+                "array with this name."
             )
 
 

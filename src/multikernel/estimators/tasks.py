@@ -360,8 +360,8 @@ def _without_offset(
 def explained_deviance(
     y: Any, predicted: Any, weights: list[Any], deviance: tuple[str, float] | None
 ) -> float:
-    """Return the mean share of explained deviance (R^2 or D^2) of the rows of `y`."""
-    # Each row is an output. `deviance` is that of `FittedModel`; None means R^2.
+    """Return the share of explained deviance (R^2 or D^2), averaged over outputs."""
+    # Each row of `y` is an output. `deviance` is that of `FittedModel`; None means R^2.
     from sklearn.metrics import d2_pinball_score, d2_tweedie_score, r2_score
 
     name, parameter = deviance or ("", 0.0)

@@ -135,8 +135,8 @@ class GramStack(ABC):
 
     def rounded_traces(self) -> Array:
         """Return absolute traces, enlarged for bounds on rounding, (n_kernels,)."""
-        # Bounds on the rounding errors of quadratic forms are multiples of the result.
-        # A storage enlarges traces if entries are small differences of large numbers.
+        # Bounds on rounding errors of quadratic forms are multiples of these traces.
+        # Storages whose entries are small differences of large numbers return more.
         return np.abs(self.traces())
 
     def held_numbers(self) -> Array:

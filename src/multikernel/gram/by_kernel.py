@@ -252,7 +252,7 @@ def join_parts(
 
 
 def subset_options(options: BuildOptions, kernels: Mask) -> BuildOptions:
-    """Return build options of the kernels in a mask; raise if a step is no scaling."""
+    """Return the options for the kernels in a mask; raise unless steps only scale."""
     steps = check_steps(options.normalize)
     if not options.unfitted(1, 1).only_scales:
         # The message shows only the steps that the user passed. `GivenScales` is not

@@ -104,7 +104,7 @@ def _check_samples(folds: FoldModels, rows: Array, targets: Array) -> None:
         is_same = np.allclose(np.abs(targets - predicted), folds.residuals, rtol=1e-6)
     if not is_same:
         raise ValueError(
-            f"{OWNER}: the residuals of the folds on X and y differ from those of the "
-            "fit: pass the X and y of the fit. If these are the same, fit again "
-            "without sample_weight."
+            f"{OWNER}: the models of the folds have other residuals on X and y than in "
+            "the fit: pass the X and y of the fit. A fit with sample_weight is not "
+            "supported: fit again without it."
         )

@@ -351,7 +351,7 @@ def _centered(kernel: Kernel, X: Array, sample_weight: Array | None) -> Kernel:
 def _labels(
     mains: Sequence[Kernel], names: Sequence[str], paired: Indices
 ) -> tuple[str, ...]:
-    """Return names of main-effect kernels in products; full names if ambiguous."""
+    """Return names of kernels in products: their columns, or full names if unclear."""
     labels = [_label(*pair) for pair in zip(mains, names, strict=True)]
     counts = Counter(labels[m] for m in paired.tolist())
     pairs = zip(labels, names, strict=True)

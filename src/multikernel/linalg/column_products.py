@@ -51,7 +51,7 @@ class BlockColumns:
 
     def _inner_with_bend(self, matrix: Array) -> Array:
         """Return u^T @ matrix for the block of each column, shaped like `matrix`."""
-        # For each block, u and the rows of `matrix` are those of its columns.
+        # Each block of columns uses its entries of u and its rows of `matrix`.
         inner = np.add.reduceat(self.bend[:, None] * matrix, self.starts, axis=0)
         return np.asarray(inner[self.block_of])
 

@@ -269,7 +269,7 @@ class _Descent:
         return np.asarray(v + min(steps, key=norm) * (towards - v))
 
     def _record(self, best: DCSolution) -> Status | None:
-        """Add a line to the history; return STOPPED if the callback stops, or None."""
+        """Add a line to the history; return STOPPED if the callback stops the fit."""
         self.recorder.inner_steps += best.n_iter
         figures = best.objective, best.subproblem_gap, int(best.active.size)
         return Status.STOPPED if self.recorder.add(*figures) else None

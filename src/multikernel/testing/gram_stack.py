@@ -168,8 +168,8 @@ def _check_terms(stack: GramStack, K: Array, tol: float, rng: Generator) -> None
     terms = images[kernels] - means[:, None]
     covariances = np.einsum("i,mik,ik->km", weights, terms, terms.sum(axis=0))
     _compare("term_covariances, squares", returned[0], squares[kernels].T, tol)
-    # Covariances of constant terms are zero up to rounding errors of the squared
-    # terms, so errors are relative to these.
+    # The covariance of constant terms is zero only up to rounding errors of their
+    # squares, so the test compares errors with the squares.
     largest = float(weights.sum() * np.square(images[kernels]).max(initial=0.0))
     _compare("term_covariances", returned[1], covariances, 10.0 * tol, largest)
 

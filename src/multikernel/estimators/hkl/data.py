@@ -112,7 +112,7 @@ class HullData(Data):
         return self.source.fit_graph(replace(self.samples.subset(rows), X=X), X)
 
     def on_all_samples(self) -> "HullData":
-        """Return the data of all samples, after equal samples are merged."""
+        """Return the data of all samples, with equal samples merged."""
         return self.part(np.arange(self.samples.rows.size))[0]
 
     def fold(self, train: Indices, test: Indices, n_in_memory: int) -> Fold:

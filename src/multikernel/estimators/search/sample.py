@@ -37,7 +37,7 @@ LARGEST_REGRET = 1.5e-3
 
 
 def sample_sizes(n_rows: int, max_rows: int | str | None) -> list[int]:
-    """Return the numbers of rows on which a search scores, one after another."""
+    """Return the sizes of the samples on which a search scores, ascending."""
     # `max_rows` is the parameter ``max_search_rows`` of the search.
     if max_rows is None:
         return [n_rows]

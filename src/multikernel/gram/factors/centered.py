@@ -411,7 +411,7 @@ def centered_mains(
     tol: float,
     max_bytes: int | None = None,
 ) -> CenteredMains:
-    """Return the factors of kernels, each centered over its own centering samples."""
+    """Return low-rank factors of the kernels, each centered over samples it stores."""
     # `stack` has the factors of the kernels before centering.
     shifts, mean_roots = np.zeros(stack.factors.shape[1]), np.zeros(stack.shape[0])
     for m, part in enumerate(slices_between(stack.offsets)):

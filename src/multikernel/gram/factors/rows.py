@@ -198,7 +198,7 @@ def normalized(
 def _write_scaled(
     kernel: KernelRows, scaling: Scaling, rows: Array, roots: Array
 ) -> None:
-    """Write the normalized factor of a kernel, and the roots of its residual."""
+    """Write the normalized factor of a kernel, and square roots of its residuals."""
     shift = 0.0 if scaling.shift is None else scaling.shift[:, None]
     np.multiply(kernel.rows - shift, np.sqrt(scaling.scale), out=rows)
     if kernel.bound is None:

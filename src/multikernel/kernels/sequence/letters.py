@@ -134,7 +134,7 @@ def pack(sequences: Sequences) -> Array:
 
 
 def unpack(packed: Array) -> Sequences:
-    """Return the sequences of packed numbers; raise for other numbers."""
+    """Return the sequences that `packed` encodes; raise unless it comes from `pack`."""
     if packed.size and not 0.0 <= packed.min() <= packed.max() < 256.0**PACKED:
         raise ValueError(
             "A sequence kernel received numbers: pass strings, or select the column "

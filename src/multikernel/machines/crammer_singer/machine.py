@@ -198,7 +198,7 @@ class _Sweeps:
     def _visit(
         self, state: tuple[Array, ...], order: Indices, excess: Array, min_gap: float
     ) -> float:
-        """Optimize the masses of samples, in place; return the sum of their gaps."""
+        """Optimize dual variables of samples in place; return the sum of their gaps."""
         masses, scores, weights, diagonal, K = state
         settings = self.penalty, weights, diagonal, read_only(K), order, min_gap
         steps, total = compiled(*SWEEP)(masses, scores, self.shift, excess, *settings)

@@ -49,7 +49,7 @@ class WorkingSet:
     status: Status | None = None  # reason why the last run ended
     nearly: float = 1.0  # share of the threshold from which kernels may join
     _held: tuple[Indices, GramStack] | None = None
-    # Kernels that have been in a working set since the gap last fell by a tenth.
+    # Kernels that were in a working set at some time since the gap last fell by 10 %.
     _tried: Indices = field(default_factory=lambda: np.empty(0, dtype=np.intp))
     _lowest: float = np.inf
     _descent: BlockDescent | None = None
