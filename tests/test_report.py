@@ -270,7 +270,7 @@ def test_a_file_is_written_whole_or_not_at_all(tmp_path):
 def test_what_is_no_fitted_model_is_refused():
     with pytest.raises(NotFittedError):
         report(SpicyMKLRegressor(), X, Y)
-    with pytest.raises(TypeError, match="kernel_weights_"):
+    with pytest.raises(TypeError, match="Ridge is not a fitted model of multikernel"):
         report(Ridge().fit(X, Y), X, Y)
 
 

@@ -219,10 +219,10 @@ def orthonormal_basis(problem: Problem) -> Array:
 
 def orthogonal_dual(problem: Problem, rho: Array, basis: Array | None = None) -> Array:
     """Return the nearest dual point to `rho` that is orthogonal to the columns."""
-    # The point is in the domain of the loss's conjugate: clip(rho - Q nu), where Q is
-    # `basis`, by default the orthonormal one. The multipliers nu of the constraint
-    # Q^T point = 0 maximize the concave dual function of this projection, by Newton's
-    # method with Armijo's rule.
+    # This is a projection onto the points in the domain of the loss's conjugate with
+    # Q^T point = 0, where Q is `basis`, by default an orthonormal basis of the columns.
+    # It is clip(rho - Q nu), where the multipliers nu of the constraint maximize a
+    # concave function. They are found by Newton's method with Armijo's rule.
     Q = orthonormal_basis(problem) if basis is None else basis
     lower_u, upper_u = problem.loss.dual_bounds(problem.y)
     lower, upper = -upper_u, -lower_u

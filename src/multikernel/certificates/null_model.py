@@ -48,9 +48,9 @@ TOGETHER = 64
 class ConstantModel:
     """The best model without kernels.
 
-    `intercept`, (n_outputs,), includes the problem's offset; it is zero for a problem
-    without intercept. `dual` is minus a subgradient of the loss; with an intercept, it
-    sums to zero.
+    `intercept`, (n_outputs,), includes the problem's offset. Both are zero if the
+    problem has no intercept; otherwise `dual`, minus a subgradient of the loss, sums
+    to zero.
     """
 
     intercept: Array
@@ -168,9 +168,9 @@ def _best_intercept_by_newton(
 ) -> tuple[float, Array] | None:
     """Return the result of `best_intercept` by Newton's method; None if it fails."""
     # Newton's method takes about four gradients, bisection fifty. For a log link it
-    # starts at the optimum, because steps from far below would be far too long. The
-    # dual point is minus a mixture of the gradients at two intercepts that differ only
-    # by rounding.
+    # starts at the optimum, which has a formula: from a much smaller intercept, the
+    # steps would be far too long. The optimum is then enclosed by two intercepts that
+    # differ by rounding only; the dual point is minus a mean of their gradients.
     unweighted, b = without_weights(loss), 0.0
     if has_log_scale(unweighted):
         b = unweighted.best_constant(y, f, weights_of(loss, len(y)))

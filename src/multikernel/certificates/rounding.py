@@ -100,10 +100,10 @@ def rounding_safe_dual(
     problem: Problem, certificate: DualCertificate, worth: Worth
 ) -> Array:
     """Return the certificate's point, rescaled to prove its gap despite rounding."""
-    # The factor of the result maximizes the dual value for upper bounds in place of the
-    # exact dual norms. If the penalty limits dual norms, the result is within the
-    # limits. If the conjugate of the penalty is steep, the dual value of the point
-    # itself could be much lower. `worth` describes the model whose gap is proved.
+    # The point is multiplied by the factor that maximizes the dual value, computed from
+    # upper bounds on the dual norms. If the penalty limits dual norms, the result is
+    # within the limits. If the conjugate of the penalty is steep, the dual value of the
+    # point alone could be much lower. `worth` describes the model whose gap is proved.
     _, largest = _gap_rounding(problem, worth, certificate)
     rho = certificate.dual
     return scaled_dual_value(problem, rho, worth.norms, largest)[0] * rho

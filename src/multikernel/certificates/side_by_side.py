@@ -135,7 +135,7 @@ class CertifiedTargets:
         return np.asarray(np.sqrt(((self.dual[:, index] - rho) ** 2).sum(axis=0)))
 
     def _dual_values(self, index: Index, max_scales: Array) -> tuple[Array, Array]:
-        """Return multiples of dual points up to `max_scales`, and their dual values."""
+        """Return factors of dual points, at most `max_scales`, and the dual values."""
         # One Newton step gives nearly the best multiples of the dual points. For the
         # squared loss, whose conjugate is quadratic, it gives the best ones.
         y, dual, loss = self.y[:, index], self.dual[:, index], self.loss

@@ -252,7 +252,7 @@ class ProductStack(ProductsOfWhole):
         return images
 
     def _write_images(self, v: Array, out: Array) -> None:
-        """Write K_m v of each product K_m of two main matrices to out[m]."""
+        """Write K_m v to out[m] for each K_m that is a product of two matrices."""
         # Entry a of K_m v is sum(K_i[a] * v * K_j[a]) for the product K_m of K_i and
         # K_j.
         mains, positions = self._product_mains

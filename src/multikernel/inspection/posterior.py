@@ -265,7 +265,7 @@ def posterior_of(
 
 
 def squared_model(owner: str, estimator: Any) -> tuple[Any, Callable[[Any], Array]]:
-    """Return a regressor, and a function that transforms and encodes its samples."""
+    """Return the squared-loss model in an estimator, and a function that reads X."""
     before, model = model_of(owner, estimator)
     name = type(model).__name__
     if not is_regressor(model):

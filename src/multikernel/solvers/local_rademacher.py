@@ -79,10 +79,10 @@ class TailConv(PathSolver):
 class DCSolution(Solution):
     """Stationary point of the problem of `TailDC`; its ``duality_gap`` is nan.
 
-    `subproblem_gap` is the relative gap of the last convex problem, `start_objectives`,
-    (n_starts,), are the objectives reached from all starts, best first, and
-    `derivatives`, (n_kernels,), are the numbers v_m of `TailDC`. With the kernel
-    weights mu_m, the vector of all mu_m v_m has p-norm one.
+    `subproblem_gap` is the relative gap of the last convex problem. `start_objectives`,
+    (n_starts,), are the objectives reached from all starts, best first. `derivatives`,
+    (n_kernels,), are the numbers v_m of `TailDC`, with which the vector of all mu_m v_m
+    has p-norm one for the kernel weights mu_m.
     """
 
     subproblem_gap: float = np.nan

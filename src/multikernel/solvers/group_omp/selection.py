@@ -264,7 +264,7 @@ def _traces(stack: GramStack, whitening: Whitening) -> _Traces:
 
 @dataclass
 class _Race:
-    """Bounds on each kernel's improvement for one query, and the best of each group."""
+    """Bounds on each kernel's improvement for a `Query`, and each group's best kernel."""
 
     stack: GramStack
     whitening: Whitening

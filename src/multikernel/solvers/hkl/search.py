@@ -245,11 +245,11 @@ class _HullRun:
     def _sufficient(
         self, problem: HullProblem, point: ReducedPoint, ceiling: float
     ) -> tuple[float, Indices]:
-        """Return the largest sum of the sufficient condition, and nodes to visit."""
-        # The sums over descendants are those of Bach (2008), Prop. 3, for the nodes of
-        # the frontier (see `ActiveSet`), here called sources. Sources whose sum is
-        # above `ceiling` are visited, first those that stand out most, by deviations
-        # from noise or by `Evidence`.
+        """Return the largest sum over descendants, and the nodes above `ceiling`."""
+        # In the sufficient condition (Bach 2008, Prop. 3), these sums must not exceed a
+        # limit. There is one for each node of the frontier (see `ActiveSet`), here
+        # called a source. The nodes that stand out most come first, by deviations from
+        # noise or by `Evidence`.
         active, sources = self.active, self.active.frontier
         if not sources.size:
             return 0.0, sources

@@ -114,9 +114,9 @@ class Planes:
 
     def next_master(self, error: float, most: float) -> Master:
         """Return an approximate solution of the master problem with all planes."""
-        # Its error, `slack`, is a share of `error`, the height of the machine's optimum
-        # above the planes at the last weights. `most`, the absolute gap, is the largest
-        # slack.
+        # The error of the solution, `slack`, is a share of `error`: the height of the
+        # machine's optimum above the planes at the last weights. It is at most `most`,
+        # the absolute gap.
         slack = np.clip(SETTINGS.doubt * error, SETTINGS.least_slack * most, most)
         heights, slopes = np.array(self.heights), np.stack(self.slopes)
         self.master = central_master(
