@@ -264,7 +264,7 @@ def _traces(stack: GramStack, whitening: Whitening) -> _Traces:
 
 @dataclass
 class _Race:
-    """Bounds on each kernel's improvement for a `Query`, and each group's best kernel."""
+    """Bounds on the improvement by each kernel, and the best kernel of each group."""
 
     stack: GramStack
     whitening: Whitening

@@ -44,7 +44,7 @@ def thin(incumbent: Incumbent, tol: float) -> None:
 
 
 def _least_squares(unit: Array, norms: Array, strength: float) -> list[Array]:
-    """Return vectors x >= 0 with x @ unit near norms @ unit, from few to many kernels."""
+    """Return vectors x >= 0 with x @ unit near norms @ unit, the sparsest first."""
     # Each x minimizes |(x - norms) @ unit|^2 + strength * sum(x - norms)^2 over a set
     # of kernels, to which every step adds one kernel. Rows of `unit`, (n_active,
     # n_samples), are values of functions of norm one, so norms @ unit are the decision
