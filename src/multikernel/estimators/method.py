@@ -171,9 +171,9 @@ class Candidates(ABC):
 
     def scaled_to_share(self, share: float) -> Self:
         """Return candidates with strengths adapted to a share of the samples."""
-        # Strengths are given for all samples. By default they do not change on a part
-        # of the samples: C multiplies a sum over samples. Candidates of a strength
-        # relative to the mean loss, such as alpha, override this method.
+        # Strengths are given for all samples. By default they stay the same on a part
+        # of the samples, as for C, which multiplies a sum over samples. Classes whose
+        # strength is relative to the mean loss, such as alpha, override this method.
         return self
 
     def without_path(self) -> Self:

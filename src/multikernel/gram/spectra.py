@@ -82,7 +82,7 @@ def leading_spectrum(
     """Return the `theta` leading eigenpairs of D K D, with D = diag(sqrt(shares))."""
     # With equal shares that sum to one, the eigenvalues are those of K / n. Unequal
     # shares act like repeated samples. The sum of eigenvalues is exact to `tol` times
-    # the trace, and for factors of rank r < n up to rounding, at a cost of O(n r^2).
+    # the trace. For factors of rank r < n it is exact but for rounding, in O(n r^2).
     n, roots = matrix.shape[0], np.sqrt(shares)
     count = min(theta, n)
     if isinstance(matrix, LowRankMatrix) and matrix.factor.shape[1] < n:

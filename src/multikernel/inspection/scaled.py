@@ -104,7 +104,7 @@ def _check_samples(folds: FoldModels, rows: Array, targets: Array) -> None:
         is_same = np.allclose(np.abs(targets - predicted), folds.residuals, rtol=1e-6)
     if not is_same:
         raise ValueError(
-            f"{OWNER}: the models of the folds have other residuals on X and y than in "
-            "the fit: pass the X and y of the fit. A fit with sample_weight is not "
-            "supported: fit again without it."
+            f"{OWNER}: the models of the folds do not reproduce the residuals of the "
+            "fit on this X and y: pass the X and y of the fit. If the fit had "
+            "sample_weight, which is not supported, fit again without it."
         )

@@ -162,8 +162,9 @@ def _unpacked(data: bytes) -> dict[str, bytes]:
 
 
 def _member(archive: ZipFile, entry: ZipInfo) -> bytes:
-    """Return the bytes of a member, at most one more than its size in the directory."""
-    # A member may be larger than the directory says; the limit bounds the memory.
+    """Return the bytes of a member of a ZIP file, at most one more than its size."""
+    # A member may be larger than the directory of the file says. The additional byte
+    # shows this; the limit bounds the memory.
     with archive.open(entry) as file:
         return file.read(entry.file_size + 1)
 

@@ -87,7 +87,7 @@ class WeightedSumMethod(MarginMethod):
 def given_weights(
     gram: GramStack, y: Array, sample_weight: Array, *, weights: Array
 ) -> Array:
-    """Return `weights`, in the form of a weight rule; other arguments are ignored."""
+    """Weight rule that returns the given `weights` and ignores other arguments."""
     return weights
 
 

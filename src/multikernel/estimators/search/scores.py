@@ -90,9 +90,8 @@ class FoldScorer:
         # any fitted attribute of the model.
         self.needs_model = callable(scoring)
         self.link = find_link(search.loss, fold.validation)
-        # A classifier has losses of all classes, also of those that the training set
-        # lacks. The losses of a regression depend on the standard deviations of the
-        # training targets.
+        # Losses of a classifier are for all classes, which the training set may lack.
+        # Losses of a regressor depend on the standard deviations of training targets.
         classes = fold.validation.classes is not None
         samples = fold.validation if classes else fold.training.samples
         self.losses = scaled_losses(search, samples)

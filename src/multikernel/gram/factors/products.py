@@ -328,7 +328,7 @@ class FactoredProducts(ProductsOfMains):
         return np.asarray(self.scales[kernels] * forms)
 
     def _numbers(self, kernels: Indices) -> Indices:
-        """Return the indices of some kernels in `landmarks`."""
+        """Return the positions in `landmarks` of the given kernels of this stack."""
         return kernels if self.chosen is None else self.chosen[kernels]
 
     def refine(

@@ -18,8 +18,8 @@ MOST = 1024
 
 def evidence_of_pairs(samples: "GridSamples", dual: Array, ceiling: float) -> Evidence:
     """Return a function from nodes of one or two inputs to -log of p-value bounds."""
-    # See `GraphSamples.evidence`. Other nodes get -inf. A single strong descendant can
-    # disappear in the sum over all descendants.
+    # See `GraphSamples.evidence`. Nodes of more than two inputs get -inf. A single
+    # strong descendant can disappear in the sum over all descendants, but not here.
     highest = samples.graph.highest
     shape = (len(highest), max(highest))
     singles, pairs = np.full(shape, -np.inf), np.full((*shape, *shape), -np.inf)

@@ -153,7 +153,7 @@ class _MatricesAlone(MeteredStack):
 
 
 class _StrengthSearch:
-    """Search for the strength at which the block 1-norm gives a problem's solution."""
+    """Search for the strength of the block 1-norm with a squared penalty's solution."""
 
     incumbent: Incumbent  # of the last penalty passed to `switch_to`
 

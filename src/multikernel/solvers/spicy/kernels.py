@@ -206,7 +206,7 @@ class FactorSpaces:
     def hessian(
         self, weights: Array, bends: Array, images: Array
     ) -> Hessian | JointHessian:
-        """Return the Hessian as a product of the active columns of Z."""
+        """Return the Hessian in factored form, from the active columns of Z."""
         self._count(int(np.count_nonzero(weights)))
         active = np.flatnonzero(self._repeated(weights))
         bent = self.scaled(images, bends)

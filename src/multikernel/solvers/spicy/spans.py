@@ -25,7 +25,7 @@ LOOPS = "multikernel.solvers.spicy.span_loops"
 
 
 class SpannedTargets(NewtonState):
-    """`NewtonState` for the squared loss, with dual points in small spaces."""
+    """`NewtonState` for the squared loss; dual points are in spans of few vectors."""
 
     def __init__(self, problems: Sequence[Problem]) -> None:
         super().__init__(problems)
@@ -68,7 +68,8 @@ class SpannedTargets(NewtonState):
 
     def _append_tangents(self, targets: Indices) -> None:
         """Add B^-1 r, and B^-1 K_m rho for eta_m > 0, to spaces (see the module)."""
-        # In a space of one vector, all forms change together and determine no weights.
+        # In a span of one vector, quadratic forms of all kernels are multiplied by the
+        # same factor, so they do not determine weights.
         self._evaluate(targets)
         images = self.gram.matvec(self.rho[:, targets])
         sides = np.concatenate([self.residual[None, :, targets], images])
