@@ -343,7 +343,7 @@ class RestrictedStack(GramStack):
         return self.parent.full_forms(kernels, self.padded(v))
 
     def padded(self, v: Array) -> Array:
-        """Return v with a row per sample of `parent`; rows of other samples are zero."""
+        """Return v with rows for all samples of `parent`; the additional rows are zero."""
         return zero_padded(v, self.samples, self.parent.shape[1])
 
 
