@@ -343,7 +343,7 @@ class RestrictedStack(GramStack):
         return self.parent.full_forms(kernels, self.padded(v))
 
     def padded(self, v: Array) -> Array:
-        """Return v with rows for all samples of `parent`; the additional rows are zero."""
+        """Return v with a row for each sample of `parent`; additional rows are zero."""
         return zero_padded(v, self.samples, self.parent.shape[1])
 
 
