@@ -95,6 +95,9 @@ def interpreter(configuration: str) -> Path | None:
 
 def installed(version: str) -> str | None:
     """Return a Python of a version, from the path or from pyenv, that does start."""
+    # On Windows no name on the path has the version.
+    if version == ".".join(map(str, sys.version_info[:2])):
+        return sys.executable
     versions = Path.home() / ".pyenv" / "versions"
     found = sorted(versions.glob(f"{version}.*/bin/python"), reverse=True)
     for python in (shutil.which(f"python{version}"), *map(str, found)):
