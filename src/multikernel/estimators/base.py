@@ -304,7 +304,7 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
         ValueError
             If `by` or `outputs` is invalid, if a model without views is summarized by
             view, or if `by` is "column" and the model does not store the training
-            values of its columns, as models with `Interactions` do.
+            values of its columns. Models with `Interactions` store these values.
         """
         rows = summary_rows(self, by, outputs)
         count = {"n_kernels": 0} if by == "view" else {}

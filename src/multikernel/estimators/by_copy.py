@@ -15,8 +15,8 @@ from multikernel.estimators.read.partitions import lazy
 from multikernel.estimators.read.precomputed import labels_of_grams
 from multikernel.problem import Callback
 
-# The last function adds fitted attributes to a dict; its second argument computes the
-# decision values.
+# The last item is a function with two arguments: a dict, to which it adds fitted
+# attributes, and a function that returns the decision values.
 Task = tuple[Any, Indices, Any, Callable[[dict[str, Any], Callable[[], Array]], None]]
 """Loss, integer code of each target, fold strata, setter of further attributes."""
 

@@ -201,6 +201,6 @@ class Candidates(ABC):
         # has already stopped, one iteration is made.
 
     def open_grids(self, best_params: Mapping[str, Any]) -> Mapping[str, Array]:
-        """Return the grids, by parameter, whose extension may give better models."""
-        # A search warns if the best value is at an end of such a grid.
+        """Return, by parameter, the grids that may give better models if extended."""
+        # A search warns if its best value is at an end of one of these grids.
         return self.grid()

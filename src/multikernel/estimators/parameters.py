@@ -136,9 +136,9 @@ class LossSetting:
     """The loss of an estimator, before conversion to the units of the targets."""
 
     unit: Loss  # the loss for targets with a standard deviation of one
-    # Value of the loss parameter in the units of the targets, such as the `epsilon` of
-    # EpsilonInsensitiveLoss, as a multiple of the standard deviation of the targets;
-    # None if the loss has none. `unit.length` is the name of this parameter.
+    # Some losses have a parameter with the units of the targets, such as the `epsilon`
+    # of EpsilonInsensitiveLoss; `unit.length` is its name. This field is its value,
+    # divided by the standard deviation of the targets; None without such a parameter.
     length: float | None
 
     def at_scale(self, scale: Scale) -> tuple[list[Loss], dict[str, Any]]:

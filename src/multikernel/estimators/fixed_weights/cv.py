@@ -49,7 +49,7 @@ class KernelCandidates(Candidates):
         return {"kernel": kernel_indices, "C": np.tile(self.Cs[:, 0], self.n_kernels)}
 
     def open_grids(self, best_params: Mapping[str, Any]) -> Mapping[str, Array]:
-        """Return the grid of C, whose extension may give better models."""
+        """Return the grid of C; a wider grid may give better models."""
         # Kernels have no order, so no kernel is at an end.
         return {"C": self.Cs[:, 0]}
 

@@ -68,9 +68,10 @@ class GramOptions:
         """Return options for matrices that are cut into folds, and normalized later."""
         factored = isinstance(self.storage, LowRank) or self.storage == "low_rank"
         factored |= isinstance(self.storage, Device) and bool(self.storage.factors)
-        # The matrices of each fold are normalized after the split, with one exception:
-        # low-rank factors approximate kernels after cosine normalization. This is
-        # possible before the split, because it uses k(x, x) of single samples only.
+        # The matrices of each fold are normalized after the split, with one exception.
+        # Low-rank factors approximate the cosine-normalized kernels, so this step comes
+        # before the split. No data leak between folds, because cosine normalization of
+        # a sample x uses k(x, x) only, and not the other samples.
         early = factored and "cosine" in self.normalize
         in_files = isinstance(self.storage, LowRank) and self.storage.folder is not None
         # Each fold writes its own files, so the kernels of all samples are not stored.

@@ -245,7 +245,7 @@ def _predicted_values(
     training: Training, expansion: BlockFunctions, *, recompute: bool
 ) -> tuple[Array, Array]:
     """Return decision values, and the part of them from the unpenalized columns."""
-    # Both arrays have shape (n_samples, n_outputs).
+    # The decision values and this part each have shape (n_samples, n_outputs).
     linear = np.zeros((training.stack.shape[1], expansion.intercept.size))
     if training.design is not None and expansion.effects is not None:
         linear += training.design(training.X) @ expansion.effects
@@ -284,7 +284,9 @@ def _with_norm_errors(
     training: Training, problem: Problem, solution: Solution
 ) -> Solution:
     """Return a solution whose gap covers single-precision errors of dual norms."""
-    # The dual point must remain feasible for the largest dual norms within rounding.
+    # Rounding can make the computed dual norms too small, and the dual value too large.
+    # So the gap grows by the decrease of the dual value if the dual point must be
+    # feasible for `largest_norms`, which are upper bounds of the exact dual norms.
     dual, norms = solution.dual, solution.norms
     sizes = np.abs(training.stack.traces()) / len(problem.y)
     errors = SINGLE * float(np.sum(dual * dual)) * sizes

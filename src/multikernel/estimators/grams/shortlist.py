@@ -24,8 +24,8 @@ from multikernel.problem import Problem, Solution
 from multikernel.regularizers import BlockRegularizer
 from multikernel.solvers.base import Solver, follow_problems
 
-# With this value, default searches of six classes took 1.5 to 2.4 times as long as
-# without products; with 32, at least 2.5 times as long.
+# With this value, default searches on targets with six classes took 1.5 to 2.4 times as
+# long as without products of kernels; with 32, at least 2.5 times as long.
 N_LISTED = 24
 """Number of listed kernels in addition to the active kernels."""
 
@@ -145,7 +145,9 @@ def greedy_list(problem: Problem) -> Indices:
 def shortlist(
     stack: GramStack, dual: Array, starts: Sequence[Solution | None], n_largest: int
 ) -> Indices:
-    """Return ascending indices of active kernels and of the largest dual norms."""
+    """Return ascending indices of kernels active in `starts` or of large dual norm."""
+    # The list has the `n_largest` kernels with the largest dual norms at `dual`,
+    # and every kernel that is active in at least one solution in `starts`.
     forms = stack.quadratic_forms(dual)
     n_largest = min(n_largest, forms.size)
     largest = np.argpartition(-forms, n_largest - 1)[:n_largest]

@@ -278,8 +278,8 @@ def solve_path(
     if len(path) == len(recipes):
         starts = path.pop().solutions
         if is_shortened(training) and not watch.stopped:
-            # Solve all problems on one short list first. The certified solves over all
-            # kernels, one problem at a time, then start from these solutions.
+            # First solve all problems on a short list of kernels. The certified solves
+            # over all kernels, one problem at a time, then start from these solutions.
             starts = next(follow_shortlist([end], training, watch, starts)).solutions
     else:
         path = []

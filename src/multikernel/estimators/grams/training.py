@@ -69,7 +69,8 @@ class Training(Data):
     fit_info: Mapping[str, Any]
     # The unpenalized columns.
     design: Design | None = None
-    # The rows of the samples in the X of all samples; None means all, in order.
+    # Indices of the training samples as rows of `samples.X`; None means all its rows,
+    # in order.
     table_rows: Indices | None = None
     # Whether this is the training set of a fold, with normalized matrices.
     is_part: bool = False
@@ -137,7 +138,8 @@ class Training(Data):
         # `f`, (n_samples, n_outputs), are the decision values of the kernels.
         fit, targets = self.least_squares, self.residuals
         assert fit is not None
-        # Subtract the level, so that targets far from zero lose no digits.
+        # First subtract the rounded mean of each output's targets, so that targets far
+        # from zero lose no digits. The intercepts include these means again.
         level = np.average(targets, axis=1, weights=fit.weights)
         level = np.rint(level) if fit.fit_intercept else np.zeros_like(level)
         intercept, effects = fit.coefficients((targets - level[:, None]).T - f)
@@ -293,10 +295,10 @@ class Training(Data):
         *,
         omit_offset: bool = False,
     ) -> Fold:
-        """Return a fold, with kernels normalized on its training samples alone."""
-        # If `omit_offset`, the decision values of the validation samples do not include
-        # the offsets. `n_in_memory` is the number of folds that are in memory at a
-        # time, in addition to the matrices of all samples.
+        """Return the fold of `train` and `test`, with kernels normalized on `train`."""
+        # `n_in_memory` folds are in memory at a time, in addition to the matrices of
+        # all samples; all of these share the limit `max_bytes`. If `omit_offset`, the
+        # decision values of the validation samples `test` do not include their offsets.
         training, train = self.part(train, n_in_memory + 1)
         # Scorers get precomputed matrices that contain only the fold's samples, on both
         # axes, so `rows` are positions among these samples.

@@ -57,7 +57,7 @@ class PrefixCandidates(Candidates):
         }
 
     def open_grids(self, best_params: Mapping[str, Any]) -> Mapping[str, Array]:
-        """Return the grids, by parameter, whose extension may give better models."""
+        """Return, by parameter, the grids that may give better models if extended."""
         edges = {"alpha": self.alphas}
         if self.open_end and best_params["max_kernels"] > 0:
             edges["max_kernels"] = np.arange(self.max_kernels + 1.0)

@@ -56,7 +56,8 @@ class ReorderedGrams(CrossGrams):
         return tuple(widths[position] for position in self.positions)
 
     def check_columns(self, n_kernels: int, n_features: int, *, packed: bool) -> None:
-        """Raise unless the kernels of the full model match the data."""
+        """Raise unless all kernels in `grams`, also those not used here, match X."""
+        # The arguments are as in `CrossGrams.check_columns`.
         self.grams.check_columns(n_kernels, n_features, packed=packed)
 
     def between(self, X: Array, Y: Array, position: int) -> Array:

@@ -192,8 +192,9 @@ class HullModel:
         return self.active.size
 
     def check_columns(self, n_kernels: int, n_features: int, *, packed: bool) -> None:
-        """Raise unless the active nodes' features exist for `n_features` columns."""
-        # `packed` is not used.
+        """Raise unless the model can read tables with `n_features` columns."""
+        # The features of the active nodes must exist in such a table. `n_kernels` and
+        # `packed` are not used.
         check_shapes("HullModel", mean=(self.scaler.mean, (n_features,)))
         sample = self.graph.sample(np.zeros((1, n_features)))
         for k in self.active:

@@ -39,7 +39,7 @@ class TailCandidates(MarginCandidates):
         return {"C": self.Cs.ravel(), "theta": np.tile(self.ps, len(self.Cs))}
 
     def open_grids(self, best_params: Mapping[str, Any]) -> Mapping[str, Array]:
-        """Return the grid of C for the chosen theta, whose extension may be better."""
+        """Return the grid of C for the chosen theta; a wider grid may be better."""
         return {"C": self.Cs[:, np.searchsorted(self.ps, best_params["theta"])]}
 
     def with_tol(self, tol: float) -> Self:

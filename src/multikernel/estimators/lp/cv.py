@@ -66,7 +66,7 @@ class MarginCandidates(Candidates):
         return columns
 
     def open_grids(self, best_params: Mapping[str, Any]) -> Mapping[str, Array]:
-        """Return the grid of C for the chosen p, whose extension may be better."""
+        """Return the grid of C for the chosen p; a wider grid may be better."""
         column = np.searchsorted(self.ps, best_params["p"]) if self.with_p else 0
         return {"C": self.Cs[:, column]}
 

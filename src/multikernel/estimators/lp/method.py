@@ -111,13 +111,15 @@ def with_tol(solver: Any, tol: float) -> Any:
 
 
 def margin_unit(loss: Loss, training: Training, weight_sum: float) -> float:
-    """Return the factor of `STANDARD_C` and `C_MULTIPLES` in default values of C."""
-    # A Newton step from a constant model is proportional to C, to the size of the
-    # combined kernel and to the curvature of the loss. The factor is one over the
-    # product of this size and this curvature, for targets of variance one. The size is
-    # the variance of the combined kernel in feature space: `weight_sum`, the sum of the
-    # kernel weights, times the mean variance of the kernels. The curvature of the
-    # logistic loss is at most a quarter, so its C is four times as large.
+    """Return the value whose multiples are the default values of C."""
+    # The default C is this value times `STANDARD_C`, and the grid of a search is this
+    # value times `C_MULTIPLES`. A Newton step from a constant model is proportional to
+    # C, to the size of the combined kernel and to the curvature of the loss. So this
+    # value is one over the product of size and curvature, for targets of variance one.
+    # The size is the variance of the combined kernel in feature space: `weight_sum`,
+    # the sum of the kernel weights, times the mean variance of the kernels. The
+    # curvature of the logistic loss is at most a quarter, so its C is four times as
+    # large.
     variance = training.kernel_size
     if not 1.0 / LARGEST_KERNEL <= variance <= LARGEST_KERNEL:
         size = "small" if variance < 1.0 else "large"
@@ -139,8 +141,9 @@ def curvature_unit(loss: Loss, samples: Samples) -> float:
         slopes = loss.gradient(y, np.full_like(y, b))
         return float(loss.conjugate_hessian(y, slopes).mean())
     bounds = np.stack(loss.dual_bounds(y))
-    # Use the curvature at the midpoint of the interval of each dual variable; if it is
-    # unbounded use zero, the dual variable of a sample without loss.
+    # Use the curvature at the midpoint of each dual variable's interval. If an interval
+    # is unbounded, use the curvature at zero, the dual variable of a sample without
+    # loss.
     midpoints = np.where(np.isfinite(bounds).all(axis=0), bounds, 0.0).mean(axis=0)
     return float(loss.conjugate_hessian(y, midpoints).mean())
 

@@ -185,9 +185,11 @@ class OrdinalMKL(ClassifierMixin, LearnsByCopy):
 
 
 def classes_in_order(owner: str, order: Any, y: Any, targets: Array) -> Array:
-    """Return the distinct classes of `targets`, from the lowest to the highest."""
-    # `y` contains the targets in the user's format, such as ordered categories of
-    # pandas; `targets` belong to samples with nonzero weight.
+    """Return the classes in `targets`, lowest first, in the user's order or sorted."""
+    # `order` is the user's argument. If it is None, use the order of the categories of
+    # `y`, which are the targets in the user's format, such as ordered categories of
+    # pandas. If `y` has no such order, sort the classes. `targets` are the targets of
+    # samples with nonzero weight, as an array.
     present = np.unique(targets)
     if present.size < 2:
         raise ValueError(

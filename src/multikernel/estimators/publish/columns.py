@@ -50,7 +50,7 @@ def has_columns(model: Any) -> bool:
 
 def kernels_in_use(model: Any, purpose: str) -> list[Kernel]:
     """Return the active kernels of a model; raise unless they use columns."""
-    # `purpose` is the plural subject of the error message.
+    # `purpose` is the start of the error message, a plural such as "Sobol indices".
     if hasattr(model, "sparse_input_"):
         raise ValueError(
             f"{purpose} require kernels on single columns, which a model fitted on a "
@@ -131,7 +131,7 @@ class NamesBehindSteps(KernelNames):
         return [NUMBERED.sub(self._column, name) for name in self.numbered(indices)]
 
     def plain(self) -> list[str]:
-        """Return the names of all kernels, without column names of pipeline steps."""
+        """Return the names of all kernels, in which the columns are x0, x1, ..."""
         return self.numbered()
 
     def _column(self, match: re.Match[str]) -> str:
@@ -181,5 +181,5 @@ def term_names(column_sets: Iterable[Parts], names: Sequence[str]) -> list[str]:
 
 
 def _term_name(column_sets: Parts, names: Sequence[str]) -> str:
-    """Return the names of the columns, with × between factors."""
+    """Return a term's name: the column names of its factors, with × between factors."""
     return SEPARATOR.join(label_of(columns, names) for columns in column_sets)

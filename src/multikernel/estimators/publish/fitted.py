@@ -170,7 +170,7 @@ PROGRESS = attrgetter(*(HISTORY_DTYPE.names or ())[1:])
 
 
 def iterations(paths: Iterable[Iterable[Ended]]) -> Any:
-    """Return the number of iterations of every output, at least one."""
+    """Return each output's total number of iterations on its path, but at least 1."""
     # If the initial point is optimal, its certificate counts as an iteration, because
     # scikit-learn requires at least one of every estimator with ``max_iter``.
     return single([max(1, sum(solution.n_iter for solution in path)) for path in paths])

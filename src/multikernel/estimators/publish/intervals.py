@@ -55,10 +55,11 @@ def cv_plus(
     coverage: float,
     deviations: Array | None = None,
 ) -> tuple[Array, Array]:
-    """Return the lower and upper bounds of CV+ intervals, (n_new, n_outputs) each."""
-    # `predicted`, (n_folds, n_new, n_outputs), are the predictions of the fold models.
-    # `deviations`, of the same shape, are factors of the residuals at the new samples;
-    # None means 1.
+    """Return lower and upper bounds of new targets, (n_new, n_outputs) each, by CV+."""
+    # `predicted`, (n_folds, n_new, n_outputs), are the predictions of the models of all
+    # folds for the new samples. `deviations`, of the same shape, contains the standard
+    # deviations of the new targets in these models, and `residuals` must be divided by
+    # such deviations. None means that the residuals are in the units of the targets.
     # The model mu_i is fitted without the fold of training sample i, and R_i is the
     # absolute residual of this sample. The interval at x is from the r-th largest of
     # the n values mu_i(x) - R_i to the r-th smallest of mu_i(x) + R_i, where r is
@@ -80,7 +81,7 @@ def cv_plus(
         values = predicted[fold_of, rows]
         half_widths = residuals[:, None]
         if deviations is not None:
-            # These `residuals` were divided by the deviations at the training samples.
+            # The caller divided `residuals` by the deviations at the training samples.
             half_widths = half_widths * deviations[fold_of, rows]
         low[rows] = np.partition(values - half_widths, n_samples - rank, axis=0)[-rank]
         high[rows] = np.partition(values + half_widths, rank - 1, axis=0)[rank - 1]

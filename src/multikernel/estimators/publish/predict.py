@@ -203,8 +203,9 @@ class LandmarkGrams(CrossGrams):
         return partial(self._matrix, np.asarray(X, dtype=np.float64))
 
     def _matrix(self, new: Array, position: int) -> Array:
-        """Return the matrix of one kernel at `new`, of shape (n_samples, width)."""
-        # Its columns are landmarks or features, and a column of ones if centered.
+        """Return the matrix of the kernel at `position` for the samples `new`."""
+        # It has shape (n_new, widths[position]): a column for each landmark or feature
+        # of the kernel, followed by a column of ones if the kernels are centered.
         columns = self.columns[position]
         if columns is not None:
             new = select_columns(new, columns)
@@ -300,7 +301,8 @@ class AdditiveModel:
     coefs: Array
     intercept: Array
     design: Design | None = None  # the unpenalized columns
-    effects: Array | None = None  # their coefficients, (n_columns, n_outputs)
+    # Coefficients of the unpenalized columns, (n_columns, n_outputs).
+    effects: Array | None = None
 
     def _check_fitted(self) -> None:
         """Raise unless the shapes of the arrays, which come from a file, agree."""

@@ -360,9 +360,11 @@ def estimated_indices(
 
 
 def _bins(values: Array, rows: Indices) -> Indices:
-    """Return the bin of every draw, shape (n_draws,)."""
-    # A bin of several columns contains the draws from one row of the table. A bin of
-    # one column contains the draws with one value, or, if there are many values, the
+    """Return the index of the bin of each random draw of a unit, shape (n_draws,)."""
+    # `values`, (n_draws, n_columns), are the drawn values of the unit's columns, and
+    # `rows` are the rows of the table from which they were drawn. If the unit has
+    # several columns, a bin contains all draws from one row of the table. If it has one
+    # column, a bin contains the draws with one value, or, if there are many values, the
     # draws whose values have similar ranks.
     if values.shape[1] > 1:
         return np.unique(rows, return_inverse=True)[1]

@@ -119,11 +119,11 @@ def default_dictionary(
     limit: int = extent.FEW_KERNELS,
     equality: bool = False,
 ) -> ListDictionary:
-    """Return default kernels for a table of numbers; no linear ones if `bounded`."""
-    # `limit` is the maximum number of kernels. If `equality`, kernels that compare
-    # values for equality are added for columns of few integers. Novelty detection
-    # (`bounded`) has no kernels on single columns of wide tables: such a kernel does
-    # not detect a row that is unusual in another column.
+    """Return at most `limit` default kernels for X; none is linear if `bounded`."""
+    # If `equality`, add kernels that test whether values are equal, on columns with few
+    # values, all integers. Novelty detection (`bounded`) has no kernels on single
+    # columns of wide tables: such a kernel does not detect a row that is unusual in
+    # another column.
     multiples = () if bounded and X.shape[1] > 8 else median.COLUMN_MULTIPLES
     rows = median.distinct_rows(X, sample_weight)
     dictionary = median.kernels_with_widths(*rows, median.MULTIPLES, multiples, limit)

@@ -138,8 +138,9 @@ def _landmarks(dictionary: KernelDictionary) -> str:
 def _omitted_columns(
     samples: Samples, dictionary: KernelDictionary, *, paired: bool
 ) -> str:
-    """Return which kernels on columns are missing and why, a part of `left_out`."""
-    # The text is "" if none are missing. It names pairs of columns only if `paired`.
+    """Return the part of `left_out` on missing kernels on columns, or ""."""
+    # The text says which kernels on single columns or pairs of columns are missing, and
+    # why. It mentions pairs only if `paired`, see `left_out`.
     n_columns = len(samples.table.layout.numeric)
     if isinstance(dictionary, InteractionDictionary) or n_columns < 2:
         return ""

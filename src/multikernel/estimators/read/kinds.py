@@ -358,7 +358,7 @@ def refuse_identifiers(label: str, n_distinct: int, n_values: int) -> None:
 
 
 def _reads_as_quantity(text: str) -> bool:
-    """Return whether a text is a number, an ISO date, or digits with other signs."""
+    """Return whether a text is a number, an ISO date, or has digits but no letters."""
     # A comma may be the decimal mark. Texts with digits but without letters include
     # 31/01/2024, 1,000,000 and 50 %.
     for parse in (float, datetime.fromisoformat):

@@ -75,7 +75,7 @@ def require_table(values: object, name: str) -> None:
 
 
 def refuse_shared_names(columns: Iterable[object], name: str) -> None:
-    """Raise if several columns have one name."""
+    """Raise if two columns have the same name; the message calls the table `name`."""
     counts = Counter(map(str, columns))
     repeated = [column for column, count in counts.items() if count > 1]
     if repeated:
@@ -255,7 +255,8 @@ def _refuse_unsupported_arrays(X: Array) -> None:
             "kernels={'objects': Grams(K, 0)} with X=np.arange(n)[:, None], the "
             "positions of the objects in K."
         )
-    # scikit-learn's checks require a TypeError for other objects; it is raised later.
+    # For the kinds `LEFT_TO_NUMPY`, scikit-learn's checks require a TypeError, which
+    # NumPy raises later.
     numpy_kinds = kinds.LEFT_TO_NUMPY
     checked_kinds = [NUMBERS if kind in numpy_kinds else kind for kind in column_kinds]
     kinds.refuse_kinds(range(len(checked_kinds)), checked_kinds)
@@ -319,7 +320,7 @@ def _used_values(estimator: Any, numbers: Array, layout: Layout) -> Array:
 
 
 def check_finite_table(X: Array, layout: Layout) -> None:
-    """Raise for the first value that is not finite or too large, with its cell."""
+    """Raise if a value is infinite, nan or too large; the message names its cell."""
     # The columns of X are the numeric columns of the layout.
     columns = layout.numeric
     check_limits(

@@ -195,7 +195,7 @@ def read_samples(
 
 
 def _some_rows(X: Array, rows: Indices) -> Array:
-    """Return rows of X, for Gram matrices also their columns; raise for Dask data."""
+    """Return rows of X, and the same columns of Gram matrices; raise for Dask data."""
     if isinstance(X, SampledRows):
         raise ValueError(
             f"sample_weight is zero for {X.shape[0] - rows.size} rows, which cannot be "
@@ -212,7 +212,8 @@ def check_offset(
     values = read_columns(open_data(offset, "offset"), f"{owner}: offset")
     if values.ndim == 2 and values.shape[1] == 1:
         values = values[:, 0]
-    # If outputs are `shared` (targets, not classes), one column is used for all.
+    # If outputs are `shared` (targets, not classes), `offset` may also have one column,
+    # which is used for all outputs.
     shapes = [f"({n_rows},)"] if shared or n_outputs == 1 else []
     shapes += [f"({n_rows}, {n_outputs})"] if n_outputs > 1 else []
     if str(values.shape) not in shapes:
@@ -318,8 +319,8 @@ def class_weights(
 def sort_samples(samples: Samples) -> Samples:
     """Sort the samples by data and labels alone, so that copies become neighbors."""
     keys = _sample_keys(samples, slice(None))
-    # Precomputed kernels have no data to compare. The sorted copy of a table in a file
-    # may not fit into memory.
+    # Samples keep their order if X contains precomputed kernels, which have no features
+    # to sort by, or is a table in a file, whose sorted copy may not fit into memory.
     if keys is None:
         return samples
     order = np.argsort(keys, kind="stable")

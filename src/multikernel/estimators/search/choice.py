@@ -131,6 +131,10 @@ def warn_choice(
     advice: str,
 ) -> None:
     """Warn if a choice has no kernel, predicts one class, or is at an end of a grid."""
+    # The choice is the candidate `best`, an index into `results`. `prediction` is the
+    # result of `constant_prediction`: a text that names the only prediction for all
+    # validation samples, or "". `advice`, the result of `class_advice`, is the end of
+    # the warning about this prediction.
     params = results["params"][best]
     if results["mean_n_active"][best] == 0.0:
         reason = " by one standard error" if parameters["refit"] == SIMPLEST else ""
@@ -140,7 +144,6 @@ def warn_choice(
             SearchWarning,
         )
         return
-    # `prediction` is the prediction for all samples, see `constant_prediction`.
     if prediction:
         warn_user(
             f"{owner} chose {as_text(params)}, a model that predicts {prediction} for "

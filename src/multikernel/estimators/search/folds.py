@@ -185,9 +185,10 @@ def _all_class_values(
     link: str,
     models: Sequence[Any],
 ) -> Array:
-    """Return decision values of all classes, (n_models, n_test, n_outputs)."""
-    # `values` computes the decision values of the classes `present`, which are in the
-    # training set. Other classes get their entries of `absent_values`, (n_outputs,).
+    """Return decision values, also of absent classes, (n_models, n_test, n_outputs)."""
+    # The training set of a fold may lack classes. `values` computes the decision values
+    # of `models` for the classes `present` in it. The absent classes get their entries
+    # of `absent_values`, (n_outputs,). `link` is the result of `find_link`.
     f = values(models)
     if link != "labels" and present.size == 2:
         # Models of two classes have one decision value, that of the second class.

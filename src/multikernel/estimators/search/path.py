@@ -82,7 +82,7 @@ class PathPoint(NamedTuple):
 
     @classmethod
     def from_solution(cls, solution: Solution) -> Self:
-        """Return the point of a solution, which omits the coefficients."""
+        """Return the point of a path for a solution, without its coefficients."""
         return cls(*(getattr(solution, name) for name in cls._fields))
 
     @classmethod

@@ -102,7 +102,7 @@ def growing_folds(folds: Folds) -> Iterator[Folds]:
 
 
 def row_sampler(folds: Folds, min_rows: int) -> Callable[[int], Indices]:
-    """Return a function that draws a number of rows, and returns their indices."""
+    """Return a function that draws n rows, for a given n, and returns their indices."""
     # `min_rows` is the size of the smallest sample.
     samples = folds.data.samples
     n_rows = samples.rows.size
@@ -142,8 +142,9 @@ def row_sampler(folds: Folds, min_rows: int) -> Callable[[int], Indices]:
 
 
 def split_groups(groups: Array, size: int, random: np.random.RandomState) -> Indices:
-    """Return the index of each sample's group, or of its piece of a large group."""
-    # Groups of more than `size` samples are divided into pieces at random.
+    """Return the index of each sample's group, after large groups are divided."""
+    # A group of more than `size` samples is divided at random into pieces of at most
+    # `size` samples. Each piece has its own index.
     group = np.unique(groups, return_inverse=True)[1]
     order = np.lexsort((random.permutation(group.size), group))
     starts = np.cumsum(np.bincount(group)) - np.bincount(group)

@@ -313,9 +313,8 @@ def round_digits(values: Array) -> Array:
 
 
 def _moments(scores: Array, n_active: Array, done: Mask) -> tuple[Array, Array, Array]:
-    """Return three arrays over the candidates, each (n_candidates,)."""
-    # They are the mean score, its standard deviation over folds, and the mean of
-    # `n_active`.
+    """Return each candidate's mean score, deviation of scores, and mean `n_active`."""
+    # Means and standard deviations are over folds, and have shape (n_candidates,).
     # Candidates that are not solved on any fold were skipped, and do not make a fold
     # incomplete.
     complete = done[:, done.any(axis=0)].all(axis=1)

@@ -160,7 +160,10 @@ class Search:
         score: float,
         prediction: str = "",
     ) -> dict[str, Any]:
-        """Return the attributes of a choice and of its model on all samples."""
+        """Return the fitted attributes of a choice, and of its model on all samples."""
+        # The choice is the candidate with index `best`, parameters `params` and mean
+        # score `score`. If targets choose separately, `best` has an index per target.
+        # `prediction` is the result of `constant_prediction`.
         folds, tol = fit.folds, self.cv_tol
         attributes: dict[str, Any] = {
             "cv_results_": fit.results,
@@ -191,7 +194,7 @@ class Search:
     def _further_attributes(
         self, folds: Folds, params: Mapping[str, Any]
     ) -> dict[str, Any]:
-        """Return further attributes of the model with the chosen parameters."""
+        """Return attributes that a subclass adds for the chosen parameters `params`."""
         return {}
 
 

@@ -137,10 +137,11 @@ def refit_targets(
         watch.note = f"{best.size} of {best.size} targets have a model"
     unsolved = PathPoint.unsolved(training.stack.shape[0])
     for path, choice, solution in zip(paths, best.tolist(), solutions, strict=True):
-        # A path has a point per strength. Strengths above the chosen one have the point
-        # of their solve, or an empty point if a callback stopped the path before. The
-        # chosen strength and all smaller ones have the point of the final model. The
-        # point at the chosen strength counts all iterations there, later points none.
+        # A path has one point per strength. Above the chosen strength, the point is the
+        # solution at its own strength, or empty if a callback stopped the path before.
+        # At the chosen strength and all smaller ones, the point is the final model. The
+        # point at the chosen strength has the iterations of all solves at it; points at
+        # smaller strengths have zero iterations.
         last_point = PathPoint.from_solution(solution)
         n_iter = last_point.n_iter + sum(point.n_iter for point in path[choice:])
         path[choice:] = [unsolved] * (choice - len(path))

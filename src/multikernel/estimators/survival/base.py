@@ -1,4 +1,4 @@
-"""Base class of the estimators of times to an event, and its predictions."""
+"""Base class of estimators of times to an event, with the predictions they share."""
 
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
@@ -183,7 +183,9 @@ def regression_on_rows(
     times: Times, weights: Array | None = None
 ) -> tuple[Times, Indices, LogLogisticLoss]:
     """Return the distinct times, the index of each sample's time, and the loss."""
-    # Targets of this loss are indices of the distinct times.
+    # The loss is for a regression whose targets are these indices, the rows of the
+    # table of distinct times. The scale of the loss is the most likely scale of a
+    # constant model for all samples, with the sample weights `weights`.
     table, codes = times.distinct()
     counts = np.ones(len(codes)) if weights is None else weights
     loss = LogLogisticLoss(*table.logs, scale=1.0)

@@ -29,7 +29,7 @@ class Times:
 
     @property
     def seen(self) -> Mask:
-        """A mask of the samples whose event has a finite upper bound."""
+        """A mask of the samples whose event was seen: the upper bound is finite."""
         return np.isfinite(self.upper)
 
     @property
