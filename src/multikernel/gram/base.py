@@ -237,8 +237,8 @@ class GramStack(ABC):
 
         Both have shape (n_outputs, n_terms). The terms are K_m coefs[m] of the chosen
         kernels, with `coefs` of shape (n_terms, n_samples, n_outputs), and have squared
-        norms coefs[m]^T K_m coefs[m]. Covariances are weighted by the sample weights
-        `weights`, and multiplied by their sum.
+        norms coefs[m]^T K_m coefs[m]. Covariances are sums over samples, weighted by
+        the sample weights `weights` and not divided by the sum of `weights`.
         """
         n_terms, n_samples, n_outputs = coefs.shape
         squares, covariances = np.empty((2, n_outputs, n_terms))
@@ -277,8 +277,8 @@ class GramStack(ABC):
 
     def has_features(self) -> Mask:
         """Return a mask of kernels stored as explicit features, shape (n_kernels,)."""
-        # Rounding errors of features are small relative to each feature. Other factors
-        # are differences, whose errors may be larger.
+        # Rounding errors of features are small relative to each feature. The entries of
+        # factors from landmarks are differences, whose relative errors may be larger.
         return np.zeros(self.shape[0], dtype=bool)
 
     def full_forms(self, kernels: Indices, v: Array) -> Array:

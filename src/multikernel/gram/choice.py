@@ -115,7 +115,7 @@ def choose_products(
 def _factored_products(
     dictionary: InteractionDictionary, X: Array, costs: Costs, storage: Storage
 ) -> tuple[Choice, float]:
-    """Return the cost of factors, and the mean rank of the products' main kernels."""
+    """Return the `Choice` of factors, and the mean rank of main kernels in products."""
     mains = ListDictionary([uncenter(kernel) for kernel in dictionary.mains.kernels])
     ranks = sampled_ranks(mains, X)
     low_rank = storage if isinstance(storage, LowRank) else "low_rank"

@@ -366,7 +366,8 @@ class PartStack(GramStack):
 
 
 def _task_slices(size: int, n_entries: int) -> Iterator[slice]:
-    """Yield slices of range(size), one per task; an index reads `n_entries` entries."""
+    """Yield slices of range(size), each with the indices that one task processes."""
+    # For each index, the task reads `n_entries` entries of matrices.
     n_indices = max(1, ENTRIES_PER_TASK // max(1, n_entries))
     for start in range(0, size, n_indices):
         yield slice(start, min(start + n_indices, size))

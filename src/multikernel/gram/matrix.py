@@ -1,4 +1,4 @@
-"""Base class of a Gram matrix, and products of many matrices with a block each."""
+"""Base class of a Gram matrix, its main subclasses, and products of many matrices."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
@@ -24,8 +24,10 @@ ENTRIES_PER_TASK = 2**21
 HELD_BYTES = 2**28
 """Bytes of matrices that are cached for repeated products."""
 
-# Its arguments are positions of matrices K among some chosen kernels, (n_positions,),
-# and rows, (n_positions, n_vectors, n_samples). The result has the shape of the rows.
+# A `BlockMultiplier` multiplies matrices of chosen kernels by vectors. Its first
+# argument, (n_positions,), has positions of matrices K among these kernels. Its second
+# argument `rows`, (n_positions, n_vectors, n_samples), has the vectors for each of the
+# matrices. The result has the shape of `rows`.
 BlockMultiplier = Callable[[Indices, Array], Array]
 """A function of positions and rows; it returns rows[k] @ K for K at positions[k]."""
 
@@ -233,8 +235,8 @@ class TermProducts(Protocol):
 
     def sums(self, used: NDArray[np.bool_], units: Array) -> tuple[Array, Array]:
         """Return sum_m K_m c_m and sum_m units[m] sqrt(diag K_m) over the used m."""
-        # `used` is the mask of the kernels in both sums. The sum of sqrt(diag K_m) has
-        # shape (n_samples,).
+        # Both sums are over the same kernels, those with used[m]. The sum of
+        # sqrt(diag K_m) has shape (n_samples,).
 
 
 @dataclass(frozen=True, eq=False)

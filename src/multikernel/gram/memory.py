@@ -62,8 +62,9 @@ def _group_bytes(root: Path) -> Iterator[int]:
 
 
 def _free_bytes(folder: Path, names: tuple[str, str, str]) -> Iterator[int]:
-    """Yield the bytes that a control group may still use, unless it has no limit."""
-    # `names` are those of the group's version, `V1` or `V2`.
+    """Yield how many bytes a control group may still use, if it has a limit."""
+    # The iterator has one number, or none if the group has no limit or no files in
+    # `folder`. `names` are `V1` or `V2`, depending on the group's version.
     limit, usage, cached = names
     try:
         max_bytes = (folder / limit).read_text(encoding="ascii").strip()

@@ -68,7 +68,7 @@ class MeteredStack(Base):
         self.stack.count(kernels, rows, vectors)
 
     def _count(self, kernels: int, rows: int, vectors: int = 1) -> None:
-        """Count products of some rows of some kernels with vectors."""
+        """Count products of `rows` rows of each of `kernels` kernels with vectors."""
         self.meter.add(float(kernels) * rows * self.shape[2] * vectors)
 
     @cached_property

@@ -42,10 +42,10 @@ class Normalizer(Protocol):
 class GivenScales:
     """A normalization step that multiplies each kernel by a given number."""
 
-    factors: Array  # (n_kernels,), these numbers
+    factors: Array  # (n_kernels,), the number for each kernel
 
     def empty(self, weights: Array, n_kernels: int) -> Step:
-        """Return the step with the given numbers; it has nothing to fit."""
+        """Return the step that multiplies by `factors`; this step needs no fit."""
         return GivenScaleStep(weights, self.factors)
 
 

@@ -367,7 +367,7 @@ class ProductStack(ProductsOfWhole):
         return self.once(indices)
 
     def once(self, kernels: Indices) -> "ProductStack":
-        """Return the stack of the chosen kernels, as products of main kernels."""
+        """Return the chosen kernels without computing them; see `GramStack.once`."""
         return replace(self, terms=self.terms[kernels])
 
     def restrict(self, samples: Indices) -> GramStack:

@@ -1,4 +1,4 @@
-"""Rounding errors of centered Gram matrices whose kernels have far larger values."""
+"""Rounding errors of Gram matrices whose entries centering made far smaller."""
 
 from collections.abc import Sequence
 
@@ -36,7 +36,8 @@ def with_rounding_ratios(
     if isinstance(X, np.ndarray) and dictionary is not None:
         unscaled = _unscaled(traces, normalization)
         np.maximum(ratios, _ratios_of_kernels(dictionary, X, unscaled), out=ratios)
-    # Ratios of up to 16 are ordinary: Gaussian kernels of the median width have 8.
+    # `ratios` has bounds on each kernel's ratio of uncentered to centered trace. Bounds
+    # up to 16 are ordinary: Gaussian kernels of the median width have about 10.
     if ratios.max(initial=1.0) <= 16.0:
         return stack
     return MeteredStack(stack, Meter(1), ratios)
@@ -66,7 +67,8 @@ def possibly_indefinite_kernels(stack: GramStack, kernels: Sequence[int]) -> lis
 
 
 def _ratios_of_steps(traces: Array, normalization: Normalization) -> Array:
-    """Return bounds on ratios of uncentered to centered traces, at least one."""
+    """Return upper bounds on ratios of uncentered to centered traces, (n_kernels,)."""
+    # No bound is below one. `traces` are those of the normalized kernels.
     ratios, scales = np.ones(traces.size), np.ones(traces.size)
     for step in reversed(normalization.steps):
         if isinstance(step, ScaleStep):

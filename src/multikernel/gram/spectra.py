@@ -235,7 +235,8 @@ class TailStep(ScaleStep):
         factor = moments.rows.T
         ones = np.ones(factor.shape[1])
         pairs = leading_spectrum(LowRankMatrix(factor, ones), self.theta, self.weights)
-        # `moments.size` includes the trace of the residual, which may be in the tail.
+        # `moments.size`, the sum of all eigenvalues, includes the trace of the low-rank
+        # factor's residual, which may belong to the tail.
         tail = moments.size - float(pairs.values.sum())
         min_tail = VANISHES * moments.size
         self.store(slice(m, m + 1), np.array([max(tail, min_tail)]))

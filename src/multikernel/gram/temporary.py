@@ -48,7 +48,8 @@ def create_folder(folder: PathLike) -> Path:
 
 def _remove_file(path: Path, folder: TemporaryFolder, process: int) -> None:
     """Remove a file, except in a fork of the process that created it."""
-    # The argument `folder` is unused: it keeps the folder until this call.
+    # `folder` is not used here. The finalizer stores a reference to it until this call,
+    # so that the folder is not removed before.
     if os.getpid() == process:
         path.unlink(missing_ok=True)
 

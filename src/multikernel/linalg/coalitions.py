@@ -15,12 +15,13 @@ def add_product_games(
     shares: Array,
     values: Array,
 ) -> None:
-    """Add to `values` the Shapley values of sums of products, one factor per player."""
-    # `values` has shape (n_players, n_rows, n_outputs). A player in the coalition has
-    # the factor `present`, (n_players, n_rows, n_points), and any other player has the
-    # factor `absent`, (n_players, n_points, n_background). `coefs`, (n_points,
-    # n_outputs), are the weights of the products; `nodes` and `shares` are the nodes
-    # and weights of a quadrature rule.
+    """Add the Shapley values of games that are sums of products over the players."""
+    # The Shapley values of the players are added to `values`, (n_players, n_rows,
+    # n_outputs). The value of a coalition is a sum of products over points, weighted by
+    # `coefs`, (n_points, n_outputs), and averaged over the background samples. A player
+    # in the coalition has the factor `present`, (n_players, n_rows, n_points), and any
+    # other player has the factor `absent`, (n_players, n_points, n_background). `nodes`
+    # and `shares` are the nodes and weights of a quadrature rule on [0, 1].
     n_players, n_rows, n_points = present.shape
     n_background, n_outputs = absent.shape[2], coefs.shape[1]
     factors = np.empty(n_players)

@@ -117,7 +117,8 @@ class ProductHessian:
     def _significant_columns(self, inverse: Array) -> Indices:
         """Return positions of columns that are not negligible beside 1 / `inverse`."""
         traces = self.products.Z.squares(inverse)[self.columns]
-        # The contribution of a column is bounded by the diagonal of w I + u u^T.
+        # The term of a column z in A B A^T, without its products with other columns, is
+        # z z^T times a diagonal entry of a block w I + u u^T.
         traces = traces * (self.blocks.weights + self.blocks.bend**2)
         order = np.argsort(traces)
         chosen = order[np.cumsum(traces[order]) > self.omitted_trace]
@@ -149,7 +150,7 @@ class ProductHessian:
 
 @dataclass(eq=False)
 class ColumnProducts:
-    """Weighted products of columns of Z, cached for weights of the same proportions."""
+    """Products Z^T diag(w) Z, cached for the last weights w and their multiples."""
 
     Z: TallMatrix
     # All columns are cached if they are at most this many times the requested ones.

@@ -68,7 +68,8 @@ class ShiftedRoot:
 
     def half(self, rhs: Array) -> Array:
         """Return R^-1 @ rhs, the first half of a solution; see `rest`."""
-        # Forms of the inverse, |R^-1 b|^2, need only this half of a solution.
+        # A quadratic form of the inverse of R R^T is |R^-1 b|^2, so it does not need
+        # the second half.
         return self._triangular(self.scale[:, None] * rhs, 0)
 
     def rest(self, halves: Array) -> Array:
@@ -185,8 +186,8 @@ def _try_shifted(
 ) -> Array | None:
     """Solve as `solve_shifted`; return None if the sum is not positive definite."""
     if np.all(shift > 0.0):
-        # The system S (K + U U^T) S + I with S = diag(shift)^(-1/2) is accurate even
-        # for shifts of different magnitude.
+        # Solve with the matrix S (K + U U^T) S + I, S = diag(shift)^(-1/2). Solutions
+        # are accurate even if the shifts differ by orders of magnitude.
         scale = 1.0 / np.sqrt(shift)
         factor = None if low_rank is None else low_rank * scale[:, None]
         system = np.multiply(K, scale, order="C")

@@ -51,9 +51,10 @@ class SimplexSystem:
         return z - self._softness_shares * z.sum(axis=2, keepdims=True), shifts
 
     def _multipliers(self, rows: Array, columns: Array) -> tuple[Array, Array]:
-        """Return row and column multipliers that remove errors of the sums of z."""
-        # `rows`, (n_sides, n_rows), are the sums of z's rows, which must be zero, and
-        # `columns`, (n_sides, n_columns), the differences from the required sums.
+        """Return multipliers of constraints that remove errors `rows` and `columns`."""
+        # The errors are those of an approximate solution z: `rows`, (n_sides, n_rows),
+        # are the sums of z's rows, which must be zero, and `columns`, (n_sides,
+        # n_columns), are the sums of z's columns minus the required sums.
         in_block, lone = self._split_rows
         s, totals, n_rows = self.softness[lone], self._lone_softness, in_block.size
         target = np.hstack([rows[:, in_block], columns - (rows[:, lone] / totals) @ s])

@@ -41,7 +41,8 @@ def leading_pairs(
     tol: float = TOLERANCE,
 ) -> LeadingPairs:
     """Return the `count` largest eigenvalues of a matrix, with eigenvectors."""
-    # The error of the sum of these eigenvalues is at most tol * trace.
+    # The sum of the returned eigenvalues has an error, proven or estimated, of at most
+    # tol * trace.
     if count == 0 or trace <= 0.0:
         return LeadingPairs(np.zeros(count), np.eye(n, count), 0.0, 0)
     if n <= 64:

@@ -87,7 +87,7 @@ def compiled(module: str, name: str) -> Callable[..., Any]:
     loaded: list[Any] = []
 
     def call(*arguments: object) -> Any:
-        """Return the result of the function; the first call loads and compiles it."""
+        """Return the result of the function `name`, which the first call compiles."""
         if loaded:
             return loaded[0](*arguments)
 
@@ -184,9 +184,9 @@ def with_one_blas_thread(work: Callable[[], Result], *, small: bool = True) -> R
     user = get_ident()
     if not small or _LIMIT.holds_for(user):
         return work()
-    # This is not a context manager, because an interrupt at the start of its `__exit__`
-    # would skip it. If an interrupt ends the first call of `leave` early, the second
-    # call restores the threads.
+    # This is not a context manager: an interrupt at the start of its `__exit__` would
+    # end this method before it restores the threads. If an interrupt ends the first
+    # call of `leave` early, the second call restores the threads.
     try:
         try:
             _LIMIT.enter(user)

@@ -91,9 +91,10 @@ def write_exponents(
     offsets: Indices,
     out: Array,
 ) -> None:
-    """Write the exponents of some rows of a few Gaussian kernels to `out`."""
-    # In row rows.start + i, the first stops[i] columns are computed. `out` is flat: the
-    # exponents of the k-th kernel of `plan` start at out[offsets[k]], row after row.
+    """Write the exponents of a few Gaussian kernels to `out`, in chosen entries."""
+    # The entries are the first stops[i] columns of row rows.start + i, for each i. The
+    # array `out` is flat: the exponents of the k-th kernel of `plan` start at
+    # out[offsets[k]], row after row.
     # Callers compute the exponentials, in as few calls as possible.
     layout, longest = plan.layout, int(stops.max(initial=1))
     width = min(CHUNK, longest)
@@ -136,7 +137,8 @@ def write_matrices(
     max_run = max(1, BLOCK_NUMBERS // entries)
 
     def write_batch(batch: RadialPlan) -> None:
-        # In double precision kernels are computed in place; otherwise they are rounded.
+        # Kernels are computed in float64: in `array` itself if it is float64, otherwise
+        # in `target`, from which `store` copies them to the float32 array.
         shape = (batch.kernels.size, n_rows, n_cols)
         target = np.asarray(array, np.float64) if is_double else np.empty(shape)
         positions = batch.kernels if is_double else np.arange(batch.kernels.size)

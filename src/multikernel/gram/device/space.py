@@ -116,7 +116,8 @@ class Space:
         """Return the Cholesky factor; None if a matrix is not positive definite."""
         checked: AbstractContextManager[None] = nullcontext()
         if type(system).__module__.startswith("cupy"):
-            # By default, CuPy raises no error but returns a wrong factor.
+            # If a matrix is not positive definite, CuPy by default raises no error but
+            # returns a wrong factor.
             checked = import_module("cupyx").errstate(linalg="raise")
         try:
             with checked:

@@ -82,7 +82,8 @@ class BlockedStack(FactorStack):
 
     def coordinates(self, coefs: Array) -> Array:
         """Return Z_m^T coefs[m] of all kernels, shape (total_rank[, n_outputs])."""
-        # Coefficients of length `expansion_length` are these products already.
+        # `coefs` from `own_expansions`, of length `expansion_length`, has products with
+        # Z_m^T already, padded with zeros.
         if coefs.shape[1] != self.shape[1]:
             return unpadded(coefs, self.ranks)
         return super().coordinates(coefs)

@@ -44,7 +44,8 @@ from multikernel.linalg.tables import equal_shares, row_keys, row_norms
 from multikernel.linalg.tall import slices_between
 from multikernel.linalg.threads import run_blocks
 
-# The number is small, because a new row also lowers the residuals of the rows near it.
+# Few rows are added at a time, because a landmark also lowers the residuals of the rows
+# near it.
 JOINING = 16
 """Maximum number of rows that one kernel adds to the sample in a refinement."""
 
@@ -62,7 +63,9 @@ class BlockedLandmarks(Landmarks):
 class LandmarkSearch:
     """A search for landmarks of all kernels, with the factors as they are so far."""
 
-    landmarks: BlockedLandmarks  # with the sample and the blocks of all rows
+    # `landmarks.X` is the sample of rows from which landmarks are chosen, and
+    # `landmarks.blocks` has all rows of the table.
+    landmarks: BlockedLandmarks
     max_bytes: int | None  # limit on the bytes of all factors
     factors: list[Factor] = field(default_factory=list)  # on the sample
 
@@ -135,7 +138,7 @@ class LandmarkSearch:
 
         def work(m: int) -> None:
             factor = self.factors[m]
-            # Each call adds at least half as many landmarks, so few calls are needed.
+            # Each refinement enlarges the rank by at least half, so few are needed.
             min_rank = factor.rows.shape[0] * 3 // 2
             goal = Goal(old.options.max_rank, goals[m], shares, min_rank)
             self.factors[m] = grow(self.landmarks.columns(m), factor, shares, goal)
@@ -190,10 +193,10 @@ class LandmarkSearch:
         old_stack: BlockedStack | None = None,
         report: Callable[[float], None] | None = None,
     ) -> RowBlocks:
-        """Normalize the factors in `raw`; return blocks of all kernels' factors."""
-        # Kernels that `raw` lacks keep their factors in `old_stack`, which is None if
-        # `raw` has all kernels. `report` receives the share of the blocks that are
-        # computed.
+        """Return blocks of all kernels' normalized factors, new and old ones."""
+        # `raw` has the new factors, which are not normalized yet. Kernels without a new
+        # factor keep their factor in `old_stack`, which is None if `raw` has all
+        # kernels. `report` is called with the share of the blocks that are computed.
         offsets, n_blocks = offsets_of(self._ranks), len(raw.parts)
         file_arrays: Sequence[Array | None] = [None] * n_blocks
         if raw.folder is not None:

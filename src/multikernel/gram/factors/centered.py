@@ -148,9 +148,10 @@ class CenteredMains:
         return np.hstack([half, roots]), np.hstack([roots, half])
 
     def residual_diagonal(self, first: int, second: int) -> tuple[Array | float, float]:
-        """Return the squared `Residual.roots` and `Residual.means` of one kernel."""
-        # The kernel is main kernel `first` if second < 0, otherwise the product of two
-        # main kernels. Products are not centered, so their entry in `means` is zero.
+        """Return one kernel's residual diagonal, and its entry in `Residual.means`."""
+        # The kernel is main kernel `first` if second < 0, otherwise the product of main
+        # kernels `first` and `second`. The diagonal, or a bound on it, has the squares
+        # of `Residual.roots`. Products are not centered, so their `means` are zero.
         if second < 0:
             return self.roots[first] ** 2, float(self.mean_roots[first])
         roots = self.product(first, second).roots
@@ -181,10 +182,12 @@ class CenteredMains:
         v: Array,
         forms: Array,
     ) -> None:
-        """Add v^T K v to `forms`, for products K with first kernel in `main_range`."""
-        # `main_range` has positions in order.mains. Forms are unscaled and summed over
-        # the columns of v. `offsets` has the first column of each main kernel in
-        # order.mains, and then the number of columns.
+        """Add v^T K v to `forms` for products K whose first main is in `main_range`."""
+        # `main_range` has the first position in order.mains, and the position after the
+        # last. `forms` has one entry for each of these products, in the order of
+        # `order`; v^T K v is unscaled and summed over the columns of v. `offsets` has
+        # the first column of each main kernel in order.mains, and then the number of
+        # columns.
         add, columns = compiled(LOOPS, "write_block_squares"), v.reshape(len(v), -1).T
         left_factors = self._tile(order.mains, main_range) * columns[:, None]
         first, pairs = main_range[0], (order.starts, order.partners)
@@ -219,10 +222,11 @@ class CenteredMains:
 
     @cached_property
     def _row_groups(self) -> list[tuple[Indices, Indices] | None]:
-        """Return groups of equal rows of each factor; None for those with too many."""
+        """Return every factor's groups of equal rows; see `distinct_rows`."""
         n_samples = self.stack.shape[1]
-        # Groups are those of `distinct_rows`. With few samples, factors are small, so
-        # equal rows are not grouped.
+        # The groups of a factor are the index of each group's first row, and each row's
+        # group number, or None if there are too many groups. With few samples, factors
+        # are small, so equal rows are not grouped.
         if n_samples <= SAMPLED:
             return [None for _ in self.column_slices]
         max_groups = n_samples // REPEATED
@@ -241,7 +245,9 @@ class CenteredMains:
     def _factorize_groups(
         self, A: Array, B: Array, groups: tuple[Indices, Indices] | None
     ) -> ProductFactor:
-        """Factorize the product of factors A and B, from one sample per group."""
+        """Factorize the product of two kernels, given their factors A and B."""
+        # Samples of a group have equal columns in A and in B, so one sample of each
+        # group suffices. If `groups` is None, all samples are used.
         if groups is None:
             return self._factorize(A, B)
         # `members` has one sample of each group, `group` the group of every sample.
@@ -280,7 +286,8 @@ class CenteredMains:
 
     def _factorize(self, A: Array, B: Array) -> ProductFactor:
         """Factorize the product of two kernels, given their factors, by landmarks."""
-        # If the features of both kernels have few products, these are an exact factor.
+        # All products of a feature of one kernel and a feature of the other kernel are
+        # an exact factor, used if it has few columns.
         if len(A) * len(B) <= MOST_VALUES:
             return ProductFactor((A[:, None] * B).reshape(-1, A.shape[1]))
         widest = min(len(A) * len(B), A.shape[1])

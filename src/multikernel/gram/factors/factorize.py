@@ -187,7 +187,10 @@ class FactorCollector:
         triangle: Array | None = None,
         kernel: KernelLandmarks | None = None,
     ) -> None:
-        """Normalize a factor in place, with the scale of `kernel` if given; add it."""
+        """Normalize the factor of kernel m in place, and add it to all factors."""
+        # A factor that grew keeps its scale: `kernel` is its `KernelLandmarks` from
+        # before it grew. Otherwise `kernel` is None, and the normalization computes the
+        # scale.
         # `triangle` has the factor's rows at the landmarks from before the factor grew;
         # these landmarks need not be samples of the stack.
         rows, weights = factor.rows, self.landmarks.weights

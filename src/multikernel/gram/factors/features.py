@@ -71,7 +71,9 @@ class ValueFeatures(FeatureKernel):
 
 
 def exact_at_values(kernel: Kernel, X: Array) -> Kernel | None:
-    """Return a centered kernel with exact features; None if X has too many values."""
+    """Return a centered kernel with features exact on X; None if this is impossible."""
+    # This is possible for a centered kernel of columns that have at most `MOST_VALUES`
+    # distinct rows in X, if these include all rows of the centering samples.
     inner = kernel.kernel if isinstance(kernel, ColumnKernel) else None
     if not isinstance(inner, CenteredKernel) or inner.samples is None:
         return None

@@ -46,7 +46,8 @@ class Goal:
     # kernel's trace. With `sizes`: limit on the sum of sizes[i] * sqrt(E_ii) over all
     # samples i.
     value: float
-    # (n_samples,), |v| of the dual point v where bounds must be small.
+    # (n_samples,), the factors sizes[i] of this sum: absolute values of a dual point v,
+    # so that the squared sum bounds v^T E v, or equal shares for a sample of the rows.
     sizes: Array | None = None
     # Minimum number of landmarks, unless the residual contains only rounding errors.
     min_rank: int = 0

@@ -110,13 +110,13 @@ def small_enough(  # noqa: PLR0913 - compiled code takes numbers, not objects
     goal: float,
 ) -> bool:
     """Return True if a residual meets the goal, or contains only rounding errors."""
-    # `largest` is the largest entry of the residual's diagonal, and `floor` the size of
-    # its rounding errors.
+    # `residual` is the residual's diagonal, `largest` its largest entry, `total` its
+    # weighted mean, and `floor` the size of its rounding errors.
     if largest <= floor:
         return True
-    # With `sizes`, absolute values of a dual point, the goal limits the sum of sizes
-    # times roots of the residual's diagonal. Otherwise it limits `total`, the weighted
-    # mean of this diagonal, as a share of the mean diagonal of the centered kernel.
+    # With `sizes` (see `Goal.sizes`), `goal` limits the sum of sizes times roots of the
+    # residual's diagonal. If `sizes` is empty, `goal` limits `total` as a share of
+    # `centered`, the weighted mean of the centered kernel's diagonal.
     if sizes.size:
         return root_sum(residual, sizes) <= goal
     return total <= goal * centered

@@ -92,10 +92,12 @@ class KernelLandmarks:
     """The landmarks and the normalization of one factor, sqrt(scale) * (Z - shift)."""
 
     # Z is K R^-1, with K the kernel's values between samples and landmarks, and R the
-    # Cholesky factor of its values between landmarks; or Z has explicit features.
-    chosen: Indices  # (rank,), rows of `Landmarks.X`; empty if Z has features
-    # R transposed; None if Z has features, or if all landmarks are samples of the
-    # stack, so that the factor contains R.
+    # Cholesky factor of its values between landmarks; or Z consists of explicit
+    # features of the kernel.
+    # (rank,), rows of `Landmarks.X`; empty if Z consists of features.
+    chosen: Indices
+    # R transposed; None if Z consists of features, or if all landmarks are samples of
+    # the stack, so that the factor contains R.
     triangle: Array | None = None
     scale: float = 1.0
     shift: Array | None = None  # (rank,), weighted column means of Z if centered
@@ -188,7 +190,7 @@ class Landmarks:
     def coefficients(
         self, stack: GramStack, m: int, coefs: Array
     ) -> tuple[Array, Array]:
-        """Return weights and constants of the function K_m coefs, for any samples."""
+        """Return weights and constants that evaluate K_m coefs at any sample."""
         # At a sample, the function K_m coefs is the product of the weights, (rank,
         # n_outputs), with the features of the sample, or with the kernel between the
         # sample and the landmarks, plus the constants, (n_outputs,).
@@ -316,7 +318,7 @@ def _columns_features(kernel: ColumnKernel, X: Array) -> Array | None:
 
 @kernel_features.register
 def _sequences_features(kernel: SequenceKernel, X: Array) -> Array | None:
-    """Return the factor of a sequence kernel as features; None for custom kernels."""
+    """Return a sequence kernel's features; None if too many, or for custom kernels."""
     return kernel.factor(X) if is_built_in(kernel) else None
 
 

@@ -91,7 +91,7 @@ class FactorMatrix(GramMatrix):
 
 
 class LowRankMatrix(FactorMatrix):
-    """One Gram matrix K = Z diag(w) Z^T in memory, never formed."""
+    """One Gram matrix K = Z diag(w) Z^T, never formed, whose factor Z is in memory."""
 
     def __init__(self, factor: Array | TallArray, weights: Array) -> None:
         Z = factor if isinstance(factor, TallArray) else TallArray(factor)

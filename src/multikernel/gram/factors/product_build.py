@@ -1,4 +1,4 @@
-"""Build stacks of products of factors, with stored or recomputed scales."""
+"""Build normalized stacks of products of two kernels, from the kernels' factors."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -70,7 +70,8 @@ class LearntScales(ComputedRows):
 
 
 def without_factors(normalization: Normalization, n_kernels: int) -> Normalization:
-    """Return unfitted steps that allocate no memory for the kernels' scale factors."""
+    """Return a copy of an unfitted normalization with arrays that take no memory."""
+    # The scale factors of each step, (n_kernels,), are zeros that share one number.
     zeros = np.broadcast_to(0.0, n_kernels)
     return Normalization(
         tuple(

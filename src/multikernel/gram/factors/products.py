@@ -305,7 +305,7 @@ class FactoredProducts(ProductsOfMains):
         return bounds
 
     def residual_traces(self, shares: Array) -> Array:
-        """Return bounds on the residuals' weighted traces, shape (n_kernels,)."""
+        """Return bounds on the residuals' traces; see `GramStack.residual_traces`."""
         # With squared row lengths z^2 of factors and diagonals e^2 of residuals of main
         # kernels i and j, the diagonal of the residual of their product is at most
         # z_i^2 e_j^2 + e_i^2 z_j^2 + e_i^2 e_j^2.
@@ -328,7 +328,7 @@ class FactoredProducts(ProductsOfMains):
         return np.asarray(self.scales[kernels] * forms)
 
     def _numbers(self, kernels: Indices) -> Indices:
-        """Return the positions in `landmarks` of the given kernels of this stack."""
+        """Convert indices of kernels in this stack to indices in `self.landmarks`."""
         return kernels if self.chosen is None else self.chosen[kernels]
 
     def refine(
@@ -409,7 +409,7 @@ class FactoredProducts(ProductsOfMains):
         return [grouped(i, j, float(scale)) for (i, j), scale in pairs]
 
     def once(self, kernels: Indices) -> "FactoredProducts":
-        """Return the stack of the chosen kernels without factors, for a single pass."""
+        """Return the chosen kernels without computing factors; see `GramStack.once`."""
         return FactoredProducts(
             self.mains,
             self.terms[kernels],

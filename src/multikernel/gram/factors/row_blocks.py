@@ -101,9 +101,10 @@ class RowBlocks:
         return replace(self, parts=tuple(map(call, self.parts, *items)))
 
     def persist(self, tell: Callable[[float], None] | None = None) -> "RowBlocks":
-        """Compute the blocks; keep them in memory of this process or of the workers."""
-        # `tell` receives the share of blocks that threads of this process have
-        # computed.
+        """Compute the blocks, and return the computed blocks, which stay in memory."""
+        # The memory is that of this process, or of the workers of the Dask client.
+        # `tell` is called with the share of the blocks that threads of this process
+        # have computed.
         with nullcontext() if tell is None else self._telling(tell):
             return replace(self, parts=self._run(dask_module().persist, self.parts))
 
@@ -149,7 +150,8 @@ class RowBlocks:
     def concatenate(
         self, task: Task, *items: Sequence[Any], axis: int = 0, **options: Any
     ) -> Array:
-        """Concatenate the results of `task` for each block, with one entry per row."""
+        """Call `task` for each block as in `map`, and concatenate the results."""
+        # Along `axis`, a result has one entry for each row of its block.
         return np.concatenate(self.map(task, *items, **options), axis)
 
     def sum(
