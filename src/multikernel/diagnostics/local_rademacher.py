@@ -13,7 +13,7 @@ class LocalComplexity:
     """A bound on the local Rademacher complexity of a kernel's unit ball.
 
     The `bound` is that of `local_rademacher_bound`. `cut_off` is the number of
-    eigenvalues above that function's `r`, where `cut_off_values` are smallest.
+    eigenvalues above its `r`: the theta at which `cut_off_values` has its minimum.
     """
 
     bound: float

@@ -162,7 +162,7 @@ def _unpacked(data: bytes) -> dict[str, bytes]:
 
 
 def _member(archive: ZipFile, entry: ZipInfo) -> bytes:
-    """Return the bytes of a ZIP file's member, at most one more than `entry` states."""
+    """Return a ZIP member's bytes, at most one byte more than `entry` states."""
     # A member may be larger than its entry in the ZIP file's list of members states.
     # The additional byte shows this; the limit bounds the memory.
     with archive.open(entry) as file:

@@ -33,13 +33,14 @@ class GraphSamples(Protocol):
         """Return the number of samples."""
 
     def basis(self, node: Any) -> Any:
-        """Return a node's landmarks for `features`, or None if it requires none."""
+        """Return landmarks for a node's features, or None if the features need none."""
 
     def features(self, node: Any, basis: Any = None) -> Array:
         """Return the features Z of a node, shape (n_samples, n_columns)."""
 
     def residual(self, node: Any, basis: Any = None) -> Array | None:
-        """Return diag(K_v - Z Z^T), Z = features(v, basis), v = node; None if zero."""
+        """Return diag(K_v - Z Z^T) for v = `node`, or None if it is zero."""
+        # Z is the result of `features` for the same `basis`.
 
     def form(self, node: Any, dual: Array) -> float:
         """Return a^T K_v a, with a = `dual` and the kernel matrix K_v of the node."""

@@ -185,7 +185,7 @@ class GridSamples:
             forms[:] += part
 
         def sums(block: Any) -> Array:
-            """Return the contribution of a block of rows to the form of each node."""
+            """Return a block of rows' contributions to the descendant sums of `nodes`."""
             rows, base, ratios = block if self._is_small else self._entries(block, used)
             weights = np.outer(2.0 * single[rows], single[rows.start :])
             weights *= base
@@ -292,7 +292,7 @@ class GridSamples:
     def _level_sum(
         self, units: Single, i: int, level: int, rows: slice, columns: slice
     ) -> Single:
-        """Return F_{i,level}, see `GridSamples`, in the given rows and columns."""
+        """Return these rows and columns of F_{i,level}, defined above `GridSamples`."""
         # `units` are the features of input i from `_units`, so F_{i,0} has a unit
         # diagonal.
         units = units[self.graph.starts[i][level] :]
