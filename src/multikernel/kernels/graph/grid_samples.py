@@ -185,7 +185,7 @@ class GridSamples:
             forms[:] += part
 
         def sums(block: Any) -> Array:
-            """Return a block of rows' contributions to the descendant sums of `nodes`."""
+            """Return the contribution of `block` to the descendant sum of each node."""
             rows, base, ratios = block if self._is_small else self._entries(block, used)
             weights = np.outer(2.0 * single[rows], single[rows.start :])
             weights *= base

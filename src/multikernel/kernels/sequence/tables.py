@@ -114,7 +114,7 @@ class Layout:
 
     def _resolve(self, kernel: Kernel, m: int) -> Kernel:
         """Return kernel number `m` with its columns replaced by packed columns."""
-        # A kernel without columns is applied to all columns of the kind that it supports.
+        # A kernel without columns gets all columns of the kind that it supports.
         if isinstance(kernel, ProductKernel):
             factors = [self._resolve(factor, m) for factor in kernel.kernels]
             return replace(kernel, kernels=factors)
