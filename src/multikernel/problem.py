@@ -208,8 +208,9 @@ def rounded_center(y: Array, shares: Array) -> tuple[float, bool]:
         deviation = largest * float(np.sqrt(shares @ (deviations / largest) ** 2))
         if not (np.isfinite(deviation) and deviation > 0.0):
             return 0.0, False
-        # Rounded to a multiple of a power of two between 8 and 16 deviations, the mean
-        # has few binary digits, so y - offset is exact.
+        # The mean is rounded to a multiple of `step`, a power of two between 8 and 16
+        # times the standard deviation of y. The rounded mean has few binary digits, so
+        # y - offset is exact.
         step = 2.0 ** np.ceil(np.log2(8.0 * deviation))
         center = float(step * np.rint((first_target + mean) / step))
     return (center if np.isfinite(center) else 0.0), False

@@ -292,8 +292,8 @@ def _text_codes(
     cells_of: Mapping[str, Array], exact: set[str], targets: Sequence[str]
 ) -> list[str]:
     """Return the columns of `exact` with cells such as 007, which would become 7."""
-    # Other columns with such cells remain numbers. A note to the user names the option
-    # that preserves the text of these columns.
+    # Columns outside `exact` become numbers even if they have cells such as 007. A note
+    # to the user then names the option that preserves the text of a column.
     features, measured, codes = {}, {}, []
     for name, column in cells_of.items():
         cells = dict.fromkeys(column.tolist())

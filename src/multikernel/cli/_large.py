@@ -296,7 +296,7 @@ def _pandas_settings(
         "names": list(form.names),
         "index_col": False,
         "skiprows": form.n_lines,
-        # Integers in the first rows may be fractions, or missing, further down.
+        # A column of integers may have fractions or missing cells in later rows.
         "dtype": {n: np.float64 if n in numeric else str for n in form.names},
         "keep_default_na": False,
         "na_values": {n: ["", *MISSING] if n in marks else [""] for n in form.names},

@@ -90,7 +90,8 @@ def _require_readable(path: Path, more_paths: Sequence[Path]) -> None:
 
 
 def make_table(path: Path, frame: pd.DataFrame, choice: ColumnChoice) -> Table:
-    """Return the features, targets and other columns of a data frame."""
+    """Return a data frame's features, targets, groups, offset and IDs, by `choice`."""
+    # Error messages name the file `path`.
     require_columns(path, frame.columns, choice)
     y = read_targets(path, choice.target, frame, len(frame), choice)
     features, views = _select_features(path, frame, choice)
@@ -140,7 +141,8 @@ def require_columns(path: Path, present: Iterable[Any], choice: ColumnChoice) ->
     other_keys = dict.fromkeys(targets, ("offset", "ids", "group", *feature_keys))
     other_keys |= dict.fromkeys(("offset", "ids", "group", "drop"), feature_keys)
     if not choice.is_known:
-        # A column is of one kind.
+        # A column has sequences, categories or dates, never two of these kinds.
+        # Columns of sequences cannot be unpenalized.
         other_keys |= {"sequences": ("categories", "dates", "unpenalized")}
         other_keys |= {"categories": ("dates",)}
     for key in other_keys:
@@ -319,7 +321,7 @@ def _load_arrays(path: Path) -> dict[str, Any]:
 
 
 def _number_array(path: Path, key: str, arrays: Mapping[str, Any]) -> Any:
-    """Return the array `key`; raise unless it has the expected shape and numbers."""
+    """Return the array `key`; raise unless it is numeric, with the axes in `SHAPES`."""
     check_columns(path, arrays, [key])
     array, shape = arrays[key], SHAPES[key]
     if array.ndim != shape.count(",") + 1:

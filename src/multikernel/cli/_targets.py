@@ -67,7 +67,7 @@ def read_targets(
 
 
 def read_offset(path: Path, frame: pd.DataFrame, name: str) -> Any:
-    """Return the numbers of an offset column; raise for other cells."""
+    """Return an offset column as numbers; raise unless all cells are finite numbers."""
     numbers = pd.to_numeric(frame[name], errors="coerce").to_numpy(np.float64)
     if not np.isfinite(numbers).all():
         row = int(np.argmin(np.isfinite(numbers)))
@@ -150,8 +150,8 @@ def _refuse_texts(target: str, y: Any, advice: str) -> None:
 
 def refuse_odd_cells(features: pd.DataFrame, *, from_model: bool = False) -> None:
     """Raise for text columns of mostly numbers, and for those of dates or amounts."""
-    # If a saved model determines the columns (`from_model`), they cannot be ignored,
-    # and dates and amounts are allowed.
+    # `from_model` means that a saved model determines the columns. Then users cannot
+    # ignore a column, and columns of dates or amounts are allowed.
     dtypes = zip(features.columns, features.dtypes, strict=True)
     for name in [name for name, dtype in dtypes if dtype.kind not in NUMBERS + "mM"]:
         advice = "" if from_model else f", or ignore the column with --drop '{name}'"

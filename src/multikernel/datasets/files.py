@@ -1,4 +1,4 @@
-"""Required columns of data files, and FASTA files."""
+"""Check data files for missing columns, and read FASTA files."""
 
 import os
 from collections.abc import Iterable, Sequence

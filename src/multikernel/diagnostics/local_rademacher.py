@@ -13,7 +13,7 @@ class LocalComplexity:
     """A bound on the local Rademacher complexity of a kernel's unit ball.
 
     The `bound` is that of `local_rademacher_bound`. `cut_off` is the number of
-    eigenvalues that minimizes the bound: those above the second moment r.
+    eigenvalues above its `r`: the theta at which `cut_off_values` has its minimum.
     """
 
     bound: float
@@ -93,7 +93,7 @@ def local_rademacher_rate(
         raise ValueError(f"n_kernels must be at least 2, got {n_kernels}.")
     # Theorem 7 of Cortes, Kloft and Mohri, with the decay alpha and the scale s:
     # (s log^2 M)^(1/(1 + alpha)) M^((alpha - 1)/(alpha + 1)) n^(-alpha/(1 + alpha)).
-    power = 1.0 / (1.0 + decay)  # alpha / (1 + alpha) = 1 - power
+    power = 1.0 / (1.0 + decay)  # alpha is `decay`, so alpha / (1 + alpha) = 1 - power
     logs = (scale * math.log(n_kernels) ** 2) ** power
     return float(logs * n_kernels ** (1.0 - 2.0 * power) * n_samples ** (power - 1.0))
 

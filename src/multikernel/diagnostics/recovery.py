@@ -113,7 +113,7 @@ def _hat_root(gram: GramStack, m: int, alpha: float, *, fit_intercept: bool) -> 
 
 
 def _range_basis(total: Array) -> tuple[Array, Array]:
-    """Return a basis of the range of `total`, and its eigenvalues to the power -1/2."""
+    """Return eigenvectors that span the range of `total`, and 1 / sqrt(eigenvalues)."""
     values, vectors = np.linalg.eigh(total)
     is_positive = values > NEGLIGIBLE * max(values[-1], np.finfo(np.float64).tiny)
     return vectors[:, is_positive], 1.0 / np.sqrt(values[is_positive])

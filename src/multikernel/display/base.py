@@ -27,7 +27,9 @@ class Display:
     from_estimator: ClassVar[Any]
 
     def _read_fields(self, **shapes: tuple[int | str, ...]) -> None:
-        """Convert fields to arrays, and names to tuples; check their shapes."""
+        """Convert fields to arrays and tuples; raise unless they have the `shapes`."""
+        # `shapes` maps the name of a field to its axes, as in `check_shapes`. Fields
+        # whose names end in "names" become tuples. Other tuples and None remain.
         fields: dict[str, Any] = {}
         for name, axes in shapes.items():
             value = getattr(self, name)

@@ -159,9 +159,9 @@ class Grid:
 
 
 def grid_over(model: Any, before: Any, data: Array, columns: list[int]) -> Grid:
-    """Return the grid on which a function of some columns is drawn."""
-    # `before` contains the transformers of a pipeline. `data` is their encoded output:
-    # text columns come last, unlike in the user's X.
+    """Return the grid on which the model's function of `columns` is drawn."""
+    # `before` contains the transformers before the model in a pipeline. `data` is their
+    # encoded output: text columns come last, unlike in the user's X.
     order = table_column_order(model).tolist()
     indices = [order.index(column) for column in columns]
     samples = in_original_units(before, data)[:, indices]

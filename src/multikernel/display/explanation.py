@@ -31,7 +31,8 @@ class ExplanationDisplay(Display):
     Parameters
     ----------
     terms : array-like of shape (n_active,)
-        Contribution of each active kernel to the prediction, minus its mean.
+        Contribution of each active kernel to the prediction, minus its mean
+        contribution over a data set.
     kernel_names : sequence of str, of length n_active
         Names of the kernels.
     base : float

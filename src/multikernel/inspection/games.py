@@ -100,7 +100,7 @@ class Games:
                 values[:, self.players[player]] += effect
 
     def _add_term(self, position: int, values: Array) -> None:
-        """Add the Shapley values of one term, by the form of its kernel."""
+        """Add a term's Shapley values to `values`, by a formula for its kernel type."""
         kernel = _active_kernel(self.model.grams, position)
         players = sorted(
             {p for factor in _factor_kernels(kernel) for p in self._columns_of(factor)}
@@ -347,7 +347,8 @@ def _is_additive(kernel: Kernel, grams: CrossGrams) -> bool:
 
 def _without_centering(term: Expansion) -> Expansion:
     """Return a term of a centered Gaussian as an expansion in the Gaussian itself."""
-    # Other terms are returned unchanged.
+    # Terms of all other kernels, and terms with cosine normalization, are returned
+    # unchanged.
     kernel = term.kernel
     if not isinstance(kernel, ColumnKernel):
         return term

@@ -72,7 +72,7 @@ class Bootstrap:
         return tuple(view_members(self.kernel_views))
 
     def _values(self, what: str) -> Array:
-        """Return the values `what` of all fits; kernels or views are the last axis."""
+        """Return the array named `what`; its last axis is the kernels or the views."""
         if what in ("variance_shares", "kernel_weights"):
             values: Array = getattr(self, what)
             return values

@@ -177,7 +177,9 @@ def tests_of_all(
 
 
 def _strengths(largest: Array, draws: Array) -> Array:
-    """Return one alpha per permutation, above which no kernel is active; ascending."""
+    """Return the smallest alpha without active kernels per permutation, ascending."""
+    # `draws` are those of `tests_of_all`. `largest`, (n_draws,), are the largest
+    # statistics over all kernels, not standardized; the first is without permutation.
     return np.sort(np.sqrt(largest[1:]) / len(draws))
 
 

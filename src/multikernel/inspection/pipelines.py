@@ -38,7 +38,9 @@ def last_step(estimator: Any) -> tuple[Any, Any]:
 
 
 def _renamed(model: Any, before: Any) -> Any:
-    """Return a fitted model, or a copy with the column names of earlier steps."""
+    """Return a model with the column names that the steps `before` it produce."""
+    # The model is copied only if these names replace its own. Names that the model was
+    # fitted with remain.
     state = getattr(model, "_state", None)
     if before is None or state is None or state.precomputed or state.model is None:
         return model

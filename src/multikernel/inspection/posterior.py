@@ -255,7 +255,8 @@ def posterior_of(
     training: Residuals,
     read: Callable[[Any], Array],
 ) -> TermPosterior:
-    """Return the posterior of the terms for prior weights theta[output, kernel]."""
+    """Return the posterior of `fitted`'s terms, with prior weights `theta`."""
+    # `theta` has shape (n_outputs, n_kernels). `read` transforms and encodes samples.
     rows, weights, free = training.rows, training.weights, training.free_columns(fitted)
     factors = [factors_of(fitted, rows, prior, weights, free) for prior in theta]
     degrees = [residual_degrees(*pair, weights) for pair in factors]
@@ -265,7 +266,7 @@ def posterior_of(
 
 
 def squared_model(owner: str, estimator: Any) -> tuple[Any, Callable[[Any], Array]]:
-    """Return the squared-loss model in an estimator, and a function that reads X."""
+    """Return an estimator's squared-loss model, and the function that encodes its X."""
     before, model = model_of(owner, estimator)
     name = type(model).__name__
     if not is_regressor(model):

@@ -159,8 +159,10 @@ class Resamples:
         # A solution has dual variables and coefficients of samples. Dual variables are
         # proportional to sample weights. Coefficients are divided by the total weight
         # as well, so that functions keep their sizes.
+        # Coefficients of low-rank factors give no warm starts, because each resample
+        # has its own factors.
         if any(start.coefs.shape[1] != start.dual.shape[0] for start in self.starts):
-            return ()  # coefficients of low-rank factors, which resamples do not share
+            return ()
         owners, weights = (self._owners[indices], _or_ones(samples.weights, samples))
         shares = weights / self._weights[owners]
         growth = shares * self._weights.sum() / weights.sum()

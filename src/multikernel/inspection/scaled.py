@@ -42,7 +42,8 @@ class ScaledIntervals:
 
         `X` is as in ``predict``, and `coverage`, in [0.5, 1), is the share of new
         targets that should lie inside. The bounds have shape (n_samples,) or
-        (n_samples, n_outputs). Too few samples for the coverage raise a ``ValueError``.
+        (n_samples, n_outputs). Fits with too few training samples for the coverage
+        raise a ``ValueError``.
         """
         rows = self.posteriors[0].read(X)
         predicted = self.folds.decision_values(rows)

@@ -209,7 +209,9 @@ class HeldOut:
     def split(
         self, shares: Array, r2: Array, chunks: list[Array], score: str
     ) -> VarianceSplit:
-        """Return a `VarianceSplit`; arrays of a single output lose the output axis."""
+        """Return a `VarianceSplit`, whose arrays have no output axis for one output."""
+        # `shares` have shape (n_outputs, n_terms). `r2`, (n_outputs,), are the scores
+        # named `score`. `chunks` are the shares in chunks of resamples.
         resampled = np.concatenate(chunks)
         if len(r2) == 1:
             values = shares[0], float(r2[0]), resampled[:, 0]
@@ -242,9 +244,9 @@ def held_out(
 
 def _shares(targets: Array, terms: Array, weights: Array) -> tuple[Array, Array]:
     """Return each term's share of the targets' variance, and this variance."""
-    # Both are computed for each row of `weights`: their shapes are (n_rows, n_outputs,
-    # n_terms) and (n_rows, n_outputs). Constant targets have NaN shares. Centering
-    # first avoids cancellation in the covariances.
+    # Each row of `weights` gives shares and variances, so that shares have the shape
+    # (n_rows, n_outputs, n_terms), and variances (n_rows, n_outputs). Constant targets
+    # have NaN shares. Centering first avoids cancellation in the covariances.
     y, f = targets - targets.mean(axis=0), terms - terms.mean(axis=0)
     doubled = 2.0 * y - f.sum(axis=2)
     w = weights / weights.sum(axis=1, keepdims=True)

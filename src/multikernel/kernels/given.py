@@ -26,7 +26,8 @@ def pairwise_functions() -> Mapping[str, Callable[..., Array]]:
 
 
 def _similar_kernel(name: str) -> tuple[str, bool]:
-    """Return an expression for a suggested kernel, and whether it resembles `name`."""
+    """Return the kernel to suggest for an unknown `name`, and whether it is similar."""
+    # The suggestion is an expression. Without a similar name, it is a Gaussian kernel.
     kernels = importlib.import_module("multikernel.kernels")
     class_names = {
         kernel_class.lower(): kernel_class

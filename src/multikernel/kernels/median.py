@@ -229,7 +229,7 @@ class _Distances:
         means = values @ self.shares
         spreads = np.sqrt((values - means[:, None]) ** 2 @ self.shares)
         ratios = off_diagonal_ratio(1.0 - means, spreads, n_rows)
-        # Kernels with smaller ratios only memorize the samples.
+        # Kernels with ratios below MEMORIZES only memorize the samples.
         return [kernels[i] for i in np.flatnonzero(ratios >= MEMORIZES)]
 
 

@@ -81,7 +81,7 @@ class SparseKernel:
         return f"{kernel_name(self.kernel)}[{self.label or label_of(self.columns)}]"
 
     def table(self, pairs: Array) -> Any:
-        """Return packed rows as a CSR table of the kernel's columns."""
+        """Return the packed rows `pairs` as a CSR table of the kernel's columns."""
         table = unpack(pairs, self.n_columns)
         return table if self.columns is None else table[:, list(self.columns)]
 

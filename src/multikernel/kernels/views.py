@@ -277,7 +277,7 @@ def _find_view(name: str, spec: Any, missing: str, X: Any, features: Features) -
 
 
 def _columns_and_kernels(spec: tuple[Any, ...], features: Features) -> tuple[Any, Any]:
-    """Return the columns and kernels of a view's tuple; raise for other tuples."""
+    """Return a view's columns and kernels; raise unless `spec` is a pair of these."""
     is_only_columns = bool(spec) and _is_only_columns(spec, features)
     if len(spec) != 2 or is_only_columns:
         hint = f" Did you mean the list {[*spec]!r}?" if is_only_columns else ""

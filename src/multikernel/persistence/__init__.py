@@ -239,7 +239,7 @@ def _untrusted_types(content: Content, allowed: set[str]) -> list[str]:
 
 
 def _warn_of_versions(path: PathLike, loaded: Any, content: Content) -> None:
-    """Warn if other versions, which may be incompatible, wrote the file."""
+    """Warn if a file's library versions may be incompatible with the installed ones."""
     differing, installed = content.differing(), versions()
     if not differing:
         return

@@ -162,15 +162,15 @@ def _unpacked(data: bytes) -> dict[str, bytes]:
 
 
 def _member(archive: ZipFile, entry: ZipInfo) -> bytes:
-    """Return the bytes of a member of a ZIP file, at most one more than its size."""
-    # A member may be larger than the directory of the file says. The additional byte
-    # shows this; the limit bounds the memory.
+    """Return a ZIP member's bytes, at most one byte more than `entry` states."""
+    # A member may be larger than its entry in the ZIP file's list of members states.
+    # The additional byte shows this; the limit bounds the memory.
     with archive.open(entry) as file:
         return file.read(entry.file_size + 1)
 
 
 def _check_version(text: bytes) -> dict[str, str]:
-    """Return the versions that wrote a file; raise for another format."""
+    """Return a file's library versions by name; raise unless it has format `FORMAT`."""
     version, installed = json.loads(text), versions()["multikernel"]
     if version["format"] > FORMAT:
         raise RefusedError(
@@ -212,7 +212,7 @@ class _Tree:
     def without_references(
         self, item: Any, n_nested: int = 0, *, boxed: bool = False
     ) -> Any:
-        """Return a copy of the tree without references to nodes, except to arrays."""
+        """Return a copy of `item`, part of the tree, with references to arrays only."""
         # `n_nested` counts the nodes above `item` with a ``__reduce__``; `boxed` tells
         # whether arrays below `item` become lists.
         # With references, a small file can describe a huge or endless object.

@@ -184,7 +184,8 @@ def temporary_output(place: Place) -> Iterator[IO[bytes]]:
 
 @contextmanager
 def _replaced(target: Path, output: Path) -> Iterator[IO[bytes]]:
-    """Yield a temporary file next to the target, and rename it at the end."""
+    """Yield a temporary file next to `target`; rename it to `target` at the end."""
+    # Error messages name `output`, the path given by the user.
     with naming_file(output):
         beginning = f".{target.name}."
         descriptor, name = tempfile.mkstemp(UNFINISHED, beginning, target.parent)

@@ -192,7 +192,7 @@ class _Replacer:
         return self.done[id(item)][1]
 
     def _with_parts(self, item: Any) -> Any:
-        """Return an object, or a copy if a part changes."""
+        """Return an object with its parts replaced: a copy, unless no part changes."""
         is_object_array = isinstance(item, np.ndarray) and item.dtype.kind == "O"
         if isinstance(item, list | tuple | set) or is_object_array:
             old = list(np.asarray(item).flat if is_object_array else item)

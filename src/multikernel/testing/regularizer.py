@@ -152,7 +152,7 @@ def _check_tightness(penalty: BlockRegularizer, points: list[Array]) -> None:
 
 
 def _slopes(penalty: BlockRegularizer, t: Array) -> Array:
-    """Return slopes of the penalty at positive norms, with zero for negative slopes."""
+    """Return the penalty's slopes at positive norms `t`; negative ones become zero."""
     # The slopes are central differences.
     slopes = np.empty_like(t)
     for m in range(t.size):

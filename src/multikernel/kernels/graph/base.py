@@ -39,7 +39,8 @@ class GraphSamples(Protocol):
         """Return the features Z of a node, shape (n_samples, n_columns)."""
 
     def residual(self, node: Any, basis: Any = None) -> Array | None:
-        """Return diag(K_v - Z Z^T) of node v with features Z, or None if it is zero."""
+        """Return diag(K_v - Z Z^T) for v = `node`, or None if it is zero."""
+        # Z is the result of `features` for the same `basis`.
 
     def form(self, node: Any, dual: Array) -> float:
         """Return a^T K_v a, with a = `dual` and the kernel matrix K_v of the node."""

@@ -158,7 +158,7 @@ class FittedDictionary:
         return int(self.mixings[self._place(node)].shape[1])
 
     def sample(self, X: Array) -> "DictionarySamples":
-        """Return the graph on samples."""
+        """Return the graph on the samples X, which computes features of its nodes."""
         return DictionarySamples(self, check_inputs("The graph", X, self.n_features))
 
 

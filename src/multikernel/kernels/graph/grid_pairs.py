@@ -1,4 +1,4 @@
-"""Evidence for nodes of one or two inputs, computed one by one."""
+"""Bounds on p-values of nodes of one or two inputs, computed for each node alone."""
 
 from typing import TYPE_CHECKING
 
@@ -70,9 +70,9 @@ def pair_forms(samples: "GridSamples", dual: Array) -> tuple[Array, Array]:
     """Return a^T K a of nodes on up to two inputs, and means for random signs of a."""
     # The vector a is `dual`. Both results have shape (1 + n_levels, 1 + n_levels): row
     # and column 0 for no input, then a row and a column per level above zero. Entries
-    # for two levels of the same input are meaningless. Features are centered, because
-    # products of uncentered features also contain multiples of each of the two, which
-    # are features of the ancestors.
+    # for two levels of the same input are meaningless. Features are centered: without
+    # centering, the product of two features also contains multiples of the two centered
+    # features, which belong to ancestors of the node.
     features, squares, begins, root = samples.level_features
     vector = root * dual
     # All products of two levels with the dual vector a are one matrix, Z^T diag(a) Z.
@@ -83,12 +83,13 @@ def pair_forms(samples: "GridSamples", dual: Array) -> tuple[Array, Array]:
 
 
 def level_features(samples: "GridSamples") -> tuple[Array, Array, Indices, Array]:
-    """Return the arrays `features`, `squares`, `begins` and `root` of all levels."""
-    # `features`, (n_samples, n_features), are a column of ones, and the features of all
-    # levels above zero, divided by level zero of the same input and then centered.
-    # `squares`, (n_samples, 1 + n_levels), are the squared features, summed over each
-    # level. `begins` has the first column of each level, and `root`, (n_samples,), is
-    # the feature of the root node: the product over inputs of level zero.
+    """Return the features of all levels, and the other arrays of `pair_forms`."""
+    # The result is (`features`, `squares`, `begins`, `root`). `features`, (n_samples,
+    # n_features), are a column of ones, and the features of all levels above zero,
+    # divided by level zero of the same input and then centered. `squares`, (n_samples,
+    # 1 + n_levels), are the squared features, summed over each level. `begins` has the
+    # first column of each level, and `root`, (n_samples,), is the feature of the root
+    # node: the product over inputs of level zero.
     sizes, blocks = [1], [np.ones((samples.n_samples, 1))]
     root = np.ones(samples.n_samples)
     for z, levels in zip(samples.columns, samples.graph.levels, strict=True):

@@ -36,7 +36,8 @@ BLOCK_NUMBERS = 2**21
 STORED_NUMBERS = 2**25
 """Maximum number of entries of stored factors: 64 MB of upper triangles."""
 
-# Errors were below 1.2e-6 in tests with up to 1000 samples.
+# In tests with up to 1000 samples, the rounding errors of `descendant_forms` were below
+# 1.2e-6 of the sum of its two results.
 ROUNDING = 1e-5
 """Relative increase of sums that covers errors of single precision."""
 
@@ -45,9 +46,12 @@ ROUNDING = 1e-5
 class NodeBasis:
     """Landmarks of a node whose levels have several features."""
 
-    single: Array  # product of the one-feature levels, at the landmarks, (rank,)
-    rows: list[Array]  # features of each other level, at the landmarks, (rank, size)
-    mixing: Array  # kernel(X, landmarks) @ mixing are the features
+    # Product of the levels with one feature, at the landmarks, (rank,).
+    single: Array
+    # Features of each level with several features, at the landmarks, (rank, size).
+    rows: list[Array]
+    # ``kernel(X, landmarks) @ mixing`` are the features of the node.
+    mixing: Array
 
     def __post_init__(self) -> None:
         check_shapes(
@@ -63,7 +67,7 @@ class NodeBasis:
 # input i. The descendant sum of a node with the levels l_1, ..., l_k above zero at the
 # inputs i_1, ..., i_k is P_0 o R_{i_1,l_1} o ... o R_{i_k,l_k} (entrywise), with
 # P_0 = F_{1,0} o ... o F_{d,0} and R_{i,l} = F_{i,l} / F_{i,0}: a prefix times the last
-# factor. One matrix product per block of rows computes the sums of all nodes.
+# factor. `product_sums` computes the sums of all nodes for a block of rows.
 class GridSamples:
     """A fitted grid on samples; `columns` are the features of each input."""
 
@@ -181,7 +185,7 @@ class GridSamples:
             forms[:] += part
 
         def sums(block: Any) -> Array:
-            """Return the sum over a block of rows for each node."""
+            """Return the contribution of `block` to the descendant sum of each node."""
             rows, base, ratios = block if self._is_small else self._entries(block, used)
             weights = np.outer(2.0 * single[rows], single[rows.start :])
             weights *= base
@@ -265,8 +269,8 @@ class GridSamples:
         self, rows: slice, factors: Sequence[tuple[int, int]]
     ) -> tuple[slice, Single, Single]:
         """Return `rows`, and these rows of P_0 and of R_{i,l}; see `GridSamples`."""
-        # `factors` are the pairs (i, l). The result contains `rows`, because
-        # `_all_entries` stores the results for all blocks of rows.
+        # `factors` are the pairs (i, l) of input and level. The first entry of the
+        # result is `rows`, because `_all_entries` stores the results of several blocks.
         columns = slice(rows.start, self.n_samples)
         n_rows, n_columns = rows.stop - rows.start, self.n_samples - rows.start
         # P_0 is zero below the diagonal and has half of the diagonal, so that twice its
@@ -288,8 +292,9 @@ class GridSamples:
     def _level_sum(
         self, units: Single, i: int, level: int, rows: slice, columns: slice
     ) -> Single:
-        """Return the entries of F_{i,level} in some rows and columns."""
-        # `units` are input i's entry of `_units`, so F_{i,0} has a unit diagonal.
+        """Return these rows and columns of F_{i,level}, defined above `GridSamples`."""
+        # `units` are the features of input i from `_units`, so F_{i,0} has a unit
+        # diagonal.
         units = units[self.graph.starts[i][level] :]
         shares = self._shares[i, level].astype(np.float32)
         product = (units[:, rows].T * shares) @ units[:, columns]
@@ -304,7 +309,8 @@ def _columnwise(product: Array, blocks: Sequence[Array]) -> Array:
 
 
 def _product(blocks: Sequence[Array], rows: Any) -> Array:
-    """Return the product of the blocks' Gram matrices, (n_samples, n_chosen_rows)."""
+    """Return columns `rows` of the entrywise product of the blocks' Gram matrices."""
+    # Each block contains the features of one level, (n_samples, n_level_features).
     product: Array = blocks[0] @ blocks[0][rows].T
     for block in blocks[1:]:
         product *= block @ block[rows].T

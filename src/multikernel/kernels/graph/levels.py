@@ -74,7 +74,7 @@ class HermiteLevels:
         return (1,) * (self.n_components - 1) + (self.mixing.shape[1],)
 
     def columns(self, x: Array) -> Array:
-        """Return the features of the Hermite functions, then those of the remainder."""
+        """Return the Hermite functions at `x`, then the features of the remainder."""
         n_levels = self.n_components - 1
         functions = hermite_functions(x, n_levels, self.sigma, self.bandwidth)
         rest = HermiteRest(n_levels, self.sigma, self.bandwidth)

@@ -174,7 +174,7 @@ class WindowKernel(SequenceKernel):
         return self.kernel.compare(rows, cols)
 
     def squared_norms(self, represented: Any) -> Array:
-        """Return k(x, x) of each window before cosine scaling, (n_sequences,)."""
+        """Return k(x, x) of each sequence's window before scaling, (n_sequences,)."""
         return self.kernel.squared_norms(represented)
 
 

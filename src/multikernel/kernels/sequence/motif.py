@@ -27,8 +27,9 @@ from multikernel.kernels.sequence.spectrum import (
 
 def _divergence_parts(p: Array, q: Array) -> Array:
     """Return each common motif's summand of the negative Jensen-Shannon divergence."""
-    # `p` and `q` are the shares of the motifs in two sequences. `MotifKernel.compare`
-    # subtracts the multiples of log 2, which depend on all motifs.
+    # `p` and `q` are the shares of the common motifs in two sequences. The sum of the
+    # summands is too large by log(2) / 2 times the sum of the shares of all motifs in
+    # both sequences, which `MotifKernel.compare` subtracts.
     total = p + q
     return 0.5 * (total * np.log(total) - (p * np.log(p) + q * np.log(q)))
 

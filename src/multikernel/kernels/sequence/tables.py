@@ -113,7 +113,8 @@ class Layout:
                     raise ValueError(f"Kernel {m} ({name}): {error}") from error
 
     def _resolve(self, kernel: Kernel, m: int) -> Kernel:
-        """Return one kernel on packed columns, by default all columns of its kind."""
+        """Return kernel number `m` with its columns replaced by packed columns."""
+        # A kernel without columns gets all columns of the kind that it supports.
         if isinstance(kernel, ProductKernel):
             factors = [self._resolve(factor, m) for factor in kernel.kernels]
             return replace(kernel, kernels=factors)

@@ -126,7 +126,9 @@ class WeightedDegreeKernel(SequenceKernel):
     def shift_weights(self) -> Array:
         """Return the weights of pairs of positions at distance 0, 1, ..., `shift`."""
         weights = np.asarray(0.5 / np.arange(1.0, self.shift + 2))
-        weights[0] = 1.0  # both terms are equal without a shift
+        # For s = 0, both terms in the brackets of the formula above are equal, so they
+        # count as one term of twice the weight 1/2.
+        weights[0] = 1.0
         return weights
 
     def check(self, sequences: Sequences) -> None:
