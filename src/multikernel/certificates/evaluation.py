@@ -141,8 +141,7 @@ def evaluate(
     objective = primal_value(problem, norms, f)
 
     def largest_increase(factor: float) -> float:
-        """Return a bound on the effect of `factor` times the rounding errors."""
-        # The effect is an increase of the objective.
+        """Return how much rounding errors times `factor` may raise the objective."""
         # The rounding errors of the squared norms are at most `terms.rounding`, and
         # those of the decision values at most `spread`.
         largest = np.zeros_like(norms)

@@ -51,7 +51,7 @@ class SmoothedNorm:
 
     @cached_property
     def value(self) -> float:
-        """The smoothed norm: the sum over all nodes of `smooth` times their weights."""
+        """The smoothed norm: the sum over all nodes of their weight times `smooth`."""
         return float(self.active.weights @ self.smooth)
 
     @cached_property
@@ -77,12 +77,12 @@ class SmoothedNorm:
         return hessian
 
     def dual_bound(self, products: Array, slack: Array) -> float:
-        """Return an upper bound on Omega*_J(a)^2 of the module for a dual vector a."""
-        # `products` are the features times a. `slack` are upper bounds on the dual
-        # norms of the parts of the nodes' kernels that the features omit. The split
-        # xi^v = Omega d_v beta_{D(v)} / s_v of the correlations, with the remainder
-        # added to each node's own coordinate, is feasible. So the dual norm is at most
-        # the largest |xi^v| / d_v.
+        """Return an upper bound on the squared dual norm Omega*_J(a)^2 of a vector."""
+        # The module defines a. `products` are the features times a. `slack` are upper
+        # bounds on the dual norms of the parts of the nodes' kernels that the features
+        # omit. The split xi^v = Omega d_v beta_{D(v)} / s_v of the correlations, with
+        # the remainder added to each node's own coordinate, is feasible. So the dual
+        # norm is at most the largest |xi^v| / d_v.
         active, omega = self.active, self.value
         missing = products - omega * self.rates[active.owner] * self.beta
         scaled = omega * active.weights / self.smooth

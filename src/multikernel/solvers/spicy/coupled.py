@@ -92,7 +92,7 @@ class SmoothSimplexSide(SimplexSide):
 
 
 class BarrierSimplexSide(SimplexSide):
-    """`SimplexSide` for a linear conjugate; a barrier keeps p positive."""
+    """`SimplexSide` for a linear conjugate; a barrier keeps all of `p` positive."""
 
     walls: Walls
 
@@ -138,7 +138,7 @@ def constrained_step(
     *,
     exact: bool,
 ) -> tuple[Array, Array]:
-    """Return Newton's step d, see the module, and the changes of the intercepts."""
+    """Return Newton's step d (see the module) and the changes of the intercepts."""
     # `model` contains H and the gradient of the kernels' term. `pull`, (n_samples,
     # n_classes), is the gradient of the conjugate and of barriers, and the positive
     # `softness` is s. The error is at most the share `forcing` of the step, in the norm

@@ -109,8 +109,8 @@ class ImageSpaces:
         return self.gram.block_matvec(coefs)
 
     def expansions(self, coefs: Array, v: Array, images: Array) -> Array:
-        """Return the expansions of the functions of coefs + v, which have `images`."""
-        # Here the expansions are coefs + v; `FactorSpaces` may use the images.
+        """Return the sum coefs + v as models store it; `images` are those of the sum."""
+        # Here models store coefs + v itself; `FactorSpaces` may return the images.
         return coefs + v
 
     def inner(self, images: Array, v: Array, v_images: Array) -> Array:
@@ -182,7 +182,7 @@ class FactorSpaces:
         return self.Z.inner_of_each(coefs, self._parts)
 
     def expansions(self, coefs: Array, v: Array, images: Array) -> Array:
-        """Return the expansions of the functions of coefs + v, which have `images`."""
+        """Return the sum coefs + v as models store it; `images` are those of the sum."""
         # If `GramStack.expansion_length` is not n_samples, models store expansions over
         # the columns of factors: the images, padded to equal length.
         length = self.gram.expansion_length
