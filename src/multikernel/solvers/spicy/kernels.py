@@ -109,7 +109,7 @@ class ImageSpaces:
         return self.gram.block_matvec(coefs)
 
     def expansions(self, coefs: Array, v: Array, images: Array) -> Array:
-        """Return the sum coefs + v as models store it; `images` are those of the sum."""
+        """Return coefs + v as models store this sum; `images` are images of the sum."""
         # Here models store coefs + v itself; `FactorSpaces` may return the images.
         return coefs + v
 
@@ -182,7 +182,7 @@ class FactorSpaces:
         return self.Z.inner_of_each(coefs, self._parts)
 
     def expansions(self, coefs: Array, v: Array, images: Array) -> Array:
-        """Return the sum coefs + v as models store it; `images` are those of the sum."""
+        """Return coefs + v as models store this sum; `images` are images of the sum."""
         # If `GramStack.expansion_length` is not n_samples, models store expansions over
         # the columns of factors: the images, padded to equal length.
         length = self.gram.expansion_length
