@@ -64,10 +64,11 @@ def weighted_targets(
 ) -> tuple[Array, Array, Array]:
     """Return targets, weights and slopes of squared losses that approximate `loss`.
 
-    In a Newton step at f, weight * (target - f)^2 / 2 replaces the loss of a sample.
+    A Newton step from f minimizes weight * (target - g)^2 / 2 over the decision values
+    g. Weights are multiplied by `linear_factor` where the loss is linear.
     """
-    # Both have the same slope at the current f and, where the loss is curved, the same
-    # curvature. `linear_factor` multiplies the weights where the loss is linear.
+    # At f, the squared loss of a sample has the same slope as `loss` and, where `loss`
+    # is curved, the same curvature.
     slopes = loss.gradient(y, f)
     refuse_nan(loss, "gradient", slopes, f)
     # The curvature of a loss is the inverse of the conjugate's curvature.
@@ -158,8 +159,9 @@ def _armijo_length(
 
 def _initial_model(problem: Problem, constant: float) -> tuple[Array, float, Array]:
     """Return the initial decision values, intercept and coefficients."""
-    # Least squares are a better start for Huber's loss, which is linear far from its
-    # targets.
+    # Far from the targets, Huber's loss is linear and has no curvature for Newton's
+    # method. So losses of y - f start at the least-squares fit of the columns if its
+    # loss is smaller than that of `constant`.
     loss, y, columns = problem.loss, problem.y, problem.columns
     assert columns is not None
     f, effects = np.full_like(y, constant), np.zeros(columns.shape[1])
@@ -212,7 +214,8 @@ def decreases_forever(problem: Problem, basis: Array, slopes: Array) -> bool:
 
 
 def orthonormal_basis(problem: Problem) -> Array:
-    """Return an orthonormal basis of columns and intercept, (n_samples, rank)."""
+    """Return an orthonormal basis of the span of `columns`, shape (n_samples, rank)."""
+    # The span includes constants if the problem has an intercept.
     assert problem.columns is not None
     return LeastSquares(problem.columns, None, problem.fit_intercept).projection.span
 

@@ -59,14 +59,14 @@ def evaluate_terms(
     weights: Array,
     loaded: GramStack | None = None,
 ) -> Terms:
-    """Return norms and decision values of a model's terms from weighted expansions."""
+    """Return norms and decision values of the terms weights[m] K_m expansions[m]."""
     # `expansions` has one row of coefficients for all terms, or one per term, of length
     # `GramStack.expansion_length`. `loaded` is the stack of `kernels` if it is already
     # in memory.
     squares, rounding = np.zeros(kernels.size), np.zeros(kernels.size)
-    # Error bounds use the traces of the term products plus these numbers, which account
-    # for kernel entries that are small differences of large numbers. The traces of the
-    # term products may differ from those of the kernels (see `BlockedTerms`).
+    # Error bounds use `products.traces` plus `entry_rounding`, which accounts for
+    # kernel entries that are small differences of large numbers. The numbers in
+    # `products.traces` may differ from the kernels' traces (see `BlockedTerms`).
     entry_rounding = (gram.rounded_traces() - np.abs(gram.traces()))[kernels]
     f, spread = np.zeros((2, gram.shape[1], *expansions.shape[2:]))
     n_bytes = 8 * math.prod(expansions.shape[1:])
@@ -83,7 +83,9 @@ def evaluate_terms(
             gram, subset, c, products, rounded_traces
         )
         is_used = squares[block] > 0.0
-        # |c| sqrt(K_ii tr K) u = sqrt(u |c|^2 tr K) sqrt(u K_ii)
+        # A kernel's term has a rounding error of at most |c| sqrt(K_ii tr K) u at
+        # sample i, with the rounding unit u. `error_units` are the factors of
+        # sqrt(K_ii) in this bound, since `rounding` is u |c|^2 tr K.
         larger = diagonal_factors(gram.shape[1], rounded_traces, products.traces)
         error_units = np.sqrt(rounding[block] * rounding_unit(f.shape[0]) * larger)
         total, sizes = products.sums(is_used, error_units)
@@ -99,7 +101,9 @@ def _squared_norms(
     products: TermProducts,
     rounded_traces: Array,
 ) -> tuple[Array, Array]:
-    """Return squared norms of the given terms, and bounds on their rounding errors."""
+    """Return c_m^T K_m c_m for rows c_m of `coefs`, and bounds on rounding errors."""
+    # `products` contains the products K_m c_m. `rounded_traces` are the traces of the
+    # kernels, enlarged for rounding errors of the entries.
     forms, lengths, traces = products.forms, products.lengths, products.traces
     flat = coefs.reshape(len(kernels), -1)
     squared_lengths = np.einsum("mi,mi->m", flat, flat)
@@ -137,9 +141,9 @@ def evaluate(
     objective = primal_value(problem, norms, f)
 
     def largest_increase(factor: float) -> float:
-        """Return a bound on the increase of the objective by rounding errors."""
-        # The errors are `factor` times the bounds in `terms`, on the squared norms, and
-        # in `spread`, on the decision values.
+        """Return how much rounding errors times `factor` may raise the objective."""
+        # The rounding errors of the squared norms are at most `terms.rounding`, and
+        # those of the decision values at most `spread`.
         largest = np.zeros_like(norms)
         squares = terms.norms[is_used] ** 2 + factor * terms.rounding[is_used]
         largest[kernels[is_used]] = np.sqrt(squares)
@@ -187,7 +191,8 @@ def evaluated(problem: Problem, model: Model) -> Model:
     """Return the model with norms and objective computed from its expansions."""
     if model.worth is not None:
         return model
-    # Terms do not depend on the penalty, so terms of another penalty are still valid.
+    # The `Terms` of a model do not depend on the penalty. If they were computed for
+    # another penalty, they are still valid.
     terms = model.terms
     if terms is None:
         terms = evaluate_terms(
@@ -220,7 +225,8 @@ def model_of_multiples(
     problem: Problem, rho: Array, weights: Array, forms: Array, f: Array
 ) -> Model:
     """Return the model with terms weights[m] K_m rho, and its best intercept."""
-    # The squares of smaller weights underflow, so their norms could not be checked.
+    # Weights below this limit are set to zero: their squares would underflow, so the
+    # block norms of these kernels could not be checked.
     weights = np.where(weights > 1e-100 * weights.max(initial=0.0), weights, 0.0)
     # `forms` are rho^T K_m rho. `evaluated` recomputes and certifies the block norms.
     norms = weights * np.sqrt(forms)

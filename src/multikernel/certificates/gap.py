@@ -111,7 +111,9 @@ def certify(
 def scaled_dual_value(
     problem: Problem, rho: Array, norms: Array, candidate_norms: Array
 ) -> tuple[float, float]:
-    """Return the feasible factor of `rho` with the best dual value, and this value."""
+    """Return the best scale for which scale * rho is feasible, and its dual value."""
+    # Arguments are those of `certify`; `candidate_norms` may also be upper bounds on
+    # the dual norms of rho.
     loss, regularizer, y = problem.loss, problem.regularizer, problem.y
 
     def loss_of(scale: float) -> float:
@@ -120,7 +122,6 @@ def scaled_dual_value(
         refuse_nan(loss, "conjugate", conjugate, rho)
         return conjugate + regularizer.conjugate(scale * candidate_norms, norms)
 
-    # Arguments are those of `certify`; `candidate_norms` may also be upper bounds.
     scale, lowest = best_scale(loss_of, regularizer.feasible_scale(candidate_norms))
     return scale, -lowest
 

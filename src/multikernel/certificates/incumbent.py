@@ -135,7 +135,8 @@ class Incumbent:
     @property
     def gap(self) -> float:
         """Relative gap of the best model and dual point for the stack's matrices."""
-        # Solvers can reduce only this gap. It excludes rounding errors.
+        # Rounding errors, and residuals of approximate matrices (`certified_gap`), are
+        # excluded, because a solver cannot reduce these.
         return self._gap_to(self.over_factors.value)
 
     @property

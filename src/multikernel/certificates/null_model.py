@@ -153,7 +153,8 @@ def _interpolate(
     left: tuple[float, Array], right: tuple[float, Array]
 ) -> tuple[float, Array]:
     """Return an intercept where the interpolated slope is zero, and a dual point."""
-    # Each argument is an intercept with the gradient of the loss there.
+    # Each argument is a pair: an intercept, and the gradient of the loss with this
+    # intercept, (n_samples,). The slope is the sum of the gradient.
     (a, g_low), (b, g_high) = left, right
     low, high = float(g_low.sum()), float(g_high.sum())
     share = 0.5 if high <= low else float(np.clip(-low / (high - low), 0.0, 1.0))
@@ -196,13 +197,14 @@ def _best_intercept_by_kinks(
     loss: PolyhedralLoss, y: Array, f: Array
 ) -> tuple[float, Array] | None:
     """Return the result of `best_intercept` from sorted kinks; None if that fails."""
-    # This fails if no bounded interval is optimal, or if rounding may have merged
-    # kinks.
+    # The method fails if the optimal intercepts are unbounded, or if rounding may have
+    # merged kinks.
     b, end = _optimal_interval(loss, y, f)
     if np.isnan(b):
         return None
-    # The gradients sum to zero inside an interval of optimal intercepts. At a single
-    # optimal intercept, a kink, the subgradients in `gradient` may also sum to zero.
+    # If the optimal intercepts form an interval, the gradient sums to zero inside it.
+    # If only one intercept is optimal, it is a kink, at which `gradient` contains
+    # subgradients. Their sum may be zero, too.
     middle = 0.5 * (b + end)
     gradient = loss.gradient(y, f + middle)
     if abs(float(gradient.sum())) <= 4.0 * EPS * float(np.abs(gradient).sum()):

@@ -125,7 +125,7 @@ def dual_norm_rounding(
 def _gap_rounding(
     problem: Problem, worth: Worth, certificate: DualCertificate
 ) -> tuple[float, Array]:
-    """Return a bound on the rounding error of a gap, and bounds on the dual norms."""
+    """Return upper bounds on the rounding error of a gap and on each dual norm."""
     norms, gap = worth.norms, relative_gap(worth.objective, certificate.value)
     unit = rounding_unit(certificate.dual.shape[0])
     largest = largest_dual_norms(problem, certificate, unit)
@@ -140,7 +140,8 @@ def _gap_rounding(
 
 
 def enlarged_gap(problem: Problem, worth: Worth, certificate: DualCertificate) -> float:
-    """Return the relative gap of a model and a dual point, plus its rounding errors."""
+    """Return a model's relative gap, plus a bound on the rounding error of this gap."""
+    # `worth` is the evaluation of the model, `certificate` that of the dual point.
     if worth.objective == 0.0:
         # The dual value at the point zero has no rounding error. If this value is zero,
         # it proves that the objective zero is optimal.

@@ -43,7 +43,7 @@ class NullModel:
     columns: Array  # the constant and the covariates
 
     def basis(self, output: int) -> Array:
-        """Return an orthonormal basis of the weighted columns of one output."""
+        """Return an orthonormal basis of `columns`, with row weights for one output."""
         # Row i of `columns` is multiplied by the root of the curvature of sample i. The
         # basis has the shape of `columns`.
         roots = np.sqrt(self.curvature[:, output])
@@ -69,7 +69,8 @@ class NullModel:
 
 
 def standardized_targets(loss: SmoothConjugateLoss, targets: Array) -> Array:
-    """Return targets, divided by standard deviations if the loss is homogeneous."""
+    """Return targets, scaled to standard deviation 1 if the loss is homogeneous."""
+    # Each output is scaled by its own deviation. With a link function, none is scaled.
     if degree(loss) is None or link_of(loss) is not None:
         return targets
     deviations = targets.std(axis=0)
@@ -115,8 +116,9 @@ def null_model(
 def permutations(
     blocks: Sequence[Indices], n_permutations: int, random: np.random.RandomState
 ) -> Iterator[Indices]:
-    """Yield random permutations of the samples within blocks that contain them all."""
-    # A block is a vector of samples, or a matrix whose rows are groups of samples.
+    """Yield random permutations that move each sample only within its block."""
+    # A block is a vector of samples, or a matrix whose rows are groups of samples. Each
+    # group is moved as a whole. Each sample is in one block.
     n_samples = sum(block.size for block in blocks)
     for _ in range(n_permutations):
         order = np.arange(n_samples)
@@ -131,7 +133,8 @@ def members(labels: NDArray[np.generic]) -> list[Indices]:
 
 
 def groups_of_equal_size(labels: NDArray[np.generic]) -> list[Indices]:
-    """Return for every size of a group the rows of such groups, (n_groups, size)."""
+    """Group samples by label; return an array (n_groups, size) for each group size."""
+    # Each row of an array contains the samples of one label.
     by_size: dict[int, list[Indices]] = {}
     for group in members(labels):
         by_size.setdefault(group.size, []).append(group)

@@ -123,7 +123,7 @@ class CertifiedTargets:
         return np.asarray((b + offset) - offset)
 
     def _project(self, targets: Indices) -> Array | float:
-        """Project dual points onto the conjugate's domain; return the distances."""
+        """Move dual points into the conjugate's domain; return how far each moved."""
         index = self.index_of(targets)
         rho = self.rho[:, index]
         self.dual[:, index] = rho

@@ -69,7 +69,7 @@ def _description(result: object) -> str:
 
 
 def _check_bounds(name: str, loss: Loss, y: Array) -> None:
-    """Raise unless the domain of every target is an interval that contains zero."""
+    """Raise unless each interval that `loss.dual_bounds` returns contains zero."""
     bounds: Any = loss.dual_bounds(y)
     try:
         lower, upper = (np.broadcast_to(bound, y.shape) for bound in bounds)

@@ -87,10 +87,10 @@ def has_log_scale(loss: Loss) -> TypeGuard[LogScaleLoss]:
 
 
 def log_rounding(f: Array) -> Array:
-    """Return how far decision values f may be from a logarithm by rounding alone."""
-    # Losses with a log link count such a difference f - log(y) as zero. Otherwise, the
-    # loss of an exact fit would be a sum of rounding errors, and a gap relative to this
-    # sum could not be reduced.
+    """Return a bound on the rounding error of f - log(y) if f and log(y) are equal."""
+    # Losses with a log link treat a difference within this bound as zero. Otherwise,
+    # the loss of an exact fit would be a sum of rounding errors, and a gap relative to
+    # this sum could not be reduced.
     return np.asarray(4.0 * EPS * (1.0 + np.abs(f)))
 
 

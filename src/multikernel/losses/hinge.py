@@ -35,6 +35,6 @@ class HingeLoss:
         return np.minimum(-y, 0.0), np.maximum(-y, 0.0)
 
     def dual_pieces(self, y: Array) -> tuple[Array, Array, Array]:
-        """Return one piece of the conjugate: u = -y p at a cost of -p, 0 <= p <= 1."""
+        """Return the sign -y, cost -1 and bound 1 of one piece p, with u = -y p."""
         ones = np.ones((1, *y.shape))
         return -y[None, :], -ones, ones

@@ -198,7 +198,7 @@ def _density(z: Array) -> Array:
 
 def _interval_f(v: Array, half: Array) -> Array:
     """Return the z at which the loss of `_interval_conjugate` has the derivative v."""
-    # With h = half, z = artanh v + arsinh(v cosh h / sqrt(1 - v^2)).
+    # With h = half, this z is artanh v + arsinh(v cosh h / sqrt(1 - v^2)).
     with np.errstate(divide="ignore"):
         exponent = np.log(np.abs(v)) - 0.5 * (np.log1p(v) + np.log1p(-v))
     exponent += half + np.log1p(np.exp(-2.0 * half)) - np.log(2.0)

@@ -57,7 +57,7 @@ class OffsetLoss:
         return self.loss.value(y, f + self._broadcast_offset(y))
 
     def gradient(self, y: Array, f: Array) -> Array:
-        """Return the gradient of the loss at f plus the offset."""
+        """Return the gradient of the loss, evaluated at f + offset."""
         return self.loss.gradient(y, f + self._broadcast_offset(y))
 
     def conjugate(self, y: Array, u: Array) -> Array:

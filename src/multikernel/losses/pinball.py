@@ -63,7 +63,7 @@ class PinballLoss:
         return np.full_like(y, -self.quantile), np.full_like(y, 1.0 - self.quantile)
 
     def dual_pieces(self, y: Array) -> tuple[Array, Array, Array]:
-        """Return signs, costs and sizes of a piece for u > 0 and one for u < 0."""
+        """Return signs, costs and bounds of two pieces, for u > 0 and for u < 0."""
         ones = np.ones_like(y)
         signs = np.stack([ones, -ones])
         sizes = np.stack([(1.0 - self.quantile) * ones, self.quantile * ones])

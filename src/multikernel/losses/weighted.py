@@ -82,7 +82,7 @@ class _WeightedSmoothConjugate(WeightedLoss):
 
 
 class _WeightedPolyhedral(WeightedLoss):
-    """A weighted loss with the pieces of the conjugate."""
+    """A weighted loss with a piecewise linear conjugate (see `PolyhedralLoss`)."""
 
     def dual_pieces(self, y: Array) -> tuple[Array, Array, Array]:
         """Return the pieces of the conjugate, with sizes multiplied by the weights."""
@@ -198,7 +198,8 @@ def is_squared(loss: Loss) -> bool:
 
 
 def finite_ends(loss: SmoothConjugateLoss, y: Array) -> tuple[Array, Array]:
-    """Return bounds of dual points, infinite where the conjugate's slope diverges."""
+    """Return the ends of rho's domain, infinite if l* has an infinite slope there."""
+    # rho is minus the argument u of the conjugate.
     lower, upper = loss.dual_bounds(y)
     # A conjugate's gradient that diverges at a bound is infinite at the bound of the
     # unweighted loss. At the weighted bound, which is rounded, it could be finite.

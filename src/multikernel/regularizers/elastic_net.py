@@ -35,6 +35,7 @@ class BlockElasticNet(SharedStrength):
 
     def conjugate(self, dual_norms: Array, at: Array) -> float:
         """Return the sum of (dual_norms - alpha r)_+^2 / (2 alpha (1 - r))."""
+        # The conjugate has a closed form, so `at`, the primal block norms, is not used.
         excess = np.maximum(dual_norms - self.threshold, 0.0)
         return float(excess @ excess) / (2.0 * self._curvature)
 

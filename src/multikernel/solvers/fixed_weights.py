@@ -111,7 +111,8 @@ def _extend(solution: Solution, kernels: Indices, n_kernels: int) -> Solution:
 def _refinement(
     solution: Solution, kernels: Indices, scales: Array
 ) -> Refinement | None:
-    """Return `solution.refinement`, if any, for the full stack of unscaled kernels."""
+    """Convert `solution.refinement` to the full stack of kernels; None remains None."""
+    # The stack of the solution consists of scales[k] times each kernel kernels[k].
     refinement = solution.refinement
     return None if refinement is None else refinement.for_full_stack(kernels, scales)
 

@@ -112,6 +112,7 @@ class _Thresholds:
 
     def after_short_step(self, f: Array, parameters: Array | None) -> Array:
         """Return the thresholds that minimize the loss at decision values f."""
+        # Newton's method starts at `parameters`; None means at the class shares.
         y, weights = self.problem.y, self._weights
         return CumulativeLogitLoss.fitted(y, f, weights, parameters).thresholds
 
@@ -223,8 +224,8 @@ class _Thresholds:
 
     def safe_dual(self, certificate: DualCertificate, point: Point) -> Array:
         """Return the dual point, scaled to be feasible despite rounding of norms."""
-        # The factor only corrects rounding. The multiple with the best dual value for
-        # fixed thresholds would have a smaller dual value for free thresholds.
+        # The scale only corrects rounding. Another scale would have the best dual value
+        # for fixed thresholds, but a smaller dual value for free thresholds.
         dual = certificate.dual
         unit = rounding_unit(len(dual))
         largest = largest_dual_norms(self.problem, certificate, unit)

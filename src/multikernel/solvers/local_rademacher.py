@@ -81,8 +81,8 @@ class DCSolution(Solution):
 
     `subproblem_gap` is the relative gap of the last convex problem. `start_objectives`,
     (n_starts,), are the objectives reached from all starts, best first. `derivatives`,
-    (n_kernels,), are the numbers v_m of `TailDC`, with which the vector of all mu_m v_m
-    has p-norm one for the kernel weights mu_m.
+    (n_kernels,), are the entries v_m of the last v of `TailDC`. The kernel weights mu_m
+    are scaled so that the vector of all mu_m v_m has p-norm one.
     """
 
     subproblem_gap: float = np.nan
@@ -172,7 +172,7 @@ reach the same point. Five Gaussian kernels, n = 1000, theta = 4: three starts t
 
 @dataclass(frozen=True, eq=False)
 class _Descent:
-    """A descent of `TailDC`, with new numbers v_m at each new solution."""
+    """A descent of `TailDC`, which replaces the vector v after each convex problem."""
 
     settings: TailDC
     problem: Problem
@@ -242,7 +242,7 @@ class _Descent:
         )
 
     def _derivatives(self, weights: Array, v: Array) -> Array:
-        """Return `TailDC`'s numbers v_m at `weights`, given the previous ones `v`."""
+        """Return the next vector v of `TailDC` at `weights`; `v` is the last vector."""
         p = exponent_of(self.problem.regularizer)
         theta, gram = self.settings.theta, self.problem.gram
         if theta == 0 or not weights.any():

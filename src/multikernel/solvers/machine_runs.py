@@ -159,7 +159,8 @@ def naming_the_kernel(gram: GramStack, names: Indices | None) -> Iterator[None]:
     try:
         yield
     except IndefiniteKernelError:
-        # The search for the kernel costs far more than a pass, but the fit has failed.
+        # The search for the kernel at fault takes far longer than a pass. It runs only
+        # after a fit has failed.
         for m in range(gram.shape[0]):
             kernel = gram.take(np.array([m]))
             K = kernel.combine(np.ones(1))
@@ -203,8 +204,8 @@ def _free_samples(problem: Problem, rho: Array) -> tuple[Indices, Array]:
     inside = (u > lower + margin) & (u < upper - margin)
     if is_smooth(problem.loss):
         free = np.flatnonzero(inside)
-        # The curvature may be undefined at the bounds of the domain: evaluate it at the
-        # middle there.
+        # The curvature of the conjugate may be undefined at the bounds of its domain.
+        # For samples at a bound, evaluate it at the middle of the domain instead.
         ends = np.where(inside, u, lower), np.where(inside, u, upper)
         u = 0.5 * (ends[0] + ends[1])
         curvature = problem.loss.conjugate_hessian(problem.y, u)

@@ -214,8 +214,9 @@ class _OneClassSearch:
         recorder.close(best.objective, self.gap, active.size)
         history = tuple(recorder.history)
         return Solution(
-            # The weights are optimal for these norms, at which the objective is
-            # evaluated. They differ from the weights of the machine's run.
+            # These weights are optimal for the block norms of the best model, at which
+            # the objective is evaluated. They differ from `best.theta`, the weights of
+            # the machine's run.
             kernel_weights=self.regularizer.kernel_weights(norms),
             norms=norms,
             active=active,

@@ -1,12 +1,13 @@
 """Newton's method for smooth losses with unpenalized parameters.
 
 This is a proximal Newton method (Lee, Sun, Saunders 2014, SIAM Journal on Optimization
-24, 1420-1443). Let s be the gradient of the loss at the decision values F_0 of a model.
-A projection P (`multikernel.gram.projected`) removes the parameters. The loss then has
-the Hessian P^T W P, with W = diag(w). A solver for the squared loss minimizes the sum
-of the penalty and sum_i w_i (P F - P t)_i^2 / 2 with respect to F. The targets t
-satisfy P^T W P (F_0 - t) = s. A line search on the true objective may shorten the step.
-The duality gap is that of the true loss.
+24, 1420-1443). Let s be the gradient of the loss at the decision values F_0 of a model,
+w a vector of positive weights near its second derivatives, and W = diag(w). A
+projection P (`multikernel.gram.projected`) eliminates the parameters; the Hessian then
+is P^T W P. A solver for the squared loss minimizes the sum of the penalty and sum_i w_i
+(P F - P t)_i^2 / 2 with respect to F. Targets t satisfy P^T W P (F_0 - t) = s. A line
+search on the true objective may shorten the step. The duality gap is that of the true
+loss.
 """
 
 from collections.abc import Iterable
@@ -87,7 +88,7 @@ class FreeParameters(Protocol):
 
     @property
     def problem(self) -> Problem:
-        """The problem; its loss has the initial parameters."""
+        """The problem; `problem_at` replaces the parameters of its loss, if any."""
 
     def null_parameters(self) -> Array:
         """Return the best parameters of a model without kernels."""

@@ -208,8 +208,9 @@ def hull_points(
     """Return EasyMKL's vector gamma for one kernel matrix K, shape (n_samples,)."""
     # gamma is nonnegative with a sum of one over each class. Up to its scale, it is the
     # dual point of a hard-margin machine with the kernel `system`, the sum of K and a
-    # ridge. If all sample weights s are multiplied by a constant, K and 1 / s are
-    # divided by it. So both are multiplied by the largest sample weight.
+    # ridge. K is a sum of kernels that have a weighted trace of one. So if all sample
+    # weights s are multiplied by a constant, K and 1 / s are divided by this constant.
+    # The products of K and of 1 / s with the largest sample weight do not change.
     shares = sample_weight / sample_weight.max()
     ridge = regularization / shares
     system = (1.0 - regularization) * sample_weight.max() * K + np.diag(ridge)

@@ -49,7 +49,7 @@ class SoftmaxLoss(SimplexDomain):
         return slope
 
     def conjugate(self, y: Array, u: Array) -> Array:
-        """Return the negative entropy of y + u, infinity if outside the simplex."""
+        """Return negative entropies of the rows of y + u, infinity off the simplex."""
         p, is_inside = self._masses_and_inside(y, u)
         # p = 1 + u would lose digits of a small u, which large weights amplify.
         terms = xlog1py(p, np.clip(u, -1.0, 0.0))

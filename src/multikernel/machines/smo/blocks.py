@@ -109,10 +109,11 @@ def _run_on(
 
 
 def _violations(v: Array, *, paired: bool) -> Array:
-    """Return each sample's violations for an increase and a decrease of rho, (2, n)."""
-    # F + UP and F + DOWN are slopes of the objective for an increase and a decrease of
-    # rho. Another sample moves in the opposite direction, which keeps sum(rho). Unless
-    # `paired`, a sample may also move alone, as if its partner had slope zero.
+    """Return violations for an increase and for a decrease of each rho_i, (2, n)."""
+    # In the state v, F + UP and F + DOWN are slopes of the objective for an increase
+    # and a decrease of rho_i. Another sample moves in the opposite direction, which
+    # keeps sum(rho). Unless `paired`, a sample may also move alone, as if its partner
+    # had slope zero.
     up, down = v[F] + v[UP], v[F] + v[DOWN]
     low, high = up.min(), down.max()
     if not paired:

@@ -73,9 +73,9 @@ def index_of_largest(lane: Array) -> int:
 def line_minimum(
     slope: float, curvature: float, kinks: tuple[Pair, Pair], limit: float
 ) -> float:
-    """Return the minimizer over 0 <= t <= limit of a quadratic with two kinks."""
-    # The derivative is -slope + curvature t, and increases by a jump at each of the two
-    # `kinks`, which are pairs (t, jump).
+    """Return the t in [0, limit] that minimizes a quadratic function with two kinks."""
+    # The derivative is -slope + curvature t, plus the jump of each kink below t. The
+    # two `kinks` are pairs (position, jump).
     near, far = kinks
     if far[0] < near[0]:
         near, far = far, near

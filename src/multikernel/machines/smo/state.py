@@ -52,11 +52,11 @@ def free_samples(v: Array) -> Indices:
 
 
 def minimize_on_face(v: Array, free: Indices, rows: Array, *, paired: bool) -> int:
-    """Minimize the objective of module `loops` over the samples `free`.
+    """Minimize the objective of module `loops` over the entries `free` of rho.
 
-    Change the state v in place; return the number of linear systems solved.
+    Change the state v in place; return the number of linear systems solved. `rows` are
+    the rows of K of the samples `free`; if `paired`, sum(rho) does not change.
     """
-    # `rows` are the free samples' rows of K. If `paired`, the sum of rho is fixed.
     # Pair steps are slow if kernels differ by many orders of magnitude, because the
     # largest kernel dominates the curvature of most pairs. With a ratio of 1e6 between
     # two kernels on 30 samples, they take millions of steps. One linear system over the
@@ -96,8 +96,9 @@ def _direction(K: Array, gradient: Array, *, paired: bool) -> Array | None:
     direction = -solved[:, 0]
     if paired:
         direction += solved[:, 1] * (solved[:, 0].sum() / solved[:, 1].sum())
-        # If the system is nearly singular, the two terms are large and cancel, and the
-        # remainder of their sum would accumulate in rho.
+        # The two terms of `direction` have opposite sums. If the system is nearly
+        # singular, they are large, and the rounding error of their sum would accumulate
+        # in sum(rho).
         direction -= direction.mean()
     prefers_descent = float(gradient @ direction) < 0.0
     return direction if prefers_descent else None

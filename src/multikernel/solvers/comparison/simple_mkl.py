@@ -138,7 +138,7 @@ def _descent_direction(weights: Array, gradient: Array) -> Array:
 
 
 def _longest_step(weights: Array, direction: Array) -> float:
-    """Return the step at which the first weight becomes zero; 0 if none decreases."""
+    """Return the longest step that keeps weights nonnegative; 0 if none decreases."""
     falling = direction < 0.0
     if not falling.any():
         return 0.0

@@ -48,12 +48,14 @@ def visit(  # noqa: PLR0913 - compiled code takes arrays, not objects
     images: Array,
     squares: Array,
 ) -> int:
-    """Subtract each sample's slope from `coefs`; return the count of nonzero slopes."""
-    # `columns`, (n_columns, n_kernels, n_samples), are from all Gram matrices; `places`
-    # are the indices of the samples' columns. `labels` are class indices, or -1 and 1
-    # for one output. `coefs`, (n_outputs, n_samples), is minus the sum of the slopes of
-    # the `visited` samples; `images`, (n_kernels, n_outputs, n_samples), and `squares`
-    # are its images and squared norms. `sizes` are sample weights.
+    """Visit `samples` in turn; return the number of nonzero slopes of the loss."""
+    # Slopes of the loss at a sample are subtracted from its column of `coefs`, and
+    # `images` and `squares` are updated. `coefs`, (n_outputs, n_samples), is minus the
+    # sum of the slopes of the `visited` samples; `images`, (n_kernels, n_outputs,
+    # n_samples), and `squares` are the images and squared norms of `coefs`. `columns`,
+    # (n_columns, n_kernels, n_samples), are from all Gram matrices; `places` are the
+    # indices of the samples' columns. `labels` are class indices, or -1 and 1 for one
+    # output. `sizes` are sample weights.
     n_kernels, n_outputs, n = images.shape
     scores = np.empty(n_outputs)
     n_steps = 0

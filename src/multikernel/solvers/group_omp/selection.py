@@ -67,7 +67,9 @@ class Winners:
 
     kernels: Indices  # one for each group; if kernels tie, the one of smallest index
     improvements: Array
-    passes: float  # number of products with a row, divided by the number of kernels
+    # The number of products of one kernel with residuals, divided by the number of
+    # kernels.
+    passes: float
 
 
 def choose(query: Query, values: Array, ties: Array | float, passes: float) -> Winners:
@@ -145,7 +147,8 @@ def narrow_factors(stack: GramStack) -> tuple[Indices, LowRankStack | None, floa
     looked = np.zeros(n_kernels, dtype=bool)
 
     def pivoted(K: Array) -> tuple[float, Array, Indices]:
-        """Return the tolerance, the pivoted factor and the pivots of a matrix."""
+        """Return the tolerance, pivoted Cholesky factor and pivots of a matrix K."""
+        # The factorization stops if no diagonal entry of K - Z Z^T exceeds `tol`.
         tol = 8.0 * EPS * float(K.diagonal().max())
         factor, pivots = landmark_factor(K.__getitem__, K.diagonal(), tol, most + 1)
         return tol, factor, pivots.astype(np.intp)
@@ -243,7 +246,7 @@ class _Traces:
 
 
 def _traces(stack: GramStack, whitening: Whitening) -> _Traces:
-    """Return the traces; those of whitened kernels are enlarged for rounding errors."""
+    """Return both traces of each kernel; `whitened` is enlarged for rounding errors."""
     n_kernels, n_samples, _ = stack.shape
     squares = whitening.scaled(whitening.scaled(np.ones(n_samples)))
     whitened, raw = np.empty((2, n_kernels))

@@ -60,7 +60,8 @@ def prepare(
 
 def _mixed(rows: Array, means: Array, basis: Any) -> Prepared:
     """Return a node's features, replaced by independent combinations if necessary."""
-    # With a basis, the features are linearly independent, as those of landmarks.
+    # `basis` contains the landmarks of the features, or is None. Features of landmarks
+    # are already linearly independent.
     mixer = None if len(rows) < 2 or basis is not None else _mixer(rows)
     return Prepared(rows if mixer is None else mixer.T @ rows, means, mixer, basis)
 
@@ -143,7 +144,7 @@ class StoredNodes:
         return [made[k] for k in nodes.tolist()]
 
     def release(self, nodes: Indices, n_asked: int) -> None:
-        """Free the features of all nodes except `nodes` if too many are stored."""
+        """Free all features but those of `nodes` if too many nodes are stored."""
         # `n_asked` is the number of nodes whose quadratic forms were computed for the
         # last dual point. `_most` is the largest value so far of `n_asked` and of the
         # number of `nodes`. More than twice as many stored nodes are too many.

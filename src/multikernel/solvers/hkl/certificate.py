@@ -51,7 +51,7 @@ class SmoothedNorm:
 
     @cached_property
     def value(self) -> float:
-        """The smoothed norm: the sum of d_v s_v over all nodes v, with weights d_v."""
+        """The smoothed norm: the sum over all nodes of their weight times `smooth`."""
         return float(self.active.weights @ self.smooth)
 
     @cached_property
@@ -77,12 +77,12 @@ class SmoothedNorm:
         return hessian
 
     def dual_bound(self, products: Array, slack: Array) -> float:
-        """Return an upper bound on the squared dual norm on the active set."""
-        # The split xi^v = Omega d_v beta_{D(v)} / s_v of the correlations, with the
-        # remainder added to each node's own coordinate, is feasible. So the dual norm
-        # is at most the largest |xi^v| / d_v. `products` are the features times the
-        # dual vector, and `slack` bounds the norm of the part of a node's kernel that
-        # its features omit.
+        """Return an upper bound on the squared dual norm Omega*_J(a)^2 of a vector."""
+        # The module defines a. `products` are the features times a. `slack` are upper
+        # bounds on the dual norms of the parts of the nodes' kernels that the features
+        # omit. The split xi^v = Omega d_v beta_{D(v)} / s_v of the correlations, with
+        # the remainder added to each node's own coordinate, is feasible. So the dual
+        # norm is at most the largest |xi^v| / d_v.
         active, omega = self.active, self.value
         missing = products - omega * self.rates[active.owner] * self.beta
         scaled = omega * active.weights / self.smooth
@@ -107,7 +107,7 @@ def norm_value(active: ActiveSet, beta: Array) -> float:
 
 
 def squared_norms(active: ActiveSet, beta: Array) -> Array:
-    """Return the squared norm of `beta` over every node and its descendants."""
+    """Return, for each node, the squared norm of `beta` over it and its descendants."""
     squares = np.bincount(active.owner, beta * beta, minlength=len(active))
     return np.asarray(active.relation @ squares)
 

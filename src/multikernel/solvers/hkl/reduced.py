@@ -171,7 +171,8 @@ class _Level:
         else:
             cross, weight = features @ bends, float(bends.sum())
             # If the loss is flat at all samples, as a hinge beyond the margin, the
-            # intercept has no curvature: use the inverse of half the range of targets.
+            # curvature of the intercept is zero. The inverse of half the range of the
+            # targets replaces it.
             unit = 1.0 / half_range(problem.y)
             weight = weight if weight > 1e-12 * unit else unit
             # Center rows first: with an outlier of 1e4, the difference of products of
@@ -253,8 +254,9 @@ def solve_reduced(
 
 
 def _fitting_constant(problem: HullProblem, zero: Array) -> ReducedPoint | None:
-    """Return the constant model if its loss is zero, otherwise None."""
-    # With a smoothed loss, Newton's method would miss this optimum.
+    """Return the best constant model if its loss is zero, otherwise None."""
+    # `zero` are zero coefficients, those of a constant model. With a smoothed loss,
+    # Newton's method would miss this optimum.
     y, b = problem.y, 0.0
     if problem.fit_intercept:
         b = float(best_intercepts(problem.loss, y, np.zeros_like(y))[0][0])

@@ -158,7 +158,7 @@ class _HullRun:
         self.limit = settings.max_kernels or (1000 if settings.certify else 300)
 
     def first_strength(self) -> float:
-        """Return a strength at which functions outside the active set are small."""
+        """Return a strength that shrinks functions on the frontier by half or more."""
         # The function of node v shrinks by half if alpha d_v^2 is the mean diagonal of
         # its kernel.
         sources = self.active.frontier
@@ -253,7 +253,7 @@ class _HullRun:
         active, sources = self.active, self.active.frontier
         if not sources.size:
             return 0.0, sources
-        # Sums at the last point are cached, unless the point has changed.
+        # The sums over descendants are cached until the dual point changes.
         self.sums = of_more(self.sums, len(active.known), np.nan)
         new = sources[np.isnan(self.sums[sources, 0])]
         named = active.known.named(new)

@@ -49,9 +49,10 @@ class InnerBall:
 
     def support(self) -> Callable[[Array], float]:
         """Return the function forms -> max(weights @ forms) over the ball."""
-        # The function is the dual norm of the forms times c^((P - p) / P), with the
-        # ball's center c and exponent P. A line search calls this function about ten
-        # times a step, at half the cost of `respond`.
+        # With the ball's center c and exponent P, and the penalty's exponent p, the
+        # function is the norm of c^((P - p) / P) * forms that is dual to the P-norm. A
+        # line search calls this function about ten times a step, at half the cost of
+        # `respond`.
         p, larger = self.regularizer.p, self.exponent
         if np.isinf(larger):
             scales, dual = np.ones_like(self.center), 1.0

@@ -138,11 +138,14 @@ class BarrierResponse:
 def barrier_response(
     regularizer: SquaredBlockNorm, u: Array, mu: float, excess: float = np.inf
 ) -> BarrierResponse:
-    """Return the maximizer of theta^T u + mu sum(log(theta)) over the unit p-ball."""
+    """Return the maximizer of theta^T u + mu sum(log(theta)) over the unit p-ball.
+
+    `excess` is the starting value of Newton's method, from the response to a similar u.
+    """
     # Every weight solves nu theta_m^(p - 1) = u_m + mu / theta_m, with nu the
     # multiplier of the norm. Newton's method with a bracket computes the nu for which
-    # the p-norm is one. u must be nonnegative; `excess`, from the response to a similar
-    # u, is the starting value of nu - max(u) (infinity: the upper end of the bracket).
+    # the p-norm is one. u must be nonnegative. `excess` is a value of nu - max(u);
+    # infinity is replaced by the upper end of the bracket.
     p = regularizer.p
     if np.isinf(p):
         one, zero = np.ones_like(u), np.zeros_like(u)
@@ -225,7 +228,7 @@ class _Program:
     regularizer: SquaredBlockNorm
 
     def at(self, multipliers: Array, mu: float, excess: float = np.inf) -> _Point:
-        """Return the point at some multipliers and barrier size, with its objective."""
+        """Return the `_Point` at these multipliers, for barriers of size `mu`."""
         # `excess` starts Newton's method for the response; see `barrier_response`.
         u = multipliers @ self.slopes
         response = barrier_response(self.regularizer, u, mu, excess)
@@ -241,7 +244,8 @@ class _Program:
 
     def newton_step(self, point: _Point) -> tuple[Array, float]:
         """Return relative changes of the multipliers, and the squared decrement."""
-        # For relative changes, the Hessian of the barrier is mu times the identity.
+        # In relative changes of the multipliers, the barrier -mu sum(log(multipliers))
+        # has a Hessian of mu times the identity.
         multipliers, mu = point.multipliers, point.mu
         slack = self.slopes @ point.response.weights - self.heights
         gradient = multipliers * (slack - float(multipliers @ slack)) - mu

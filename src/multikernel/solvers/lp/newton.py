@@ -130,7 +130,7 @@ class InterleavedNewton(PathSolver):
 
 @dataclass
 class _NewtonState:
-    """State of the solver for one penalty: the dual point, and the ball's center."""
+    """State of the solver for one penalty: dual point and center of an `InnerBall`."""
 
     incumbent: Incumbent
     settings: InterleavedNewton
@@ -234,9 +234,9 @@ class _NewtonState:
         self.failed = SETTINGS.failures if factor <= SETTINGS.quick else 0
 
     def _raise_small_weights(self, mass: float) -> None:
-        """Raise the weights of kernels with large quadratic forms to a lower limit."""
-        # Steps multiply weights, so a tiny weight would grow slowly. The limit, times
-        # the number of kernels with large forms, is the share `mass` of the sum of all
+        """Raise small weights of kernels with large quadratic forms to a minimum."""
+        # Steps multiply weights, so a tiny weight would grow slowly. The minimum times
+        # the number of kernels with large forms is the share `mass` of the sum of all
         # weights.
         forms, center = self.point.forms, self.center
         called = forms > float(center @ forms) / float(center.sum())

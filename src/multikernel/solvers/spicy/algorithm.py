@@ -111,7 +111,8 @@ class AugmentedLagrangian:
             self._threshold()
 
     def _minimize(self, target: float) -> Measure | None:
-        """Minimize over rho by Newton's method; return a `Measure`, None on failure."""
+        """Minimize phi over rho by Newton's method; return None if it fails."""
+        # Stop early if the relative gap of the working set is at most `target`.
         for _ in range(30):  # A good run takes up to ten steps.
             try:
                 self._newton_step()
@@ -127,7 +128,7 @@ class AugmentedLagrangian:
         return None
 
     def _update(self) -> None:
-        """Set the expansions alpha to the soft threshold of v (eq. 5)."""
+        """Set each alpha_m to ST(v_m), step 3 of the module's algorithm (eq. 5)."""
         self.alpha = per_kernel(self._shares, self._v)
         self._alpha_images = self._spaces.scaled(self._v_images, self._shares)
 

@@ -92,7 +92,7 @@ class SmoothSimplexSide(SimplexSide):
 
 
 class BarrierSimplexSide(SimplexSide):
-    """Dual point of a coupled loss with a linear conjugate; a barrier keeps p > 0."""
+    """`SimplexSide` for a linear conjugate; a barrier keeps all of `p` positive."""
 
     walls: Walls
 
@@ -138,11 +138,11 @@ def constrained_step(
     *,
     exact: bool,
 ) -> tuple[Array, Array]:
-    """Return a Newton step that keeps the constraints, and the intercepts' changes."""
-    # The step solves the problem of the module. `model` contains H and the gradient of
-    # the kernels' term. `pull`, (n_samples, n_classes), is the gradient of the
-    # conjugate and of barriers, and the positive `softness` is s. The error is at most
-    # the share `forcing` of the step, in the norm of H + diag(1 / s).
+    """Return Newton's step d (see the module) and the changes of the intercepts."""
+    # `model` contains H and the gradient of the kernels' term. `pull`, (n_samples,
+    # n_classes), is the gradient of the conjugate and of barriers, and the positive
+    # `softness` is s. The error is at most the share `forcing` of the step, in the norm
+    # of H + diag(1 / s).
     hessian, gradient = model.hessian, pull + model.gradient
     assert isinstance(hessian, JointHessian)
     # If `exact`, the preconditioner includes H between the entries of large softness;

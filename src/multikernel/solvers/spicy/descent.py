@@ -121,7 +121,9 @@ class BlockDescent:
         return has_moved
 
     def _descend(self, share: float) -> None:
-        """Step toward the approximate minimum of the quadratic model."""
+        """Step toward the minimum of the quadratic model, found by block descent."""
+        # The descent stops after a round whose change is at most `share` of the largest
+        # change of a round.
         f, u = np.zeros_like(self._f), self._u.copy()
         alpha, first = self.alpha.copy(), 0.0
         points: list[tuple[Array, Array]] = [(f.copy(), u.copy())]
@@ -129,7 +131,6 @@ class BlockDescent:
             self.rounds += 1
             change = self._round(f, u, alpha, every=not epoch)
             first = max(first, change)
-            # Stop after a round with a small change, relative to the largest change.
             if change <= share * first:
                 break
             points.append((f.copy(), u.copy()))

@@ -109,14 +109,14 @@ class ImageSpaces:
         return self.gram.block_matvec(coefs)
 
     def expansions(self, coefs: Array, v: Array, images: Array) -> Array:
-        """Return the expansion coefficients of coefs + v, whose images are `images`."""
-        # Here the result is coefs + v itself; `FactorSpaces` may use the images.
+        """Return coefs + v as models store this sum; `images` are images of the sum."""
+        # Here models store coefs + v itself; `FactorSpaces` may return the images.
         return coefs + v
 
     def inner(self, images: Array, v: Array, v_images: Array) -> Array:
-        """Return the inner products of images with v, shape (n_kernels,)."""
+        """Return v^T K_m x for each kernel m, from the images K_m x of a vector x."""
         # `v` is one vector for all kernels, or has a row for each kernel. Products are
-        # summed over outputs.
+        # summed over outputs. `FactorSpaces` uses `v_images`, the images of v.
         rows = _rows(images)
         if v.ndim < images.ndim:
             return np.asarray(rows @ v.reshape(-1))
@@ -146,7 +146,9 @@ class ImageSpaces:
 
 @dataclass(frozen=True, eq=False)
 class FactorSpaces:
-    """Function spaces of factored kernels, with the images Z_m^T v, concatenated."""
+    """Function spaces of factored kernels; the images of v are Z_m^T v for all m."""
+
+    # The images of all kernels are concatenated.
 
     gram: GramStack  # counts the products
     Z: TallMatrix  # the factors, one kernel after another
@@ -180,7 +182,7 @@ class FactorSpaces:
         return self.Z.inner_of_each(coefs, self._parts)
 
     def expansions(self, coefs: Array, v: Array, images: Array) -> Array:
-        """Return the expansion coefficients of coefs + v, whose images are `images`."""
+        """Return coefs + v as models store this sum; `images` are images of the sum."""
         # If `GramStack.expansion_length` is not n_samples, models store expansions over
         # the columns of factors: the images, padded to equal length.
         length = self.gram.expansion_length
@@ -189,9 +191,9 @@ class FactorSpaces:
         return padded(images, self._ranks, length)
 
     def inner(self, images: Array, v: Array, v_images: Array) -> Array:
-        """Return the inner products of images with v, shape (n_kernels,)."""
-        # An inner product with v is the product of `images` and `v_images`, the images
-        # of v, summed over a kernel's columns.
+        """Return v^T K_m x for each kernel m, from the images Z_m^T x of a vector x."""
+        # The result is the product of `images` and `v_images`, the images Z_m^T v,
+        # summed over a kernel's columns.
         products = images * v_images
         return self._sums(products if products.ndim == 1 else products.sum(axis=1))
 
@@ -223,7 +225,7 @@ class FactorSpaces:
         return JointHessian(hessian, self.Z.images(bent, parts))
 
     def _count(self, kernels: int | None = None, vectors: int = 1) -> None:
-        """Count products of some vectors with `kernels` kernels; None means all."""
+        """Count products of `vectors` vectors with `kernels` kernels (None: all)."""
         n_kernels, n_samples, _ = self.gram.shape
         kernels = n_kernels if kernels is None else kernels
         self.gram.count(kernels, n_samples, vectors)
@@ -233,7 +235,7 @@ class FactorSpaces:
         return np.asarray(np.add.reduceat(values, self.offsets[:-1]))
 
     def _repeated(self, values: Array) -> Array:
-        """Return the values of kernels, repeated for each column."""
+        """Return one value for each column of Z: the value of the column's kernel."""
         return np.asarray(np.repeat(values, self._ranks))
 
 

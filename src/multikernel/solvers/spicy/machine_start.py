@@ -68,9 +68,10 @@ def weighted_sums(
     Return the best dual point rho, the weights of the terms K_m rho, and the number of
     machines that ran.
     """
-    # After each run, the weights of the kernels change, until the gap is `tol` or steps
-    # make no progress. The kernels of the problem are not zero; `kernels` are their
-    # indices in messages. The best rho is feasible for the loss and the intercept.
+    # After each run of a machine, the weights of the kernels change, until the gap is
+    # at most `tol` or three runs in a row make no progress. No kernel of the problem is
+    # zero; `kernels` are the original indices of these kernels, for error messages. The
+    # best rho is feasible for the loss and the intercept.
     gram, y, (n_kernels, n_samples, _) = problem.gram, problem.y, problem.gram.shape
     search = WeightSearch(regularizer, gram.traces())
     # With these weights, the sum of the kernels has values of the size of the targets.
@@ -128,7 +129,8 @@ def _evaluated(
 class WeightStep:
     """Step in the weights: a `change` from a `start`."""
 
-    # With these numbers, the next dual norms show whether the step was too long.
+    # From these fields and the next dual norms, `WeightSearch.moved` computes whether
+    # the step was too long.
 
     start: Array
     change: Array
@@ -205,7 +207,8 @@ class WeightSearch:
         least = np.maximum(system.diagonal(), 0.03 * alone)
         np.fill_diagonal(system, least)
         change = nonnegative_step(system, pull / units, shares)
-        # The sum of weights grows to at most 11 times its value, or falls to a tenth.
+        # The step multiplies the sum of the scaled weights by at most 11 and at least
+        # one tenth.
         total = float(change.sum())
         most = (10.0 if total > 0.0 else 0.9) * float(shares.sum())
         change *= min(1.0, most / max(abs(total), TINY)) / units

@@ -101,14 +101,14 @@ class NewtonState(CertifiedTargets):
                     self._store_tangent(t, *root, images[:, :, number], alphas[t])
 
     def _solve(self, t: int, flexible: Array, z: Array) -> tuple[Root, Array] | None:
-        """Set the dual point of target t; return R with A = R R^T, and a unit vector.
+        """Set the dual point of target t; return a root R, and R^-1 e / |R^-1 e|.
 
-        The unit vector is R^-1 e / |R^-1 e|, with the vector e of ones.
+        R R^T is the module's matrix A, and e is a vector of ones. Return None if A has
+        no root in double precision.
         """
-        # A and z are the module's, and `flexible` is the diagonal of D. With an
-        # intercept, the part of R^-1 z along the unit vector is removed, which makes
-        # rho sum to zero. If A has no root R in double precision, the result is None,
-        # and working sets solve the target.
+        # z is the module's, and `flexible` is the diagonal of D. With an intercept, the
+        # part of R^-1 z along the returned unit vector is removed, which makes rho sum
+        # to zero. Working sets solve a target without a root.
         finite = np.isfinite(flexible).all()
         root = self._root(self.eta[:, t], flexible) if finite else None
         if root is None:

@@ -29,7 +29,9 @@ class RotatedOutputs:
     """Equivalent problem with fewer outputs, and maps between the solutions."""
 
     problem: Problem
-    turn: Array  # Q, (n_outputs, n_samples), with orthonormal columns
+    # Q of the module, (n_outputs, n_samples) with n_outputs > n_samples; its columns
+    # are orthonormal.
+    turn: Array
     offset: Array | float  # added to Q times the intercepts of the smaller problem
     doubt: float  # bound on the norm of the rounding errors of all residuals
 
@@ -49,7 +51,7 @@ class RotatedOutputs:
         return cls(small, turn, problem.offset, doubt)
 
     def to_rotated(self, solution: Solution | None) -> Solution | None:
-        """Map a solution of the large problem, or None, to one of the small problem."""
+        """Map a solution of the original problem, or None, to the smaller problem."""
         if solution is None:
             return None
         return replace(

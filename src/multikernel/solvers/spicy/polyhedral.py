@@ -64,7 +64,7 @@ class Corners:
 
     def snap(self, x: Array) -> Array:
         """Return x with entries near a bound or kink moved onto it."""
-        near = 1e-3 * self.width  # later steps correct wrong guesses
+        near = 1e-3 * self.width  # later steps move an entry that does not belong there
         x = np.where(np.abs(x) <= near, 0.0, x)
         x = np.where(x <= self.low + near, self.low, x)
         return np.where(x >= self.high - near, self.high, x)
@@ -252,7 +252,8 @@ class BarrierSide(Side):
 
     def aim(self, step: Array) -> float:
         """Set directions of pieces and multipliers; return the longest step length."""
-        # The length is at most 1 and keeps all pieces strictly inside their bounds.
+        # The length is that of `step`, a step of rho. It is at most 1 and keeps all
+        # pieces of rho strictly inside their bounds.
         f = -self.pull - self.curvature * step  # decision values after the step
         direction = -(self.gradient + self.signs * f) / self.curvatures
         # The softest piece gets the remainder: its own formula divides rounding errors
@@ -337,7 +338,7 @@ class CornerSide(Side):
         self.rho = self.end if length == 1.0 else inside
 
     def for_similar_problem(self) -> "CornerSide":
-        """Return a `CornerSide` for a problem that starts at this dual point."""
+        """Return a `CornerSide` at this dual point, the start for a similar problem."""
         return CornerSide(self.loss, self.y, self.rho)
 
     def more_robust(self) -> BarrierSide:

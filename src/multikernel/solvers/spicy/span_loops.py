@@ -66,9 +66,9 @@ def _solve_one_target(  # noqa: PLR0913 - compiled code takes arrays, not object
     ridge: float,
     most: int,
 ) -> bool:
-    """Solve one target's small problem: write `eta` and `c`; return whether solved."""
-    # `c` are the coefficients of the target's vectors. The other arguments are those of
-    # `solve_small_problems`.
+    """Solve one target's small problem (see module `spans`); return True if solved."""
+    # The results are written into `eta` and `c`, the coefficients of the target's
+    # vectors. The other arguments are those of `solve_small_problems`, for one target.
     n_kernels, k = grams.shape[0], side.size
     system = np.empty((k, k))
     images, halves = np.empty((n_kernels, k)), np.empty((n_kernels, k))
@@ -145,8 +145,9 @@ def _write_forms(grams: Array, c: Array, images: Array, q: Array) -> float:
 
 @part(error_model="numpy", fastmath=FAST)
 def _violation(q: Array, eta: Array, alpha: float) -> float:
-    """Return the violation of the optimality conditions, relative to alpha."""
-    # The dual norm sqrt(q_m) is alpha for positive weights and at most alpha for zero.
+    """Return the violation of the optimality conditions on q, relative to alpha."""
+    # At the optimum (see module `newton`), the dual norm sqrt(q_m) is alpha if eta_m is
+    # positive, and at most alpha if eta_m is zero.
     worst = 0.0
     for m in range(q.size):
         excess = np.sqrt(q[m]) / alpha - 1.0

@@ -68,8 +68,9 @@ class SpannedTargets(NewtonState):
 
     def _append_tangents(self, targets: Indices) -> None:
         """Add B^-1 r, and B^-1 K_m rho for eta_m > 0, to spaces (see the module)."""
-        # In a span of one vector, quadratic forms of all kernels are multiplied by the
-        # same factor, so they do not determine weights.
+        # In a space of one vector, all dual points have the same direction, so their
+        # quadratic forms q_m have fixed ratios. The conditions on q_m (see `newton`)
+        # then do not determine the weights.
         self._evaluate(targets)
         images = self.gram.matvec(self.rho[:, targets])
         sides = np.concatenate([self.residual[None, :, targets], images])

@@ -253,7 +253,7 @@ class WorkingSet:
         return np.zeros((n_kernels, length, *self.problem.y.shape[1:]))
 
     def _part(self, kernels: Indices) -> GramStack:
-        """Return the stack of some kernels; the last one is cached."""
+        """Return the stack of the given kernels; the most recent stack is cached."""
         if self._held is None or not np.array_equal(self._held[0], kernels):
             self._held = None  # frees the last stack before the next one is made
             self._held = kernels, self.problem.gram.take(kernels)
@@ -316,8 +316,8 @@ class WorkingSet:
 
 def dual_norms_above(gram: GramStack, rho: Array, level: float) -> Array:
     """Return upper bounds on dual norms, (n_kernels,), refined above a level."""
-    # The first pass may be in single precision. Up to 10 000 kernels above the level
-    # are evaluated again in double precision.
+    # The first pass may be in single precision. Up to 10 000 kernels whose bounds
+    # exceed `level` are evaluated again in double precision.
     forms, errors = gram.rough_forms(rho)
     forms += errors
     check_forms(gram, forms, rho)
