@@ -50,7 +50,7 @@ class KernelCandidates(Candidates):
 
     def open_grids(self, best_params: Mapping[str, Any]) -> Mapping[str, Array]:
         """Return the grid of C, whose extension may give better models."""
-        # Kernels have no order, so no kernel is at an end.
+        # Kernels have no order, so the chosen kernel cannot be at an end of a grid.
         return {"C": self.Cs[:, 0]}
 
     def solve(self, training: Training, watch: Watch, means: Means) -> Iterator[Solved]:

@@ -80,7 +80,7 @@ def cv_plus(
         values = predicted[fold_of, rows]
         half_widths = residuals[:, None]
         if deviations is not None:
-            # These `residuals` were divided by the deviations at the training samples.
+            # Each of the `residuals` was divided by the factor at its training sample.
             half_widths = half_widths * deviations[fold_of, rows]
         low[rows] = np.partition(values - half_widths, n_samples - rank, axis=0)[-rank]
         high[rows] = np.partition(values + half_widths, rank - 1, axis=0)[rank - 1]

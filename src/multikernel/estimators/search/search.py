@@ -221,7 +221,8 @@ def _score_all(folds: Folds) -> Scores:
 
 
 def _score_together(folds: Folds, scores: Scores) -> None:
-    """Solve each candidate on all folds before the next one; paths may end early."""
+    """Fill `scores` with one candidate after another, each on all folds at once."""
+    # So the mean score over all folds can end the paths of all folds early.
     cuts: dict[int, Fold | None] = {}
 
     def cut(fold_index: int) -> None:
