@@ -44,7 +44,7 @@ class Data(ABC):
 
     @abstractmethod
     def part(self, indices: Indices, n_in_memory: int = 1) -> tuple[Self, Indices]:
-        """Return the data of the samples `indices`, and the indices that merging keeps.
+        """Return the data of the samples `indices`, and indices that merging keeps.
 
         If the `Source` requires it, equal samples are merged into the first of them,
         and only the index of this one is returned. `n_in_memory` is the number of parts

@@ -77,7 +77,7 @@ class Watch:
         self._begin = time.perf_counter()
 
     def advance(self, n_solves: int) -> None:
-        """Count `n_solves` solves as done or skipped; log a long search once."""
+        """Count `n_solves` solves as done or skipped; log one message after 30 s."""
         self._n_done += n_solves
         self._n_started = max(0.0, self._n_started - n_solves)
         if not (self._search and self._n_done):

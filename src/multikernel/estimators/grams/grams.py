@@ -73,8 +73,8 @@ class GramOptions:
         # possible before the split, because it uses k(x, x) of single samples only.
         early = factored and "cosine" in self.normalize
         in_files = isinstance(self.storage, LowRank) and self.storage.folder is not None
-        # Each fold computes its kernels, and writes them to its own files. So the kernels
-        # of all samples can be lazy.
+        # Each fold computes its kernels, and writes them to its own files. So the
+        # kernels of all samples can be lazy.
         storage = "lazy" if in_files else self.storage
         return replace(self, normalize=("cosine",) * early, storage=storage)
 

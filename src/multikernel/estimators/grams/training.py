@@ -56,7 +56,7 @@ NOT_PROVEN = (
 class Training(Data):
     """The samples and their normalized Gram matrices, the training data of a method."""
 
-    # In a fold, only the training samples; but `samples.X` is the X of all samples.
+    # In a fold, `samples` are the training samples, but `samples.X` has all samples.
     samples: Samples
     built: BuiltStack
     # Column of each sample in the precomputed matrices of new samples.
@@ -224,7 +224,7 @@ class Training(Data):
     def part(
         self, indices: Indices, n_in_memory: int = 1
     ) -> tuple["Training", Indices]:
-        """Return the data of the samples `indices`, and the indices that merging keeps."""
+        """Return the data of the samples `indices`, and indices that merging keeps."""
         # `Data.part` describes merging. The matrices of `self` must not be normalized
         # yet. The returned matrices are as if computed from the samples `indices`
         # alone. They are views of dense matrices if kernels are only scaled. Otherwise

@@ -178,8 +178,8 @@ def _refuse_distances(training: "Training", m: int) -> None:
     if dictionary is not None and is_built_in(dictionary[m]):
         return
     K = _small_matrix(training, m, n_rows=1000)
-    # If the values of K differ by at most this share of the largest, the features may
-    # have a variance that rounding hides.
+    # If the values of K differ by at most this share of the largest absolute value, the
+    # features may have a variance that rounding hides.
     allowed = max(ROUNDING, 10.0 * np.sqrt(np.finfo(K.dtype).eps))
     if np.ptp(K) <= allowed * np.abs(K).max():
         return

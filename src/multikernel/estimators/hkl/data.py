@@ -101,7 +101,7 @@ class HullData(Data):
     def part(
         self, indices: Indices, n_in_memory: int = 1
     ) -> tuple["HullData", Indices]:
-        """Return the data of the samples `indices`, and the indices that merging keeps."""
+        """Return the data of the samples `indices`, and indices that merging keeps."""
         # `Data.part` describes merging. `n_in_memory` is not used, because HKL stores
         # no Gram matrices.
         indices, samples = merge_equal(self.samples, indices)

@@ -21,7 +21,7 @@ from multikernel.linalg.tables import row_chunks
 
 
 class CombinedKernelData(Columns):
-    """Columns of the data of a combined kernel; scikit-learn's errors name this class."""
+    """Columns of a combined kernel's data; scikit-learn's errors name this class."""
 
 
 class CombinedKernel(Kernel):

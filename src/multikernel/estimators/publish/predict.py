@@ -338,7 +338,7 @@ class AdditiveModel:
         return self.terms(X, range(self.coefs.shape[0]))
 
     def terms(self, X: Rows, positions: Sequence[int]) -> Array:
-        """Return the terms at `positions`: array (n_samples, n_outputs, n_positions)."""
+        """Return the terms at `positions`, (n_samples, n_outputs, n_positions)."""
         # A position is an index into the active kernels.
         _, n_kept, n_outputs = self.coefs.shape
         terms = np.empty((X.shape[0], n_outputs, len(positions)))

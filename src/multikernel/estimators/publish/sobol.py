@@ -27,7 +27,7 @@ BINS = 32
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SobolIndices:
-    """Shares of a model's variance that columns explain, if they were independent.
+    """Shares of a model's variance by columns, computed as if columns were independent.
 
     A group is one column, or the columns of a view. `first_order` has the share of each
     group alone, and `total` the sum of this share and those of all interactions with

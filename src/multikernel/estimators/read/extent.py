@@ -70,8 +70,8 @@ def seconds_limit(samples: Samples) -> float:
 
 
 def can_have_pairs(samples: Samples, mains: KernelDictionary) -> bool:
-    """Return whether pairs of columns are few, and quick to fit for each class."""
-    # The time of a fit counts only if each class is fitted separately.
+    """Return whether pairs of columns are few, and a model with them quick to fit."""
+    # With few pairs, a fit can be too slow only if each class is fitted separately.
     if not are_few(mains, len(samples.table.y)):
         return False
     limit = seconds_limit(samples)

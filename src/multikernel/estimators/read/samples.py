@@ -110,8 +110,8 @@ class Samples:
 
     def scatter(self, values: Array) -> Array:
         """Divide each sample's value among its input rows; return a value per row."""
-        # If equal rows were merged into a sample, its value is divided in proportion to
-        # their weights. Rows of weight zero get zero.
+        # If equal rows were merged into a sample, its value is divided among the rows
+        # in proportion to their weights. Rows of weight zero get zero.
         row_values = np.zeros((*values.shape[:-1], len(self.table.y)))
         if self.copies is None:
             row_values[..., self.rows] = values

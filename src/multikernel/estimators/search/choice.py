@@ -159,8 +159,8 @@ def warn_choice(
             )
 
 
-# On default grids, the first and the last strength of this share of a chain differ by a
-# factor of nine for alpha, and of sixteen for C.
+# On default grids, a chain ends after alpha has fallen by a factor of 12 (32 for HKL),
+# or C has risen by a factor of 16, without a better score.
 PATIENCE = 0.3
 """A chain of candidates ends after this share of it without a better score."""
 

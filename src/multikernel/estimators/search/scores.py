@@ -316,8 +316,8 @@ def round_digits(values: Array) -> Array:
 def _moments(scores: Array, n_active: Array, done: Mask) -> tuple[Array, Array, Array]:
     """Return three arrays over the candidates, each (n_candidates,)."""
     # The arrays are the mean of `scores`, their standard deviation over folds, and the
-    # mean of `n_active`. Candidates that are not solved on any fold were skipped, and do
-    # not make a fold incomplete.
+    # mean of `n_active`. Candidates that are not solved on any fold were skipped, and
+    # do not make a fold incomplete.
     complete = done[:, done.any(axis=0)].all(axis=1)
     if complete.any():
         scores, n_active, done = scores[complete], n_active[complete], done[complete]
