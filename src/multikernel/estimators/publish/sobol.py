@@ -272,9 +272,9 @@ def _values_on_grid(
 ) -> Array:
     """Return the sum of some terms at every combination of the groups' rows."""
     # `positions` are those of the terms in the model. There are one or two groups of
-    # columns; a combination has one row of values from each. The result has
-    # an axis for the rows of each group, and one for the outputs. The terms use only
-    # the columns of these groups.
+    # columns; a combination has one row of values from each. The result has an axis for
+    # the rows of each group, and one for the outputs. The terms use only the columns of
+    # these groups.
     sizes = [len(group.rows) for group in groups]
     table = np.repeat(X[:1], np.prod(sizes), axis=0)
     for group, row_indices in zip(groups, np.indices(sizes), strict=True):

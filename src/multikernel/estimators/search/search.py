@@ -221,8 +221,8 @@ def _score_all(folds: Folds) -> Scores:
 
 
 def _score_together(folds: Folds, scores: Scores) -> None:
-    """Fill `scores` with one candidate after another, each on all folds at once."""
-    # So the mean score over all folds can end the paths of all folds early.
+    """Fill `scores`; solve each candidate on all folds before the next candidate."""
+    # So the means of the scores are available, and can end all paths early.
     cuts: dict[int, Fold | None] = {}
 
     def cut(fold_index: int) -> None:
