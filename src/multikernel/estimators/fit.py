@@ -37,8 +37,9 @@ from multikernel.losses.answers import raise_if_unsuitable
 from multikernel.losses.base import link_of
 from multikernel.problem import Callback
 
-# With two threads, searches of 400 to 2000 samples took 1.05 to 1.15 times longer on
-# two idle cores, and up to twice as long where another process used one of them.
+# With two threads, searches on 400 to 2000 samples took 1.05 to 1.15 times as long as
+# with one thread if both cores were idle, and up to twice as long if another process
+# used a core.
 ONE_THREAD = 2000
 """Number of samples up to which BLAS uses one thread."""
 

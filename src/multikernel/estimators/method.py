@@ -44,13 +44,14 @@ class Data(ABC):
 
     @abstractmethod
     def part(self, indices: Indices, n_in_memory: int = 1) -> tuple[Self, Indices]:
-        """Return the data of the samples `indices`, and the indices that remain.
+        """Return the data of the samples `indices`, and indices that merging keeps.
 
-        Equal samples are merged into the first of them; the index of this one remains.
+        If the `Source` requires it, equal samples are merged into the first of them,
+        and only the index of this one is returned. `n_in_memory` is the number of parts
+        that are in memory at a time.
         """
-        # The `Source` must have `parts=True`. `n_in_memory` is the number of parts that
-        # are in memory at a time. If the parts store matrices of their own, these
-        # share the memory limit.
+        # The `Source` must have `parts=True`. If the parts store matrices of their own,
+        # these share the memory limit.
 
     @abstractmethod
     def sample(self, rows: Indices) -> Self:
@@ -62,8 +63,7 @@ class Data(ABC):
 
     @abstractmethod
     def fold(self, train: Indices, test: Indices, n_in_memory: int) -> "Fold":
-        """Return the training set and the validation set of a split."""
-        # For `n_in_memory` see `part`.
+        """Return the fold of a split; `n_in_memory` folds are in memory at a time."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,11 +77,11 @@ class Fold:
     decision_values: Callable[[Sequence[Any]], Array]
 
     def inputs(self, *, with_matrices: bool) -> Any:
-        """Return the validation samples as given by the user, or their row numbers."""
+        """Return the user's data of the validation samples, or their row numbers."""
         table, rows = self.validation.table, self.validation.rows
         if table.X.ndim == 2:
             return _safe_indexing(table.given, rows)
-        # Row numbers replace precomputed matrices unless `with_matrices`.
+        # X contains precomputed matrices. Unless `with_matrices`, return row numbers.
         if with_matrices:
             return table.X[np.ix_(rows, self.training.samples.rows)]
         return rows

@@ -162,8 +162,9 @@ def _aligned_rows(
     view: str, values: Any, names: Any, columns: list[Any]
 ) -> tuple[Array, Array]:
     """Return the names of new samples, and their rows with the given `columns`."""
-    # `columns` are the names of the training samples. Columns that a data frame does
-    # not have are nan.
+    # A matrix has a row for each new sample, and a column for each training sample.
+    # `columns` are the names of the training samples. A column that is absent from a
+    # data frame is filled with nan.
     is_frame = hasattr(values, "reindex")
     if is_frame:
         if not any(column in values.columns for column in columns):

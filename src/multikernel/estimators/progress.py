@@ -77,7 +77,7 @@ class Watch:
         self._begin = time.perf_counter()
 
     def advance(self, n_solves: int) -> None:
-        """Count some solves as done or skipped; log one message if a search is long."""
+        """Count `n_solves` solves as done or skipped; log one message after 30 s."""
         self._n_done += n_solves
         self._n_started = max(0.0, self._n_started - n_solves)
         if not (self._search and self._n_done):
@@ -126,7 +126,7 @@ class Watch:
         """Call the ``finished`` method of callbacks that have one."""
         for callback in self.callbacks:
             if self._latest is not None and hasattr(callback, "finished"):
-                # The share of a fit that was not stopped is set to one.
+                # Unless the fit was stopped, its share of finished solves is now one.
                 is_complete = self._n_solves > 1 and not self.stopped
                 done = 1.0 if is_complete else self._latest.done
                 callback.finished(replace(self._latest, done=done, note=self.note))

@@ -41,7 +41,7 @@ def deviations(targets: Array, weights: Array | None, *, pooled: bool) -> Array:
 
 
 def _deviation(y: Array, weights: Array | None) -> float:
-    """Return the deviation of one target; zero if it is constant up to rounding."""
+    """Return the standard deviation of a target; zero if constant up to rounding."""
     size = float(np.abs(y).max()) or 1.0
     y = y / size
     # Subtract the mean twice: for targets far from zero, the first mean has rounding

@@ -344,7 +344,7 @@ def _without_offset(
     weights: list[Any],
     deviance: tuple[str, float] | None,
 ) -> tuple[list[Array], list[Any]]:
-    """Return values minus offset, or values / exp(offset), and the new weights."""
+    """Return values - offset, or rates for Tweedie deviances, and their weights."""
     # `deviance` is that of `FittedModel`; None means R^2. Tweedie deviances have a
     # logarithmic link, so exp(offset) is an exposure. Rates y / exposure have the
     # deviance of y if weighted by exposure^(2 - power).

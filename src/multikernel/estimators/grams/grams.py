@@ -74,7 +74,8 @@ class GramOptions:
         # a sample x uses k(x, x) only, and not the other samples.
         early = factored and "cosine" in self.normalize
         in_files = isinstance(self.storage, LowRank) and self.storage.folder is not None
-        # Each fold writes its own files, so the kernels of all samples are not stored.
+        # Each fold computes its kernels, and writes them to its own files. So the
+        # kernels of all samples can be lazy.
         storage = "lazy" if in_files else self.storage
         return replace(self, normalize=("cosine",) * early, storage=storage)
 
@@ -189,7 +190,7 @@ def landmark_coefs(stack: GramStack, m: int, coefs: Array) -> Array:
     landmarks = landmarks_of(stack)
     assert landmarks is not None
     values, constant = landmarks.coefficients(stack, m, coefs)
-    # Centered kernels have a constant, in an additional last row.
+    # For centered kernels, the result has an additional last row, the constant.
     return np.vstack([values, constant]) if landmarks.centered else values
 
 

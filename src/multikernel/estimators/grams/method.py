@@ -107,7 +107,8 @@ class GramMethod(ABC):
         return replace(fit, solutions=published)
 
     def with_gaps(self, solutions: Sequence[Solution]) -> Sequence[Solution]:
-        """Return solutions whose gaps show how exactly each of them was solved."""
+        """Return the solutions with the duality gaps to compare with ``tol``."""
+        # A method replaces the gaps if its solver's gaps do not measure convergence.
         return solutions
 
     def publish(self, fit: GramFit) -> dict[str, Any]:
@@ -359,7 +360,7 @@ def _predicted_solution(
     solver_f = _solver_values(problem, solution)
     solver_loss = float(problem.loss.value(problem.y, solver_f).sum())
     error, size = _dual_error(training, solution, linear_part), abs(solution.objective)
-    # Objectives that differ only by rounding stay unchanged.
+    # Keep the solver's objective if the loss at `f` differs from it only by rounding.
     is_same = abs(loss - solver_loss) + error <= ORDINARY * size
     if not (is_same or np.isnan(solution.duality_gap)):
         objective = solution.objective + loss - solver_loss

@@ -209,12 +209,12 @@ def follow_outputs(
     starts: Sequence[Solution | None] = (),
     last_steps: Indices | None = None,
 ) -> Iterator[GramFit]:
-    """Yield, for each recipe in turn, the solutions of all problems."""
-    # Recipes differ in their penalties. Each solve starts from the previous solution.
-    # `last_steps`, (n_problems,), contains the index of the last recipe of each
-    # problem; None means the last recipe for all. After its last recipe, the solution
-    # of a problem is None. `last_steps` is read before every recipe, so callers may
-    # lower it meanwhile.
+    """Yield a fit for each recipe in turn, with the solutions of all its problems."""
+    # Recipes differ in their penalties. The first solve of a problem starts from its
+    # entry of `starts`, every other solve from the previous solution. `last_steps`,
+    # (n_problems,), contains the index of the last recipe of each problem; None means
+    # the last recipe for all. After its last recipe, the solution of a problem is None.
+    # `last_steps` is read before every recipe, so callers may lower it meanwhile.
     last_steps, n_done = np.array(len(recipes)) if last_steps is None else last_steps, 0
     while n_done < len(recipes):
         problems, solver = problems_of(recipes[0], training)

@@ -56,7 +56,7 @@ NOT_PROVEN = (
 class Training(Data):
     """The samples and their normalized Gram matrices, the training data of a method."""
 
-    # In a fold, these are its training samples, but `samples.X` has all samples.
+    # In a fold, `samples` are the training samples, but `samples.X` has all samples.
     samples: Samples
     built: BuiltStack
     # Column of each sample in the precomputed matrices of new samples.
@@ -226,12 +226,12 @@ class Training(Data):
     def part(
         self, indices: Indices, n_in_memory: int = 1
     ) -> tuple["Training", Indices]:
-        """Return the data of some samples, and `indices` without merged samples."""
-        # The matrices of all samples must not be normalized yet. The matrices of the
-        # part are as if computed from its samples alone. They are views of dense
-        # matrices if kernels are only scaled. Otherwise they are copies, and the
-        # `n_in_memory` parts that are in memory at a time share the limit `max_bytes`.
-        # Lazy matrices are computed again.
+        """Return the data of the samples `indices`, and indices that merging keeps."""
+        # `Data.part` describes merging. The matrices of `self` must not be normalized
+        # yet. The returned matrices are as if computed from the samples `indices`
+        # alone. They are views of dense matrices if kernels are only scaled. Otherwise
+        # they are copies, and the `n_in_memory` parts that are in memory at a time
+        # share the limit `max_bytes`. Lazy matrices are computed again.
         samples, table_rows = self.samples.subset(indices), self.table_rows
         if self.source.merges_copies:
             indices, samples = merge_equal(self.samples, indices)
@@ -264,7 +264,7 @@ class Training(Data):
         X = self.samples.X[np.ix_(rows, rows)] if self.precomputed else self.X[rows]
         samples = replace(self.samples.subset(rows), X=X)
         options = self.source.options.before_split()
-        # Matrices of a sample may be stored, although matrices of all samples are not.
+        # Matrices of the samples `rows` may fit in memory even if those of all do not.
         if options.storage == "lazy":
             options = replace(options, storage="auto")
         built = gram_matrices(self.dictionary, X, options, samples.weights)

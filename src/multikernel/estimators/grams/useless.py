@@ -70,7 +70,8 @@ ROUNDED_AWAY = (
 def warn_degenerate(training: "Training") -> None:
     """Warn about kernels that cannot enter the model; raise for distance matrices."""
     degenerate = training.built.degenerate
-    # Degenerate kernels are zero on these samples, or constant if kernels are centered.
+    # Degenerate kernels are zero after normalization: they are zero on the training
+    # samples, or constant there and then centered or scaled by the variance.
     if degenerate.size:
         for m in degenerate.tolist():
             _refuse_distances(training, m)
@@ -177,8 +178,8 @@ def _refuse_distances(training: "Training", m: int) -> None:
     if dictionary is not None and is_built_in(dictionary[m]):
         return
     K = _small_matrix(training, m, n_rows=1000)
-    # If values differ by less than this share, the kernel may have a variance that
-    # rounding hides.
+    # If the values of K differ by at most this share of the largest absolute value, the
+    # features may have a variance that rounding hides.
     allowed = max(ROUNDING, 10.0 * np.sqrt(np.finfo(K.dtype).eps))
     if np.ptp(K) <= allowed * np.abs(K).max():
         return
@@ -311,7 +312,8 @@ def _dominant_columns(
 
 
 def _column_sets(dictionary: KernelDictionary, n: int) -> set[tuple[int, ...]]:
-    """Return the sets of columns of kernels that depend on the columns' scales."""
+    """Return the column sets of all kernels that change if a column is scaled."""
+    # `n` is the number of numeric columns of the table.
     dictionary = getattr(dictionary, "mains", dictionary)
     sets = set()
     for m in range(len(dictionary)):

@@ -66,7 +66,7 @@ class ReorderedGrams(CrossGrams):
 
     @property
     def n_cached(self) -> int:
-        """The maximum number of matrices that the function from `at` caches."""
+        """The maximum number of matrices that the function returned by `at` caches."""
         return self.grams.n_cached
 
     def at(self, X: Rows) -> Callable[[int], Array]:

@@ -82,7 +82,7 @@ class HullCandidates(Candidates):
     alphas: Array  # descending
 
     def grid(self, max_kernels: int | None = None) -> dict[str, Array]:
-        """Return the grid of strengths."""
+        """Return the strengths as "alpha"; `max_kernels` is ignored."""
         return {"alpha": self.alphas}
 
     def scaled_to_share(self, share: float) -> Self:

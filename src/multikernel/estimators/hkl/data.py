@@ -101,8 +101,9 @@ class HullData(Data):
     def part(
         self, indices: Indices, n_in_memory: int = 1
     ) -> tuple["HullData", Indices]:
-        """Return the data of some samples, and `indices` without merged samples."""
-        # `n_in_memory` is not used, because HKL stores no Gram matrices.
+        """Return the data of the samples `indices`, and indices that merging keeps."""
+        # `Data.part` describes merging. `n_in_memory` is not used, because HKL stores
+        # no Gram matrices.
         indices, samples = merge_equal(self.samples, indices)
         return self.source.fit_graph(samples, self.X[indices]), indices
 
@@ -117,6 +118,7 @@ class HullData(Data):
 
     def fold(self, train: Indices, test: Indices, n_in_memory: int) -> Fold:
         """Return a fold with the training samples `train` and validation set `test`."""
+        # `n_in_memory` is not used, because HKL stores no Gram matrices.
         training, _ = self.part(train)
         values = partial(hull_values, self.X[test])
         return Fold(training, self.samples.subset(test), values)

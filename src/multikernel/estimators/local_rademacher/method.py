@@ -45,7 +45,8 @@ class TailMethod(MarginMethod):
         return self.with_tails(data, sums, self.theta)
 
     def with_tails(self, data: Training, sums: TailSums, theta: int) -> Recipe:
-        """Return losses, penalties and solver for a `theta` that `sums` includes."""
+        """Return the recipe whose tail sums omit the `theta` largest eigenvalues."""
+        # `sums` has the tail sums for all numbers from zero to at least `theta`.
         solver = self.solver
         assert isinstance(solver, TailConv | TailDC)
         with_sums = replace(solver, theta=theta, tails=sums.bounded(theta))

@@ -87,7 +87,8 @@ def fill_unused_columns(model: Any, X: object) -> Any:
     present = {*X.columns}
     absent = [name for name in names if name not in present]
     has_other_columns = len(present) < len(X.columns) or not present <= {*names}
-    # Other data are returned unchanged, so later checks raise for absent columns.
+    # If X has unknown or repeated columns, or lacks a column that the model uses, X is
+    # returned unchanged, and later checks raise an error.
     if not absent or has_other_columns or not {*absent} <= {*unused_columns(model)}:
         return X
     in_order = [name for name in names if name in present] == [*X.columns]

@@ -21,7 +21,7 @@ from multikernel.linalg.tables import row_chunks
 
 
 class CombinedKernelData(Columns):
-    """The fitted columns of a combined kernel; errors show the name of this class."""
+    """Columns of a combined kernel's data; scikit-learn's errors name this class."""
 
 
 class CombinedKernel(Kernel):

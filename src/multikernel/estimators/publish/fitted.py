@@ -145,8 +145,8 @@ def spread_terms(
     norms: Array, shares: Array, active: Indices, n_kernels: int
 ) -> dict[str, Any]:
     """Return ``block_norms_`` and ``variance_shares_``, zero for inactive kernels."""
-    # `norms` and `shares` have shape (n_outputs, n_active). Both attributes have shape
-    # (n_kernels,) for one output, otherwise (n_outputs, n_kernels).
+    # `norms` and `shares` have shape (n_outputs, n_active). The returned arrays have
+    # shape (n_kernels,) for one output, otherwise (n_outputs, n_kernels).
     all_norms, all_shares = np.zeros((2, len(norms), n_kernels))
     all_norms[:, active], all_shares[:, active] = norms, shares
     return {"block_norms_": single(all_norms), "variance_shares_": single(all_shares)}
@@ -177,7 +177,7 @@ def iterations(paths: Iterable[Iterable[Ended]]) -> Any:
 
 
 def history_array(solutions: Sequence[Ended], scale: float | Array) -> NDArray[np.void]:
-    """Return the histories of the problems of one fit as one structured array."""
+    """Return the problems' histories as one array, with objectives times `scale`."""
     rows = [
         (output, *PROGRESS(progress))
         for output, solution in enumerate(solutions)

@@ -134,8 +134,8 @@ class KernelGrams(CrossGrams):
 class LandmarkGrams(CrossGrams):
     """Kernel values of new samples and landmarks, or a kernel's explicit features."""
 
-    # The model's coefficients come from `Landmarks.coefficients`. For centered kernels,
-    # the last column contains ones, for the constant.
+    # The model's coefficients come from `Landmarks.coefficients`. If kernels are
+    # centered, the last column of each kernel's matrix is one, for the constant.
     kernels: tuple[Kernel, ...]  # evaluated on rows of their `columns`
     columns: tuple[Columns | None, ...]  # the columns of each kernel; None for all
     # Landmarks on these columns, (rank, n_columns) for each kernel; without rows if a
@@ -245,8 +245,9 @@ class PrecomputedGrams(CrossGrams):
         return (self.columns.size,) * self.indices.size
 
     def check_columns(self, n_kernels: int, n_features: int, *, packed: bool) -> None:
-        """Raise if the model uses matrices or columns beyond the given numbers."""
-        # Precomputed matrices have a column per training sample. `packed` is not used.
+        """Raise unless the data have all matrices and columns that the model uses."""
+        # The data have `n_kernels` precomputed matrices, whose `n_features` columns are
+        # the training samples. `packed` is not used.
         check_places("PrecomputedGrams", "indices", self.indices, n_kernels)
         check_places("PrecomputedGrams", "columns", self.columns, n_features)
 
@@ -338,7 +339,8 @@ class AdditiveModel:
         return self.terms(X, range(self.coefs.shape[0]))
 
     def terms(self, X: Rows, positions: Sequence[int]) -> Array:
-        """Return terms of some active kernels, (n_samples, n_outputs, n_positions)."""
+        """Return the terms at `positions`, (n_samples, n_outputs, n_positions)."""
+        # A position is an index into the active kernels.
         _, n_kept, n_outputs = self.coefs.shape
         terms = np.empty((X.shape[0], n_outputs, len(positions)))
         with np.errstate(over="ignore", invalid="ignore"):

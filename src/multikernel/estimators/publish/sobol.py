@@ -27,13 +27,15 @@ BINS = 32
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SobolIndices:
-    """Shares of a model's variance by columns, if columns were independent.
+    """Shares of a model's variance by columns, computed as if columns were independent.
 
-    A group is one column, or the columns of a view. `first_order` has the share of the
-    function of each group alone, and `total` also the shares of all interactions with
-    the group; both have shape ([n_outputs, ]n_groups). `first_order` and `interactions`
-    together sum to one. If a kernel on many columns is active, `estimated` is True:
-    indices come from random draws, and interactions are not listed.
+    A group is one column, or the columns of a view. `first_order` has the share of each
+    group alone, and `total` the sum of this share and those of all interactions with
+    the group; both have shape ([n_outputs, ]n_groups). `interactions` has the share of
+    each pair of groups that interact, ([n_outputs, ]n_interactions); the values of
+    `first_order` and `interactions` sum to one. If a kernel on many columns is active,
+    `estimated` is True: all shares are estimated by random draws, and `interactions` is
+    empty.
     """
 
     names: tuple[str, ...]
@@ -212,14 +214,15 @@ def _representatives(
 
 
 def binned(values: Array, shares: Array) -> tuple[Array, Array]:
-    """Return two values per bin and their weights, which preserve mean and variance."""
-    # `values` are sorted. Missing values have their own bin.
+    """Return two values per bin, with the mean and variance of the bin, and weights."""
+    # `values` are sorted, and `shares` are their probabilities. A bin contains
+    # neighboring values. Missing values have their own bin.
     present = ~np.isnan(values)
     missing = values[~present][:, None], shares[~present]
     values, shares = values[present], shares[present]
     deviations = shares * (values - shares @ values / shares.sum()) ** 2
-    # All bins have about the same mass. Extreme values are rare, and functions may be
-    # large there, so their mass includes their share of the variance.
+    # All bins have about the same mass. The mass of a value is its share plus its share
+    # of the variance, because functions may be large at rare, extreme values.
     mass = shares / shares.sum() + deviations / deviations.sum()
     positions = (np.cumsum(mass) - 0.5 * mass) / mass.sum()
     bins = np.unique((positions * BINS).astype(np.intp), return_inverse=True)[1]
@@ -267,10 +270,11 @@ def _variances(
 def _values_on_grid(
     model: Any, groups: Sequence[Group], positions: list[int], X: Array
 ) -> Array:
-    """Return the sum of the terms at `positions` for all combinations of rows."""
-    # There are one or two groups of columns, each with rows of values. The result has
-    # an axis for the rows of each group, and one for the outputs. The terms use only
-    # the columns of these groups.
+    """Return the sum of some terms at every combination of the groups' rows."""
+    # `positions` are those of the terms in the model. There are one or two groups of
+    # columns; a combination has one row of values from each. The result has an axis for
+    # the rows of each group, and one for the outputs. The terms use only the columns of
+    # these groups.
     sizes = [len(group.rows) for group in groups]
     table = np.repeat(X[:1], np.prod(sizes), axis=0)
     for group, row_indices in zip(groups, np.indices(sizes), strict=True):

@@ -69,19 +69,22 @@ def table_columns(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
 
 
 def _is_averaged(model: Any, outputs: str | None) -> bool:
-    """Return whether rows summarize all outputs together."""
+    """Return whether each row of a summary describes all outputs together."""
+    # `outputs` is the argument of ``summary``. None means together if all outputs share
+    # the kernel weights.
     one_selection = np.ndim(model.kernel_weights_) == 1
     return outputs == "all" or (outputs is None and one_selection)
 
 
 def _output_cells(model: Any, n_rows: int) -> list[dict[str, Any]]:
-    """Return the ``output`` cell of each row; it is empty if there is one output."""
+    """Return {"output": label} for each of `n_rows` outputs; [{}] for one output."""
     labels = output_labels(model, n_rows)
     return [{} if label is None else {"output": label} for label in labels]
 
 
 def _column_rows(model: Any, outputs: str | None) -> list[dict[str, Any]]:
-    """Return table rows for the columns in use, the largest total index first."""
+    """Return table rows of the columns in use, by descending total Sobol index."""
+    # The rows are for all outputs together, or for each output, see `_is_averaged`.
     indices = sobol_of(model, *training_table(model), column_names(model))
     first, total = np.atleast_2d(indices.first_order, indices.total)
     if _is_averaged(model, outputs):

@@ -70,7 +70,8 @@ def seconds_limit(samples: Samples) -> float:
 
 
 def can_have_pairs(samples: Samples, mains: KernelDictionary) -> bool:
-    """Return whether pairs of columns are few and, for classes, quick to fit."""
+    """Return whether pairs of columns are few, and a model with them quick to fit."""
+    # With few pairs, a fit can be too slow only if each class is fitted separately.
     if not are_few(mains, len(samples.table.y)):
         return False
     limit = seconds_limit(samples)
@@ -78,7 +79,8 @@ def can_have_pairs(samples: Samples, mains: KernelDictionary) -> bool:
 
 
 def are_few(mains: KernelDictionary, n_rows: int) -> bool:
-    """Return whether the pairs of column sets are few enough to be included always."""
+    """Return whether the pairs of column sets are few, for a table of `n_rows` rows."""
+    # If pairs are not few, default kernels include them only if `is_affordable`.
     size = count_column_sets(mains)
     return size <= FEW_KERNELS and 0 < size * (size - 1) // 2 * n_rows <= FEW_NUMBERS
 

@@ -110,8 +110,8 @@ class Samples:
 
     def scatter(self, values: Array) -> Array:
         """Divide each sample's value among its input rows; return a value per row."""
-        # Equal rows were merged into one sample, and get the shares of their weights.
-        # Rows of weight zero get zero.
+        # If equal rows were merged into a sample, its value is divided among the rows
+        # in proportion to their weights. Rows of weight zero get zero.
         row_values = np.zeros((*values.shape[:-1], len(self.table.y)))
         if self.copies is None:
             row_values[..., self.rows] = values
@@ -303,7 +303,7 @@ def class_weights(
         return np.array([float(setting.get(label, 1.0)) for label in labels])
     # "balanced" gives all classes the same total weight, and keeps the sum of weights.
     totals = np.bincount(codes, weights, minlength=classes.size)
-    # A class that is missing in a fold must not reduce the other weights.
+    # A class that is missing in a fold must not reduce the weights of other classes.
     n_present = np.count_nonzero(totals)
     balanced: Array = weights.sum() / (n_present * np.where(totals > 0.0, totals, 1.0))
     return balanced

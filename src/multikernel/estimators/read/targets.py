@@ -59,7 +59,7 @@ def _target_columns(owner: str, tags: Tags, y: Any) -> Array:
 
 
 def single_column(y: Any) -> Any:
-    """Return the first column of a data frame; return other data unchanged."""
+    """Return the only column of a data frame y; return any other y unchanged."""
     names = kinds.names_of(y)
     return y if names is None else y[names[0]]
 

@@ -67,7 +67,8 @@ def grid_end(
 
 
 def grid_advice(parameters: Mapping[str, Any], name: str, end: str) -> str:
-    """Return the change of an argument that extends a parameter's grid at its `end`."""
+    """Return advice for messages: which argument extends the grid of `name`."""
+    # `end` is the end of the grid to extend, "smallest" or "largest".
     grid = f"{name}s"
     if grid not in parameters:
         return f"a larger {name}"
@@ -161,7 +162,8 @@ def warn_choice(
             )
 
 
-# On default grids this share spans a factor of nine in alpha, and of sixteen in C.
+# On default grids, a chain ends after alpha has fallen by a factor of 12 (32 for HKL),
+# or C has risen by a factor of 16, without a better score.
 PATIENCE = 0.3
 """A chain of candidates ends after this share of it without a better score."""
 

@@ -130,7 +130,7 @@ class Folds:
 @contextmanager
 def quiet_metrics(samples: Samples, splits: Sequence[Split]) -> Iterator[None]:
     """Suppress metric warnings if a validation set is small or lacks a class."""
-    # The search warns of such folds itself.
+    # The search itself warns of folds that lack a class, or cannot be scored.
     tests = [test for _, test in splits]
     with warnings.catch_warnings():
         if any(t.size < 2 or learnt_classes(samples, t) is not None for t in tests):
@@ -139,7 +139,9 @@ def quiet_metrics(samples: Samples, splits: Sequence[Split]) -> Iterator[None]:
 
 
 def cut_fold(data: Data, split: Split, n_in_memory: int, link: str) -> Fold:
-    """Return a fold, whose models have only the classes in its training set."""
+    """Return the fold of a split; its training set may lack classes."""
+    # The models have only the classes in the training set, but the decision values have
+    # a column for each class. `n_in_memory` folds are in memory at a time.
     samples, (train, test) = data.samples, split
     classes = learnt_classes(samples, train)
     if classes is None:

@@ -54,9 +54,11 @@ def growing_scores(
     n_final_solves: int,
     objective_scale: float | Array,
 ) -> tuple[Scores, int]:
-    """Return the scores on the first sample that `is_large_enough`, and its size."""
-    # `n_final_solves` is the number of models that are fitted after the choice. Each is
-    # the end of a path, which requires up to one solve per candidate.
+    """Return scores on the first row sample that `is_large_enough`, and its size."""
+    # `solve` returns the scores of all candidates on given folds. Progress lines use
+    # `objective_scale`, see `Folds.expect`, and `n_final_solves`, the number of models
+    # that are fitted after the choice. Each of these models is the end of a path, which
+    # requires up to one solve per candidate.
     n_solves = n_final_solves
     scores, n_rows, watch = None, 0, folds.watch
     for sampled in growing_folds(folds):
@@ -206,7 +208,7 @@ def effective_folds(folds: Folds) -> float:
 
 
 def expected_regret(scores: Scores, folds: Folds) -> float:
-    """Return the score that the choice is expected to lose to a better candidate."""
+    """Return the loss of score to expect if the candidate of best mean is chosen."""
     # If another candidate's mean score is lower by d, with the standard error s over
     # folds, its expected advantage is s (phi(d / s) - d / s Phi(-d / s)), with the
     # normal density phi and distribution function Phi. The result is the largest of

@@ -90,8 +90,9 @@ class FoldScorer:
         # any fitted attribute of the model.
         self.needs_model = callable(scoring)
         self.link = find_link(search.loss, fold.validation)
-        # Losses of a classifier are for all classes, which the training set may lack.
-        # Losses of a regressor depend on the standard deviations of training targets.
+        # A classifier has a loss for each class, even if the training set lacks the
+        # class. A regressor's losses depend on the standard deviations of the training
+        # targets.
         classes = fold.validation.classes is not None
         samples = fold.validation if classes else fold.training.samples
         self.losses = scaled_losses(search, samples)
@@ -313,10 +314,10 @@ def round_digits(values: Array) -> Array:
 
 
 def _moments(scores: Array, n_active: Array, done: Mask) -> tuple[Array, Array, Array]:
-    """Return each candidate's mean score, deviation of scores, and mean `n_active`."""
-    # Means and standard deviations are over folds, and have shape (n_candidates,).
-    # Candidates that are not solved on any fold were skipped, and do not make a fold
-    # incomplete.
+    """Return three arrays over the candidates, each (n_candidates,)."""
+    # The arrays are the mean of `scores`, their standard deviation over folds, and the
+    # mean of `n_active`. Candidates that are not solved on any fold were skipped, and
+    # do not make a fold incomplete.
     complete = done[:, done.any(axis=0)].all(axis=1)
     if complete.any():
         scores, n_active, done = scores[complete], n_active[complete], done[complete]

@@ -224,7 +224,8 @@ def _score_all(folds: Folds) -> Scores:
 
 
 def _score_together(folds: Folds, scores: Scores) -> None:
-    """Solve each candidate on all folds before the next one; paths may end early."""
+    """Fill `scores`; solve each candidate on all folds before the next candidate."""
+    # So the means of the scores are available, and can end all paths early.
     cuts: dict[int, Fold | None] = {}
 
     def cut(fold_index: int) -> None:

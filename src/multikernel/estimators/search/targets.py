@@ -128,7 +128,8 @@ def refit_targets(
         starts, block_paths, data = _paths_to_choices(steps, data, watch, choices)
         block_recipe = recipe_of_targets(final_recipe, block)
         fit = next(follow_outputs([block_recipe], data, watch, starts))
-        # Continue with refined factors; these exist only if there is one block.
+        # Factors may be refined only if one block has all targets, see `target_blocks`.
+        # Continue with the refined factors.
         training = fit.training if block.size == best.size else training
         solutions += fit.solutions
         paths += block_paths
@@ -153,8 +154,10 @@ def refit_targets(
 def _paths_to_choices(
     recipes: Sequence[Recipe], training: Training, watch: Watch, choices: Indices
 ) -> tuple[list[Solution | None], list[list[PathPoint]], Training]:
-    """Return each target's solution at its choice, its path to it, and the data."""
-    # Solutions are None if a callback stops the fit.
+    """Return the solution and path of each target up to its choice, and final data."""
+    # `choices` has the index of each target's last recipe. The final data have the
+    # factors that were refined along the paths. Solutions are None if a callback stops
+    # the fit.
     starts: list[Solution | None] = [None] * choices.size
     paths: list[list[PathPoint]] = [[] for _ in starts]
     while not watch.stopped:

@@ -89,7 +89,7 @@ class AlphaCandidates(Candidates):
 
     def open_grids(self, best_params: Mapping[str, Any]) -> Mapping[str, Array]:
         """Return the grid of alpha; {} if its extension cannot give better models."""
-        # Larger strengths than one at which no kernel enters give the same model.
+        # If no kernel enters at the first strength, larger ones give the same model.
         is_closed = not self.open_ends and best_params["alpha"] == self.alphas[0]
         return {} if is_closed else super().open_grids(best_params)
 
@@ -147,8 +147,8 @@ class AlphaCandidates(Candidates):
         alphas = self.alphas[best - len(path) : best + 1]
         solved_steps = [step.solutions for step in path]
         if is_shortened(training):
-            # The path was solved with a short list of all kernels, so the gaps of its
-            # solutions are not gaps over all kernels.
+            # The path was solved on a short list of kernels, so the gaps of its
+            # solutions do not hold for all kernels.
             solved_steps = [
                 [replace(s, duality_gap=np.nan) for s in solutions]
                 for solutions in solved_steps

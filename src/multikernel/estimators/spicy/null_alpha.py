@@ -94,7 +94,7 @@ class NullAlpha:
         return self._fewest if n_kernels > MANY else max(PERMUTATIONS, self._fewest)
 
     def on(self, data: Training, loss: Loss) -> float:
-        """Return the alpha for `level`, as for targets of standard deviation one."""
+        """Return the alpha of this rule, for targets of standard deviation one."""
         samples = data.samples
         problem = why_not_permuted(data, loss)
         if problem is not None or not is_smooth(loss):

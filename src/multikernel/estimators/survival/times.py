@@ -158,7 +158,7 @@ def _read_times(owner: str, column: Array, name: object) -> Array:
 
 
 def _intervals(owner: str, lower: Array, upper: Array) -> Times:
-    """Return times that lie in intervals; raise if an interval is invalid."""
+    """Return `Times` with the given bounds; raise if an interval is invalid."""
     is_valid = (lower >= 0.0) & (lower <= upper) & (upper > 0.0) & np.isfinite(lower)
     invalid = np.flatnonzero(~(is_valid & ((lower > 0.0) | np.isfinite(upper))))
     if invalid.size:
