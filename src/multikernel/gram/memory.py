@@ -63,7 +63,7 @@ def _group_bytes(root: Path) -> Iterator[int]:
 
 def _free_bytes(folder: Path, names: tuple[str, str, str]) -> Iterator[int]:
     """Yield the bytes that a control group may still use, unless it has no limit."""
-    # `names` are those of the group's version, `V1` or `V2`.
+    # `names` are `V1` or `V2`, for the version of the control group.
     limit, usage, cached = names
     try:
         max_bytes = (folder / limit).read_text(encoding="ascii").strip()
@@ -72,7 +72,7 @@ def _free_bytes(folder: Path, names: tuple[str, str, str]) -> Iterator[int]:
     except OSError:
         return
     if max_bytes != "max":
-        # The inactive cache can be freed.
+        # The system frees the inactive file cache if the process needs memory.
         pages = dict(line.split() for line in stat.splitlines())
         yield max(0, int(max_bytes) - used + int(pages.get(cached, 0)))
 
