@@ -81,7 +81,7 @@ def _cut_dense(
     n_copies: int,
 ) -> GramStack:
     """Return matrices of `samples`: a view if they are only scaled, else a copy."""
-    # See `build_part` for `max_bytes` and `n_copies`, which limit copies only.
+    # `max_bytes` and `n_copies` matter only for copies; see `build_part`.
     n_kernels, n_all, _ = stack.shape
     if normalization.only_scales:
         has_all = samples.size == n_all

@@ -361,8 +361,8 @@ def product_landmarks(A: Array, B: Array, tol: float) -> tuple[Indices, Array]:
 
 def _greedy_landmarks(A: Array, B: Array, tol: float) -> tuple[Indices, Array] | None:
     """Return the result of `product_landmarks`; None if it has too many landmarks."""
-    # Landmarks are chosen one by one. If they must be more than 1 / `COMPLETED` of the
-    # samples, `_lapack_landmarks` is faster.
+    # Landmarks are chosen one by one. If more than 1 / `COMPLETED` of the samples must
+    # be landmarks, `_lapack_landmarks` chooses them instead.
     residual = np.einsum("ri,ri->i", A, A) * np.einsum("ri,ri->i", B, B)
     total, largest = float(residual.sum()), float(residual.max(initial=0.0))
     max_rank = residual.size // COMPLETED
