@@ -134,9 +134,10 @@ class GramStack(ABC):
         return np.asarray(diagonals @ shares)
 
     def rounded_traces(self) -> Array:
-        """Return absolute traces, enlarged for bounds on rounding, (n_kernels,)."""
-        # Bounds on rounding errors of quadratic forms are multiples of these traces.
-        # Storages whose entries are small differences of large numbers return more.
+        """Return |tr K_m|, or more for less precise entries, shape (n_kernels,)."""
+        # Bounds on rounding errors of quadratic forms are multiples of these numbers. A
+        # storage whose entries are small differences of large numbers must return more
+        # than |tr K_m|.
         return np.abs(self.traces())
 
     def held_numbers(self) -> Array:
@@ -165,8 +166,8 @@ class GramStack(ABC):
 
     def rough_forms(self, v: Array) -> tuple[Array, Array]:
         """Return quadratic forms, and bounds on their errors in single precision."""
-        # Both have shape (n_kernels,). A storage that computes in double precision has
-        # bounds of zero: they exclude rounding errors in double precision.
+        # Both arrays have shape (n_kernels,). The bounds ignore rounding errors in
+        # double precision, so they are zero if a storage computes in double precision.
         return self.quadratic_forms(v), np.zeros(self.shape[0])
 
     def largest_forms(

@@ -130,10 +130,11 @@ def _matrix_rows(stack: GramStack, rows: Indices) -> Array:
 
 
 def _off_diagonal_sums(values: Array, rows: Indices) -> Array:
-    """Return sums of t - K_ij and (t - K_ij)^2, i != j, t the mean diagonal entry."""
-    # `values`, (n_kernels, n_rows, n_samples), has the rows `rows` of each matrix K,
-    # divided here by their largest absolute entry. The result, (n_kernels, 2), has the
-    # sums of t - K_ij in its first column, and the sums of squares in its second.
+    """Return the sums of t - K_ij and of (t - K_ij)^2 for each kernel K."""
+    # The sums are over i in `rows` and all j != i, and t is the mean diagonal entry of
+    # these rows. `values`, (n_kernels, n_rows, n_samples), are the entries K_ij. They
+    # are first divided by the largest absolute entry of K. The result has shape
+    # (n_kernels, 2).
     positions = np.arange(rows.size)
     means = (values[:, positions, rows] / rows.size).sum(axis=1)
     largest = np.abs(values).max(axis=(1, 2))

@@ -23,8 +23,9 @@ Storage = str | LowRank | Device
 SMALL = 2**25
 """Largest total number of matrix entries for which no kernel is approximated."""
 
-# The limit for dictionaries without interactions. A search with ten classes, 400 rows
-# and 64 columns (12 million entries) took twice as long with matrices as "by_kernel".
+# This limit is for dictionaries without interactions. With 12 million entries, a search
+# with ten classes, 400 rows and 64 columns took twice as long with stored matrices as
+# with the storage "by_kernel".
 UNRANKED = 2**23
 """Largest number of matrix entries that are stored without estimates of ranks."""
 

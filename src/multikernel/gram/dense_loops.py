@@ -84,12 +84,12 @@ def combine_rows(  # noqa: PLR0913 - compiled code takes arrays, not objects
     row_buffer: Array,
     out: Array,
 ) -> None:
-    """Write the entries between `samples` of a weighted sum of matrices to `out`."""
-    # `all_rows`, (n_matrices * n, n), has the rows of all matrices, and first_rows[k]
-    # is the first row of the k-th chosen matrix. A call writes the rows start:stop of
-    # the lower triangle of `out`, (n_samples, n_samples), and the same columns of its
-    # upper triangle, with `out_rows` = (start, stop). `row_buffer`, (n,), is
-    # overwritten.
+    """Write some rows of a weighted sum of matrices, between `samples`, to `out`."""
+    # `all_rows`, (n_matrices * n, n), has the rows of all matrices. Chosen matrix k
+    # begins at the row with index first_rows[k], and has the weight weights[k]. With
+    # `out_rows` = (start, stop), a call writes the rows start:stop of the lower
+    # triangle of `out`, (n_samples, n_samples), and the same columns of its upper
+    # triangle. `row_buffer`, (n,), is workspace.
     start, stop = out_rows
     for p in range(start, stop):
         total = row_buffer[: samples[p] + 1]

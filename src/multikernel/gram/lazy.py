@@ -148,7 +148,8 @@ class LazyStack(GramStack):
         return DenseStack(chosen.compute())
 
     def once(self, kernels: Indices) -> "LazyStack":
-        """Return the chosen kernels for a single pass, without their matrices."""
+        """Return the stack of the chosen kernels, without computing their matrices."""
+        # For a single pass, storing the matrices first would not save time.
         indices = np.asarray(kernels)
         steps = self.normalization.take(indices)
         return replace(self, plan=self.plan.take(indices), normalization=steps)

@@ -73,7 +73,7 @@ def _free_bytes(folder: Path, names: tuple[str, str, str]) -> Iterator[int]:
     except OSError:
         return
     if max_bytes != "max":
-        # The inactive cache can be freed.
+        # The system frees the inactive file cache if the process needs memory.
         pages = dict(line.split() for line in stat.splitlines())
         yield max(0, int(max_bytes) - used + int(pages.get(cached, 0)))
 

@@ -41,9 +41,9 @@ class Meter:
 class MeteredStack(Base):
     """A wrapper of a stack that counts products with it and with its parts."""
 
-    # Every entry of every matrix multiplied by one number is one pass. A product with
-    # several vectors counts once per vector; a weighted sum counts once for its kernels
-    # with nonzero weight. Diagonals and copies by `take` are free.
+    # A pass is one multiplication for every entry of every matrix. A product with
+    # several vectors counts once per vector, and a weighted sum once for each kernel of
+    # nonzero weight. Diagonals and copies by `take` are not counted.
     stack: GramStack
     meter: Meter
     # (n_kernels,), ratios of uncentered to centered traces; None unless some entries

@@ -80,7 +80,8 @@ def _cut_dense(
     max_bytes: int | None,
     n_copies: int,
 ) -> GramStack:
-    """Return matrices of some samples, a view if normalization only scales them."""
+    """Return matrices of `samples`: a view if they are only scaled, else a copy."""
+    # `max_bytes` and `n_copies` matter only for copies; see `build_part`.
     n_kernels, n_all, _ = stack.shape
     if normalization.only_scales:
         has_all = samples.size == n_all
@@ -114,8 +115,8 @@ def _check_copies(
     stack: DenseStack, n_samples: int, max_bytes: int | None, n_copies: int
 ) -> None:
     """Raise if the copies of parallel folds (and `stack`) exceed `max_bytes`."""
-    # The stack counts only if the user passed `max_bytes`: the default, half of the
-    # available memory, already excludes it.
+    # The bytes of `stack` are added only if the user passed `max_bytes`. The default
+    # limit is half of the memory that is still available beside `stack`.
     shape = stack.shape[0], n_samples, n_samples
     copies = n_copies * prod(shape) * stack.array.itemsize
     needed = copies + (0 if max_bytes is None else stack.array.nbytes)

@@ -18,7 +18,7 @@ def write_entries_by_sign(  # noqa: PLR0913 - compiled code takes arrays, not ob
     positions: Places,
     roots: Array,
 ) -> tuple[int, int]:
-    """Write the entries of positive and of negative weight; return both counts."""
+    """Write positions and root weights of entries by sign; return both counts."""
     # Entry (a, b) of a lower triangle, in rows `start` to `stop` - 1, has the weight
     # v_a v_b, summed over the columns of v, and doubled off the diagonal. `positions`
     # gets flat indices of entries in a matrix of `n_all` samples: those of positive
@@ -53,10 +53,10 @@ def write_scaled_entries(
     roots: Array,
     out: Stored,
 ) -> None:
-    """Write chosen entries of matrices, times `roots` and divided by `sizes`."""
-    # Matrices have shape (n_matrices, n * n), and `out` (n_kernels, n_positions). An
-    # entry is divided by its kernel's size, the largest diagonal entry, and multiplied
-    # by its position's root; see `write_entries_by_sign`.
+    """Write the entries at `positions` of scaled matrices, times `roots`, to `out`."""
+    # `matrices` has shape (n_matrices, n * n), and `out` (n_kernels, n_positions). The
+    # matrix with index kernels[c] is divided by sizes[c], its largest diagonal entry.
+    # Its entry at positions[k] is multiplied by roots[k]; see `write_entries_by_sign`.
     for c in range(kernels.size):
         row, out_row, inverse = matrices[kernels[c]], out[c], 1.0 / sizes[c]
         for k in range(positions.size):
@@ -73,12 +73,13 @@ def write_block_squares(  # noqa: PLR0913 - compiled code takes arrays, not obje
     partners: Indices,
     out: Array,
 ) -> None:
-    """Add the sum of squares of G's block for each pair of main kernels to `out`."""
+    """Add the sum of squares of G's block of each pair of main kernels to `out`."""
     # G has rows for the factor columns of the main kernels in the range `firsts`, and
-    # columns for those in `seconds`. Over all mains, main i has the factor columns
-    # ends[i] to ends[i + 1] - 1, and is the first main of pairs starts[i] to
+    # columns for those in `seconds`. The block of a pair has the rows of its first main
+    # kernel and the columns of its second one. Over all mains, main i has the factor
+    # columns ends[i] to ends[i + 1] - 1, and is the first main of pairs starts[i] to
     # starts[i + 1] - 1. The second mains of pairs are `partners`, ascending for each i.
-    # `out` begins with pair starts[firsts[0]].
+    # `out` has an entry for each pair, from pair starts[firsts[0]] on.
     for i in range(firsts[0], firsts[1]):
         partners_of_main = partners[starts[i] : starts[i + 1]]
         k = starts[i] + np.searchsorted(partners_of_main, seconds[0])

@@ -115,7 +115,8 @@ class ProductsOfWhole(ProductsOfMains):
         traces = weighted.sum(axis=1)[self.terms[:, 0]]
         if self._products.size:
             members, (i, j) = self._product_mains[0], self._product_mains[1].T
-            # One matrix product computes all inner products of these diagonals.
+            # The trace of a product is the inner product of the diagonals of its main
+            # kernels. One matrix product computes all inner products.
             products = np.dot(weighted[members], mains[members].T)
             traces[self._products] = products[i, j]
         return np.asarray(traces)
@@ -152,7 +153,7 @@ class ProductStack(ProductsOfWhole):
         mains = self.terms[self.main_kernels][:, 0]
         return PartStack(self.mains, self._sample_rows, mains)
 
-    # Quadratic forms.
+    # Quadratic forms of the kernels.
 
     def quadratic_forms(self, v: Array) -> Array:
         """Return v^T K_m v (summed over outputs) for every m, shape (n_kernels,)."""

@@ -31,9 +31,9 @@ COLLINEAR = 1e-9
 
 @dataclass(frozen=True, eq=False)
 class Projection:
-    """The projection P = I - U V^T, which removes columns from vectors."""
+    """The projection P = I - U V^T, which maps the span of U to zero."""
 
-    span: Array  # (n_samples, rank), U, a basis of the removed columns
+    span: Array  # (n_samples, rank), U
     weighted: Array  # (n_samples, rank), V, the weights times U; V^T U = I
 
     def residual(self, v: Array) -> Array:
@@ -150,7 +150,8 @@ class ProjectedStack(AroundOther):
     @cached_property
     def _diagonals(self) -> Array:
         """Return the diagonal of P K_m P^T for every m, (n_kernels, n_samples)."""
-        # Entry i is K_ii - 2 (K V U^T)_ii + (U V^T K V U^T)_ii, with P = I - U V^T.
+        # With P = I - U V^T, entry i of the diagonal of P K P^T is
+        # K_ii - 2 (K V U^T)_ii + (U V^T K V U^T)_ii.
         U, V = self.projection.span, self.projection.weighted
         diagonals = self.stack.diagonals().astype(np.float64)
         for kernels in column_runs(self.shape[0], U.size):
@@ -241,8 +242,9 @@ class LeastSquares:
 def standardized(
     columns: Array, weights: Array | None, *, fit_intercept: bool
 ) -> tuple[Array, Array]:
-    """Return columns times root weights, scaled to length one, and their lengths."""
-    # If `fit_intercept`, columns are centered before they are weighted.
+    """Return columns, weighted and divided by their lengths, and these lengths."""
+    # Columns are multiplied by the roots of the weights, and centered before that if
+    # `fit_intercept`.
     sample_weights = np.ones(len(columns)) if weights is None else weights
     centered = columns
     # Center twice: the first mean has rounding errors if columns are far from zero.

@@ -12,8 +12,9 @@ from multikernel.gram.base import GramStack
 class Refinement:
     """The precision of low-rank matrices that a small duality gap requires.
 
-    `goals` maps kernels to the required upper bounds on the forms of their residuals at
-    the dual point `dual`. `refined` returns better matrices, and the fit solves again.
+    goals[m] is the required upper bound on v^T E_m v for the dual point v = `dual`. The
+    residual E_m is kernel m minus its low-rank approximation. `refined` returns more
+    precise matrices, with which the fit is repeated.
     """
 
     dual: Array

@@ -28,9 +28,10 @@ def with_rounding_ratios(
     rounded_to_single: bool = False,
 ) -> GramStack:
     """Return the stack with `rounding_ratios`, which enlarge its `rounded_traces`."""
+    # `rounded_to_single` is True if entries were rounded to single precision before
+    # they were centered.
     traces = np.abs(stack.traces())
     ratios = _ratios_of_steps(traces, normalization)
-    # Entries were rounded to single precision before they were centered.
     if rounded_to_single:
         ratios[ratios > 1.0] *= SINGLE / EPS
     if isinstance(X, np.ndarray) and dictionary is not None:
@@ -52,9 +53,9 @@ def is_single(storage: Storage) -> bool:
 
 def rounding_ratios(stack: GramStack) -> Array:
     """Return each kernel's ratio of uncentered to centered trace, (n_kernels,)."""
-    # Centering multiplies the relative rounding errors of a matrix by the ratio. If
-    # entries were rounded to single precision before, ratios above 1 are multiplied by
-    # SINGLE / EPS. All results are 1 if no ratio is above 16, because
+    # Centering a kernel multiplies the relative rounding errors of its matrix by the
+    # kernel's ratio. If entries were rounded to single precision before, ratios above 1
+    # are multiplied by SINGLE / EPS. All results are 1 if no ratio is above 16, because
     # `with_rounding_ratios` then stores no ratios.
     ratios: Array | None = getattr(stack, "ratios", None)
     return np.ones(stack.shape[0]) if ratios is None else ratios
@@ -92,7 +93,8 @@ def _unscaled(traces: Array, normalization: Normalization) -> Array:
 
 
 def _ratios_of_kernels(dictionary: KernelDictionary, X: Array, traces: Array) -> Array:
-    """Return uncentered traces divided by `traces`, in which nan means unknown."""
+    """Return the `rounding_ratio` of each kernel, shape (n_kernels,)."""
+    # `traces` are the traces of the centered kernels; nan if unknown.
     if not isinstance(dictionary, InteractionDictionary):
         pairs = enumerate(traces.tolist())
         return np.array([rounding_ratio(dictionary[m], X, trace) for m, trace in pairs])
@@ -104,7 +106,7 @@ def _ratios_of_kernels(dictionary: KernelDictionary, X: Array, traces: Array) ->
     for m in np.unique(terms[terms >= 0]).tolist():
         ratios[m] = rounding_ratio(mains[m], X, float(main_traces[m]))
     # A rounding error of a product is a value of one factor times the error of the
-    # other, so the ratios of both factors add up.
+    # other, so the relative errors of both factors add up, and so do their ratios.
     second_ratios = np.where(is_main, 0.0, ratios[terms[:, 1]])
     return np.asarray(ratios[terms[:, 0]] + second_ratios)
 

@@ -173,10 +173,12 @@ def _check_definite(leading: Array, totals: Array) -> None:
 
 
 def frame_tails(stack: GramStack, vectors: Array, shares: Array) -> Array:
-    """Return the trace of every kernel outside the span of orthonormal vectors."""
-    # v_m = tr D K_m D - sum_j u_j^T D K_m D u_j, with D = diag(sqrt(shares)). For the
-    # leading eigenvectors u_j of a weighted sum of kernels, v_m is the derivative of
-    # its tail sum by the weight of kernel m. With residuals, v_m is an upper bound.
+    """Return the trace v_m of every kernel outside the span of orthonormal vectors."""
+    # v_m = tr D K_m D - sum_j u_j^T D K_m D u_j with the `vectors` u_j, as columns, and
+    # D = diag(sqrt(shares)), where `shares` are weights of the samples. If the u_j are
+    # the leading eigenvectors of a weighted sum of kernels, v_m is the derivative of
+    # its tail sum by the weight of kernel m. For kernels stored as low-rank factors
+    # with residuals, v_m is only an upper bound.
     totals = stack.traces(shares) + stack.residual_traces(shares)
     if vectors.shape[1] == 0:
         return np.asarray(totals)

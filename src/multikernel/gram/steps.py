@@ -127,7 +127,7 @@ class MomentStep(ScaleStep, ABC):
     def learn(
         self, kernels: slice, stack: GramStack, forms: Array | None = None
     ) -> None:
-        """Store the factors of some kernels; see `Step.learn`."""
+        """Fit and store the scale `factors` of the chosen kernels; see `Step.learn`."""
 
         def known_forms() -> Array:
             return stack.quadratic_forms(self.weights) if forms is None else forms
@@ -165,7 +165,7 @@ class CosineStep(Step):
     """Division by sqrt(k(x, x) k(x', x')); a sample with k(x, x) = 0 remains zero."""
 
     def apply(self, m: int, K: Array, row_diagonal: Array, diagonal: Array) -> None:
-        """Divide a matrix in place; see `Step.apply`."""
+        """Divide a matrix by the roots of both diagonals in place; see `Step.apply`."""
         K *= inverse_roots(diagonal)
         K *= inverse_roots(row_diagonal)[:, None]
         for values in (row_diagonal, diagonal):

@@ -16,7 +16,7 @@ class BlockColumns:
 
     kernels: Indices  # index of each column's kernel, ascending
     weights: Array  # w of every column, positive
-    bend: Array  # entry of u for every column
+    bend: Array  # (n_columns,), the vectors u of all blocks, block after block
 
     @cached_property
     def starts(self) -> Indices:
@@ -50,8 +50,9 @@ class BlockColumns:
         return np.asarray(roots[:, None] * matrix + outer_part)
 
     def _inner_with_bend(self, matrix: Array) -> Array:
-        """Return u^T @ matrix for the block of each column, shaped like `matrix`."""
-        # Each block of columns uses its entries of u and its rows of `matrix`.
+        """Return u^T M for the rows M of `matrix` that belong to each block u u^T."""
+        # The result of a block is repeated for each of its rows, so that the array has
+        # the shape of `matrix`.
         inner = np.add.reduceat(self.bend[:, None] * matrix, self.starts, axis=0)
         return np.asarray(inner[self.block_of])
 
@@ -115,7 +116,8 @@ class ProductHessian:
         return self._columns_times(self.columns, self.blocks.times(inner))
 
     def _significant_columns(self, inverse: Array) -> Indices:
-        """Return positions of columns that are not negligible beside 1 / `inverse`."""
+        """Return positions of columns that `solve` must use; see `omitted_trace`."""
+        # `inverse`, (n_samples,), is 1 / shift, so `traces` are relative to the shift.
         traces = self.products.Z.squares(inverse)[self.columns]
         # The term of a column z in A B A^T, without its products with other columns, is
         # z z^T times a diagonal entry of a block w I + u u^T.
@@ -167,7 +169,8 @@ class ColumnProducts:
         """Return A^T diag(w) A and A^T diag(w) B, A = Z[:, columns] and B = `sides`."""
         largest = float(weights.max())
         scaled = weights / largest
-        # For the squared loss, weights always have the same proportions.
+        # For the squared loss, the weights of all calls are proportional, so `scaled`
+        # does not change, and the cache remains valid.
         if not np.array_equal(scaled, self._last_weights):
             self._last_weights, self._cached = scaled, None
             return self.Z.gram(weights, columns, sides)

@@ -38,7 +38,7 @@ class QuadratureBounds:
     basis: Array  # Lanczos vectors to be multiplied, (n_matrices, n_vectors, n_samples)
     previous: Array  # previous Lanczos vectors
     sizes: Array  # squared norms of the vectors v
-    shifts: Array  # c of every vector
+    shifts: Array  # (n_vectors,), the number c for each vector v
     traces: Array  # upper bounds on the largest eigenvalues, (n_matrices, 1)
     # Last diagonal entry of the tridiagonal matrix T of every pair, (n_matrices,
     # n_vectors). If it is negative beyond rounding, the matrix is indefinite and the
@@ -104,8 +104,9 @@ class QuadratureBounds:
         # Meurant solved for the entry that makes z an eigenvalue.
         low_entry = self.shifts - floor + self.coupling / lower - step
         high_entry = self.shifts + self.traces + floor + self.coupling / upper - step
-        # If rounding makes such an entry negative or zero, the lower bound is zero, and
-        # the upper bound is the Gauss rule.
+        # Rounding may make these entries negative or zero. For such a `low_entry`, the
+        # lower bound is zero, and for such a `high_entry`, the upper bound is the Gauss
+        # rule.
         is_low_valid, is_high_valid = low_entry > 0.0, high_entry > 0.0
         low_rule, high_rule = np.array(self.gauss), np.zeros_like(scale)
         np.divide(scale, low_entry, out=low_rule, where=is_low_valid)

@@ -95,9 +95,9 @@ class FactorRoot:
     """A root R = diag(d^(1/2)) F of diag(d) plus low rank, with F F^T = I + W W^T."""
 
     # With the Cholesky factor L of W^T W + I, F = I + W (L + I)^-1 W^T and
-    # F^-1 = I - W (I + L^T)^-1 L^-1 W^T. A multiplication by a vector costs the size of
-    # W. The scale is d^(-1/2), which the rows of W include.
-    scale: Array
+    # F^-1 = I - W (I + L^T)^-1 L^-1 W^T. A product of F and a vector takes about as
+    # long as products with W and W^T. The rows of W are already multiplied by `scale`.
+    scale: Array  # d^(-1/2)
     columns: Array  # W
     factor: Array  # L
 
@@ -132,7 +132,7 @@ class Root(Protocol):
 
     @property
     def scale(self) -> Array:
-        """The scale d^(-1/2), shape (n,)."""
+        """The numbers d^(-1/2) for the shift d, shape (n,)."""
 
     def half(self, rhs: Array) -> Array:
         """Return R^-1 @ rhs, the first half of a solution; see `rest`."""
@@ -184,7 +184,7 @@ def _lower_factor(system: Array) -> Array | None:
 def _try_shifted(
     K: Array, rhs: Array, shift: Array, low_rank: Array | None
 ) -> Array | None:
-    """Solve as `solve_shifted`; return None if the sum is not positive definite."""
+    """Solve as `solve_shifted`; return None if the matrix is not positive definite."""
     if np.all(shift > 0.0):
         # Solve with the matrix S (K + U U^T) S + I, S = diag(shift)^(-1/2). Solutions
         # are accurate even if the shifts differ by orders of magnitude.

@@ -21,11 +21,11 @@ from multikernel.linalg import TINY
 # entries are eliminated.
 @dataclass(frozen=True, eq=False)
 class SimplexSystem:
-    """The matrix M of a quadratic program, and its constraints on sums."""
+    """A quadratic program with matrix M, in z with given sums of rows and columns."""
 
     # (n_rows, n_columns), inverse of M's diagonal; zero in blocks and for fixed entries
     softness: Array
-    members: Sequence[Indices]  # rows of the block of every column
+    members: Sequence[Indices]  # for every column of z, the rows in its block
     inverses: Sequence[Array]  # inverse of the block of every column
     centered: bool  # whether the sums of columns are constrained
 
@@ -98,7 +98,7 @@ class SimplexSystem:
 
     @cached_property
     def _lone_softness(self) -> Array:
-        """Row sums of M^-1's diagonal, only for the rows without block entries."""
+        """Row sums of `softness`, (n_lone,), for the rows of z that are in no block."""
         return np.asarray(
             np.maximum(self.softness[self._split_rows[1]].sum(axis=1), TINY)
         )
@@ -144,7 +144,7 @@ class SimplexSystem:
 
 def project_simplex(rows: Array, totals: Array) -> Array:
     """Project each row onto the nonnegative vectors whose sum is the row's total."""
-    # Differences from the largest number avoid cancellation.
+    # Differences from the largest number of each row avoid cancellation.
     largest = rows.max(axis=1, keepdims=True)
     distances = np.sort(largest - rows, axis=1)
     # The projection of a row x is max(x - t, 0). If its k largest numbers remain

@@ -101,8 +101,9 @@ class _KrylovSpace:
                 probe_size, probe_sum = self.size, float(pairs.values.sum())
                 self.extend(self.rng.standard_normal(self.n))
             if probe_size < 0 and self.residual is not None:
-                # After one random start, all residuals have the direction of the next
-                # Lanczos vector; after several, `residual` is the largest one.
+                # After one random start, the residuals of all Ritz vectors are
+                # multiples of the next Lanczos vector. After several random starts,
+                # they differ, and `residual` is the longest of them.
                 self.extend(self.residual)
             # Add four vectors before the next call of `pairs`, which costs the cube of
             # their number.

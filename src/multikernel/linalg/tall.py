@@ -149,7 +149,7 @@ class TallArray:
         return products
 
     def images(self, u: Array, parts: Sequence[slice]) -> Array:
-        """Return Z_m u_m for some parts Z_m of the columns."""
+        """Return Z_m u_m for every part Z_m of the columns, u_m this part of u."""
         images = np.empty((len(parts), self.Z.shape[0], *u.shape[1:]))
         for k, part in enumerate(parts):
             np.matmul(self.Z[:, part], u[part], out=images[k])

@@ -93,8 +93,9 @@ def fill_exponents(  # noqa: PLR0913 - compiled code takes arrays, not objects
     distances: Array,
     out: Array,
 ) -> None:
-    """Write the exponents of some rows of a batch of Gaussian kernels to `out`."""
-    # The exponents of kernel k are exponents[k] times squared distances of samples.
+    """Write the exponents of Gaussian kernels at pairs of samples to `out`."""
+    # An exponent of kernel k is its coefficient exponents[k], negative, times the
+    # squared distance of two samples in the kernel's column set.
     # Features have shape (n_features, n_samples). Row first_row + r is paired with
     # counts[b, r] samples of block b, which has `width` samples: a quadratic form needs
     # the lower triangle only. The exponents of this row and kernel k start at
@@ -193,9 +194,10 @@ def add_single_forms(
     products: Array,
     forms: Array,
 ) -> None:
-    """Add quadratic forms of a batch of Gaussian kernels, in single precision."""
+    """Add single-precision terms v_i v_j K_k[i, j] of Gaussian kernels to forms[k]."""
     # A kernel is 2 to the power of its factor times the squared distance. `products`
-    # are v_i v_j for the lower triangle, row after row from `first_row` on.
+    # are the numbers v_i v_j, doubled if j < i, for the pairs j <= i of all rows i of a
+    # block, row after row; its first row is i = `first_row`. See `_PairProducts`.
     used, set_starts, members, kernel_starts = layout
     table = np.empty((used.size, CHUNK), dtype=np.float32)
     distances = np.empty(CHUNK, dtype=np.float32)

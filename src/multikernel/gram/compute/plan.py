@@ -24,7 +24,7 @@ class RadialPlan:
     exponents: Array  # (n_radial,), negative factors of the squared distance
     sets: Indices  # (n_radial,), index of the column set of each kernel, ascending
     column_starts: Indices  # (n_sets + 1,), start of each set in `columns`
-    columns: NDArray[np.signedinteger[Any]]  # columns of all sets
+    columns: NDArray[np.signedinteger[Any]]  # columns of all sets, set after set
 
     def batches(self, size: int) -> Iterator["RadialPlan"]:
         """Yield plans of at most `size` consecutive kernels."""
@@ -67,7 +67,7 @@ class Plan:
     n_kernels: int
     radial: RadialPlan
     others: Indices  # (n_others,), positions of all other kernels in the stack
-    sources: Indices  # (n_others,), indices of these kernels in `dictionary`
+    sources: Indices  # (n_others,), indices of the other kernels in `dictionary`
     dictionary: KernelDictionary
 
     def take(self, kernels: Indices) -> "Plan":

@@ -58,9 +58,10 @@ class DeviceMains(CenteredMains):
             forms[start - starts[0] : stop - starts[0]] += row[partners]
 
     def _masked(self, mains: Indices) -> tuple[DeviceArray, DeviceArray]:
-        """Return factors of main kernels in one array, and masks of each one's rows."""
-        # The array has shape (total_rank, n_samples). Column k of the masks, of shape
-        # (total_rank, n_mains), is one in the rows of the k-th factor, and else zero.
+        """Return factors of `mains` in one array, and a mask of each factor's rows."""
+        # `mains` are indices of main kernels. The array has shape (total_rank,
+        # n_samples). Column k of the masks, of shape (total_rank, n_mains), is one in
+        # the rows of the k-th factor, and else zero.
         space, ranks = self.space, self.stack.ranks[mains]
         shifts = self.stack.offsets[mains] - np.cumsum(ranks) + ranks
         rows = np.arange(ranks.sum()) + np.repeat(shifts, ranks)
@@ -75,8 +76,9 @@ class DeviceMains(CenteredMains):
         second: tuple[DeviceArray, DeviceArray],
         columns: DeviceArray,
     ) -> DeviceArray:
-        """Return quadratic forms of products of a `first` and a `second` kernel."""
-        # The result has shape (n_first, n_second); rows of `columns` are the vectors.
+        """Return v^T K v for each product K of a `first` and a `second` main kernel."""
+        # `first` and `second` are results of `_masked`. Forms are summed over the
+        # vectors v, the rows of `columns`, and have shape (n_first, n_second).
         (A, first_masks), (B, second_masks) = first, second
         total = self.space.zeros((first_masks.shape[1], second_masks.shape[1]))
         for k in range(columns.shape[0]):

@@ -116,7 +116,7 @@ class DeviceRoot:
 
 
 class OnDevice(GramStack):
-    """A stack of matrices on a device, for all of their samples or some."""
+    """A stack of matrices on a device, restricted to `samples` unless it is None."""
 
     # Vectors of some samples are padded with zeros and multiplied by the matrices of
     # all samples, which takes less time than copying entries.
@@ -241,7 +241,9 @@ def device_stack(array: Array, settings: Device) -> DeviceStack:
 
 @dataclass(frozen=True, eq=False)
 class DeviceProducts(ProductsOfWhole, OnDevice):
-    """Products of two main matrices on a device; arguments as in `ProductStack`."""
+    """Main matrices on a device, and elementwise products of two of them."""
+
+    # The fields are those of `ProductStack`.
 
     mains: DeviceStack
     terms: Indices

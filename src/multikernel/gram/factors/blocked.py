@@ -71,7 +71,7 @@ class BlockedStack(FactorStack):
 
     @cached_property
     def block_columns(self) -> Indices:
-        """Return the columns of the stack's kernels in the blocks, (total_rank,)."""
+        """Return the indices of the stack's columns in every block, (total_rank,)."""
         ranges = [np.arange(run.start, run.stop) for run in self.column_slices]
         return np.concatenate([np.arange(0), *ranges])
 
@@ -209,8 +209,9 @@ class BlockedTerms:
 
     stack: "BlockedStack"
     coordinates: Array  # (total_rank[, n_outputs]), all u_m
-    # True if the model is stored as u_m instead of c_m. Then the norm of a term is the
-    # length of u_m, and rounding of images does not matter: all traces are set to one.
+    # True if a model is stored as vectors u_m, without c_m. Then the squared norm of
+    # term m is |u_m|^2, and its rounding error does not depend on the trace of kernel
+    # m. Callers multiply bounds on rounding by `traces`, which are ones in this case.
     are_expansions: bool
 
     def _split(self) -> list[Array]:
@@ -218,7 +219,7 @@ class BlockedTerms:
 
     @property
     def forms(self) -> Array:
-        """Return the squared lengths of the coordinates."""
+        """Return |u_m|^2 = c_m^T K_m c_m for every m, shape (n_kernels,)."""
         return np.array([np.vdot(u, u) for u in self._split()])
 
     @property
@@ -239,7 +240,8 @@ class BlockedTerms:
         return np.ones(stack.shape[0]) if self.are_expansions else stack.traces()
 
     def sums(self, is_used: NDArray[np.bool_], units: Array) -> tuple[Array, Array]:
-        """Return the sums of images and of roots of diagonals; see `TermProducts`."""
+        """Return sum_m K_m c_m and sum_m units[m] sqrt(diag K_m) over the used m."""
+        # The mask `is_used` has an entry for each kernel; see `TermProducts.sums`.
         stack = self.stack
         column_mask = np.repeat(is_used, stack.ranks)
         Z = BlockedColumns(stack.blocks, stack.block_columns[column_mask])

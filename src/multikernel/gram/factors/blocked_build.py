@@ -55,7 +55,7 @@ class BlockedLandmarks(Landmarks):
     """Landmarks that were chosen from a sample, and the data to choose more."""
 
     blocks: RowBlocks | None = None  # all rows of the table
-    factors: tuple[Factor, ...] = ()  # on the sample, not normalized
+    factors: tuple[Factor, ...] = ()  # at the sampled rows, not normalized
     row_weights: tuple[Array, ...] = ()  # weights of all rows, by block; the sum is one
 
 
@@ -67,7 +67,7 @@ class LandmarkSearch:
     # `landmarks.blocks` has all rows of the table.
     landmarks: BlockedLandmarks
     max_bytes: int | None  # limit on the bytes of all factors
-    factors: list[Factor] = field(default_factory=list)  # on the sample
+    factors: list[Factor] = field(default_factory=list)  # at the sampled rows
 
     @property
     def blocks(self) -> RowBlocks:
@@ -111,9 +111,10 @@ class LandmarkSearch:
     def rows_with_largest_residuals(
         self, raw: RowBlocks, kernels: Sequence[int], sizes: Sequence[Array]
     ) -> Array:
-        """Return the distinct table rows where residuals times `sizes` are largest."""
-        # `raw` are blocks of unnormalized factors of `kernels`; `sizes` are arrays with
-        # one entry per row, by block. Each kernel adds at most `JOINING` rows.
+        """Return the rows at which residuals of `kernels` times `sizes` are largest."""
+        # The result contains the values of these rows of the table, each row once. Each
+        # kernel adds at most `JOINING` rows. `raw` are blocks of unnormalized factors
+        # of `kernels`; sizes[b] has one number for each row of block b.
         pairs = self.blocks.map(
             largest_residuals, raw.parts, sizes, kernels=kernels, n_rows=JOINING
         )
@@ -162,7 +163,7 @@ class LandmarkSearch:
     def fit_scalings(
         self, raw: RowBlocks, normalization: Normalization
     ) -> list[Scaling]:
-        """Fit the normalization to weighted sums over all rows; return the scalings."""
+        """Fit the normalization to the `moments` of `raw`; return the scalings."""
         sizes, mean = raw.sum(moments)
         scalings = []
         for m, mean_of_kernel in enumerate(
@@ -300,7 +301,7 @@ def build_blocked(
 def refine_blocked(
     stack: BlockedStack, v: Array, goals: Mapping[int, float], max_bytes: int | None
 ) -> BlockedStack:
-    """Return a stack with more landmarks for the kernels m with goals[m]."""
+    """Return a stack with more landmarks for the kernels whose residuals have goals."""
     landmarks = stack.landmarks
     assert landmarks is not None
     assert landmarks.blocks is not None
@@ -335,7 +336,8 @@ refined.register(
 
 
 def _check_moments(steps: Sequence[object]) -> None:
-    """Raise if a step needs eigenvalues, which are not computed for rows in blocks."""
+    """Raise if a normalization step needs more than `moments`, such as eigenvalues."""
+    # Eigenvalues are not computed if the rows of factors are in blocks.
     for step in steps:
         if isinstance(step, Normalizer) and not isinstance(step, GivenScales):
             raise ValueError(

@@ -135,11 +135,11 @@ class CenteredMains:
         return np.asarray(self.roots @ row_norms(v) + length * self.mean_roots)
 
     def bound_factors(self, sizes: Array) -> tuple[Array, Array]:
-        """Return A, B: (A[i] @ B[j])^2 bounds forms of residuals of product (i, j)."""
-        # A and B have shape (n_mains, 2 n_samples). The residual R_ij of the product of
-        # main kernels i and j has v^T R_ij v <= (A[i] @ B[j])^2 for all v whose
-        # `row_norms` are at most `sizes`. For one sample, let z_i be the length of its
-        # row in the factor of main kernel i, and e_i^2 its diagonal entry in the
+        """Return A, B with v^T R_ij v <= (A[i] @ B[j])^2 for all main kernels i, j."""
+        # A and B have shape (n_mains, 2 n_samples). R_ij is the residual of the
+        # product of main kernels i and j. The bound holds for all v whose `row_norms`
+        # are at most `sizes`, (n_samples,). For one sample, let z_i be the length of
+        # its row in the factor of main kernel i, and e_i^2 its diagonal entry in the
         # residual of this kernel. Its diagonal entry in R_ij is at most
         # (z_i e_j + e_i z_j + e_i e_j)^2. The sum over samples of the roots of these
         # bounds times `sizes` is A[i] @ B[j].
@@ -368,8 +368,8 @@ def product_landmarks(A: Array, B: Array, tol: float) -> tuple[Indices, Array]:
 
 def _greedy_landmarks(A: Array, B: Array, tol: float) -> tuple[Indices, Array] | None:
     """Return the result of `product_landmarks`; None if it has too many landmarks."""
-    # Landmarks are chosen one by one. More than 1 / `COMPLETED` of the samples are too
-    # many.
+    # Landmarks are chosen one by one. If more than 1 / `COMPLETED` of the samples must
+    # be landmarks, `_lapack_landmarks` chooses them instead.
     residual = np.einsum("ri,ri->i", A, A) * np.einsum("ri,ri->i", B, B)
     total, largest = float(residual.sum()), float(residual.max(initial=0.0))
     max_rank = residual.size // COMPLETED
@@ -418,8 +418,9 @@ def centered_mains(
     tol: float,
     max_bytes: int | None = None,
 ) -> CenteredMains:
-    """Return low-rank factors of the kernels, each centered over samples it stores."""
-    # `stack` has the factors of the kernels before centering.
+    """Return low-rank factors of `mains`; a centered kernel has a centered factor."""
+    # `stack` has the factors of the same kernels before centering. A factor is centered
+    # over the samples that its kernel stores.
     shifts, mean_roots = np.zeros(stack.factors.shape[1]), np.zeros(stack.shape[0])
     for m, part in enumerate(slices_between(stack.offsets)):
         kernel = mains[m]

@@ -50,7 +50,7 @@ def forms(
 
 
 def diagonals(block: FactorBlock, parts: Parts) -> Array:
-    """Return the diagonals of some kernels, shape (n_kernels, n_rows)."""
+    """Return the diagonal of Z Z^T for each part Z of columns, (n_parts, n_rows)."""
     rows = [np.einsum("ik,ik->i", Z, Z) for Z in block.kernel_factors(parts)]
     return np.array(rows).reshape(len(parts), len(block.Z))
 
@@ -66,8 +66,9 @@ def sum_of_roots(block: FactorBlock, units: Array, parts: Parts) -> Array:
 def image_lengths(
     block: FactorBlock, coordinates: Sequence[Array], parts: Parts
 ) -> Any:
-    """Return |Z_m u_m|^2 over the rows of a block, for some kernels m."""
-    # `coordinates` are the vectors u_m, (rank of Z_m[, n_outputs]).
+    """Return |Z_m u_m|^2 over the rows of a block, Z_m the columns parts[m]."""
+    # The vectors u_m = coordinates[m] have shape (rank of Z_m[, n_outputs]). The result
+    # is a tuple of one array, (n_parts,), because `RowBlocks.sum` requires tuples.
     pairs = zip(block.kernel_factors(parts), coordinates, strict=True)
     return (np.array([np.sum((Z @ u) ** 2) for Z, u in pairs]),)
 
@@ -75,7 +76,10 @@ def image_lengths(
 def residual_traces(
     block: FactorBlock, shares: Array, kernels: Indices
 ) -> tuple[Array]:
-    """Return the residual traces of some kernels, with samples weighted by `shares`."""
+    """Return a block's terms of the weighted residual traces of `kernels`."""
+    # `shares` are the weights of the rows of the block. A residual is a kernel minus
+    # its low-rank approximation. The result is a tuple of one array, (n_kernels,),
+    # because `RowBlocks.sum` requires tuples.
     if block.roots is None:
         return (np.zeros(kernels.size),)
     return (np.square(block.roots[kernels], dtype=np.float64) @ shares,)
@@ -91,7 +95,7 @@ def root_rows(block: FactorBlock, indices: Indices, kernels: Indices) -> Array:
 def traces_and_roots(
     block: FactorBlock, weights: Array, parts: Parts
 ) -> tuple[Array, ...]:
-    """Return traces of Z Z^T, weighted sums of `block.roots`, and if roots exist."""
+    """Return each kernel's tr Z Z^T and weighted sum of roots, and if roots exist."""
     # The first two arrays have shape (n_kernels,): sums over the rows of the block, for
     # the factor Z and the roots of each kernel. The last array is [1.0] if the block
     # stores roots, otherwise [0.0], because results are added over blocks.
@@ -104,13 +108,16 @@ def traces_and_roots(
 def _product(
     block: FactorBlock, *rows: Array, name: str, columns: Indices, arguments: Any = ()
 ) -> Array:
-    """Return the result of the `TallMatrix` method `name` for some columns."""
+    """Return the result of the `TallMatrix` method `name` of the chosen columns."""
+    # The arguments of the method are `rows`, which are arrays with an entry for each
+    # row of the block, and then `arguments`, which are equal for all blocks.
     product: Array = getattr(TallArray(block.columns(columns)), name)(*rows, *arguments)
     return product
 
 
 def _sum_of_products(block: FactorBlock, rows: Array, **options: Any) -> tuple[Array]:
-    """Return the contribution of a block to a product that is summed over blocks."""
+    """Return a block's term of a sum of products, as a tuple of one array."""
+    # `RowBlocks.sum` adds up such tuples. See `_product` for `rows` and `options`.
     return (_product(block, rows, **options),)
 
 
@@ -134,7 +141,8 @@ class BlockedColumns:
         return self.blocks.n_rows, self.columns.size
 
     def _sum(self, name: str, rows: list[Array], *arguments: Any) -> Array:
-        """Return a product over rows, such as Z^T v, summed over the blocks."""
+        """Return the sum over the blocks of a product such as Z^T v."""
+        # `name` and `arguments` are as in `_product`; rows[b] is an array for block b.
         (total,) = self.blocks.sum(
             _sum_of_products, rows, name=name, columns=self.columns, arguments=arguments
         )

@@ -21,9 +21,9 @@ class CenteredFeatures(FeatureKernel):
     """A kernel projected on the span of its landmarks, and centered."""
 
     # The features of x are R^-T k(L, x) - shift, with R the Cholesky factor of the
-    # kernel at the landmarks L. For a kernel with explicit features, they are the
-    # explicit features of x minus `shift`. The centered kernel minus this kernel is
-    # positive semidefinite.
+    # kernel at the landmarks L. If the kernel has explicit features, the features of x
+    # are the explicit ones minus `shift`. The class approximates the centered `kernel`:
+    # this kernel minus the approximation is positive semidefinite.
     kernel: Kernel
     landmarks: Array  # (rank, n_columns); no rows if the kernel has features
     triangle: Array  # R transposed

@@ -77,7 +77,8 @@ class Factor:
 
     def from_bound(self) -> "Factor":
         """Return the factor without the allowance for rounding in its residual."""
-        # `self.residual` is the `bound` of the result.
+        # `self.residual` contains the allowance: it is the property `bound` of the
+        # factor that is returned.
         squares = np.einsum("ri,ri->i", self.rows, self.rows)
         if not self.landmarks.size:
             return replace(self, diagonal=squares + self.residual)
@@ -305,10 +306,10 @@ def _n_rows_for_goal(factor: Factor, rows: Array, weights: Array, goal: float) -
 
 
 def extended_triangle(factor: Factor, old_triangle: Array | None) -> Array | None:
-    """Return a triangle with rows for new landmarks; None if `old_triangle` is None."""
-    # A triangle contains the rows of a factor at the landmarks. If all landmarks are
-    # samples of the stack, the factor itself contains these rows, and the triangle is
-    # None.
+    """Return `old_triangle` with rows for the new landmarks; None if it is None."""
+    # The triangle, (rank, rank), contains the rows of a factor at the landmarks: the
+    # lower Cholesky factor of the kernel at the landmarks. If all landmarks are samples
+    # of the stack, the factor itself contains these rows, and the triangle is None.
     rank = factor.landmarks.size
     if old_triangle is None or old_triangle.shape[0] == rank:
         return old_triangle

@@ -249,8 +249,10 @@ def landmarks_of(stack: GramStack) -> Landmarks | None:
 def feature_rows(
     kernel: Kernel, X: Array, *, cosine: bool
 ) -> tuple[Array, Array] | None:
-    """Return exact features, (rank, n_samples), and the diagonal; None if unknown."""
-    # With `cosine`, every sample's features are scaled to length one.
+    """Return a kernel's exact features, (rank, n_samples), and diagonal; or None."""
+    # The result is None if `kernel_features` has no features of the kernel. With
+    # `cosine`, every sample's features are scaled to length one, so the diagonal is
+    # one, or zero for a sample whose features are zero.
     features = kernel_features(kernel, X)
     if features is None:
         return None

@@ -151,7 +151,7 @@ class FactorStack(GramStack):
 
     @property
     def kernel_ids(self) -> Indices:
-        """Return the index of each kernel in `landmarks`."""
+        """Return for each kernel of this stack its index in `landmarks`."""
         return np.arange(self.offsets.size - 1) if self.chosen is None else self.chosen
 
     @abstractmethod
@@ -366,7 +366,7 @@ class LowRankStack(FactorStack):
         return self.landmarks.full_forms(self.kernel_ids[kernels], v)
 
     def _columns_of(self, kernels: Indices) -> Indices:
-        """Return the columns of some kernels, in order."""
+        """Return the indices of the factor columns of `kernels`, in this order."""
         ranks = self.ranks[kernels]
         shifts = np.repeat(self.offsets[kernels] - np.cumsum(ranks) + ranks, ranks)
         return shifts + np.arange(shifts.size)

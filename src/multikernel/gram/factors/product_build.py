@@ -100,7 +100,7 @@ class EveryProduct(FactoredProducts):
         return self.terms.members
 
     def shares_work(self) -> bool:
-        """Return True: a pass reads far fewer numbers than all matrices have."""
+        """Return True: a pass over all products reads only main kernels' factors."""
         # Counting the stored numbers, as in `GramStack`, would take a pass.
         return True
 

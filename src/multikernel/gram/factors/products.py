@@ -73,7 +73,8 @@ class ProductLandmarks(Landmarks):
     def coefficients(
         self, stack: GramStack, m: int, coefs: Array
     ) -> tuple[Array, Array]:
-        """Return w with features @ w = K_m coefs, and constants, all of them zero."""
+        """Return w with features @ w = K_m coefs, and zeros: no constants are added."""
+        # See `Landmarks.coefficients`.
         assert isinstance(stack, FactoredProducts)
         first, second = stack.terms[m].tolist()
         values = stack.mains.feature_coefficients(first, second, coefs)
@@ -362,8 +363,9 @@ class FactoredProducts(ProductsOfMains):
     def _main_goals(self, sizes: Array, goals: Mapping[int, float]) -> dict[int, float]:
         """Return limits on main kernels' residuals that imply the limits `goals`."""
         # goals[m] limits v^T E_m v, where E_m is the residual of kernel m, and v a dual
-        # point, whose rows have norms of at most `sizes`. The result has such a limit
-        # for the residual of each main kernel whose residual must shrink.
+        # point, whose rows have norms of at most `sizes`. If the residual E_i of main
+        # kernel i must shrink for these goals, the result has a limit on v^T E_i v with
+        # key i.
         left, right = self.mains.bound_factors(sizes)
         main_roots, product_roots = self.mains.roots @ sizes, left @ right.T
         landmarks = self.mains.stack.landmarks
@@ -382,7 +384,7 @@ class FactoredProducts(ProductsOfMains):
                 main_goals[main] = min(main_goals.get(main, np.inf), main_goal)
         return main_goals
 
-    # Stacks of some kernels.
+    # Methods that return stacks of chosen kernels, or their factors.
 
     def take(self, kernels: Indices) -> GramStack:
         """Return the stack of the chosen kernels, stored as factors."""
@@ -419,7 +421,7 @@ class FactoredProducts(ProductsOfMains):
         )
 
     def subset(self, kernels: Indices) -> "FactoredProducts":
-        """Return the stack of the chosen kernels, with a dictionary of only these."""
+        """Return the stack of the chosen kernels, with `landmarks` for them alone."""
         assert self.landmarks is not None
         dictionary, stack = self.landmarks.dictionary, self.once(kernels)
         assert isinstance(dictionary, InteractionDictionary)

@@ -79,8 +79,8 @@ def _extrapolated_rank(columns: KernelColumns, max_rank: int) -> int:
     rank = int(factor.landmarks.size)
     if rank < n_measured:
         return rank
-    # Extrapolate the residual's trace as a geometric sequence of the rank: residuals of
-    # smooth kernels decay that fast, or faster.
+    # Extrapolate the trace of the residual as a geometric sequence in the rank:
+    # residuals of smooth kernels decay at least as fast.
     trace, half_trace = factor.residual @ weights, half.residual @ weights
     goal_trace = tol * float(factor.diagonal @ weights)
     if not half_trace > trace > 0.0:

@@ -53,7 +53,7 @@ def dask_module() -> Any:
 
 
 def delayed(value: Any) -> Any:
-    """Return a delayed value; each call of a delayed function has a new key."""
+    """Return `dask.delayed(value)`; if it is a function, each call is a new task."""
     return dask_module().delayed(value, pure=False)
 
 
@@ -356,5 +356,5 @@ def whole_rows(X: Any) -> Any:
 
 
 def partitions(X: Any) -> list[Any]:
-    """Return the partitions of a collection, in order, as delayed objects."""
+    """Return the partitions of a Dask collection, in row order, as delayed objects."""
     return list(np.ravel(whole_rows(X).to_delayed()))

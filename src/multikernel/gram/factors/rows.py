@@ -52,8 +52,8 @@ class KernelPlan:
     cosine: bool  # whether values are divided by roots of the diagonal
 
     def __call__(self, X: Array, weights: Array) -> KernelRows:
-        """Return the factor at the rows `X`, and sums over these rows."""
-        # The sums are weighted by `weights`; see `KernelRows`.
+        """Return the factor at the rows `X`, and the weighted sums of `KernelRows`."""
+        # `weights`, (n_rows,), are the weights of the rows in both sums.
         if self.landmarks.shape[0]:
             return self._by_landmarks(X, weights)
         features = feature_rows(self.kernel, X, cosine=self.cosine)
@@ -143,8 +143,10 @@ def moments(block: RawBlock) -> tuple[Array, Array]:
 def largest_residuals(
     X: Array, block: RawBlock, sizes: Array, kernels: Sequence[int], n_rows: int
 ) -> tuple[Array, Array]:
-    """Return rows with the largest weighted residuals, and (kernel, residual) pairs."""
-    # Residuals are multiplied by `sizes`. `n_rows` limits the rows per kernel.
+    """Return rows of X with the largest residuals, and (kernel, residual) of each."""
+    # A residual here is the bound on a diagonal entry of a kernel's residual, times the
+    # row's entry in `sizes`. Each of `kernels` has its `n_rows` largest residuals in
+    # the result, if the block has so many rows.
     rows, pairs = [X[:0]], [np.empty((0, 2))]
     for m in kernels:
         bound = block.kernels[m].bound
@@ -174,10 +176,12 @@ def normalized(
     parts: Sequence[slice],
     old_parts: Sequence[slice] = (),
 ) -> FactorBlock:
-    """Normalize new factors in a block of rows; return the factors of all kernels."""
-    # Kernels in `block` have new factors; others keep those of `old_block`. Columns of
-    # kernels are `parts` of the new and `old_parts` of the old array. `file_array`
-    # is an array in a file for the result.
+    """Normalize the factors in `block`; return the factors of all kernels."""
+    # Kernel m is normalized by scalings[m] if `block` has a factor for it; otherwise
+    # its normalized factor is copied from `old_block`. The factor of kernel m is in the
+    # columns parts[m] of the result, and in the columns old_parts[m] of `old_block`.
+    # The result is written to `file_array`, an array in a file, or to new memory if it
+    # is None.
     n_rows = next(iter(block.kernels.values())).rows.shape[1]
     n_columns, n_kernels = parts[-1].stop, len(parts)
     if file_array is None:
@@ -210,5 +214,5 @@ def _write_scaled(
 
 
 def offsets_of(ranks: Indices) -> Indices:
-    """Return the first column of each kernel, then the total, from all ranks."""
+    """Return the index of each kernel's first column, then the sum of all `ranks`."""
     return np.concatenate([[0], np.cumsum(ranks, dtype=np.intp)])
