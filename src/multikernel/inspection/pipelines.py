@@ -65,7 +65,9 @@ def _layers(estimator: Any) -> list[Any]:
 
 
 def model_of(owner: str, estimator: Any) -> tuple[Any, Any]:
-    """Return the result of `last_step`; raise unless this library has the model."""
+    """Return a pipeline's transformers (or None) and model; raise unless `BaseMKL`."""
+    # `last_step` finds the model. It must be an instance of `BaseMKL`, the base class
+    # of this library's models.
     before, model = last_step(estimator)
     if not isinstance(model, BaseMKL):
         raise TypeError(
@@ -164,7 +166,7 @@ def innermost(estimator: Any, attribute: str) -> Any:
 class SearchScores:
     """The candidates and scores of a search, from ``cv_results_``."""
 
-    model: Any  # the innermost search
+    model: Any  # the innermost of nested searches; without a search, the final model
     columns: dict[str, Array]  # values of the requested parameters, (n_candidates,)
     folds: Array  # scores, (n_candidates, n_folds)
     best: int  # chosen candidate; if targets chose several, the largest index
