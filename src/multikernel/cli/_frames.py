@@ -135,9 +135,10 @@ def _read_cells(
     choice: ColumnChoice, file: BinaryIO, form: CsvForm, settings: Mapping[str, Any]
 ) -> pd.DataFrame:
     """Return CSV cells as text, or as floats where a saved model expects numbers."""
-    # `choice.only` names the columns on which a saved model was fitted. Those that were
-    # not text are read as numbers, because pandas reads numbers several times faster
-    # than text. If one of their cells is not a plain number, all cells remain text.
+    # `choice.only` names the columns on which a saved model was fitted. Those that are
+    # not categories, sequences or dates are read as numbers, because pandas reads
+    # numbers several times faster than text. If one of their cells is not a plain
+    # number, all cells are read as text.
     texts = {*choice.categories, *choice.sequences, *choice.dates}
     numeric_names = {*(choice.only or ())} - texts
     kinds = {name: float if name in numeric_names else str for name in form.names}
@@ -221,7 +222,7 @@ def _plain_numbers(cells: Array) -> Any:
 def _converted(
     form: CsvForm, doubtful: Mapping[str, Array], exact: set[str], *, from_model: bool
 ) -> tuple[dict[str, Array], dict[str, Cell]]:
-    """Return the columns of `doubtful` that are numbers, and cells with commas."""
+    """Return the numeric columns of `doubtful`, and examples of decimal commas."""
     # `doubtful` contains the columns with cells that are not plain numbers. Columns in
     # `exact` are categories or labels, so their decimal commas remain text. Notes are
     # printed on words for missing numbers and on decimal commas. If a saved model

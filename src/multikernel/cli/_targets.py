@@ -138,7 +138,7 @@ def read_target(
 
 
 def _refuse_texts(target: str, y: Any, advice: str) -> None:
-    """Raise if a target has distinct texts, in number over half its number of rows."""
+    """Raise if a target has more distinct texts than half its number of rows."""
     # Such texts are not classes. Targets with few rows are accepted (`mostly_differ`).
     # The error message ends with `advice`.
     distinct = {cell for cell in y.tolist() if isinstance(cell, str)}
@@ -153,8 +153,8 @@ def _refuse_texts(target: str, y: Any, advice: str) -> None:
 def refuse_odd_cells(features: pd.DataFrame, *, from_model: bool = False) -> None:
     """Raise for text columns of mostly numbers, and for those of dates or amounts."""
     # If a saved model determines the columns (`from_model`), the error does not propose
-    # --drop, because the model requires all of its columns. Dates and amounts do not
-    # raise then, because `numeric_features` raises for all text in these columns.
+    # --drop, because columns of the model cannot be ignored. Dates and amounts do not
+    # raise here, because `numeric_features` then raises for any text in these columns.
     dtypes = zip(features.columns, features.dtypes, strict=True)
     for name in [name for name, dtype in dtypes if dtype.kind not in NUMBERS + "mM"]:
         advice = "" if from_model else f", or ignore the column with --drop '{name}'"

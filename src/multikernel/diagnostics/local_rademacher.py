@@ -71,7 +71,7 @@ def local_rademacher_leading_term(
         )
     if not radius > 0.0:
         raise ValueError(f"radius must be positive, got {radius}.")
-    # The theorem's bound also has a term of order 1 / n, whose constant the theorem does
+    # The theorem's bound also has a term of order 1 / n, whose constant the paper does
     # not specify. This function omits that term.
     factor = (math.e * radius * math.log(values.shape[0])) ** 2
     sums = np.minimum(r, factor * values).sum(axis=1)

@@ -126,9 +126,9 @@ def category_labels(
     model: Any, before: Any, columns: Sequence[int], values_before: Array
 ) -> list[list[str] | None]:
     """Return the names of the categories of each column, or None if it is numeric."""
-    # `before` contains the pipeline steps before the model. `values_before` contains the
-    # values of `columns` before these steps, as returned by `in_original_units`, shape
-    # (n_samples, n_columns). One-hot codes count as categories.
+    # `before` contains the pipeline steps before the model, or is None. The array
+    # `values_before`, (n_samples, n_columns), contains the values of `columns` before
+    # these steps, as returned by `in_original_units`. One-hot codes count as categories.
     category_columns = list(getattr(model, "category_features_", ()))
     indicators = indicator_texts(before)
     labels: list[list[str] | None] = []

@@ -65,9 +65,8 @@ def _layers(estimator: Any) -> list[Any]:
 
 
 def model_of(owner: str, estimator: Any) -> tuple[Any, Any]:
-    """Return a pipeline's transformers (or None) and model; raise unless `BaseMKL`."""
-    # `last_step` finds the model. It must be an instance of `BaseMKL`, the base class
-    # of this library's models.
+    """Return transformers (or None) and model; raise if the model is no `BaseMKL`."""
+    # `last_step` finds them. `BaseMKL` is the base class of this library's estimators.
     before, model = last_step(estimator)
     if not isinstance(model, BaseMKL):
         raise TypeError(

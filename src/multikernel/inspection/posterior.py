@@ -101,7 +101,7 @@ class TermPosterior:
 
     def _table(self, X: Any) -> Array:
         """Return X as floats; `read` transforms data frames and sparse tables."""
-        # Arrays are the result of the transformations already.
+        # Arrays must have been transformed and encoded already.
         is_table = hasattr(X, "columns") or issparse(X)
         return self.read(X) if is_table else np.asarray(X, np.float64)
 

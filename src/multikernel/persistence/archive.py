@@ -242,9 +242,9 @@ class _Tree:
 
     def _count_node(self, node: dict[str, Any], n_nested: int, *, boxed: bool) -> None:
         """Add a node's type, call and memory to the totals; set its file's number."""
-        # `n_nested` counts the node, if it has a ``__reduce__``, and those above it that
-        # have one. If `boxed`, an array becomes a list, which needs more memory. Nodes
-        # of one type that share a file get the same number as ``__id__``.
+        # `n_nested` is the number of nodes with a ``__reduce__`` among the node and all
+        # nodes above it. If `boxed`, an array becomes a list, which needs more memory.
+        # Nodes of one type that share a file get the same number as ``__id__``.
         kind = (node["__loader__"], node["__module__"], node["__class__"])
         self.n_bytes += NODE_BYTES * (1 + n_nested)
         name = f"{kind[1]}.{kind[2]}"

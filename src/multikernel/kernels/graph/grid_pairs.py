@@ -19,7 +19,7 @@ MOST = 1024
 def evidence_of_pairs(samples: "GridSamples", dual: Array, ceiling: float) -> Evidence:
     """Return a function from nodes of one or two inputs to -log of p-value bounds."""
     # `GraphSamples.evidence` defines the bounds. Here, only descendants on one or two
-    # inputs count, so nodes on more inputs get -inf. If the inputs have more than `MOST`
+    # inputs count, so nodes on more inputs get -inf. If there are more than `MOST`
     # features, all nodes get -inf. The evidence of a node is the largest of its
     # descendants, because a single strong descendant can disappear in a sum.
     highest = samples.graph.highest

@@ -232,9 +232,9 @@ class GridSamples:
     @cached_property
     def _shares(self) -> dict[tuple[int, int], Array]:
         """Return, by (input, level), the weights of features from this level on."""
-        # The value for input i and level l has one weight for each feature of input i on
-        # the levels l, l + 1, ... These are the weights of the sum F_{i,l}, which the
-        # comment on `GridSamples` defines.
+        # The value for input i and level l has one weight for each feature of input i
+        # at the levels l, l + 1, ... The comment on `GridSamples` defines the sum
+        # F_{i,l}, which has these weights.
         roots = [(i, 0) for i in range(len(self.columns))]
         return {factor: self.graph.shares(*factor) for factor in roots + self._factors}
 
@@ -352,9 +352,10 @@ def _plan_products(
 
 def _noise(plan: _ProductPlan, squares: Array, ratios: Array) -> Array:
     """Return the mean of each node's descendant sum over random signs of the dual."""
-    # The comment on `GridSamples` defines the matrices P_0 and R_{i,l}. `squares` is the
-    # squared dual vector times the diagonal of P_0, up to a constant. `ratios` contains
-    # the diagonals of R_{i,l} for the factors of the plan, (n_factors, n_samples).
+    # The comment on `GridSamples` defines the matrices P_0 and R_{i,l}. `squares` are
+    # the squares of the dual vector times the diagonal of P_0, up to a constant factor.
+    # `ratios`, (n_factors, n_samples), are the diagonals of R_{i,l} for the factors of
+    # the plan.
     products = np.empty((len(plan.prefixes), squares.size))
     products[0] = squares
     for k, (shorter, factor) in enumerate(plan.prefixes[1:], start=1):

@@ -61,7 +61,7 @@ class HermiteLevels:
     sigma: float  # standard deviation of the input
     bandwidth: float  # factor b of the kernel exp(-b (x - x')^2)
     landmarks: Array  # (n_landmarks, 1)
-    # The features of the remainder are HermiteRest(...)(x, landmarks) @ mixing.
+    # The features of the remainder at x are HermiteRest(...)(x, landmarks) @ mixing.
     mixing: Array
 
     def __post_init__(self) -> None:
