@@ -128,7 +128,7 @@ def category_labels(
     """Return the names of the categories of each column, or None if it is numeric."""
     # `before` contains the pipeline steps before the model, or is None. The array
     # `values_before`, (n_samples, n_columns), contains the values of `columns` before
-    # these steps, as returned by `in_original_units`. One-hot codes count as categories.
+    # these steps, as `in_original_units` returns them. One-hot codes are categories.
     category_columns = list(getattr(model, "category_features_", ()))
     indicators = indicator_texts(before)
     labels: list[list[str] | None] = []
