@@ -181,9 +181,10 @@ def check_table(owner: str, X: object) -> Array:
 
 
 def check_shapes(owner: str, **arrays: tuple[object, tuple[int | str, ...]]) -> None:
-    """Raise unless each array has the given axes, each an integer length or a name."""
-    # Axes of the same name must have the same length. A tuple instead of an array
-    # counts as an array with one axis.
+    """Raise unless arrays have the given shapes, as in ``K=(K, ("n_samples", 3))``."""
+    # An axis is given by its length, an integer, or by a name. Axes with the same name
+    # must have the same length, also if they belong to different arrays. If a tuple
+    # replaces the array, it counts as an array with one axis.
     lengths: dict[str, int] = {}
     for name, (array, axes) in arrays.items():
         expected = f"shape ({', '.join(map(str, axes))}{',' * (len(axes) == 1)})"

@@ -134,9 +134,11 @@ def converted_cells(
 def _read_cells(
     choice: ColumnChoice, file: BinaryIO, form: CsvForm, settings: Mapping[str, Any]
 ) -> pd.DataFrame:
-    """Return CSV cells as text, but numeric columns of a saved model as numbers."""
-    # The numeric columns of a saved model are read as numbers if all of their cells are
-    # plain numbers, because pandas reads numbers several times faster than text.
+    """Return CSV cells as text, or as floats where a saved model expects numbers."""
+    # `choice.only` names the columns on which a saved model was fitted. Those that are
+    # not categories, sequences or dates are read as numbers, because pandas reads
+    # numbers several times faster than text. If one of their cells is not a plain
+    # number, all cells are read as text.
     texts = {*choice.categories, *choice.sequences, *choice.dates}
     numeric_names = {*(choice.only or ())} - texts
     kinds = {name: float if name in numeric_names else str for name in form.names}
@@ -220,13 +222,13 @@ def _plain_numbers(cells: Array) -> Any:
 def _converted(
     form: CsvForm, doubtful: Mapping[str, Array], exact: set[str], *, from_model: bool
 ) -> tuple[dict[str, Array], dict[str, Cell]]:
-    """Return the numeric columns, and an example cell of each with decimal commas."""
+    """Return the numeric columns of `doubtful`, and examples of decimal commas."""
     # `doubtful` contains the columns with cells that are not plain numbers. Columns in
-    # `exact` are categories or labels. Notes are printed on words for missing numbers
-    # and on decimal commas. If a saved model determines the columns (`from_model`), no
-    # note says that a word is a category.
+    # `exact` are categories or labels, so their decimal commas remain text. Notes are
+    # printed on words for missing numbers and on decimal commas. If a saved model
+    # determines the columns (`from_model`), no note says that a word is a category.
     numbers: dict[str, Any] = {}
-    # The examples: by column, the first cell with a decimal comma.
+    # For each column with decimal commas, the first cell that has one.
     commas: dict[str, Cell] = {}
     gap_cells: dict[str, Cell] = {}
     word_cells: dict[str, Cell] = {}
@@ -343,7 +345,10 @@ def note(text: str, columns: Sequence[Any]) -> None:
 
 
 def _note_cells(text: str, cells: Mapping[str, Cell]) -> None:
-    """Print one note; `text` is a format for the first column's name, cell and row."""
+    """Print a note on the first column in `cells`, and count the other columns."""
+    # `cells` maps each column name to the row and the text of one cell. The note is
+    # `text`, a format for the name, the cell and the row. If `cells` is empty, there is
+    # no note.
     for name, (row, cell) in islice(cells.items(), 1):
         note(text.format(name, cell, row), [*cells])
 

@@ -56,8 +56,8 @@ CONTENTS = {
 
 def reads_partitions(path: Path, stream: bool | None, *, folder: bool = False) -> bool:
     """Return whether to read a file in partitions; `stream` decides unless None."""
-    # If `stream` is None, large files are read in partitions; with a `folder` for
-    # low-rank factors, files of any size are.
+    # If `stream` is None, only large files are read in partitions. If there is a folder
+    # for low-rank factors (`folder`), files of any size are read in partitions.
     if path.suffix.lower() not in STREAMED:
         if stream:
             raise ValueError(

@@ -52,8 +52,9 @@ def ended_by_sigterm() -> AbstractContextManager[None]:
 
 @contextmanager
 def signal_handler(number: int, default: Any, handler: Any) -> Iterator[None]:
-    """Set the handler of a signal within a context, in the main thread."""
-    # A handler other than `default` is not replaced.
+    """Set a signal's handler within a context, if the current one is `default`."""
+    # Handlers that a calling program has set are not replaced. Only the main thread can
+    # set handlers; in other threads, nothing changes.
     is_main_thread = threading.current_thread() is threading.main_thread()
     if not is_main_thread or signal.getsignal(number) != default:
         yield

@@ -214,7 +214,9 @@ def _classify_texts(
 
 
 def as_times(table: Table, event: str | None) -> Table:
-    """Return a table whose targets have the columns event and time."""
+    """Return a table with survival times as targets; unchanged if `event` is None."""
+    # `event` names the target with the event indicators, 1 or 0. The targets of the
+    # returned table have the columns event and time.
     if event is None:
         return table
     time_names = [name for name in table.y if name != event]

@@ -138,7 +138,9 @@ def read_target(
 
 
 def _refuse_texts(target: str, y: Any, advice: str) -> None:
-    """Raise if more than half of the rows of a target contain different texts."""
+    """Raise if a target has more distinct texts than half its number of rows."""
+    # Such texts are not classes. Targets with few rows are accepted (`mostly_differ`).
+    # The error message ends with `advice`.
     distinct = {cell for cell in y.tolist() if isinstance(cell, str)}
     if mostly_differ(len(distinct), len(y)):
         raise ValueError(
@@ -150,8 +152,9 @@ def _refuse_texts(target: str, y: Any, advice: str) -> None:
 
 def refuse_odd_cells(features: pd.DataFrame, *, from_model: bool = False) -> None:
     """Raise for text columns of mostly numbers, and for those of dates or amounts."""
-    # `from_model` means that a saved model determines the columns. Then users cannot
-    # ignore a column, and columns of dates or amounts are allowed.
+    # If a saved model determines the columns (`from_model`), the error does not propose
+    # --drop, because columns of the model cannot be ignored. Dates and amounts do not
+    # raise here, because `numeric_features` then raises for any text in these columns.
     dtypes = zip(features.columns, features.dtypes, strict=True)
     for name in [name for name, dtype in dtypes if dtype.kind not in NUMBERS + "mM"]:
         advice = "" if from_model else f", or ignore the column with --drop '{name}'"
@@ -182,7 +185,9 @@ def refuse_odd_cell(subject: str, column: Any, advice: str) -> None:
 
 
 def _refuse_amounts(subject: str, column: Any, advice: str, date: str = "") -> None:
-    """Raise for text that means numbers or dates; `date` is advice for dates."""
+    """Raise if all cells are texts that represent dates, times of a day or numbers."""
+    # The error message begins with `subject` and ends with `advice`. If the cells are
+    # dates, it also contains the advice `date`.
     cells = np.asarray(column).tolist()
     if not cells or not isinstance(cells[0], str):
         return

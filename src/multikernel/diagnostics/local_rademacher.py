@@ -29,7 +29,7 @@ def local_rademacher_bound(
     most one and second moment at most `r`. The eigenvalues of the kernel's integral
     operator, in any order, are estimated by those of K / n on n samples. `tail` is the
     sum of omitted eigenvalues. The result also has the number of eigenvalues above `r`,
-    ``cut_off``, which is a good first ``theta`` of an estimator.
+    ``cut_off``: try this value first as ``theta`` of `LocalRademacherMKLClassifier`.
     """
     values = _check_eigenvalues(eigenvalues, r, n_samples)
     if not tail >= 0.0:
@@ -71,7 +71,8 @@ def local_rademacher_leading_term(
         )
     if not radius > 0.0:
         raise ValueError(f"radius must be positive, got {radius}.")
-    # The theorem does not specify a further term of order 1 / n.
+    # The theorem's bound also has a term of order 1 / n, whose constant the paper does
+    # not specify. This function omits that term.
     factor = (math.e * radius * math.log(values.shape[0])) ** 2
     sums = np.minimum(r, factor * values).sum(axis=1)
     return math.sqrt(16.0 * math.e / n_samples * float(sums.max()))

@@ -124,7 +124,8 @@ def _norm_bounds(A_all: list[Array], B: Array) -> tuple[float, float]:
     # The bounds are equal for a single A_i, and for B of rank one.
     if B.shape[0] == 0 or not np.any(B):
         return 0.0, 0.0
-    # Only the row space of B matters, so low ranks give small blocks.
+    # B v depends only on the part of v in the row space of B. So the blocks, one for
+    # each A_i, need only as many columns as the rank of B.
     u, sizes, _ = np.linalg.svd(B, full_matrices=False)
     is_positive = sizes > NEGLIGIBLE * sizes[0]
     scaled = u[:, is_positive] * sizes[is_positive]

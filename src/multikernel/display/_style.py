@@ -55,8 +55,9 @@ def label(
     offset: tuple[float, float],
     **style: Any,
 ) -> None:
-    """Write a small text beside `point`, moved by `offset` (in typographic points)."""
-    # `coordinates` has the system of x and of y: "data" or "axes fraction".
+    """Write a small text at a distance of `offset` typographic points from `point`."""
+    # `coordinates` are Matplotlib's names of the coordinate systems of x and of y in
+    # `point`: "data" or "axes fraction".
     options: dict[str, Any] = {"color": INK, "fontsize": "small"}
     options |= {"xycoords": coordinates, "textcoords": "offset points"}
     ax.annotate(literal(text), point, offset, **(options | style))

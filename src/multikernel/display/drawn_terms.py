@@ -125,9 +125,10 @@ def shared_columns(model: Any, kernels: list[int]) -> list[int]:
 def category_labels(
     model: Any, before: Any, columns: Sequence[int], values_before: Array
 ) -> list[list[str] | None]:
-    """Return the category names of each column, or None for numeric columns."""
-    # `before` contains the transformers of a pipeline, and `values_before` their input
-    # in `columns`, (n_samples, n_columns). One-hot codes count as categories.
+    """Return the names of the categories of each column, or None if it is numeric."""
+    # `before` contains the pipeline steps before the model, or is None. The array
+    # `values_before`, (n_samples, n_columns), contains the values of `columns` before
+    # these steps, as `in_original_units` returns them. One-hot codes are categories.
     category_columns = list(getattr(model, "category_features_", ()))
     indicators = indicator_texts(before)
     labels: list[list[str] | None] = []

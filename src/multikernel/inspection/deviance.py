@@ -155,8 +155,9 @@ def _decreases(
 ) -> tuple[Array, Array, Array, Array]:
     """Return decreases of each sample's loss by each term, and the losses themselves.
 
-    The decreases are the first array. The other three are the losses of the constant
-    model, the losses of the fitted model, and bounds on rounding errors of the former.
+    The four arrays are the decreases from the constant to the fitted model, the losses
+    of the constant model, the losses of the fitted model, and bounds on the rounding
+    errors of the constant model's losses.
     """
     # A term lowers the loss by minus its centered values times the gradient, integrated
     # on the line from the constant to the fitted model. Shapes are (n_samples,

@@ -216,7 +216,7 @@ def _shuffled(X: Any, columns: Indices, order: Indices) -> Any:
         return rows.multiply(~is_shuffled) + rows[order].multiply(is_shuffled)
     result = np.array(X)
     if result.ndim == 1:
-        return result[order]  # one column of sequences
+        return result[order]  # X is a one-dimensional array of sequences
     # Columns are on the last axis, and so are precomputed kernels.
     result[..., columns] = result[order][..., columns]
     return result

@@ -57,7 +57,7 @@ class NestedScores:
 
     @property
     def spread(self) -> float:
-        """Standard deviation over outer folds; NaN for a single fold."""
+        """Standard deviation of the score over outer folds; NaN for a single fold."""
         return float(self.scores.std(ddof=1)) if len(self.scores) > 1 else np.nan
 
     def summary(self, by: str = "kernel") -> Any:

@@ -67,7 +67,8 @@ def _layers(estimator: Any) -> list[Any]:
 
 
 def model_of(owner: str, estimator: Any) -> tuple[Any, Any]:
-    """Return the result of `last_step`; raise unless this library has the model."""
+    """Return transformers (or None) and model; raise if the model is no `BaseMKL`."""
+    # `last_step` finds them. `BaseMKL` is the base class of this library's estimators.
     before, model = last_step(estimator)
     if not isinstance(model, BaseMKL):
         raise TypeError(
@@ -166,7 +167,7 @@ def innermost(estimator: Any, attribute: str) -> Any:
 class SearchScores:
     """The candidates and scores of a search, from ``cv_results_``."""
 
-    model: Any  # the innermost search
+    model: Any  # the innermost of nested searches; without a search, the final model
     columns: dict[str, Array]  # values of the requested parameters, (n_candidates,)
     folds: Array  # scores, (n_candidates, n_folds)
     best: int  # chosen candidate; if targets chose several, the largest index

@@ -29,8 +29,8 @@ from multikernel.linalg.tables import row_chunks
 
 OWNER = "term_posterior"
 
-# Measured: at most 0.03 for fits at the default tolerance, and at least 0.58 for the
-# samples or targets of another fit.
+# The measured differences were at most 0.03 for fits at the default tolerance, and at
+# least 0.58 if the samples or targets were not those of the fit.
 AGREEMENT = 0.1
 """Allowed relative difference of residuals or terms from those of ``dual_coef_``."""
 
@@ -44,7 +44,8 @@ class TermPosterior:
     """Terms of a model as Gaussian processes, given the kernel weights.
 
     `term_posterior` returns this object. The terms of `model` are the posterior means.
-    Covariances are relative to `noise_variance`, the noise variance at weight one.
+    Covariances are relative to `noise_variance`, the variance of the noise of samples
+    with sample weight one.
     """
 
     model: AdditiveModel
@@ -99,7 +100,8 @@ class TermPosterior:
         return np.asarray(np.sqrt(self.noise_variance + variances))
 
     def _table(self, X: Any) -> Array:
-        """Transform and encode a data frame or sparse table; convert arrays."""
+        """Return X as floats; `read` transforms data frames and sparse tables."""
+        # Arrays must have been transformed and encoded already.
         is_table = hasattr(X, "columns") or issparse(X)
         return self.read(X) if is_table else np.asarray(X, np.float64)
 
@@ -300,7 +302,8 @@ def target_matrix(model: Any, X: Any, y: Any, sample_weight: Any = None) -> Arra
 
 def _unit_factors(published: Array, dual: Array) -> Array:
     """Return the factor of each output that best maps `dual` to `published`."""
-    # The factor is the least-squares solution c of ``published`` = c ``dual``.
+    # For each output, the factor c minimizes the norm of `published` - c `dual`. It is
+    # one if `dual` is zero.
     sizes = np.sum(dual**2, axis=0)
     units = np.ones(sizes.shape)
     np.divide(np.sum(published * dual, axis=0), sizes, out=units, where=sizes > 0.0)
@@ -320,8 +323,9 @@ def _check_agreement(published: Array, dual: Array) -> None:
 
 
 def _prior_weights(model: AdditiveModel, X: Array, published: Array) -> Array:
-    """Return theta_m for each term m of the model; this term is theta_m K_m c."""
-    # c are the coefficients `published`, (n_samples, n_outputs), from ``dual_coef_``.
+    """Return the prior weight theta_m of each term m, shape (n_outputs, n_active)."""
+    # At an optimum, the values of term m on the training samples X are theta_m K_m c.
+    # The coefficients c are `published`, (n_samples, n_outputs), from ``dual_coef_``.
     terms = model.terms(X, range(model.n_active))
     theta, errors = fitted_weights(model, X, terms, published)
     worst = int(np.argmax(errors)) if errors.size else 0

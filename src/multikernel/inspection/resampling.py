@@ -312,7 +312,8 @@ def _or_ones(weights: Array | None, samples: Samples) -> Array:
 
 
 def _scaled_part(values: Array, axis: int, owners: Indices, factors: Array) -> Array:
-    """Return the entries of the samples `owners` along an axis, times `factors`."""
+    """Return `values` at the positions `owners` of an axis, each times its factor."""
+    # The positions are those of samples. `factors` has one number per position.
     shape = [1] * values.ndim
     shape[axis] = -1
     scaled: Array = np.take(values, owners, axis) * factors.reshape(shape)

@@ -77,8 +77,9 @@ def contributions(estimator: Any, X: Any, by: str = "kernel") -> Bunch:
 def sum_terms(
     model: AdditiveModel, active: Indices, kernels: Any, X: Rows, center: Rows | None
 ) -> Array:
-    """Return the sum of the terms of some kernels, shape (n_samples, n_outputs)."""
-    # If `center` is given, the mean of the sum over these samples is subtracted.
+    """Return the sum of the terms of `kernels`, shape (n_samples, n_outputs)."""
+    # `active` are the indices of all active kernels; other kernels have no term. If
+    # samples `center` are given, the mean of the sum over them is subtracted.
     positions = np.flatnonzero(np.isin(active, kernels)).tolist()
     values: Array = model.terms(X, positions).sum(axis=2)
     if center is not None:

@@ -1,4 +1,4 @@
-"""Units and category names of columns before the steps of a pipeline."""
+"""Values and category names of columns as they were before a pipeline's steps."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -13,16 +13,17 @@ from multikernel.estimators.publish.columns import names_out, table_column_order
 
 def in_original_units(before: Any, X: Array) -> Array:
     """Return X in original units: invert the pipeline's steps before the model."""
-    # `before` has these steps, such as a scaler; None if there are none. They are
-    # inverted from the last one, until one changes the columns or has no inverse.
+    # `before` contains the steps before the model, such as a scaler, or is None. The
+    # steps are inverted in reverse order, up to the first step that changes the columns
+    # or has no inverse.
     return _inverted(before, X)[0]
 
 
 def samples_in_original_units(model: Any, before: Any, rows: Any, table: Array) -> Any:
-    """Return `rows`, the input of a model, in the units before a pipeline's steps."""
-    # `before` contains the steps of the pipeline before the model. `table` contains the
-    # samples of `rows`, encoded as numbers by the model. Text columns of `rows` are not
-    # changed.
+    """Return samples in the units of a pipeline's input; `rows` are a model's input."""
+    # `before` contains the steps of the pipeline before the model, which are inverted.
+    # `table` contains the same samples as `rows`, encoded as numbers by the model. Text
+    # columns of `rows` are not changed.
     restored = in_original_units(before, table)
     data = rows.to_numpy() if hasattr(rows, "to_numpy") else np.asarray(rows)
     is_numeric = data.dtype.kind in "biuf"

@@ -229,7 +229,8 @@ def _parameters(kernels: Any) -> Iterator[tuple[str, Any]]:
 
 Parts = tuple[Mapping[str, Any], Mapping[str, Any], Callable[[dict[str, Any]], Any]]
 """Parameters by name, inner kernels by name, and a function that returns a copy."""
-# The argument of the function maps some of these names to their values in the copy.
+# The function copies the whole kernel, mapping or sequence. Its argument maps the names
+# of changed parameters or inner kernels to their values in the copy.
 
 
 def _split_kernels(kernels: Any) -> Parts:

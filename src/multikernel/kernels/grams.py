@@ -133,7 +133,8 @@ class SampleKernel:
         check_places(f"Grams {self.view!r}", "places", present, len(self.K))
 
     def __call__(self, X: Array, Y: Array | None = None) -> Array:
-        """Return the values between two columns of sample numbers."""
+        """Return the kernel values between the samples whose numbers are in X and Y."""
+        # X and Y have one column. Without Y, both sets of samples are those of X.
         rows = self._rows(X)
         cols = rows if Y is None else self._rows(Y)
         n_columns = self.K.shape[1]
@@ -145,8 +146,9 @@ class SampleKernel:
             values = np.full((rows.size, cols.size), np.nan)
         if np.isfinite(values.sum()):
             return values
-        # The matrix of the fit is complete. So if all `cols` or all `rows` are among
-        # its columns, the missing values are in rows of new samples.
+        # The matrix passed to `fit` has no missing values, but rows that `with_samples`
+        # added may have some. If all `cols` (or all `rows`) are among the samples that
+        # have a column of K, the row of a new sample lacks a value in such a column.
         for samples, axis in ((cols, 0), (rows, 1)):
             if samples.max(initial=0) < n_columns:
                 sample = samples[int(np.argmin(np.isfinite(values).all(axis=axis)))]
@@ -186,8 +188,8 @@ class SampleKernel:
         return rows
 
     def with_rows(self, values: Array, new_places: Indices) -> Self:
-        """Return a copy with `values` below K, and with `new_places` as `places`."""
-        # `new_places` includes the samples of the new rows; see the field `places`.
+        """Return a copy with `values` as additional last rows of the matrix K."""
+        # `new_places` replaces the field `places` and includes the new samples.
         return type(self)(np.vstack([self.K, values]), new_places, self.view)
 
     def __deepcopy__(self, memo: Mapping[int, Any]) -> "SampleKernel":

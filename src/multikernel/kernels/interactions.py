@@ -61,10 +61,10 @@ class Interactions:
     mains : bool, default=True
         Whether to include the kernels themselves.
     between : sequence of columns, or a pair of these, default=None
-        Columns whose interactions are included (default: all). With a pair of
-        sequences, an interaction has one column from each of them.
+        Columns whose interactions with each other are included; None for all columns.
+        With a pair of sequences, an interaction has one column from each of them.
     weight : float, default=0.15
-        Positive factor of normalized interactions; 1 if `mains` is False. An
+        Positive factor of normalized interactions; ignored if `mains` is False. An
         interaction has 1 / sqrt(weight) times the block norm of an equally large main
         effect.
 

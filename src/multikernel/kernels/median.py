@@ -253,7 +253,8 @@ def _pair_shares(weights: Array) -> Array:
     equal_pairs = 0.5 * float(weights @ (weights - 1.0))
     rows, columns = np.triu_indices(len(weights), 1)
     pairs = np.append(weights[rows] * weights[columns], equal_pairs)
-    # The total is zero for a single row of weight one, and otherwise at least one.
+    # The weight of all pairs is zero for a single row of weight one; otherwise it is at
+    # least one.
     return np.asarray(pairs / max(pairs.sum(), 1.0))
 
 

@@ -46,7 +46,9 @@ class CenteredKernel:
         return kernel_name(self.kernel)
 
     def learnt(self, X: Array, sample_weight: Array | None = None) -> "CenteredKernel":
-        """Return a copy centered on rows of X, or self if `samples` is given."""
+        """Return a copy centered on rows of X, or self if it has `samples` already."""
+        # At most `CENTERING_ROWS` evenly spaced rows become `samples`. `sample_weight`
+        # has one weight for each row of X; None means equal weights.
         if self.samples is not None:
             return self
         rows = evenly_spaced(X.shape[0], CENTERING_ROWS)
@@ -109,7 +111,8 @@ class CenteredKernel:
             values = self.kernel(self._shift(X), self._shift(Y))
             rows, cols = self.means(X), self.means(Y)
         else:
-            # All rows of Y are samples, so one matrix gives values and means.
+            # All rows of Y are among `samples`. So the kernel matrix of X and `samples`
+            # contains the values k(x, y), and gives the means of the rows of X.
             samples, weights = self._weighted_samples
             all_values = self.kernel(self._shift(X), self._shift(samples))
             values, rows = all_values[:, indices], all_values @ weights

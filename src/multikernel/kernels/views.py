@@ -145,10 +145,12 @@ class View:
         category_columns: set[int],
         features: Features,
     ) -> list[Kernel]:
-        """Return the kernels on columns by position, with the view in their names."""
+        """Return the kernels of the view; their names contain the name of the view."""
+        # The columns of these kernels are positions in the data. A view without kernels
+        # of its own gets default kernels: those that `default` returns for columns of
+        # numbers, and a `CategoryKernel` for the columns in `category_columns`.
         if self.kernels is not None:
             return [self._support_missing(kernel) for kernel in self.kernels]
-        # `default` returns the kernels of columns that are not categories.
         numeric = tuple(c for c in self.columns if c not in category_columns)
         categories = [c for c in self.columns if c in category_columns]
         defaults = list(default(numeric)) if numeric else []
@@ -225,7 +227,7 @@ def names_by_column(views: Views, features: Features) -> dict[int, Array]:
 
 
 def _sample_name_column(grams: Grams, features: Features) -> int:
-    """Return the position of the column with the sample names of a matrix."""
+    """Return the position of the column of X with the sample names of a matrix."""
     columns = resolve_indices(grams.samples, features)
     if len(columns) != 1:
         raise ValueError(

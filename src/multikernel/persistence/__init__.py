@@ -225,7 +225,8 @@ def _build(path: PathLike, content: Content, trusted: set[str]) -> Any:
             f"trust the source of this file, load it with trusted={untrusted}."
         )
     with warnings.catch_warnings():
-        if content.differing():  # `_warn_of_versions` warns once
+        # scikit-learn warns for each object; `_warn_of_versions` warns once instead.
+        if content.differing():
             warnings.simplefilter("ignore", InconsistentVersionWarning)
         loaded = _skops_io().loads(content.data, trusted=sorted(allowed))
     return restored(loaded) if STORED_VALUE in content.names else loaded

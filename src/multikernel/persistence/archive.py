@@ -241,8 +241,10 @@ class _Tree:
         }
 
     def _count_node(self, node: dict[str, Any], n_nested: int, *, boxed: bool) -> None:
-        """Add a node's memory and calls to the totals, and number its array file."""
-        # `n_nested` and `boxed` are as in `without_references`.
+        """Add a node's type, call and memory to the totals; set its file's number."""
+        # `n_nested` is the number of nodes with a ``__reduce__`` among the node and all
+        # nodes above it. If `boxed`, an array becomes a list, which needs more memory.
+        # Nodes of one type that share a file get the same number as ``__id__``.
         kind = (node["__loader__"], node["__module__"], node["__class__"])
         self.n_bytes += NODE_BYTES * (1 + n_nested)
         name = f"{kind[1]}.{kind[2]}"

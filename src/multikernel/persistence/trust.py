@@ -80,7 +80,9 @@ def trusted_names(names: Collection[str], calls: Collection[str]) -> set[str]:
 
 
 def closed_names(names: Collection[str], calls: Collection[str]) -> set[str]:
-    """Return those of `names` that `load` must check although skops may trust them."""
+    """Return the names that skops may trust, but that `load` must check itself."""
+    # They are the names of scikit-learn among `names`, and the names of `GREEDY` among
+    # `calls`, which are called with arguments from the file.
     sklearn_names = {name for name in names if name.partition(".")[0] == "sklearn"}
     return sklearn_names.union(set(calls).intersection(GREEDY))
 

@@ -38,7 +38,8 @@ def small_problems(n_samples: int = 24, n_kernels: int = 6) -> Iterator[Problem]
     X = rng.normal(size=(n_samples, 4))
     y = np.where(np.sin(2.0 * X[:, 0]) + 0.5 * X[:, 1] > 0.3, 1.0, -1.0)
     y.flags.writeable = False
-    # The first four pairs are of a column with itself, so the kernels use one column.
+    # Each pair contains the columns of one kernel. Each of the first four pairs repeats
+    # a column, so the first four kernels use one column each.
     pairs = [[m % 4, (m + m // 4) % 4] for m in range(n_kernels)]
     widths = np.sqrt(0.5 + 0.5 * np.arange(n_kernels))
     kernels = [GaussianKernel(w)(X[:, p]) for w, p in zip(widths, pairs, strict=True)]

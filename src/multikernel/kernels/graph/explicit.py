@@ -108,7 +108,8 @@ class FittedDictionary:
     @cached_property
     def relation(self) -> Array:
         """Return a matrix with entry (i, j) = 1 if i is node j or an ancestor of j."""
-        # Other entries are zero; nodes are given by their positions in `names`.
+        # The entries of all other pairs of nodes are zero. The indices i and j are
+        # positions in `names`.
         above = np.eye(len(self.names))
         for child in range(len(self.names)):
             for parent in self.edges[self.edges[:, 1] == child, 0]:
@@ -145,9 +146,9 @@ class FittedDictionary:
         return (int(self.relation[:, self._place(node)].sum()) - 1,)
 
     def shares(self, node: str) -> Array:
-        """Return each node's factor in the sum over descendants of `node`."""
-        # `GraphSamples.descendant_forms` defines the sum. The factors, (n_nodes,), are
-        # zero for nodes that are not descendants of `node`.
+        """Return the factors of all kernels in the sum over descendants of `node`."""
+        # `GraphSamples.descendant_forms` defines the sum. The result, (n_nodes,), has
+        # one factor per node of the graph: zero for nodes that are not descendants.
         above = self.relation
         inside = above[self._place(node)]
         sums = (self.weights * inside) @ above

@@ -140,7 +140,7 @@ class FittedGrid:
         return self.style.format(name=name, level=level)
 
     def sample(self, X: Array) -> GridSamples:
-        """Return the grid on samples."""
+        """Return the samples X with their features at all levels of the inputs."""
         checked = check_inputs("FittedGrid", X, self.n_features)
         columns = [
             levels.columns(x) for levels, x in zip(self.levels, checked.T, strict=True)

@@ -1,4 +1,4 @@
-"""A compiled loop over products of factors, which are computed in the cache."""
+"""A compiled loop that sums products of factors, in blocks that fit in a CPU cache."""
 
 import numpy as np
 from numpy.typing import NDArray

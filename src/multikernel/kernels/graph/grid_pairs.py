@@ -18,8 +18,10 @@ MOST = 1024
 
 def evidence_of_pairs(samples: "GridSamples", dual: Array, ceiling: float) -> Evidence:
     """Return a function from nodes of one or two inputs to -log of p-value bounds."""
-    # See `GraphSamples.evidence`. Nodes of more than two inputs get -inf. A single
-    # strong descendant can disappear in the sum over all descendants, but not here.
+    # `GraphSamples.evidence` defines the bounds. Here, only descendants on one or two
+    # inputs count, so nodes on more inputs get -inf. If there are more than `MOST`
+    # features, all nodes get -inf. The evidence of a node is the largest of its
+    # descendants, because a single strong descendant can disappear in a sum.
     highest = samples.graph.highest
     shape = (len(highest), max(highest))
     singles, pairs = np.full(shape, -np.inf), np.full((*shape, *shape), -np.inf)
@@ -50,7 +52,10 @@ def _largest_from(values: Array, axis: int) -> Array:
 
 
 def _evidence_of_all(samples: "GridSamples", dual: Array, ceiling: float) -> Array:
-    """Return -log of each node's own p-value bound, arranged as in `pair_forms`."""
+    """Return -log of a bound on each node's p-value, arranged as in `pair_forms`."""
+    # The p-value is the probability that random signs of `dual` give the node's kernel
+    # at least its form; descendants do not count. Nodes whose form is at most `ceiling`
+    # times their squared weight get -inf.
     graph = samples.graph
     base, levels = graph.weight_base, [0.0]
     for most in graph.highest:
@@ -67,12 +72,13 @@ def _evidence_of_all(samples: "GridSamples", dual: Array, ceiling: float) -> Arr
 
 
 def pair_forms(samples: "GridSamples", dual: Array) -> tuple[Array, Array]:
-    """Return a^T K a of nodes on up to two inputs, and means for random signs of a."""
-    # The vector a is `dual`. Both results have shape (1 + n_levels, 1 + n_levels): row
-    # and column 0 for no input, then a row and a column per level above zero. Entries
-    # for two levels of the same input are meaningless. Features are centered: without
-    # centering, the product of two features also contains multiples of the two centered
-    # features, which belong to ancestors of the node.
+    """Return a^T K a of nodes on up to two inputs, and its mean over signs of a."""
+    # The vector a is `dual`; the mean is over random signs of its entries. Both results
+    # have shape (1 + n_levels, 1 + n_levels), with the levels above zero of all inputs.
+    # Entry (j, k) is the node with the levels j and k; index 0 means no level. Entries
+    # for two levels of the same input are meaningless. Features are centered, because
+    # products of uncentered features also contain multiples of each of the two, which
+    # are features of the ancestors.
     features, squares, begins, root = samples.level_features
     vector = root * dual
     # All products of two levels with the dual vector a are one matrix, Z^T diag(a) Z.

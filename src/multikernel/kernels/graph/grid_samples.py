@@ -69,7 +69,7 @@ class NodeBasis:
 # P_0 = F_{1,0} o ... o F_{d,0} and R_{i,l} = F_{i,l} / F_{i,0}: a prefix times the last
 # factor. `product_sums` computes the sums of all nodes for a block of rows.
 class GridSamples:
-    """A fitted grid on samples; `columns` are the features of each input."""
+    """Samples of a fitted grid; `columns` has an array of features for each input."""
 
     def __init__(self, graph: "FittedGrid", columns: list[Array]) -> None:
         self.graph = graph
@@ -92,9 +92,10 @@ class GridSamples:
         return GridSamples(self.graph, [z[rows] for z in self.columns])
 
     def factors(self, node: "GridNode") -> tuple[Array, list[Array]]:
-        """Return the product of one-feature levels, and the other levels' features."""
-        # The product has shape (n_samples,). For each level of the node that has
-        # several features, the list has a block of shape (n_samples, n_level_features).
+        """Return the factors of a node's features: a vector, and a list of blocks."""
+        # The vector, (n_samples,), is the product of the features of those levels of
+        # the node that have one feature. Each level with several features has a block,
+        # (n_samples, n_level_features).
         levels = dict.fromkeys(self._rooted, 0) | dict(node)
         single = np.ones(self.n_samples)
         blocks: list[Array] = []
@@ -234,9 +235,10 @@ class GridSamples:
 
     @cached_property
     def _shares(self) -> dict[tuple[int, int], Array]:
-        """Return, by (i, l), the weights of input i's features in the sum F_{i,l}."""
-        # The comment on `GridSamples` defines F_{i,l}. A value has one weight for each
-        # feature of the levels l, l + 1, ...
+        """Return, by (input, level), the weights of features from this level on."""
+        # The value for input i and level l has one weight for each feature of input i
+        # at the levels l, l + 1, ... The comment on `GridSamples` defines the sum
+        # F_{i,l}, which has these weights.
         roots = [(i, 0) for i in range(len(self.columns))]
         return {factor: self.graph.shares(*factor) for factor in roots + self._factors}
 
@@ -302,7 +304,7 @@ class GridSamples:
 
 
 def _columnwise(product: Array, blocks: Sequence[Array]) -> Array:
-    """Return the products of one column from each block, for all choices of columns."""
+    """Return all products of one column of `product` and one column of each block."""
     for block in blocks:
         product = (product[:, :, None] * block[:, None, :]).reshape(len(block), -1)
     return product
@@ -355,9 +357,11 @@ def _plan_products(
 
 
 def _noise(plan: _ProductPlan, squares: Array, ratios: Array) -> Array:
-    """Return, for each node, the sum of `squares` times the diagonal of its kernel."""
-    # `squares` are those of a dual vector, so the sum is the mean of the node's form
-    # over random signs. `ratios` are the diagonals of factors, (n_factors, n_samples).
+    """Return the mean of each node's descendant sum over random signs of the dual."""
+    # The comment on `GridSamples` defines the matrices P_0 and R_{i,l}. `squares` are
+    # the squares of the dual vector times the diagonal of P_0, up to a constant factor.
+    # `ratios`, (n_factors, n_samples), are the diagonals of R_{i,l} for the factors of
+    # the plan.
     products = np.empty((len(plan.prefixes), squares.size))
     products[0] = squares
     for k, (shorter, factor) in enumerate(plan.prefixes[1:], start=1):

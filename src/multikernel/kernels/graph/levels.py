@@ -61,7 +61,8 @@ class HermiteLevels:
     sigma: float  # standard deviation of the input
     bandwidth: float  # factor b of the kernel exp(-b (x - x')^2)
     landmarks: Array  # (n_landmarks, 1)
-    mixing: Array  # remainder(x, landmarks) @ mixing are its features
+    # The features of the remainder at x are HermiteRest(...)(x, landmarks) @ mixing.
+    mixing: Array
 
     def __post_init__(self) -> None:
         landmarks = (self.landmarks, ("n_landmarks", 1))
@@ -70,7 +71,7 @@ class HermiteLevels:
 
     @property
     def sizes(self) -> tuple[int, ...]:
-        """Return the number of features of each level: 1, except for the remainder."""
+        """Return the number of features of each level: 1, except for the last level."""
         return (1,) * (self.n_components - 1) + (self.mixing.shape[1],)
 
     def columns(self, x: Array) -> Array:
@@ -90,7 +91,7 @@ class HermiteRest:
     bandwidth: float
 
     def __call__(self, X: Array, Y: Array | None = None) -> Array:
-        """Return the Gaussian matrix minus the part of the first `n_functions`."""
+        """Return the Gaussian kernel matrix minus that of the Hermite functions."""
         other = X if Y is None else Y
         gaussian = np.exp(-self.bandwidth * (X[:, :1] - other[:, :1].T) ** 2)
         parts = [
@@ -108,7 +109,9 @@ class HermiteRest:
 
 
 def hermite_functions(x: Array, number: int, sigma: float, b: float) -> Array:
-    """Return the first functions of the expansion of exp(-b (x - x')^2), as columns."""
+    """Return the first Hermite functions of exp(-b (x - x')^2), (n_samples, number)."""
+    # They are the eigenfunctions of the kernel for normally distributed x with standard
+    # deviation `sigma`, by decreasing eigenvalue, times the roots of the eigenvalues.
     # With c = sqrt(a^2 + 2ab), A = a + b + c and Hermite polynomials H_j, the kernel is
     # sum_j (b/A)^j / (2^j j!) sqrt(1 - b^2/A^2) psi_j(x) psi_j(x'),
     # psi_j(x) = exp(-(b/A) (a + c) x^2) H_j(sqrt(2c) x).

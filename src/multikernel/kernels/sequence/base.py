@@ -216,7 +216,7 @@ class StringKernel(SequenceKernel):
         """Accept any letters."""
 
     def represent(self, sequences: Sequences) -> list[str]:
-        """Return the strings."""
+        """Return the sequences as a list of strings, the arguments of `function`."""
         return sequences.texts()
 
     def compare(self, rows: Any, cols: Any) -> Array:

@@ -95,14 +95,16 @@ def run_sums(  # noqa: PLR0913 - compiled code takes arrays, not objects
     symmetric: bool,
     out: Array,
 ) -> None:
-    """Write to `out` weighted numbers of equal words at equal or shifted positions.
+    """Write the weighted number of equal words of each pair of sequences to `out`.
 
     With `symmetric`, only entries on and right of the diagonal are written.
     """
+    # Row r of `out` is the sequence rows[first + r], column j the sequence cols[j].
     # `rows` and `cols` are from `weighted_degree.bit_planes`. Positions where two
     # sequences agree are bits, so 64 positions are compared at once: a common word of d
     # letters starts at a bit whose next d - 1 bits are set.
-    # `degrees` are the weights of word lengths, `shifts` the weights of distances.
+    # `degrees` contains the weights of words of 1, 2, ... letters, `shifts` the weights
+    # of words whose positions in the two sequences differ by 0, 1, ...
     n_shifts, n_words = shifts.size - 1, rows.shape[2]
     n_moves = 2 * n_shifts + 1
     # Shifts are adjacent in memory, so one instruction processes several: five times
@@ -113,8 +115,6 @@ def run_sums(  # noqa: PLR0913 - compiled code takes arrays, not objects
     weights, counts = np.empty(n_moves), np.empty(n_moves, dtype=np.int64)
     for s in range(n_moves):
         weights[s] = shifts[abs(s - n_shifts)]
-    # `out` begins at row `first`; entries left of the diagonal are skipped if the
-    # matrix is symmetric.
     for row in range(out.shape[0]):
         i = first + row
         for s in range(n_moves):

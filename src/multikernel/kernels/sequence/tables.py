@@ -61,7 +61,7 @@ class Layout:
         return self.numeric + self.sequences * (n_rest // width)
 
     def name(self, column: int) -> str:
-        """Return the name of a column in kernel names."""
+        """Return the name of a column, as it appears in the names of kernels."""
         return label_of([column], self.features.names)
 
     def label(self, column: int) -> str:
