@@ -227,7 +227,7 @@ class TailStep(ScaleStep):
     def learn(
         self, kernels: slice, stack: GramStack, forms: Array | None = None
     ) -> None:
-        """Store the factors of some kernels; see `Step.learn`."""
+        """Compute the factors of the chosen kernels; see `Step.learn`."""
         sums = tail_sums(stack, self.theta, self.weights)
         self.store(kernels, sums.bounded(self.theta))
         self.short[kernels] = sums.short

@@ -83,7 +83,7 @@ class _SmoothOffset(OffsetLoss):
 
 
 class _PolyhedralOffset(OffsetLoss):
-    """A loss with an offset and with the pieces of the conjugate."""
+    """A loss with an offset, whose conjugate is piecewise linear."""
 
     def dual_pieces(self, y: Array) -> tuple[Array, Array, Array]:
         """Return signs, costs and bounds of the loss; the offset changes the costs."""

@@ -85,7 +85,7 @@ class _WeightedPolyhedral(WeightedLoss):
     """A weighted loss with a piecewise linear conjugate (see `PolyhedralLoss`)."""
 
     def dual_pieces(self, y: Array) -> tuple[Array, Array, Array]:
-        """Return the pieces of the conjugate, with sizes multiplied by the weights."""
+        """Return signs, costs and bounds of the loss, with weighted bounds."""
         signs, costs, sizes = cast(PolyhedralLoss, self.loss).dual_pieces(y)
         return signs, costs, sizes * self._broadcast_weights(y)
 

@@ -59,7 +59,7 @@ class CrossGrams(ABC):
 
     @property
     def n_cached(self) -> int:
-        """The maximum number of matrices that the function from `at` caches."""
+        """The maximum number of matrices that a function returned by `at` caches."""
         return 0
 
     @abstractmethod
@@ -112,7 +112,7 @@ class KernelGrams(CrossGrams):
 
     @property
     def n_cached(self) -> int:
-        """The maximum number of matrices that the function from `at` caches."""
+        """The maximum number of matrices that a function returned by `at` caches."""
         return self._values.n_cached
 
     def at(self, X: Rows) -> Callable[[int], Array]:
