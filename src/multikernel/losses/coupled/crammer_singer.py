@@ -32,7 +32,9 @@ class CrammerSingerLoss(SimplexDomain):
         return np.asarray(np.max((1.0 - y) + (f - true_values(y, f)), axis=1))
 
     def gradient(self, y: Array, f: Array) -> Array:
-        """Return equal shares for the most violating classes, minus y."""
+        """Return p - y for the one-hot y; the shares p are explained below."""
+        # The classes that attain the maximum in the loss have equal shares, which sum
+        # to one. All other classes have the share zero.
         rows = (1.0 - y) + f
         is_worst = (rows == rows.max(axis=1, keepdims=True)).astype(np.float64)
         return np.asarray(is_worst / is_worst.sum(axis=1, keepdims=True) - y)
@@ -102,7 +104,10 @@ def transport_between_classes(totals: Array) -> Array:
         return np.asarray(roots)
 
     def excess(log_largest: float) -> float:
-        """Return (sum of the other factors) / (S - a) - 1, for the largest factor a."""
+        """Return (sum of the other classes' factors) / (S - a) - 1."""
+        # a = exp(log_largest) is the factor of class `largest`. S is the sum of all
+        # factors, so the result must be zero. By a (S - a) = `largest_total`, the
+        # denominator is `allowed`.
         allowed = largest_total / float(np.exp(log_largest))
         return float(factors(log_largest)[is_other].sum()) / allowed - 1.0
 
