@@ -157,10 +157,10 @@ def _armijo_length(
 
 
 def _initial_model(problem: Problem, constant: float) -> tuple[Array, float, Array]:
-    """Return decision values, intercept and column coefficients to start Newton at."""
-    # Newton's method starts with the intercept `constant` and coefficients of zero, or
-    # with a least-squares fit. The fit is a better start for Huber's loss, which is
-    # linear far from its targets.
+    """Return initial decision values, intercept and coefficients for Newton's method."""
+    # They are the intercept `constant` with column coefficients of zero, or those of a
+    # least-squares fit if its loss is lower. The fit is a better start for Huber's
+    # loss, which is linear far from its targets.
     loss, y, columns = problem.loss, problem.y, problem.columns
     assert columns is not None
     f, effects = np.full_like(y, constant), np.zeros(columns.shape[1])
@@ -219,9 +219,9 @@ def orthonormal_basis(problem: Problem) -> Array:
 
 
 def orthogonal_dual(problem: Problem, rho: Array, basis: Array | None = None) -> Array:
-    """Return the dual point nearest to `rho` that is orthogonal to the columns."""
-    # The columns are the unpenalized ones and the intercept. `basis` is their
-    # `orthonormal_basis`; None means that it is computed here. The result is the
+    """Return the dual point nearest to `rho` and orthogonal to `problem.columns`."""
+    # With an intercept, it also sums to zero. `basis` is the `orthonormal_basis` of the
+    # columns and intercept; None means that it is computed here. The result is the
     # projection onto the points in the domain of the loss's conjugate with
     # Q^T point = 0, where Q is the basis. This projection is clip(rho - Q nu), where
     # the multipliers nu of the constraint maximize a concave function. They are found

@@ -34,7 +34,7 @@ FARTHEST = 128.0
 STEPS, CLOSE = 6, 1e-8
 """Maximum number of Newton steps for an intercept, and the relative step to stop at."""
 
-# More digits of such a small intercept would not change any decision value.
+# More digits of an intercept near zero would not change any decision value.
 NEAR_ZERO = 1e-3
 """Intercepts smaller than this share of the first bracket have absolute precision."""
 

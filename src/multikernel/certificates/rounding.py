@@ -30,10 +30,10 @@ def rounding_unit(n_samples: int) -> float:
 
 
 def diagonal_factors(n_samples: int, rounded_traces: Array, traces: Array) -> Array:
-    """Return numbers, one per kernel, for bounds on rounding errors of its products."""
-    # These bounds contain diag(K_m), the diagonal of kernel m, times number m. It is
-    # above 1 if the rounded trace (`GramStack.rounded_traces`) exceeds the trace,
-    # because entries of K_m are small differences of large numbers.
+    """Return one factor for each kernel, for bounds on rounding errors of products."""
+    # The bounds for products with kernel m contain diag(K_m) times factor m. A factor
+    # is above 1 if the kernel's rounded trace (`GramStack.rounded_traces`) exceeds its
+    # trace, because entries of K_m are small differences of large numbers.
     sizes = np.maximum(np.abs(traces), TINY)
     return np.asarray(1.0 + n_samples * np.maximum(rounded_traces / sizes - 1.0, 0.0))
 

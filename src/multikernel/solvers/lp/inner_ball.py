@@ -22,7 +22,7 @@ from multikernel.regularizers.squared_block_norm import SquaredBlockNorm, p_norm
 
 @dataclass(frozen=True, eq=False)
 class InnerBall:
-    """Ball of exponent P (see the module) that touches the unit p-ball at `center`."""
+    """Ball of exponent P (see the module) in the p-ball, touching it at `center`."""
 
     regularizer: SquaredBlockNorm
     center: Array  # c in the module: positive kernel weights of p-norm one

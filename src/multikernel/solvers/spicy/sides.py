@@ -41,8 +41,8 @@ class Side(ABC):
     @abstractmethod
     def aim(self, step: Array) -> float:
         """Set the direction of `move`; return the longest feasible length up to 1."""
-        # The direction is `step`, the result of `newton`. A length is feasible if the
-        # point stays in the domain of the conjugate.
+        # The direction belongs to `step`, the result of `newton`. A length is feasible
+        # if the point stays in the domain of the conjugate.
 
     @abstractmethod
     def slope(self, length: float) -> float:
@@ -113,7 +113,7 @@ class Walls:
         return self.xi / (self.high - point) + self.zeta / (point - self.low)
 
     def aim(self, point: Array, step: Array) -> None:
-        """Set the multipliers' directions that belong to a step of the dual point."""
+        """Set the directions of the multipliers that belong to a step from `point`."""
         # The multipliers after the step solve xi (h - p) = mu and zeta (p - l) = mu to
         # first order in p, xi and zeta.
         d_xi = (self.mu + self.xi * step) / (self.high - point) - self.xi

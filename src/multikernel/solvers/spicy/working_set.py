@@ -337,9 +337,9 @@ def dual_norms_above(gram: GramStack, rho: Array, level: float) -> Array:
 def first_gamma(problem: Problem, rho: Array, gap: float) -> float:
     """Return the first penalty parameter on a working set, for a relative gap."""
     # gamma times a slope of the loss is a decision value. Decision values are of the
-    # size `unit`, half the range of the targets, or 1 if the loss has a link. So gamma
-    # is a multiple of `unit` / `strength`, where `strength` is the slope of the penalty
-    # at a norm of `unit`.
+    # size `unit`: half the range of the targets, or 1 if the loss is coupled or has a
+    # link. So gamma is a multiple of `unit` / `strength`, where `strength` is the slope
+    # of the penalty at a norm of `unit`.
     loss, regularizer = problem.loss, cast(ProximableRegularizer, problem.regularizer)
     linked = is_coupled(loss) or link_of(loss) is not None
     unit = 1.0 if linked else half_range(problem.y)
