@@ -157,7 +157,7 @@ def _armijo_length(
 
 
 def _initial_model(problem: Problem, constant: float) -> tuple[Array, float, Array]:
-    """Return initial decision values, intercept and coefficients for Newton's method."""
+    """Return the decision values, intercept and coefficients to start Newton steps."""
     # They are the intercept `constant` with column coefficients of zero, or those of a
     # least-squares fit if its loss is lower. The fit is a better start for Huber's
     # loss, which is linear far from its targets.
