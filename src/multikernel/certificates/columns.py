@@ -158,10 +158,10 @@ def _armijo_length(
 
 
 def _initial_model(problem: Problem, constant: float) -> tuple[Array, float, Array]:
-    """Return the initial decision values, intercept and coefficients."""
-    # Far from the targets, Huber's loss is linear and has no curvature for Newton's
-    # method. So losses of y - f start at the least-squares fit of the columns if its
-    # loss is smaller than that of `constant`.
+    """Return the decision values, intercept and coefficients to start Newton steps."""
+    # They are the intercept `constant` with column coefficients of zero, or those of a
+    # least-squares fit if its loss is lower. The fit is a better start for Huber's
+    # loss, which is linear far from its targets.
     loss, y, columns = problem.loss, problem.y, problem.columns
     assert columns is not None
     f, effects = np.full_like(y, constant), np.zeros(columns.shape[1])
@@ -221,11 +221,13 @@ def orthonormal_basis(problem: Problem) -> Array:
 
 
 def orthogonal_dual(problem: Problem, rho: Array, basis: Array | None = None) -> Array:
-    """Return the nearest dual point to `rho` that is orthogonal to the columns."""
-    # This is a projection onto the points in the domain of the loss's conjugate with
-    # Q^T point = 0, where Q is `basis`, by default an orthonormal basis of the columns.
-    # It is clip(rho - Q nu), where the multipliers nu of the constraint maximize a
-    # concave function. They are found by Newton's method with Armijo's rule.
+    """Return the dual point nearest to `rho` and orthogonal to `problem.columns`."""
+    # With an intercept, it also sums to zero. `basis` is the `orthonormal_basis` of the
+    # columns and intercept; None means that it is computed here. The result is the
+    # projection onto the points in the domain of the loss's conjugate with
+    # Q^T point = 0, where Q is the basis. This projection is clip(rho - Q nu), where
+    # the multipliers nu of the constraint maximize a concave function. They are found
+    # by Newton's method with Armijo's rule.
     Q = orthonormal_basis(problem) if basis is None else basis
     lower_u, upper_u = problem.loss.dual_bounds(problem.y)
     lower, upper = -upper_u, -lower_u

@@ -129,9 +129,10 @@ def evaluate(
     column_sizes: Array | float = 0.0,
 ) -> Worth:
     """Return norms and objective of a model, with bounds on rounding errors."""
-    # `intercept` is for the targets of `problem`. It may include the terms of
-    # unpenalized columns; `column_sizes` then is the sum of their absolute values at
-    # each sample.
+    # `terms` has a term of the model for each index in `kernels`. `intercept` is for
+    # the targets of `problem`. It may include the terms of unpenalized columns, beta_j
+    # times column j; `column_sizes` then is the sum of their absolute values at each
+    # sample.
     f = terms.f + intercept
     spread = terms.spread + EPS * np.abs(np.where(terms.f != 0.0, f, 0.0))
     spread = spread + SUMMED * column_sizes

@@ -70,7 +70,8 @@ def check_forms(
         return
     worst = int(np.argmax(np.where(is_bad, depths, -np.inf)))
     curvature = forms[worst] / max(size, TINY)
-    # `kernels` are the indices of kernels in messages, if `gram` is part of a stack.
+    # If `gram` is part of a larger stack, error messages use the indices of its kernels
+    # in that stack, which are `kernels`.
     index = worst if kernels is None else int(kernels[worst])
     if not np.isfinite(forms[worst]):
         raise IndefiniteKernelError(not_finite(index), kernel=index)
@@ -135,11 +136,11 @@ def best_multiple(problem: Problem, point: Expansion, norms: Array) -> Expansion
 
 @dataclass(frozen=True, eq=False)
 class FullProof:
-    """A dual point that is feasible over the full kernels.
+    """A dual point that is feasible for the full kernels, not only for their factors.
 
-    Residual bounds of some kernels may be too large for the tolerance. For each of
-    these kernels, `goals` contains the smaller bound that must be reached by adding
-    landmarks. This bound is for the dual point before scaling.
+    `goals` has one number for each kernel whose residual bound would make the dual
+    value too low: the smaller residual bound that more landmarks must reach, at the
+    dual point before scaling. A residual is a kernel minus its low-rank approximation.
     """
 
     certificate: DualCertificate

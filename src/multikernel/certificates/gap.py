@@ -134,9 +134,9 @@ def best_scale(
     # convex function of the factor.
     scale, lowest = largest, loss_of(largest)
     if loss_of(NUDGE * largest) < lowest:
-        # If Omega* is finite but steep, a smaller multiple may be better. For example,
-        # the first dual points of an elastic net ignore most kernels, and their dual
-        # values at the largest multiple would be useless.
+        # If Omega* is finite but steep, a factor below `largest` may give a better dual
+        # value. For example, the first dual points of an elastic net ignore most
+        # kernels, and their dual values at the factor `largest` would be useless.
         shrunk = _segment_minimum(loss_of, largest, lowest)
         if shrunk[1] < lowest:
             scale, lowest = shrunk

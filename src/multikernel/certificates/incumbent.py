@@ -184,7 +184,8 @@ class Incumbent:
         return self.recorder.ended(np.inf, tol, max_iter, is_stalled=is_stalled)
 
     def proves(self, tol: float) -> bool:
-        """Return whether the best model, evaluated, has a gap of at most tol."""
+        """Return whether the best model has a gap of at most tol, rounding included."""
+        # The evaluation by `_publish` takes time, so the visible gap is checked first.
         return self._visible_gap <= tol and self._publish() <= tol
 
     def _certify_over_full_kernels(self, tol: float) -> Status | None:
@@ -234,8 +235,9 @@ class Incumbent:
 
     def _publish(self) -> float:
         """Evaluate the best model from its expansions; return its gap."""
-        # A model's offered objective may be lower by rounding only, so the previous
-        # evaluated model is kept if its objective is lower.
+        # The objective with which a model was offered has rounding errors, so the model
+        # may have replaced a better one. If the previous evaluated model has a lower
+        # objective than the newly evaluated model, the previous one is kept.
         self.model = evaluated(self.problem, self.model)
         if self._proved is not None and self._proved.objective < self.model.objective:
             self.model = self._proved

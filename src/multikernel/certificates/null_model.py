@@ -34,7 +34,7 @@ FARTHEST = 128.0
 STEPS, CLOSE = 6, 1e-8
 """Maximum number of Newton steps for an intercept, and the relative step to stop at."""
 
-# More digits would not change any decision value.
+# More digits of an intercept near zero would not change any decision value.
 NEAR_ZERO = 1e-3
 """Intercepts smaller than this share of the first bracket have absolute precision."""
 
@@ -48,9 +48,9 @@ TOGETHER = 64
 class ConstantModel:
     """The best model without kernels.
 
-    `intercept`, (n_outputs,), includes the problem's offset. Both are zero if the
-    problem has no intercept; otherwise `dual`, minus a subgradient of the loss, sums
-    to zero.
+    `intercept`, (n_outputs,), includes the problem's offset, and is zero if the problem
+    has no intercept. `dual` is minus a subgradient of the loss at the decision values;
+    if the problem has an intercept, `dual` sums to zero.
     """
 
     intercept: Array

@@ -67,7 +67,8 @@ class Recorder:
         )
 
     def add(self, objective: float, duality_gap: float, n_active: int) -> bool:
-        """Append a line; return whether the callback has requested to stop."""
+        """Append a line to the history; return whether the callback asked to stop."""
+        # The callback, if there is one, gets the new line.
         line = self._line(objective, duality_gap, n_active)
         self.history.append(line)
         if self.callback is not None:

@@ -30,10 +30,10 @@ def rounding_unit(n_samples: int) -> float:
 
 
 def diagonal_factors(n_samples: int, rounded_traces: Array, traces: Array) -> Array:
-    """Return numbers that multiply the kernels' diagonals in bounds on rounding."""
-    # Entry m of the result multiplies diag(K_m). It is above 1 if the rounded trace
-    # (`GramStack.rounded_traces`) exceeds the trace, because entries of K_m are small
-    # differences of large numbers.
+    """Return one factor for each kernel, for bounds on rounding errors of products."""
+    # The bounds for products with kernel m contain diag(K_m) times factor m. A factor
+    # is above 1 if the kernel's rounded trace (`GramStack.rounded_traces`) exceeds its
+    # trace, because entries of K_m are small differences of large numbers.
     sizes = np.maximum(np.abs(traces), TINY)
     return np.asarray(1.0 + n_samples * np.maximum(rounded_traces / sizes - 1.0, 0.0))
 
@@ -157,7 +157,8 @@ def with_rounding(
     gap: float, excess: float, objective: float, ordinary: float = ORDINARY
 ) -> float:
     """Return a relative gap plus the part of excess / |objective| above `ordinary`."""
-    # `excess` bounds the absolute rounding error of the gap. Of the relative error, the
-    # part up to `ordinary` is ignored: the result is at least the exact relative gap
-    # minus `ordinary`.
+    # `excess` bounds the absolute rounding error of the gap, so excess / |objective|
+    # bounds the relative error. Its part up to `ordinary`, the size of ordinary
+    # rounding errors, is ignored: the result is at least the exact relative gap minus
+    # `ordinary`.
     return gap + max(excess / max(abs(objective), TINY) - ordinary, 0.0)

@@ -69,7 +69,8 @@ class CertifiedTargets:
 
     def measure(self, targets: Indices, alphas: Array) -> None:
         """Store the objectives, gaps and improved intercepts of `targets`."""
-        # `alphas` has the strengths of all problems, not only those of `targets`.
+        # `alphas` has the penalty strengths of all problems, not only those of
+        # `targets`. Newton steps for the loss at the current f improve intercepts.
         index, loss, unit = self.index_of(targets), self.loss, self._unit
         y, rho, alphas = self.y[:, index], self.rho[:, index], alphas[index]
         eta, forms = self.eta[:, index], self.forms[:, index]

@@ -175,8 +175,8 @@ class CumulativeLogitLoss(LogLogisticLoss):
         return at_lower, weights * expit(f - b) * expit(b - f), between
 
     def _term_slopes(self) -> Array:
-        """Return each class's derivative of -log(1 - exp(a - b)) with respect to a."""
-        # The thresholds of the class are a and b, as in `_threshold_terms`.
+        """Return the derivative of -log(1 - exp(a - b)) in a, one for each class."""
+        # a is the threshold below the class, and b is the threshold above it.
         with np.errstate(over="ignore"):
             return np.asarray(1.0 / np.expm1(self.upper - self.lower))
 

@@ -193,7 +193,7 @@ def weights_of(loss: Loss, n_samples: int) -> Array:
 
 def is_squared(loss: Loss) -> bool:
     """Return whether a loss is the squared loss, weighted or not."""
-    # A subclass may be another loss.
+    # The type must be exact: a subclass of `SquaredLoss` may define another loss.
     return type(without_weights(loss)) is SquaredLoss
 
 

@@ -228,7 +228,7 @@ class BoxCost:
         return np.maximum(slope * self.upper, slope * self.lower)
 
     def gradient(self, y: Array, f: Array) -> Array:
-        """Return minus the rho in the box that maximizes -(f + c) rho."""
+        """Return -rho, for the point rho of the box that maximizes -(f + c) rho."""
         return np.where(f + self.costs < 0.0, -self.upper, -self.lower)
 
     def conjugate(self, y: Array, u: Array) -> Array:

@@ -79,7 +79,7 @@ def is_proximable(penalty: BlockRegularizer) -> TypeGuard[ProximableRegularizer]
 
 def treats_kernels_alike(penalty: ProximableRegularizer) -> bool:
     """Return whether the penalty has no parameters that differ between kernels."""
-    # Such a penalty accepts any number of kernels, also zero.
+    # A penalty without such parameters accepts any number of kernels, also zero.
     try:
         shapes = [np.shape(penalty.prox(np.ones(n), 1.0)) for n in (0, 1)]
         penalty.value(np.empty(0))

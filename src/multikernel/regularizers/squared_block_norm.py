@@ -49,6 +49,7 @@ class SquaredBlockNorm(Strength):
     def conjugate(self, dual_norms: Array, at: Array) -> float:
         """Return the squared 2p/(p-1)-norm of the dual norms, divided by 2 alpha."""
         # Eq. (9) of Kloft et al. (2009): the p/(p-1)-norm of the squared dual norms.
+        # `at`, the block norms of the primal point, are not needed.
         return p_norm(dual_norms, 2.0 * self.conjugate_p) ** 2 / (2.0 * self.alpha)
 
     def feasible_scale(self, dual_norms: Array) -> float:

@@ -147,7 +147,9 @@ class _Columns:
         return LeastSquares(self._columns, weights, self.problem.fit_intercept)
 
     def after_full_step(self, squares: Squares, f: Array, parameters: Array) -> Array:
-        """Return the intercept and coefficients that fit `squares.targets` minus f."""
+        """Return the intercept and the column coefficients after a full step to f."""
+        # They are the least-squares fit of the columns to `squares.targets` - f, where
+        # f are the decision values of the kernels. `parameters` are not needed.
         fit = self._fit(squares.weights)
         b, effects = fit.coefficients((squares.targets - f)[:, None])
         return np.concatenate([b, effects[:, 0]])
@@ -158,6 +160,7 @@ class _Columns:
 
     def proofs(self, point: Point, inner: Array | None) -> Iterator[DualCertificate]:
         """Yield certificates from minus the loss slopes and, if given, from `inner`."""
+        # `inner` is the dual point of the last least-squares problem.
         problem = self.problem
         f = point.terms.f + self.linear(point.parameters)
         slopes = -problem.loss.gradient(problem.y, f)

@@ -185,7 +185,8 @@ class _Thresholds:
         """Yield certificates at up to three dual points, one near `inner` if given."""
         # The first point is zero; its dual value is a lower bound because no loss is
         # negative. The second point is minus the slopes of the loss at `point`. The
-        # points other than zero give no certificate if their thresholds are not
+        # third point is near `inner`, the dual point of the last least-squares problem.
+        # The points other than zero give no certificate if their thresholds are not
         # optimal, which sample weights of very different scales may prevent.
         zero = np.zeros(self.problem.gram.shape[0])
         yield DualCertificate(np.zeros(len(self.problem.y)), zero, 0.0)

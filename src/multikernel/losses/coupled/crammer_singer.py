@@ -32,7 +32,8 @@ class CrammerSingerLoss(SimplexDomain):
         return np.asarray(np.max((1.0 - y) + (f - true_values(y, f)), axis=1))
 
     def gradient(self, y: Array, f: Array) -> Array:
-        """Return equal shares for the most violating classes, minus y."""
+        """Return p - y; p has equal shares for the classes of maximal loss, else 0."""
+        # The shares of a row sum to one, and y is one-hot.
         rows = (1.0 - y) + f
         is_worst = (rows == rows.max(axis=1, keepdims=True)).astype(np.float64)
         return np.asarray(is_worst / is_worst.sum(axis=1, keepdims=True) - y)
@@ -102,7 +103,10 @@ def transport_between_classes(totals: Array) -> Array:
         return np.asarray(roots)
 
     def excess(log_largest: float) -> float:
-        """Return (sum of the other factors) / (S - a) - 1, for the largest factor a."""
+        """Return (sum of the other classes' factors) / (S - a) - 1."""
+        # a = exp(log_largest) is the factor of class `largest`. S is the sum of all
+        # factors, so the result is zero at the solution. The denominator `allowed`
+        # follows from a (S - a) = `largest_total`.
         allowed = largest_total / float(np.exp(log_largest))
         return float(factors(log_largest)[is_other].sum()) / allowed - 1.0
 

@@ -182,7 +182,8 @@ class _Sweeps:
         return self._face_step()
 
     def _sweep(self, min_gap: float) -> float:
-        """Optimize the masses of each sample once; return the sum of their gaps."""
+        """Optimize the masses, one sample at a time; return the sum of all gaps."""
+        # Samples with a gap of at most `min_gap` keep their masses.
         order, excess = self.random.permutation(self.weights.size), self._excess()
         if self.K is not None:
             state = self.masses, self.scores, self.weights, self.diagonal, self.K
@@ -206,7 +207,9 @@ class _Sweeps:
         return float(total)
 
     def _visit_block(self, block: Indices, excess: Array, min_gap: float) -> float:
-        """Optimize a block's masses by its own Gram matrix, then update all scores."""
+        """Optimize the masses of a block of samples; return the sum of their gaps."""
+        # Steps need only the block's own Gram matrix. The scores of all samples are
+        # updated after the last step.
         gram, former = self.task.gram, self.masses[:, block]
         masses = former.copy()
         scores = np.ascontiguousarray(self.scores[:, block])

@@ -96,7 +96,9 @@ def _run_on(
     block: Indices,
     run: Callable[[Array, Array], Outcome],
 ) -> Outcome:
-    """Run SMO on a block of samples, and update K rho of all samples by its changes."""
+    """Run SMO on a block of samples, update the state `v`, and return the outcome."""
+    # `run` changes the block's part of the state. With the block's changes of rho,
+    # f = K rho is then updated for all samples.
     w = np.ascontiguousarray(v[:, block])
     done = run(w, gram.within(block))
     change = np.zeros(v.shape[1])

@@ -127,10 +127,12 @@ def move(v: Array, i: int, sign: float, length: float, room: float) -> float:
 def move_and_select(
     v: Array, row_i: Array, row_j: Array, change: Pair, lanes: Array
 ) -> Found:
-    """Add a pair's change to f in the state; select the next pair's first sample."""
-    # One pass over the samples updates f and finds LANES candidates. The selected
-    # sample is the one whose increase has the smallest directional derivative, which is
-    # returned too; it is NOBODY if no sample may increase.
+    """Update f, a row of the state `v`; select the first sample of the next pair."""
+    # f changes because `change` is added to rho_i and rho_j; `row_i` and `row_j` are
+    # rows of K. One pass over the samples updates f and finds LANES candidates, with
+    # the working memory `lanes`. The selected sample is the one whose increase has the
+    # smallest directional derivative, which is returned too; the sample is NOBODY if no
+    # sample may increase.
     delta_i, delta_j = change
     best = lanes[0]
     fill(best, -np.inf)

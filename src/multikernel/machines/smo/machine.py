@@ -232,7 +232,7 @@ def _go_to_start(
     row = gram.columns(np.array([worst]))[:, 0]
     value, given = float(row @ rho), float(start.f[worst]) - b
     size = float(np.abs(row) @ np.abs(rho)) + abs(b)
-    # The limit allows for rounding in single precision.
+    # Smaller differences may be rounding errors of entries in single precision.
     if abs(value - given) > 1e-5 * size:
         raise ValueError(
             f"init.f does not match this Gram matrix: at sample {worst} it is "

@@ -76,7 +76,9 @@ class IterativeShrinkage:
 
 
 def _forms(functions: Array) -> Array:
-    """Return squared norms, (n_kernels,), of functions given as coefs and values."""
+    """Return squared norms, (n_kernels,), of one function for each kernel."""
+    # `functions` contains two arrays of shape (n_kernels, n_samples): the coefficients
+    # c_m and the values K_m c_m.
     squares: Array = np.einsum("mi,mi->m", *functions)
     return np.maximum(squares, 0.0)
 

@@ -10,11 +10,12 @@ from multikernel.linalg.jit import loop, part
 def slopes(
     squares: Array, scale: float, threshold: float, strength: float, exponent: float
 ) -> Array:
-    """Return each kernel's factor of the sum of slopes in the next w of `UFOMKL`."""
-    # The part of w for kernel m is weights[m] K_m times minus the sum of slopes.
-    # `squares` are the squared norms of the sum of slopes; `scale` is n_samples divided
-    # by the number of visited samples. With s_m = scale sqrt(squares_m), a the
-    # threshold, q the exponent and v = max(s - a, 0), the weights are
+    """Return the weight of each kernel in the next model w of `UFOMKL`."""
+    # Let g be the sum of the loss slopes of all visits. The part of w for kernel m is
+    # -weights[m] K_m g. `squares` are g^T K_m g; `scale` is n_samples divided by the
+    # number of visited samples. The other arguments belong to the penalty. With
+    # s_m = scale sqrt(squares_m), a the threshold, q the exponent and v = max(s - a,
+    # 0), the weights are
     #     scale v_m^(q - 1) / (strength |v|_q^(q - 2) s_m).
     norms = scale * np.sqrt(np.maximum(squares, 0.0))
     weights = np.zeros(norms.size)

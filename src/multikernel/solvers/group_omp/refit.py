@@ -262,6 +262,7 @@ class FactorRefit:
 
 def _scaled(loss: Loss, factor: float, y: Array) -> Loss:
     """Return the loss multiplied by a constant."""
+    # Only the length of `y` is used: a loss without weights gets one for each sample.
     return weighted(without_weights(loss), factor * weights_of(loss, len(y)))
 
 

@@ -52,7 +52,7 @@ class Query:
     candidates: Mask  # (n_groups, n_kernels)
 
     def row_shifts(self) -> Array:
-        """Return the ridge of each row, which is that of its group."""
+        """Return the ridge c for each row of `rows`: the shift of the row's group."""
         sizes = np.diff(np.append(self.starts, self.rows.shape[0]))
         return np.repeat(self.shifts, sizes)
 
@@ -74,8 +74,9 @@ class Winners:
 
 def choose(query: Query, values: Array, ties: Array | float, passes: float) -> Winners:
     """Return each group's candidate with the largest value, the first one if tied."""
-    # `values`, (n_groups, n_kernels), are twice the improvements. They are tied if
-    # their relative difference is at most `ties`.
+    # `values`, (n_groups, n_kernels), are twice the improvements. A value is tied with
+    # the largest one if their relative difference is at most `ties`. `passes` is only
+    # stored in the result.
     values = np.where(query.candidates, values, -np.inf)
     largest = values.max(axis=1, keepdims=True)
     # argmax returns the first True, so the tied kernel of smallest index.
@@ -140,8 +141,8 @@ def narrow_factors(stack: GramStack) -> tuple[Indices, LowRankStack | None, floa
     n_kernels, n_samples, _ = stack.shape
     most = min(SETTINGS.narrow, n_samples // 4)
     everyone = np.arange(n_samples)
-    # Kernels of higher rank are recognized on a few samples, which takes an eighth of
-    # the time.
+    # A few samples usually show that the rank of a kernel is above `most`. That takes
+    # an eighth of the time of a factorization with all samples.
     few = evenly_spaced(n_samples, max(1, 2 * most))
     factors: list[Array | None] = [None] * n_kernels
     looked = np.zeros(n_kernels, dtype=bool)
@@ -239,7 +240,7 @@ query, and `least_shift` the smallest ridge above rounding errors."""
 
 @dataclass(frozen=True, eq=False)
 class _Traces:
-    """Two traces of each kernel, for S and P as in `Whitening`."""
+    """Traces of S K S and P S K S P for each kernel K; `Whitening` defines S and P."""
 
     raw: Array  # the sum of |diag(S K S)|
     whitened: Array  # the trace of the whitened kernel P S K S P
@@ -292,7 +293,9 @@ class _Race:
         return np.asarray(np.any(open_kernels, axis=0))
 
     def _can_win(self, kernels: Indices) -> Mask:
-        """Return the mask, (n_groups, n_chosen), of kernels that can be the best."""
+        """Return whether each kernel can be a group's best, (n_groups, n_chosen)."""
+        # It can if it is a candidate of the group and its upper bound on the
+        # improvement is not below `leader`, the largest lower bound of the group.
         upper = self.upper[:, kernels] * (1.0 + self.resolution[:, kernels])
         beaten = upper < self.leader[:, None]
         return np.asarray(self.query.candidates[:, kernels] & ~beaten)

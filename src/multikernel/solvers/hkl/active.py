@@ -19,7 +19,8 @@ class Prepared:
 
     rows: Array  # one feature per row
     means: Array  # subtracted from the features
-    # If features are linearly dependent, the rows are `mixer.T` times these features.
+    # If the node's features are linearly dependent, `rows` are `mixer.T` times the
+    # features; otherwise `rows` are the features, and `mixer` is None.
     mixer: Array | None
     basis: Any  # see `GraphSamples.basis`
 
@@ -78,7 +79,8 @@ def _sizes(rows: Array) -> Array:
 
 
 def _mixer(rows: Array) -> Array | None:
-    """Return M such that M^T `rows` has independent rows; None if `rows` has them."""
+    """Return M such that M^T `rows` has independent rows, or None for M = I."""
+    # If the rows themselves are linearly independent, the result is None.
     directions, sizes, _ = np.linalg.svd(rows, full_matrices=False)
     # Smaller singular values are rounding errors.
     positive = sizes > 1e-7 * sizes.max(initial=0.0)
@@ -245,12 +247,14 @@ class ActiveSet:
 
     def coefs(self, k: int, beta: Array) -> Array:
         """Return the coefficients of the original features of node k."""
-        # If the node has a mixer M, `beta` refers to M^T times these features.
+        # If the node has a mixer M, its entries of `beta` are the coefficients of M^T
+        # times its original features.
         of_node, mixer = beta[self.owner == k], self._mixers[k]
         return of_node if mixer is None else np.asarray(mixer @ of_node)
 
     def visit(self, nodes: Indices) -> None:
-        """Visit frontier nodes, and `add` those of more than `MANY` features."""
+        """Make frontier nodes idle, and `add` those of more than `MANY` features."""
+        # Children of these nodes whose parents are all visited join the frontier.
         self.idle = np.append(self.idle, nodes)
         children = self._count(nodes, 1)
         remaining = self.frontier[~self.known.among(self.frontier, nodes)]

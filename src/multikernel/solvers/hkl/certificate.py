@@ -45,7 +45,7 @@ class SmoothedNorm:
 
     active: ActiveSet
     smoothing: Array  # epsilon_v for each node v
-    beta: Array  # the point
+    beta: Array  # the point: coefficients of the features in `active`
     squares: Array  # squared norms of beta over v and its descendants D(v)
     smooth: Array  # s_v, square roots of squares + smoothing^2
 
@@ -57,6 +57,8 @@ class SmoothedNorm:
     @cached_property
     def rates(self) -> Array:
         """For each node, sum_u d_u / s_u over its ancestors u, including itself."""
+        # d_u are the weights of the nodes, and s_u the entries of `smooth`. The norm's
+        # derivative in a coefficient is the rate of its node times the coefficient.
         return self.active.relation.T @ (self.active.weights / self.smooth)
 
     def curvature(self, *, above: bool = False) -> Array:
@@ -179,7 +181,8 @@ def dual_point(
     problem: HullProblem, active: ActiveSet, norm: SmoothedNorm, candidate: Array
 ) -> DualPoint:
     """Return the feasible point nearest to a candidate, with a bound on its norm."""
-    # The candidate is minus the slopes of the loss at the model with the norm `norm`.
+    # The candidate is minus the slopes of the loss at a model, and `norm` is the
+    # smoothed norm at this model.
     rho = project_dual(problem, candidate)
     vector = rho / (problem.total_weight * problem.alpha)
     slack = active.slack_norms(vector)

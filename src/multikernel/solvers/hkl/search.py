@@ -245,11 +245,12 @@ class _HullRun:
     def _sufficient(
         self, problem: HullProblem, point: ReducedPoint, ceiling: float
     ) -> tuple[float, Indices]:
-        """Return the largest sum over descendants, and the nodes above `ceiling`."""
-        # In the sufficient condition (Bach 2008, Prop. 3), these sums must not exceed a
-        # limit. There is one for each node of the frontier (see `ActiveSet`), here
-        # called a source. The nodes that stand out most come first, by deviations from
-        # noise or by `Evidence`.
+        """Return the largest sum over descendants, and the frontier nodes to add."""
+        # The sufficient condition (Bach 2008, Prop. 3) has one sum for each node of the
+        # frontier (see `ActiveSet`), here called a source: the scaled quadratic forms
+        # of the source and its descendants. No sum may exceed `ceiling`. Of the sources
+        # that violate this, those with the largest scores come first. A score is the
+        # deviation of the sum from noise, or the value of `Evidence` if it is larger.
         active, sources = self.active, self.active.frontier
         if not sources.size:
             return 0.0, sources

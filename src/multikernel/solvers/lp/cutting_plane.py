@@ -114,9 +114,9 @@ class Planes:
 
     def next_master(self, error: float, most: float) -> Master:
         """Return an approximate solution of the master problem with all planes."""
-        # The error of the solution, `slack`, is a share of `error`: the height of the
-        # machine's optimum above the planes at the last weights. It is at most `most`,
-        # the absolute gap.
+        # `error` is the height of the machine's optimum above the planes at the last
+        # weights. The error allowed in the solution, `slack`, is a share of `error`,
+        # but at most `most`, the absolute gap.
         slack = np.clip(SETTINGS.doubt * error, SETTINGS.least_slack * most, most)
         heights, slopes = np.array(self.heights), np.stack(self.slopes)
         self.master = central_master(
@@ -126,8 +126,8 @@ class Planes:
 
     def mixed_point(self, master: Master) -> Array:
         """Return the mean of all dual points, weighted by a master's multipliers."""
-        # By convexity of the quadratic forms, the dual value of this mean is at least
-        # the lower bound of the master.
+        # Because quadratic forms are convex, the dual value of this mean point is at
+        # least `master.lower_bound`.
         return np.asarray(master.multipliers @ np.stack(self.points))
 
     def corner(self, n_active: int) -> Array | None:

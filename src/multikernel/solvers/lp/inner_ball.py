@@ -22,10 +22,10 @@ from multikernel.regularizers.squared_block_norm import SquaredBlockNorm, p_norm
 
 @dataclass(frozen=True, eq=False)
 class InnerBall:
-    """Ball of exponent P inside the unit p-ball, which it touches at `center`."""
+    """Ball of exponent P (see the module) in the p-ball, touching it at `center`."""
 
     regularizer: SquaredBlockNorm
-    center: Array  # positive kernel weights of p-norm one
+    center: Array  # c in the module: positive kernel weights of p-norm one
     exponent: float  # P, at least p, and above 1 up to rounding
 
     def respond(self, forms: Array) -> Array:

@@ -114,7 +114,7 @@ class BarrierResponse:
     normal: Array
 
     def followed(self, change: Array) -> Array:
-        """Return the weights after a small change of u, `change`, to first order."""
+        """Return the weights for u + `change`, to first order in the small change."""
         # An evaluation at the new u would be inexact: if mu is small, the last digit of
         # u affects many digits of the weights.
         along = self.moves * self.normal
@@ -207,7 +207,7 @@ def _log_weights(p: float, u: Array, mu: float, excess: float) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class _Point:
-    """Multipliers of the planes, with the objective value and the barrier response."""
+    """Multipliers of the planes, with `barrier_response` and the objective there."""
 
     multipliers: Array
     mu: float

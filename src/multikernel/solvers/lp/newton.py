@@ -234,10 +234,10 @@ class _NewtonState:
         self.failed = SETTINGS.failures if factor <= SETTINGS.quick else 0
 
     def _raise_small_weights(self, mass: float) -> None:
-        """Raise small weights of kernels with large quadratic forms to a minimum."""
-        # Steps multiply weights, so a tiny weight would grow slowly. The minimum times
-        # the number of kernels with large forms is the share `mass` of the sum of all
-        # weights.
+        """Raise the weights of kernels with large quadratic forms to a lower limit."""
+        # Steps multiply weights, so a tiny weight would grow slowly. The lower limit is
+        # the share `mass` of the sum of all weights, divided by the number of kernels
+        # with large forms.
         forms, center = self.point.forms, self.center
         called = forms > float(center @ forms) / float(center.sum())
         if called.any():
@@ -300,7 +300,9 @@ class _NewtonState:
         return candidates
 
     def _offer(self, candidates: Sequence[Array]) -> Array:
-        """Offer the models with candidate weights; return the best candidate."""
+        """Offer a model for each candidate; return the one of the lowest objective."""
+        # Models are offered to the incumbent. They have the weights of the candidates,
+        # scaled to p-norm one.
         p, alpha = self.regularizer.p, self.regularizer.alpha
         best, lowest = self.center, np.inf
         for candidate in candidates:

@@ -153,7 +153,7 @@ class _MatricesAlone(MeteredStack):
 
 
 class _StrengthSearch:
-    """Search for the strength of the block 1-norm with a squared penalty's solution."""
+    """Search for a strength at which the block 1-norm has a squared norm's solution."""
 
     incumbent: Incumbent  # of the last penalty passed to `switch_to`
 
@@ -210,7 +210,10 @@ class _StrengthSearch:
 
     def step(self) -> Status | None:
         """Take one outer step; return STALLED if two strengths in a row fail."""
-        # The strength changes if it causes most of the gap.
+        # The strength of the block 1-norm is correct if it is alpha times the sum of
+        # the block norms. The strength changes if its error adds at least as much to
+        # the gap (`misfit`) as the inexact solution does (`wrong`), if `wrong` is
+        # within the tolerance, or if the inner solver has stalled.
         incumbent, tol = self.incumbent, SETTINGS.inner * self.settings.tol
         solution = next(self.steps)
         last, before = self.last, 0

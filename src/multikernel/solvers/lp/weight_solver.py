@@ -94,8 +94,9 @@ class WeightOracle:
         return OraclePoint(weights, matrix, rho, forms, conjugate, alpha)
 
     def hessian(self, point: OraclePoint) -> Array:
-        """Return J's Hessian in the weights, (n_kernels, n_kernels), for one output."""
-        # The Hessian costs one pass over the kernels and one factorization.
+        """Return the Hessian of J in the kernel weights, (n_kernels, n_kernels)."""
+        # The class defines J. The problem must have one output. The Hessian costs one
+        # pass over the kernels and one factorization.
         images = self.problem.gram.matvec(point.rho)
         hessian = weight_hessian(self.problem, point.matrix, point.rho, images)
         return hessian / point.alpha**2

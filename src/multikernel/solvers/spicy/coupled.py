@@ -199,6 +199,9 @@ class _Nearby:
     @cached_property
     def _woodbury_terms(self) -> tuple[Array, Array, Array]:
         """Solutions for all u_k, multipliers, and the inverse in Woodbury's formula."""
+        # Let A be the matrix of `system`, and U the matrix of all u_k in `low_rank`.
+        # The results are A^-1 U (with constrained sums), the multipliers of these
+        # constraints for each u_k, and (I + U^T A^-1 U)^-1.
         solved, shifts = self.system.solve(self.low_rank)
         inner = np.tensordot(self.low_rank, solved, axes=([1, 2], [1, 2]))
         inverse = np.linalg.inv(inner + np.eye(len(inner)))
@@ -219,8 +222,10 @@ def _soft_entries(softness: Array, hessian: JointHessian) -> Mask:
 def _preconditioner(
     softness: Array, hessian: JointHessian, inside: Mask, *, centered: bool
 ) -> _Nearby:
-    """Return the preconditioner in which H couples the entries of a mask only."""
-    # If `centered`, the sum over samples of the system's solution is fixed per class.
+    """Return the preconditioner that uses H only between the entries in `inside`."""
+    # H is the Hessian of the kernels' term, and 1 / `softness` is added to its
+    # diagonal. For entries outside the mask `inside`, only this addition remains. If
+    # `centered`, the sum over samples of the system's solution is fixed per class.
     rows = np.flatnonzero(inside.any(axis=1))
     members = [np.flatnonzero(is_inside) for is_inside in inside.T]
     if not rows.size:

@@ -218,10 +218,10 @@ class BlockDescent:
 
 def block_minimum(q: Array, values: Array, strength: float) -> tuple[float, Array]:
     """Return the norm and the entries of the best block u (see the module)."""
-    # It minimizes u^T H u / 2 - q^T u + s |u|, with H = diag(values) > 0 and s the
-    # strength. Its norm t solves |q / (t H + s)| = 1. The inverse of the left side
-    # is nearly linear in t, so Newton's method on this inverse increases monotonically
-    # to the root.
+    # The best u minimizes u^T H u / 2 - q^T u + s |u|, with H = diag(values) > 0 and s
+    # the strength. The norm t of this u solves |q / (t H + s)| = 1. The inverse of the
+    # left side is nearly linear in t. Newton's method for this inverse gives values of
+    # t that increase monotonically to the root.
     size = float(np.linalg.norm(q))
     if size <= strength:
         return 0.0, np.zeros_like(q)

@@ -109,14 +109,15 @@ class ImageSpaces:
         return self.gram.block_matvec(coefs)
 
     def expansions(self, coefs: Array, v: Array, images: Array) -> Array:
-        """Return coefs + v as models store this sum; `images` are images of the sum."""
-        # Here models store coefs + v itself; `FactorSpaces` may return the images.
+        """Return the expansion coefficients of coefs + v, whose images are `images`."""
+        # Here the result is coefs + v, and `images` are not used. `FactorSpaces` has
+        # the same method, whose result may be the images.
         return coefs + v
 
     def inner(self, images: Array, v: Array, v_images: Array) -> Array:
-        """Return v^T K_m x for each kernel m, from the images K_m x of a vector x."""
+        """Return x_m^T K_m v for the images K_m x_m of vectors x_m, (n_kernels,)."""
         # `v` is one vector for all kernels, or has a row for each kernel. Products are
-        # summed over outputs. `FactorSpaces` uses `v_images`, the images of v.
+        # summed over outputs. `v_images`, the images of v, are used by `FactorSpaces`.
         rows = _rows(images)
         if v.ndim < images.ndim:
             return np.asarray(rows @ v.reshape(-1))
@@ -135,8 +136,8 @@ class ImageSpaces:
         self, weights: Array, bends: Array, images: Array
     ) -> Hessian | JointHessian:
         """Return the Hessian (see the module); `images` are K_m v_m for each kernel."""
-        # `weights` are the numbers w_m. `bends` are the numbers b_m, which are zero if
-        # w_m is zero.
+        # In the module's formula, `weights` are the numbers w_m, and `bends` are the
+        # numbers b_m; b_m is zero if w_m is zero.
         bent = np.flatnonzero(weights)
         low_rank = per_kernel(bends[bent], images[bent])
         if images.ndim == 3:
@@ -182,9 +183,10 @@ class FactorSpaces:
         return self.Z.inner_of_each(coefs, self._parts)
 
     def expansions(self, coefs: Array, v: Array, images: Array) -> Array:
-        """Return coefs + v as models store this sum; `images` are images of the sum."""
-        # If `GramStack.expansion_length` is not n_samples, models store expansions over
-        # the columns of factors: the images, padded to equal length.
+        """Return the expansion coefficients of coefs + v, whose images are `images`."""
+        # If `GramStack.expansion_length` is not n_samples, models store one coefficient
+        # for each column of a kernel's factor Z_m instead of one for each sample. For
+        # a vector v, these are its image Z_m^T v, here padded to equal length.
         length = self.gram.expansion_length
         if length == self.Z.shape[0]:
             return coefs + v
@@ -198,7 +200,7 @@ class FactorSpaces:
         return self._sums(products if products.ndim == 1 else products.sum(axis=1))
 
     def scaled(self, images: Array, factors: Array) -> Array:
-        """Return the image of each kernel times its factor."""
+        """Return the image of each kernel m, multiplied by the number factors[m]."""
         return per_kernel(self._repeated(factors), images)
 
     def values(self, images: Array, shares: Array) -> Array:
@@ -208,7 +210,9 @@ class FactorSpaces:
     def hessian(
         self, weights: Array, bends: Array, images: Array
     ) -> Hessian | JointHessian:
-        """Return the Hessian in factored form, from the active columns of Z."""
+        """Return the Hessian (see the module) in factored form, from columns of Z."""
+        # In the module's formula, `weights` are w_m, `bends` are b_m, and `images` are
+        # Z_m^T v_m. Only kernels with nonzero weights take part.
         self._count(int(np.count_nonzero(weights)))
         active = np.flatnonzero(self._repeated(weights))
         bent = self.scaled(images, bends)
@@ -278,10 +282,12 @@ def newton_step(
     model: QuadraticModel, pull: Array, curvature: Array
 ) -> tuple[Array, Array]:
     """Return Newton's step, and the changes of the intercepts, one for each output."""
-    # The model is added to the conjugate, whose derivatives are `pull` and `curvature`.
-    # A LinAlgError is raised if there is no step in double precision. The current
-    # intercept enters the gradient so that the right-hand side, and with it the
-    # rounding error of the solve, vanishes at the solution.
+    # The step minimizes the sum of `model` and a quadratic model of the loss's
+    # conjugate, plus a barrier if there is one. `pull` and `curvature` are the first
+    # and second derivatives of conjugate plus barrier. A LinAlgError is raised if there
+    # is no step in double precision. The current intercept enters the gradient so that
+    # the right-hand side, and with it the rounding error of the solve, vanishes at the
+    # solution.
     residual, hessian = pull + model.gradient, model.hessian
     if isinstance(hessian, JointHessian):
         return _joint_step(hessian, residual, curvature, model.excess)
@@ -298,6 +304,7 @@ def _joint_step(
     hessian: JointHessian, residual: Array, curvature: Array, excess: Array | None
 ) -> tuple[Array, Array]:
     """Return Newton's step of all outputs and the changes of their intercepts."""
+    # `residual` is the whole gradient, and `excess` is that of `QuadraticModel`.
     # Woodbury: x = P r - P U (I + U^T P U)^-1 U^T P r, where P solves for each output
     # separately, with a prescribed sum if there is an intercept.
     low_rank = np.moveaxis(hessian.low_rank, 0, 2)
@@ -321,9 +328,9 @@ def _joint_step(
 
 
 def _pivot(ones: Array) -> Array:
-    """Return the sums of `ones` over samples; raise unless they are positive."""
-    # `ones` is A^-1 times a vector of ones, for each output. With the positive definite
-    # matrix A of Newton's step, only rounding can make a sum negative or zero, for
+    """Return 1^T A^-1 1 for each output from `ones`; raise unless it is positive."""
+    # A is the positive definite matrix of Newton's step, and 1 a vector of ones. `ones`
+    # is A^-1 1 for each output. Only rounding can make a sum negative or zero, for
     # example if kernels have values near 1e16.
     total = np.asarray(ones.sum(axis=0))
     if not (total > 0.0).all():

@@ -74,7 +74,8 @@ def weighted_sums(
     # best rho is feasible for the loss and the intercept.
     gram, y, (n_kernels, n_samples, _) = problem.gram, problem.y, problem.gram.shape
     search = WeightSearch(regularizer, gram.traces())
-    # With these weights, the sum of the kernels has values of the size of the targets.
+    # With these weights, the mean diagonal entry of the weighted sum of the kernels is
+    # half the range of the targets, unless `largest` limits the weights.
     weights = half_range(y) * n_samples / (n_kernels * search.traces)
     weights = np.minimum(weights, search.largest)
     rho, f, none = np.zeros_like(y), np.zeros_like(y), np.zeros(n_kernels)
@@ -190,7 +191,7 @@ class WeightSearch:
         # In the module's formulas, `weights` are eta, `sizes` are sqrt(q), `room` is
         # 1 - c eta, and `level` is l. Far from the optimum, a step to the penalty's
         # threshold often fails. So `level` is at least the share `stride` of the
-        # largest dual norm there.
+        # largest entry of sizes * room.
         nearest = SETTINGS.stride * float((sizes * room).max())
         level = max(self.regularizer.threshold, nearest)
         pull = sizes**2 * (sizes * room - level)

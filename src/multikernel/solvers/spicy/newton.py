@@ -106,9 +106,10 @@ class NewtonState(CertifiedTargets):
         R R^T is the module's matrix A, and e is a vector of ones. Return None if A has
         no root in double precision.
         """
-        # z is the module's, and `flexible` is the diagonal of D. With an intercept, the
-        # part of R^-1 z along the returned unit vector is removed, which makes rho sum
-        # to zero. Working sets solve a target without a root.
+        # The module defines A, z and D; `flexible` is the diagonal of D. With an
+        # intercept, the component of R^-1 z along the unit vector is removed, which
+        # makes rho sum to zero. If A has no root R in double precision, the target
+        # counts as failed, the result is None, and `WorkingSet` continues the target.
         finite = np.isfinite(flexible).all()
         root = self._root(self.eta[:, t], flexible) if finite else None
         if root is None:
@@ -125,7 +126,7 @@ class NewtonState(CertifiedTargets):
 
     def _root(self, eta: Array, flexible: Array) -> Root | None:
         """Return a root of D + sum_m eta_m K_m, or None if rounding prevents it."""
-        # The array `flexible` is the diagonal of D.
+        # The array `flexible` is the diagonal of D (see the module).
         if not eta.any():  # A is diagonal.
             return ShiftedRoot(1.0 / np.sqrt(flexible), np.eye(len(flexible)).T)
         if self.factors is None:
@@ -309,7 +310,8 @@ class NewtonPath:
         self.unevaluated = np.empty(0, dtype=np.intp)
         done = wanted & (state.gap <= self.tol) & ~state.failed
         may_go_on = state.failed | ((rounds < self.max_iter) & (not self.stopped))
-        # Working sets continue unsolved targets that failed or have iterations left.
+        # The caller continues targets with working sets if they are not solved, and if
+        # they have failed or have iterations left.
         unsolved = np.flatnonzero(wanted & ~done & may_go_on)
         return self._solutions(penalties, done), unsolved
 

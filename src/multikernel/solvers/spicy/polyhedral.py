@@ -71,7 +71,8 @@ class Corners:
 
 
 def make_corners(loss: PolyhedralLoss, y: Array) -> Corners:
-    """Return bounds and kinks of a loss with at most one piece on each side of zero."""
+    """Return the `Corners` of a loss with at most one dual piece per sign of rho."""
+    # The dual pieces are those of `PolyhedralLoss.dual_pieces`.
     slopes, costs, sizes = loss.dual_pieces(y)
     signs = -slopes  # rho = -u, with the conjugate's argument u
     up, down = signs > 0.0, signs < 0.0
@@ -355,9 +356,9 @@ def _interior_pieces(signs: Array, sizes: Array, rho: Array) -> Array:
     """Return pieces inside their boxes [0, sizes], with rho as their signed sum."""
     if signs.shape[0] == 1:
         return signs * rho
-    # Adding the same number `lift` to both pieces preserves their difference. `lift` is
-    # at most a quarter of the size of either box, and at most half of the distance from
-    # either piece to its upper bound.
+    # Each entry of rho is the difference of two pieces, and does not change if the same
+    # number `lift` is added to both. `lift` is at most a quarter of the upper bound of
+    # either piece, and at most half of the distance from either piece to this bound.
     pieces = np.maximum(signs * rho, 0.0)
     lift = np.minimum(0.25 * sizes, 0.5 * (sizes - pieces)).min(axis=0)
     return np.asarray(pieces + lift)

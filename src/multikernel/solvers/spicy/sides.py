@@ -40,7 +40,9 @@ class Side(ABC):
 
     @abstractmethod
     def aim(self, step: Array) -> float:
-        """Set the direction; return the longest feasible step length, at most 1."""
+        """Set the direction of `move`; return the longest feasible length up to 1."""
+        # The direction belongs to `step`, the result of `newton`. A length is feasible
+        # if the point stays in the domain of the conjugate.
 
     @abstractmethod
     def slope(self, length: float) -> float:
@@ -111,7 +113,7 @@ class Walls:
         return self.xi / (self.high - point) + self.zeta / (point - self.low)
 
     def aim(self, point: Array, step: Array) -> None:
-        """Set the directions of the multipliers for a step of the point."""
+        """Set the directions of the multipliers that belong to a step from `point`."""
         # The multipliers after the step solve xi (h - p) = mu and zeta (p - l) = mu to
         # first order in p, xi and zeta.
         d_xi = (self.mu + self.xi * step) / (self.high - point) - self.xi
@@ -221,7 +223,8 @@ class SmoothSide(Side):
 
 def lowest_inside(lower: Array) -> Array:
     """Return `lower`, with finite bounds raised so that derivatives are finite."""
-    # The derivatives are those of the conjugate.
+    # The derivatives are those of the loss's conjugate, which may diverge at a bound of
+    # its domain.
     bounded = np.isfinite(lower)
     size = np.where(bounded, np.abs(lower), 0.0)
     return np.where(bounded, lower + np.maximum(1e-100, 1e-15 * size), lower)

@@ -216,7 +216,8 @@ def _on_one_stack(problems: Sequence[Problem]) -> bool:
 
 
 def _is_steep(problem: Problem) -> bool:
-    """Return whether the conjugate is smooth and keeps dual points in its domain."""
+    """Return whether the loss's conjugate is smooth, and steep at all its bounds."""
+    # Steep means that the slope diverges at the bound, which keeps dual points inside.
     loss = problem.loss
     return is_smooth(loss) and not np.isfinite(finite_ends(loss, problem.y)).any()
 

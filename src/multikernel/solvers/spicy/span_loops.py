@@ -30,8 +30,8 @@ def solve_small_problems(  # noqa: PLR0913 - compiled code takes arrays, not obj
     """Solve the small problem (see module `spans`) of each of `targets`.
 
     The results are written into `eta`, `coefs` and `settled`. `most` is the maximum
-    number of Newton steps; if it is zero, only the coefficients for the weights are
-    computed. `stride`, `nearly` and `ridge` are fields of `SETTINGS`.
+    number of Newton steps; if it is zero, `eta` is kept, and only `coefs` is computed
+    for these weights. `stride`, `nearly` and `ridge` are fields of `SETTINGS`.
     """
     # `sizes` are the numbers of basis vectors of all targets' spaces. `grams`,
     # (n_targets, n_kernels, n_vectors, n_vectors), are products of these vectors with

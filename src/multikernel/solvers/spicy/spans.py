@@ -25,7 +25,7 @@ LOOPS = "multikernel.solvers.spicy.span_loops"
 
 
 class SpannedTargets(NewtonState):
-    """`NewtonState` for the squared loss; dual points are in spans of few vectors."""
+    """`NewtonState` for the squared loss, with dual points V c (see the module)."""
 
     def __init__(self, problems: Sequence[Problem]) -> None:
         super().__init__(problems)

@@ -214,10 +214,11 @@ class WorkingSet:
 
     def _has_new_kernels(self, kernels: Indices, gap: float) -> bool:
         """Return whether some of `kernels` are new since the gap last decreased."""
-        # A kernel is new if it was in no working set since the gap last decreased by at
-        # least a tenth. Kernels that return to the working set are not new: if rounding
-        # limits the gap, the same kernels would leave and return until the iteration
-        # limit.
+        # `gap` is the current gap. A kernel is new if it was in no working set since
+        # the gap last decreased by at least a tenth. After the call, `kernels` are no
+        # longer new, until the next such decrease. Kernels that return to the working
+        # set are not new: if rounding limits the gap, the same kernels would leave and
+        # return until the iteration limit.
         if gap < 0.9 * self._lowest:
             self._lowest, self._tried = gap, self.working.kernels
         before, self._tried = self._tried, np.union1d(self._tried, kernels)
@@ -335,9 +336,10 @@ def dual_norms_above(gram: GramStack, rho: Array, level: float) -> Array:
 
 def first_gamma(problem: Problem, rho: Array, gap: float) -> float:
     """Return the first penalty parameter on a working set, for a relative gap."""
-    # gamma times a slope of the loss is a function value, in the unit of the targets
-    # unless the loss has a link. So gamma is a multiple of this unit over `strength`,
-    # the slope of the penalty at a norm of one unit.
+    # gamma times a slope of the loss is a decision value. Decision values are of the
+    # size `unit`: half the range of the targets, or 1 if the loss is coupled or has a
+    # link. So gamma is a multiple of `unit` / `strength`, where `strength` is the slope
+    # of the penalty at a norm of `unit`.
     loss, regularizer = problem.loss, cast(ProximableRegularizer, problem.regularizer)
     linked = is_coupled(loss) or link_of(loss) is not None
     unit = 1.0 if linked else half_range(problem.y)
@@ -352,7 +354,8 @@ def first_gamma(problem: Problem, rho: Array, gap: float) -> float:
 
 
 def first_side(loss: Loss, y: Array, rho: Array, gap: float) -> Side:
-    """Return the `Side` for a loss, at the interior point `rho`."""
+    """Return the loss's `Side` that starts at the interior dual point `rho`."""
+    # `gap`, the absolute duality gap at `rho`, determines the first size of a barrier.
     if is_coupled(loss):
         if isinstance(loss, SmoothCoupledLoss):
             return SmoothSimplexSide(loss, y, rho)
