@@ -88,7 +88,7 @@ def refit(
 
 
 def warn_repeated(owner: str, samples: Samples, advice: str) -> None:
-    """Warn if rows of X repeat more often than random combinations of cells would."""
+    """Warn if rows of X repeat more often than with values shuffled in each column."""
     X = samples.X
     if not isinstance(X, np.ndarray) or X.ndim != 2:
         return

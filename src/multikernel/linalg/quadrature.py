@@ -35,7 +35,9 @@ COMMON = ("sizes", "shifts", "pivots", "steps")
 class QuadratureBounds:
     """Bounds on v^T K (K + c I)^-1 v for matrices K and vectors v, step by step."""
 
-    basis: Array  # Lanczos vectors to be multiplied, (n_matrices, n_vectors, n_samples)
+    # Lanczos vectors to be multiplied by the matrices; (n_matrices, n_vectors,
+    # n_samples).
+    basis: Array
     previous: Array  # previous Lanczos vectors
     sizes: Array  # squared norms of the vectors v
     shifts: Array  # (n_vectors,), the number c for each vector v

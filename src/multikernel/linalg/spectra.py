@@ -136,7 +136,7 @@ class _KrylovSpace:
         self.size += 1
 
     def pairs(self) -> tuple[LeadingPairs, bool]:
-        """Return the leading Ritz pairs, and whether their error is proven."""
+        """Return the leading Ritz pairs, and whether their error bound is proven."""
         basis, images = self.basis[: self.size], self.images[: self.size]
         projected = np.dot(basis, images.T)
         values, weights = np.linalg.eigh(0.5 * (projected + projected.T))

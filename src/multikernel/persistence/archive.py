@@ -112,8 +112,8 @@ def checked_archive(data: bytes, max_bytes: float = math.inf) -> Content:
     schema = tree.without_references(json.loads(text))
     if schema.get("protocol") == 0:
         raise DamagedError(
-            "the file has protocol 0 of skops, which does not name the functions that "
-            "loading calls"
+            "it was written by an old skops (protocol 0), whose files do not list the "
+            "functions that loading calls"
         )
     needed += tree.n_bytes
     check_memory(needed, max_bytes)

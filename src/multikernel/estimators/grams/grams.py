@@ -306,7 +306,8 @@ def fold_values(
     offset: Array | None = None,
 ) -> Array:
     """Return decision values on a validation set, (n_models, n_test, n_outputs)."""
-    # Every kernel is evaluated once for all models, with the last model's matrices.
+    # All models have the same kernels and samples, so each kernel is evaluated once,
+    # with the matrices of the last model.
     # `columns` and `offset` are the unpenalized columns and the offsets of the
     # validation samples.
     training, expansions = models[-1][0], [expansion for _, expansion in models]

@@ -198,8 +198,8 @@ def _some_rows(X: Array, rows: Indices) -> Array:
     """Return rows of X, and the same columns of Gram matrices; raise for Dask data."""
     if isinstance(X, SampledRows):
         raise ValueError(
-            f"sample_weight is zero for {X.shape[0] - rows.size} rows, which cannot be "
-            "removed from a Dask collection: remove these rows before the fit."
+            f"sample_weight is zero for {X.shape[0] - rows.size} rows, but a fit "
+            "cannot drop rows of a Dask collection: remove these rows before the fit."
         )
     return X[np.ix_(rows, rows)] if X.ndim == 3 else X[rows]
 

@@ -43,7 +43,7 @@ class FactorMatrix(GramMatrix):
 
     @property
     def quick_products(self) -> bool:
-        """Return True: a product takes n_samples * rank steps, as one column does."""
+        """Return True: K v takes n_samples * rank steps, the same as a column of K."""
         return True
 
     def within(self, indices: Indices) -> Array:

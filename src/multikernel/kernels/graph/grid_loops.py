@@ -14,7 +14,7 @@ Single = NDArray[np.float32]
 def product_sums(
     start: Single, factors: Single, prefixes: Indices, ends: Indices
 ) -> Array:
-    """Return, for each node, the sum of the entries of `start` times its factors."""
+    """Return, for each node, the sum of `start` times the product of its factors."""
     # `start` has shape (n_entries,), `factors` (n_factors, n_entries). Prefixes are
     # products that several nodes share: prefix 0 is `start`, and prefix k is the prefix
     # prefixes[k, 0] times the factor in row prefixes[k, 1]. The product of node k is

@@ -299,7 +299,7 @@ def _newton(
 
 
 def _scale(problem: HullProblem, active: ActiveSet, beta: Array, f: Array) -> float:
-    """Return the norm of the model, or an estimate of its size if it is zero."""
+    """Return the norm of the model; if it is zero, an estimate for the solution."""
     omega = norm_value(active, beta)
     slopes = problem.loss.gradient(problem.y, f) / problem.total_weight
     products = active.features @ slopes / problem.alpha
