@@ -91,7 +91,7 @@ class Layout:
         return np.hstack([numbers, table.reshape(table.shape[0], -1)])
 
     def resolve(self, dictionary: KernelDictionary) -> ListDictionary:
-        """Return the kernels on packed columns; raise for columns they do not support."""
+        """Return kernels on packed columns; raise if one does not support a column."""
         kernels = [self._resolve(dictionary[m], m) for m in range(len(dictionary))]
         names = dictionary.names if isinstance(dictionary, ListDictionary) else None
         names = names or unique_names([kernel_name(kernel) for kernel in kernels])
