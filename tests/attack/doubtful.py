@@ -55,7 +55,7 @@ def run_names(seed):
         found = quiet(lambda: model.predict(X[X.columns[order]]))
     except inputs.DOCUMENTED as error:
         moved = not np.array_equal(order, np.arange(width))
-        said = moved and "in fit their order was" in str(error)
+        said = moved and "order" in str(error)
         return [] if said else [("inconsistent", f"{what}: {inputs.described(error)}")]
     except Exception as error:
         return [("exceptions", f"{what}: {inputs.described(error)}")]
