@@ -206,7 +206,7 @@ def test_slices_get_the_names_of_columns(columns, label):
 
 @pytest.mark.parametrize("kernel", [LinearKernel, "linear", None])
 def test_columns_of_no_kernel(kernel):
-    with pytest.raises(TypeError, match="The kernel of a ColumnKernel must be callable"):
+    with pytest.raises(TypeError, match=r"The kernel of a ColumnKernel (is|must)"):
         ColumnKernel(kernel, 0)
 
 
