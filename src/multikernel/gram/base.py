@@ -134,7 +134,7 @@ class GramStack(ABC):
         return np.asarray(diagonals @ shares)
 
     def rounded_traces(self) -> Array:
-        """Return |tr K_m|, or more for less precise entries, shape (n_kernels,)."""
+        """Return absolute traces, or more for less precise entries, (n_kernels,)."""
         # Bounds on rounding errors of quadratic forms are multiples of these numbers. A
         # storage whose entries are small differences of large numbers must return more
         # than |tr K_m|.

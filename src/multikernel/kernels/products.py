@@ -128,7 +128,7 @@ class CenteredKernel:
         return np.maximum(values + self.grand_mean, 0.0)
 
     def sizes(self, X: Array) -> Array:
-        """Return upper bounds on the sum of |t| over terms t of k(x, x), (n_rows,)."""
+        """Return upper bounds on the sum of absolute terms of k(x, x), (n_rows,)."""
         # Centering makes k(x, x) a sum of terms that cancel, so its rounding error is
         # relative to the sum of their absolute values. This sum is at most twice the
         # uncentered k(x, x), plus twice its mean over the samples.
