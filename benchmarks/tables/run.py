@@ -175,6 +175,11 @@ def model_of(name: str, table_name: str, X: Any, y: Any) -> Any:
     return model(**settings)
 
 
+def most_seconds(name: str) -> int:
+    """Return after how many seconds of the processor a model is ended."""
+    return FULL_LIMIT if name == "full search" else LIMIT
+
+
 def fitted(table_name: str, name: str, share: float) -> dict[str, Any]:
     """Fit once for what is compiled, then to be measured; needs a process alone."""
     chosen = TABLES[table_name]
@@ -184,7 +189,7 @@ def fitted(table_name: str, name: str, share: float) -> dict[str, Any]:
     if table_name != FIRST_USE and not name.startswith(("SVC", "boosting")):
         some = slice(0, 100)
         model_of(name, table_name, X, y).fit(take(some), y[some])
-    limit_cpu(FULL_LIMIT if name == "full search" else LIMIT)
+    limit_cpu(most_seconds(name))
     train, test = slice(0, n_train), slice(n_train, None)
     model = model_of(name, table_name, X, y)
     _, seconds = cpu(lambda: model.fit(take(train), y[train]))
@@ -208,7 +213,7 @@ def measure(table_name: str, model: str, share: float) -> dict[str, Any]:
 def verdict(row: Row, rows: dict[tuple[str, str], Row]) -> str:
     """Return the seconds of a row, with their limit if there is one."""
     seconds = row.get("seconds", np.inf)
-    most = FULL_LIMIT if row["model"] == "full search" else LIMIT
+    most = most_seconds(row["model"])
     text = f"{seconds:.3g}" if np.isfinite(seconds) else f"over {most}"
     limit = TABLES[row["table"]].limits.get(row["model"])
     if limit is None:

@@ -432,6 +432,16 @@ def test_files_without_a_fitted_model(run, csv, tmp_path, content):
         assert f"{path} contains no fitted model" in sentence(run(*words))
 
 
+def test_files_without_the_columns_of_a_model(run, model_file, tmp_path):
+    lines, arrays = tmp_path / "lines.csv", tmp_path / "arrays.npz"
+    lines.write_text("0.5,1.5\n2.5,3.5\n")
+    np.savez(arrays, X=np.eye(3))
+    for path, hint in ((lines, "add a header with names."), (arrays, "feature_names.")):
+        told = sentence(run("predict", model_file, path)).strip()
+        assert f"{path} lacks columns that the model was fitted on: 'age'" in told
+        assert told.endswith(hint)
+
+
 def test_model_files_are_held_to_max_bytes(run, model_file):
     told = sentence(run("inspect", model_file, "--max-bytes", 1000))
     assert "raise --max-bytes" in told

@@ -325,7 +325,7 @@ def _rows_with_numbers(
 
 def _is_number(cell: str, mark: str) -> bool:
     """Return whether a cell is a number with the decimal mark `mark`."""
-    # The mark "true" stands for columns of truth values; see `_pandas_settings`.
+    # Columns of truth values have the mark "true" (see `_pandas_settings`).
     if mark == "true":
         return cell.lower() in _frames.TRUTH
     # Beside decimal commas, a point may separate thousands.

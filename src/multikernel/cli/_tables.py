@@ -47,6 +47,15 @@ NAMED = tuple(OPTIONS)[5:]
 """Fields of `ColumnChoice` whose options require a table with column names."""
 
 
+LACKS = (
+    "lacks columns that the model was fitted on: {missing}. The file has the columns "
+    "{names}. Pass a file with all columns of the model."
+)
+"""What `check_columns` says of a file without columns of a saved model."""
+
+NAMES_OF_ARRAY = " An npz file needs their names in its array feature_names."
+
+
 def read_table(
     path: Path, choice: ColumnChoice = PLAIN, more_fasta: Sequence[Path] = ()
 ) -> Table:
@@ -179,18 +188,8 @@ def _model_part(path: Path, frame: pd.DataFrame, choice: ColumnChoice) -> pd.Dat
     # Columns that the file lacks and no kernel uses are filled with zeros.
     absent = [name for name in choice.unused if name not in frame]
     frame = frame.assign(**dict.fromkeys(absent, 0.0)) if absent else frame
-    absent = [repr(name) for name in only if name not in frame]
-    if absent:
-        names = ", ".join(map(str, frame.columns[:12])) + ", ..." * (
-            frame.shape[1] > 12
-        )
-        hint = " An npz file needs their names in its array feature_names."
-        raise ValueError(
-            f"{path} lacks columns that the model was fitted on: "
-            f"{', '.join(absent[:12])}{', ...' * (len(absent) > 12)}. The file has the "
-            f"columns {names}. Pass a file with all columns of the model."
-            f"{hint * (path.suffix.lower() == '.npz')}"
-        )
+    message = LACKS + NAMES_OF_ARRAY * (path.suffix.lower() == ".npz")
+    check_columns(path, frame.columns, list(only), message)
     unused = [str(column) for column in frame if column not in set(only)]
     say_ignored("that the model does not use", unused)
     return frame[list(only)]

@@ -22,20 +22,32 @@ HEADERS = (
 )
 
 
-def check_columns(path: Path, present: Iterable[Any], requested: Sequence[str]) -> None:
+NO_COLUMN = "has no column {missing}: use one of its columns {names}."
+"""What `check_columns` says of a file, with the missing and the available columns."""
+
+
+def check_columns(
+    path: Path,
+    present: Iterable[Any],
+    requested: Sequence[str],
+    message: str = NO_COLUMN,
+) -> None:
     """Raise if a requested column is not in a file, and name the available columns."""
     available = dict.fromkeys(present)
     missing = [name for name in requested if name not in available]
     if missing:
-        dots = ", ..." * (len(available) > 12)
-        first_names = ", ".join(map(_visible, [*available][:12])) + dots
         hint = HEADERS * (path.suffix.lower() in SUFFIXES)
-        names = ", ".join(map(repr, missing))
         if available and all(NUMBER.fullmatch(str(name)) for name in available):
             hint = " The first row contains numbers: add a header with names."
-        raise ValueError(
-            f"{path} has no column {names}: use one of its columns {first_names}.{hint}"
-        )
+        shown = _first(map(repr, missing)), _first(map(_visible, available))
+        text = message.format(missing=shown[0], names=shown[1])
+        raise ValueError(f"{path} {text}{hint}")
+
+
+def _first(names: Iterable[str]) -> str:
+    """Return the first twelve names, followed by dots if there are more."""
+    every = [*names]
+    return ", ".join(every[:12]) + ", ..." * (len(every) > 12)
 
 
 def _visible(name: Any) -> str:

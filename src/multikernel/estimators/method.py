@@ -50,8 +50,8 @@ class Data(ABC):
         and only the index of this one is returned. `n_in_memory` is the number of parts
         that are in memory at a time.
         """
-        # The `Source` must have `parts=True`. If the parts store matrices of their own,
-        # these share the memory limit.
+        # The `Source` must have `parts=True`. Parts that copy matrices share the limit
+        # of memory.
 
     @abstractmethod
     def sample(self, rows: Indices) -> Self:

@@ -19,6 +19,7 @@ from multikernel.kernels.grams import (
     check_finite,
     validate_names,
 )
+from multikernel.kernels.interactions import mains_of
 
 
 def with_samples(
@@ -146,8 +147,7 @@ def _given_matrices(model: Any) -> dict[str, SampleKernel]:
     dictionary = model._state.names.dictionary
     if dictionary is None:
         return {}
-    # A dictionary of interactions contains the kernels of views in `mains`.
-    main_kernels = getattr(dictionary, "mains", dictionary)
+    main_kernels = mains_of(dictionary)
     pairs = sample_kernels(main_kernels[m] for m in range(len(main_kernels)))
     return {kernel.view: kernel for _, kernel in pairs}
 

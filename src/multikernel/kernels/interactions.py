@@ -338,6 +338,13 @@ def _allowed_columns(
     )
 
 
+def mains_of(dictionary: KernelDictionary) -> KernelDictionary:
+    """Return the main-effect kernels of a dictionary, which may have no products."""
+    if isinstance(dictionary, InteractionDictionary):
+        return dictionary.mains
+    return dictionary
+
+
 def _centered(kernel: Kernel, X: Array, sample_weight: Array | None) -> Kernel:
     """Return a column kernel centered on the samples."""
     assert isinstance(kernel, ColumnKernel)

@@ -33,6 +33,7 @@ from multikernel.kernels import (
 from multikernel.kernels.base import MEMORIZES, checked_values
 from multikernel.kernels.builders import RandomSubsetGaussians
 from multikernel.kernels.built_in import is_built_in
+from multikernel.kernels.interactions import mains_of
 from multikernel.linalg import EPS
 from multikernel.linalg.tables import evenly_spaced
 
@@ -314,7 +315,7 @@ def _dominant_columns(
 def _column_sets(dictionary: KernelDictionary, n: int) -> set[tuple[int, ...]]:
     """Return the column sets of all kernels that change if a column is scaled."""
     # `n` is the number of numeric columns of the table.
-    dictionary = getattr(dictionary, "mains", dictionary)
+    dictionary = mains_of(dictionary)
     sets = set()
     for m in range(len(dictionary)):
         kernel = dictionary[m]

@@ -13,7 +13,7 @@ from multikernel.gram.costs import SMALL, STEP
 from multikernel.gram.factors.growth import MOST_VALUES
 from multikernel.gram.memory import readable_seconds
 from multikernel.kernels import ColumnKernel, KernelDictionary, NystroemKernel
-from multikernel.kernels.interactions import InteractionDictionary
+from multikernel.kernels.interactions import InteractionDictionary, mains_of
 from multikernel.linalg.tables import evenly_spaced
 
 # For example, pairs are included for tables of 20 columns and up to 44 000 rows, of 100
@@ -125,8 +125,8 @@ def left_out(
 
 def _landmarks(dictionary: KernelDictionary) -> str:
     """Return the part of `left_out` on Gaussian kernels with landmarks, or ""."""
-    dictionary = getattr(dictionary, "mains", dictionary)
-    kernels = [dictionary[m] for m in range(len(dictionary))]
+    mains = mains_of(dictionary)
+    kernels = [mains[m] for m in range(len(mains))]
     inner = [k.kernel if isinstance(k, ColumnKernel) else k for k in kernels]
     counts = [k.n_components for k in inner if isinstance(k, NystroemKernel)]
     if not counts:

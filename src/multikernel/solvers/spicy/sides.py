@@ -212,7 +212,7 @@ class SmoothSide(Side):
         """Move along the directions of the point and the multipliers."""
         self.rho = self._moved(length)
         if self.walls is not None:
-            # The multipliers move too, by a step length of their own, at most one.
+            # The multipliers move by another step length, which is at most one.
             self.walls.move()
 
     def _moved(self, length: float) -> Array:
