@@ -53,10 +53,10 @@ If the paper's data or sizes are not available, the column "same protocol?" name
 replacement, and the verdict refers to the replacement.
 
 The column "splits" counts random splits, draws or seeds: ours, and the paper's in
-brackets. The column "commit" names the commit at which we measured or, after the word
-"before", the commit that recorded the result. If the code of the solvers has changed
-since then, the page says "solver since changed"; or `spot.py` has measured a random
-tenth of the rows again, and the page says how many agree to three digits.
+brackets. The column "commit" names the commit at which we measured; "before X" means
+that only the commit X is known, which recorded the result. If the code of the solvers
+has changed since, the page says "solver since changed" or, if `spot.py` has measured a
+random tenth of the rows again, how many of these agree to three digits.
 """
 
 
