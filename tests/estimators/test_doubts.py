@@ -512,7 +512,7 @@ def test_a_number_of_folds_keeps_groups_together(kind, y, labels):
 
 def test_folds_that_are_used_up_are_said_to_be():
     search = SpicyMKLRegressorCV(KERNELS, alphas=[1e-3], cv=KFold(3).split(X))
-    with pytest.raises(ValueError, match="an iterator can be used for one fit"):
+    with pytest.raises(ValueError, match="pass a list of folds, because an iterator"):
         search.fit(X, DAYS).fit(X, DAYS)
 
 

@@ -294,10 +294,11 @@ def _require_arrays(
     for name, option in [*pairs, (choice.event, "event"), (choice.offset, "offset")]:
         if name is not None and name not in arrays:
             others = [key for key in arrays if key not in FEATURE_ARRAYS]
-            advice = f"name one of {', '.join(others)}, or " if others else ""
+            advice = "save an array with this name"
+            if others:
+                advice = f"name one of {', '.join(others)}, or {advice}"
             raise ValueError(
-                f"{OPTIONS[option]}: {path} has no array {name!r}: {advice}save an "
-                "array with this name."
+                f"{OPTIONS[option]}: {path} has no array {name!r}: {advice}."
             )
 
 
@@ -315,10 +316,13 @@ def _refuse_options(path: Path, content: str, choice: ColumnChoice, *keys: str) 
 def _load_arrays(path: Path) -> dict[str, Any]:
     with _frames.explain_damage(path, "npz file of plain arrays"):
         archive = np.load(path, allow_pickle=False)
-        if isinstance(archive, np.ndarray):
-            raise ValueError("it holds a single array without a name: use numpy.savez")
-        with archive:
-            return {key: archive[key] for key in archive.files}
+        if not isinstance(archive, np.ndarray):
+            with archive:
+                return {key: archive[key] for key in archive.files}
+    raise ValueError(
+        f"{path} holds a single array without a name: write named arrays with "
+        "numpy.savez."
+    )
 
 
 def _number_array(path: Path, key: str, arrays: Mapping[str, Any]) -> Any:

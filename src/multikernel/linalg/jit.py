@@ -75,7 +75,7 @@ def _readable(locator: Any) -> Any:
         def ensure_cache_path(self) -> None:
             folder = self.get_cache_path()
             if not glob(os.path.join(escape(folder), "*.nbi")):
-                raise FileNotFoundError(f"{folder} contains no compiled code")
+                raise FileNotFoundError(folder)  # numba then tries the next folder
 
     return Readable
 
