@@ -48,10 +48,10 @@ NAMED = tuple(OPTIONS)[5:]
 
 
 LACKS = (
-    "lacks columns that the model was fitted on: {missing}. The file has the columns "
-    "{names}. Pass a file with all columns of the model."
+    "{path} lacks columns that the model was fitted on: {missing}. The file has the "
+    "columns {names}. Pass a file with all columns of the model."
 )
-"""What `check_columns` says of a file without columns of a saved model."""
+"""Message of `check_columns` for a file without columns of a saved model."""
 
 NAMES_OF_ARRAY = " An npz file needs their names in its array feature_names."
 
