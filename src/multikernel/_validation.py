@@ -238,11 +238,12 @@ def check_weights(sample_weight: object, n_samples: int) -> Array | None:
     if invalid_rows.size:
         raise ValueError(
             "sample_weight must be finite and nonnegative, but "
-            f"sample_weight[{invalid_rows[0]}] is {weights[invalid_rows[0]]:g}."
+            f"sample_weight[{invalid_rows[0]}] is {weights[invalid_rows[0]]:g}: "
+            "correct this weight, or remove the sample."
         )
     if not weights.any():
         raise ValueError(
-            "All values of sample_weight are zero, but at least one must be positive."
+            "All values of sample_weight are zero: pass at least one positive weight."
         )
     with np.errstate(over="ignore"):
         total = float(weights.sum())

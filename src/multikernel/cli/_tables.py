@@ -221,8 +221,8 @@ def as_times(table: Table, event: str | None) -> Table:
     time_names = [name for name in table.y if name != event]
     if len(time_names) != 1:
         raise ValueError(
-            f"--event {event} requires one --target, the event or censoring time; got "
-            f"{', '.join(time_names)}."
+            f"--event {event} requires one --target, the event or censoring time, but "
+            f"got {', '.join(time_names)}: name one column."
         )
     times = pd.DataFrame({"event": table.y[event], "time": table.y[time_names[0]]})
     invalid = times["event"][~times["event"].isin((0, 1))]

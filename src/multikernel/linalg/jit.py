@@ -134,8 +134,8 @@ def _check(path: str) -> None:
     size = hashlib.sha256().digest_size
     if _checksum(content[:-size]) != content[-size:]:
         raise ValueError(
-            f"{os.path.basename(path)} is damaged, or from another version of "
-            "multikernel"
+            f"The code in {os.path.basename(path)} is damaged, or from another version "
+            "of multikernel."
         )
 
 
@@ -216,7 +216,7 @@ class CompilationLog(event.Listener):
 
     def log_unreadable(self, folder: str, error: Exception) -> None:
         """Log that cached code cannot be loaded and is compiled again."""
-        reason = " ".join(str(error).split())[:200] or type(error).__name__
+        reason = " ".join(str(error).split())[:200].rstrip(".") or type(error).__name__
         self._log_once(UNREADABLE, folder, reason)
 
     def check_owner(self, folder: str) -> None:

@@ -149,7 +149,7 @@ def check_groups(groups: object, n_samples: int) -> Array:
     labels = kinds.as_array(numbers.open_data(groups, "groups"), "groups")
     if labels.shape != (n_samples,):
         raise ValueError(
-            f"groups must hold one label per sample, shape ({n_samples},); got shape "
+            f"groups must hold one label per sample, shape ({n_samples},), got shape "
             f"{labels.shape}."
         )
     _check_labels(labels, "groups")
