@@ -268,7 +268,7 @@ def test_missing_categories():
         ({"a": ("g0", [])}, "View 'a': kernels must contain at least one kernel"),
         ({"a": 17}, "View 'a': .* index 17"),
         ({"a": (LinearKernel(), "g0")}, r"View 'a': .*: pass \(columns, kernel\)"),
-        ({"a": np.eye(len(Y))}, "View 'a': .* For a Gram matrix pass .*Grams"),
+        ({"a": np.eye(len(Y))}, "View 'a': .* For a Gram matrix, pass .*Grams"),
         ({"a": ["g0", "g1", "g0"]}, "View 'a': Column 'g0' is selected twice"),
     ],
 )
