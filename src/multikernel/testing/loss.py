@@ -230,7 +230,7 @@ def _check_large_values(loss: Loss, y: Array) -> None:
                 )
         except FloatingPointError as error:
             raise AssertionError(
-                f"The loss must return numbers at f = {size:g}, but raises an error: "
+                f"At f = {size:g} the loss must return numbers, but raises an error: "
                 f"{error}."
             ) from error
         assert bool(finite.all()), f"At f = {size:g} the loss is not finite."

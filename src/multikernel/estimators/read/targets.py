@@ -296,7 +296,7 @@ def _refuse_mixed_labels(labels: list[Any], types: list[int], name: str) -> None
     j = next(row for row, text in enumerate(types) if text != types[0])
     detail = f"{labels[0]!r} at row 0 and {labels[j]!r} at row {j}"
     if (odd := kinds.first_odd_cell(np.array(labels, dtype=object))) is not None:
-        detail = f"{odd[1]!r} at row {odd[0]} and numbers in most other rows"
+        detail = f"{odd[1]!r} at row {odd[0]}, and numbers in most other rows"
     raise ValueError(
         f"{name} mixes text and other labels: {detail}. Correct the wrong labels, "
         "or convert all labels to text."
