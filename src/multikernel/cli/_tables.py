@@ -320,8 +320,8 @@ def _load_arrays(path: Path) -> dict[str, Any]:
             with archive:
                 return {key: archive[key] for key in archive.files}
     raise ValueError(
-        f"{path} holds a single array without a name: write named arrays with "
-        "numpy.savez."
+        f"{path} is not a valid npz file, because it holds a single array without a "
+        "name: write named arrays with numpy.savez."
     )
 
 
