@@ -421,7 +421,7 @@ def test_files_of_an_earlier_format_say_which_version_wrote_them(path, monkeypat
     save(BlockL1(1.0), path)
     monkeypatch.undo()
     with pytest.raises(
-        ValueError, match=r"version 0\.0\.9 of multikernel wrote the file in"
+        ValueError, match=r"Version 0\.0\.9 of multikernel wrote the file in"
     ):
         load(path)
 

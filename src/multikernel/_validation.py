@@ -158,14 +158,14 @@ def listed(names: Sequence[object], n_names: int | None = None) -> str:
 
 def check_table(owner: str, X: object) -> Array:
     """Return X as a float64 array, without a copy if possible; raise if invalid."""
+    if np.ma.is_masked(X):
+        raise ValueError(
+            f"{owner}: X has masked values: fill them, or remove their samples."
+        )
     try:
         array = np.asarray(X)
-        if np.ma.is_masked(X):
-            raise ValueError("X has masked values: fill them or remove their samples.")
         if array.dtype.kind not in "biufO":
-            raise TypeError(
-                f"X has dtype {array.dtype}: convert its values to real numbers."
-            )
+            raise TypeError(array.dtype)
         table = np.asarray(array, dtype=np.float64)
     except (TypeError, ValueError, OverflowError) as error:
         raise ValueError(
@@ -238,11 +238,12 @@ def check_weights(sample_weight: object, n_samples: int) -> Array | None:
     if invalid_rows.size:
         raise ValueError(
             "sample_weight must be finite and nonnegative, but "
-            f"sample_weight[{invalid_rows[0]}] is {weights[invalid_rows[0]]:g}."
+            f"sample_weight[{invalid_rows[0]}] is {weights[invalid_rows[0]]:g}: "
+            "correct this weight, or remove the sample."
         )
     if not weights.any():
         raise ValueError(
-            "All values of sample_weight are zero, but at least one must be positive."
+            "All values of sample_weight are zero: pass at least one positive weight."
         )
     with np.errstate(over="ignore"):
         total = float(weights.sum())

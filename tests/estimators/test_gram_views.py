@@ -291,7 +291,7 @@ def fitted(**changed):
         ),
         (
             lambda: fitted(tanimoto=Grams(K.to_numpy(), "drug")),
-            "'drug' holds text, but the sample names .* are numbers",
+            "'drug' holds text, but must hold numbers, as in the sample names of",
         ),
         (lambda: fitted(tanimoto=Grams(K, "age")), "'age' holds numbers, but"),
         (
@@ -305,7 +305,7 @@ def fitted(**changed):
         ),
         (
             lambda: fitted(rest=KERNEL),
-            "'rest': the view is a kernel without columns: pass",
+            "'rest': The view is a kernel without columns: pass",
         ),
         (
             lambda: SpicyMKLRegressor([KERNEL, GIVEN["tanimoto"]]).fit(FRAME, Y),

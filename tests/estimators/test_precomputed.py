@@ -172,7 +172,7 @@ def negative(K):
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda K: K[0], "three dimensions.*stack_grams makes"),
+        (lambda K: K[0], "three dimensions.*Make X .*stack_grams"),
         (lambda K: stack_grams(K)[:50], r"must be square.*\(50, 60, 3\)"),
         (lambda K: stack_grams(K)[:, :, :0], "has no Gram matrix"),
         (lambda K: wrong(one_entry, K), r"Gram matrix 1 is not symmetric.*\[(3|7), "),

@@ -259,17 +259,17 @@ def test_missing_categories():
         ({"a": ("g0", "rbff")}, "Did you mean 'rbf'"),
         ({"a": ("g0", LinearKernel(), 3)}, "columns and kernels"),
         ({"a": "gene"}, "View 'a': .* 'gene', which the data does not have"),
-        ({"a": []}, "View 'a': the view has no columns"),
+        ({"a": []}, "View 'a': The view has no columns"),
         (
             {"a": make_column_selector(pattern="q")},
-            "View 'a': the view has no columns",
+            "View 'a': The view has no columns",
         ),
         ({"a": ([True], LinearKernel())}, "of 1 values does not match 10 columns"),
         ({"a": ("g0", [])}, "View 'a': kernels must contain at least one kernel"),
         ({"a": 17}, "View 'a': .* index 17"),
         ({"a": (LinearKernel(), "g0")}, r"View 'a': .*: pass \(columns, kernel\)"),
-        ({"a": np.eye(len(Y))}, "View 'a': .* For a Gram matrix pass .*Grams"),
-        ({"a": ["g0", "g1", "g0"]}, "View 'a': column 'g0' is selected twice"),
+        ({"a": np.eye(len(Y))}, "View 'a': .* For a Gram matrix, pass .*Grams"),
+        ({"a": ["g0", "g1", "g0"]}, "View 'a': Column 'g0' is selected twice"),
     ],
 )
 def test_sentences(views, message):
@@ -321,12 +321,12 @@ def test_the_notebook_shows_views_kernels_and_the_gap():
         (
             "site",
             np.arange(N),
-            "'site' holds numbers, but in fit it held text",
+            "'site' holds numbers, but must hold text, as in fit",
         ),
         (
             "ward",
             FRAME["ward"].astype(str),
-            "'ward' holds text, but in fit it held numbers",
+            "'ward' holds text, but must hold numbers, as in fit",
         ),
     ],
 )

@@ -150,7 +150,9 @@ def test_lazy_kernels_are_refused_below_one_matrix(n):
     dictionary = everything()
     least = 8 * n * n
     build_stack(dictionary, X, storage="lazy", max_bytes=least)
-    message = r"A weighted sum of lazy kernels .* samples takes .* or raise max_bytes"
+    message = (
+        r"A weighted sum of lazy kernels .* samples would take .* or raise max_bytes"
+    )
     for storage in ("lazy", "auto"):
         with pytest.raises(StackTooLargeError, match=message):
             build_stack(dictionary, X, storage=storage, max_bytes=least - 1)

@@ -273,7 +273,7 @@ def test_parts_are_completed_beside_landmarks_of_others():
 
 
 def test_the_limit_on_bytes():
-    with pytest.raises(StackTooLargeError, match=r"of 6 kernels on 40 samples take"):
+    with pytest.raises(StackTooLargeError, match=r"of 6 kernels on 40 samples would"):
         build_stack(DICTIONARY, samples(), max_bytes=1000, storage="low_rank")
 
 

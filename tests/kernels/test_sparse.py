@@ -119,7 +119,7 @@ def test_memory_is_that_of_the_nonzero_values():
         (Interactions(VIEWS), "Interactions require kernels on single columns"),
         (CategoryKernel(), "cannot be computed from a sparse table"),
         ({"a": [0, 1]}, "has no kernels"),
-        ({"a": Unpenalized([0, 1])}, "is Unpenalized, which is not supported"),
+        ({"a": Unpenalized([0, 1])}, "must not be Unpenalized: remove this view"),
         (
             Views({"a": ([0, 1], LinearKernel())}, missing="zero"),
             "only missing='error'",

@@ -17,10 +17,10 @@ from multikernel.inspection.pipelines import data_at_model, last_step
 from multikernel.kernels.columns import select_columns
 from multikernel.linalg.tables import row_keys
 
-RARE = "a search with scoring='roc_auc' may help"
+RARE = "try a search with scoring='roc_auc'"
 RARE_CLASS = (
-    "a search with scoring='roc_auc' ('balanced_accuracy' for many classes) or "
-    "class_weight='balanced' may help"
+    "try a search with scoring='roc_auc' ('balanced_accuracy' for many classes) or "
+    "class_weight='balanced'"
 )
 """Advice in warnings: RARE is for rare labels, RARE_CLASS for rare classes."""
 

@@ -198,7 +198,7 @@ def with_event(targets: list[str], event: str | None) -> list[str]:
     if not targets:
         raise ValueError(
             f"--event {event} requires --target, the column with the event or "
-            "censoring time."
+            "censoring time: add it, or remove --event."
         )
     if event in targets:
         raise ValueError(

@@ -41,7 +41,8 @@ def opened_model(request: Saved) -> Iterator[Any]:
         ) from error
     except (AttributeError, LookupError, TypeError) as error:
         raise ValueError(
-            f"{request.model} contains no fitted model: {error}"
+            f"{request.model} contains no fitted model ({str(error).rstrip('.')}): "
+            "save a model after fit, or pass another file."
         ) from error
     try:
         yield model

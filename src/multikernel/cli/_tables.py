@@ -48,10 +48,10 @@ NAMED = tuple(OPTIONS)[5:]
 
 
 LACKS = (
-    "lacks columns that the model was fitted on: {missing}. The file has the columns "
-    "{names}. Pass a file with all columns of the model."
+    "{path} lacks columns that the model was fitted on: {missing}. The file has the "
+    "columns {names}. Pass a file with all columns of the model."
 )
-"""What `check_columns` says of a file without columns of a saved model."""
+"""Message of `check_columns` for a file without columns of a saved model."""
 
 NAMES_OF_ARRAY = " An npz file needs their names in its array feature_names."
 
@@ -221,8 +221,8 @@ def as_times(table: Table, event: str | None) -> Table:
     time_names = [name for name in table.y if name != event]
     if len(time_names) != 1:
         raise ValueError(
-            f"--event {event} requires one --target, the event or censoring time; got "
-            f"{', '.join(time_names)}."
+            f"--event {event} requires one --target, the event or censoring time, but "
+            f"got {', '.join(time_names)}: name one column."
         )
     times = pd.DataFrame({"event": table.y[event], "time": table.y[time_names[0]]})
     invalid = times["event"][~times["event"].isin((0, 1))]
@@ -294,10 +294,11 @@ def _require_arrays(
     for name, option in [*pairs, (choice.event, "event"), (choice.offset, "offset")]:
         if name is not None and name not in arrays:
             others = [key for key in arrays if key not in FEATURE_ARRAYS]
-            advice = f"name one of {', '.join(others)}, or " if others else ""
+            advice = "save an array with this name"
+            if others:
+                advice = f"name one of {', '.join(others)}, or {advice}"
             raise ValueError(
-                f"{OPTIONS[option]}: {path} has no array {name!r}: {advice}save an "
-                "array with this name."
+                f"{OPTIONS[option]}: {path} has no array {name!r}: {advice}."
             )
 
 
@@ -315,10 +316,13 @@ def _refuse_options(path: Path, content: str, choice: ColumnChoice, *keys: str) 
 def _load_arrays(path: Path) -> dict[str, Any]:
     with _frames.explain_damage(path, "npz file of plain arrays"):
         archive = np.load(path, allow_pickle=False)
-        if isinstance(archive, np.ndarray):
-            raise ValueError("it holds a single array without a name: use numpy.savez")
-        with archive:
-            return {key: archive[key] for key in archive.files}
+        if not isinstance(archive, np.ndarray):
+            with archive:
+                return {key: archive[key] for key in archive.files}
+    raise ValueError(
+        f"{path} is not a valid npz file, because it holds a single array without a "
+        "name: write named arrays with numpy.savez."
+    )
 
 
 def _number_array(path: Path, key: str, arrays: Mapping[str, Any]) -> Any:

@@ -197,7 +197,8 @@ def _refuse_amounts(subject: str, column: Any, advice: str, date: str = "") -> N
                 c for c in cells if not (NUMBER.fullmatch(c) or ISO_DATE.fullmatch(c))
             )
             cell = next(unusual, cells[0])
+            replacement = date + write if pattern is DATE else write
             raise ValueError(
                 f"{subject} holds {cell!r}, which means {meaning}: write "
-                f"{date * (pattern is DATE)}{write}{advice}."
+                f"{replacement}{advice}."
             )

@@ -78,7 +78,7 @@ def check_folds(option: str, folds: int | None, table: Table) -> None:
         unit, n_units = "groups", len(np.unique(groups))
     if folds is not None and not 2 <= folds <= n_units:
         raise ValueError(
-            f"{option} must lie between 2 and the number of {unit}, {n_units}; got "
+            f"{option} must lie between 2 and the number of {unit}, {n_units}, got "
             f"{folds}."
         )
 

@@ -22,8 +22,8 @@ HEADERS = (
 )
 
 
-NO_COLUMN = "has no column {missing}: use one of its columns {names}."
-"""What `check_columns` says of a file, with the missing and the available columns."""
+NO_COLUMN = "{path} has no column {missing}: use one of its columns {names}."
+"""Message of `check_columns`, with the missing and the available columns."""
 
 
 def check_columns(
@@ -40,8 +40,8 @@ def check_columns(
         if available and all(NUMBER.fullmatch(str(name)) for name in available):
             hint = " The first row contains numbers: add a header with names."
         shown = _first(map(repr, missing)), _first(map(_visible, available))
-        text = message.format(missing=shown[0], names=shown[1])
-        raise ValueError(f"{path} {text}{hint}")
+        text = message.format(path=path, missing=shown[0], names=shown[1])
+        raise ValueError(text + hint)
 
 
 def _first(names: Iterable[str]) -> str:

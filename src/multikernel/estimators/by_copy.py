@@ -34,7 +34,7 @@ class LearnsByCopy(BaseMKL):
     loss: Any = None
 
     # The end of the error message about an offset: what to do instead.
-    _instead_of_offset: ClassVar[str] = ": remove this argument."
+    _instead_of_offset: ClassVar[str] = "remove this argument"
 
     @abstractmethod
     def _task(self, y: object, sample_weight: object) -> Task:
@@ -54,7 +54,7 @@ class LearnsByCopy(BaseMKL):
         if offset is not None:
             owner = type(self).__name__
             raise ValueError(
-                f"{owner} does not support offset{self._instead_of_offset}"
+                f"{owner} does not support offset: {self._instead_of_offset}."
             )
         # Compare row labels here, because the copy gets arrays without them.
         warn_order(type(self).__name__, X, labels_of_grams(X), y=y)

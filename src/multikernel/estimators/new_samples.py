@@ -95,13 +95,13 @@ def _extended_model(model: Any, rows: Mapping[str, Any], names: object) -> Any:
     kernels = _given_matrices(model)
     unknown = [view for view in rows if view not in kernels]
     if unknown or not rows:
-        advice = "this model has no such view."
+        advice = "fit a model with such a view"
         if kernels:
-            advice = f"pass rows for one of {listed(list(kernels))}."
+            advice = f"pass rows for one of {listed(list(kernels))}"
         received = f"rows for {listed(unknown)}" if unknown else "no rows"
         raise ValueError(
             f"with_samples got {received}, but requires rows for views that are "
-            f"precomputed Gram matrices (Grams): {advice}"
+            f"precomputed Gram matrices (Grams): {advice}."
         )
     categories = list(model.categories_)
     indices = {

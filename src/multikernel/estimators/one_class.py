@@ -34,7 +34,7 @@ class OneClassMethod:
     solver: OneClass
 
     why_no_path: ClassVar[str] = (
-        "has no strength: its parameter nu is the share of outliers."
+        "has no strength, and so no path: vary nu, the share of outliers, instead."
     )
 
     def learn(self, data: Training, watch: Watch) -> dict[str, Any]:

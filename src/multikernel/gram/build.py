@@ -274,12 +274,12 @@ def _build_lazy(
     n_bytes = sum(step.means.nbytes for step in steps if isinstance(step, CenterStep))
     subject = (
         f"The row means that center {len(dictionary)} lazy kernels on {X.shape[0]} "
-        "samples take"
+        "samples"
     )
     advice = "Use normalize='trace' or 'variance', fewer kernels, or raise max_bytes."
     check_memory(subject, n_bytes, limit, advice)
     stack = lazy_stack(dictionary, X, min(HELD_BYTES, limit // 4))
-    subject = f"A weighted sum of lazy kernels on {X.shape[0]} samples takes"
+    subject = f"A weighted sum of lazy kernels on {X.shape[0]} samples"
     advice = "Use storage='low_rank', fewer samples, or raise max_bytes."
     check_memory(subject, 8 * X.shape[0] ** 2, limit, advice)
     normalized = normalize_lazily(stack, normalization)

@@ -102,11 +102,11 @@ def readable_seconds(seconds: float) -> str:
 
 def check_memory(subject: str, n_bytes: int, limit: int | None, advice: str) -> None:
     """Raise a StackTooLargeError if more bytes are required than allowed."""
-    # `subject` is the subject and verb of the message, and `advice` its last sentence.
+    # `subject` is what requires the bytes, and `advice` the message's last sentence.
     # If `limit` is None, any number of bytes is allowed.
     if limit is not None and n_bytes > limit:
         raise StackTooLargeError(
-            f"{subject} {readable_bytes(n_bytes)}, but the limit is "
+            f"{subject} would take {readable_bytes(n_bytes)}, but the limit is "
             f"{readable_bytes(limit)}. {advice}"
         )
 
@@ -127,7 +127,7 @@ def check_size(
             "storage='low_rank' to store factors, storage='lazy' to recompute "
             f"kernels in blocks,{half}"
         )
-    subject = f"{shape[0]} Gram matrices of {shape[1]} x {shape[2]} numbers take"
+    subject = f"{shape[0]} Gram matrices of {shape[1]} x {shape[2]} numbers"
     advice = f"Use {alternatives} fewer kernels, or raise max_bytes."
     check_memory(subject, needed, byte_limit(max_bytes), advice)
 

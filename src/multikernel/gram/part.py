@@ -123,7 +123,7 @@ def _check_copies(
     check_memory(
         f"Normalizing {shape[0]} kernels in every fold requires a copy of "
         f"{readable_bytes(copies // n_copies)} per fold. Folds at the same time: "
-        f"{n_copies}. Copies{' and the whole stack' * (max_bytes is not None)} take",
+        f"{n_copies}. Copies{' and the whole stack' * (max_bytes is not None)}",
         needed,
         byte_limit(max_bytes),
         "Use normalize='trace', 'variance' or None to avoid copies, use fewer jobs, or "

@@ -190,7 +190,7 @@ def with_parameter(kernels: Any, path: Sequence[str], value: Any) -> Any:
     changed = _with_change(kernels, tuple(path), value)
     if changed is kernels:
         names = listed(list(parameters_of(kernels)))
-        advice = f"use one of {names}" if names else "these kernels have no parameters"
+        advice = f"use one of {names}" if names else "omit it, because they have none"
         raise ValueError(
             f"No kernel among {kernels!r:.200} has the parameter {'__'.join(path)!r}: "
             f"{advice}."

@@ -160,7 +160,7 @@ def selected_indices(columns: Columns, features: Features) -> tuple[int, ...]:
     indices = resolve_indices(columns, features)
     if positions and None not in positions and tuple(positions) != indices:
         raise ValueError(
-            f"the columns {listed(indices)} may be positions or names, because X has "
+            f"The columns {listed(indices)} may be positions or names, because X has "
             f"columns with these names at the positions {listed(positions)}. For "
             f"names, pass text, such as {str(indices[0])!r}; for positions, pass a "
             "slice or range."

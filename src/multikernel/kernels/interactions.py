@@ -196,7 +196,7 @@ class InteractionDictionary:
 
 def why_no_product(spec: Interactions) -> str:
     """Return the reason why a dictionary has no product, for messages."""
-    reason = "Interactions: no two kernels are on different columns that vary"
+    reason = "no two kernels are on different columns that vary"
     if spec.between is None:
         return reason
     return f"{reason} and are allowed by between={shown(spec.between)}"
@@ -224,8 +224,8 @@ def with_interactions(
     if not len(terms):
         advice = "" if spec.between is None else "add columns to between, "
         raise ValueError(
-            f"{why_no_product(spec)}, so there is no interaction: pass kernels on "
-            f"single columns, {advice}or pass mains=True."
+            f"Interactions: there is no interaction, because {why_no_product(spec)}: "
+            f"pass kernels on single columns, {advice}or pass mains=True."
         )
     paired = paired_mains(terms)
     for m in paired.tolist():

@@ -260,7 +260,7 @@ def _find_view(name: str, spec: Any, missing: str, X: Any, features: Features) -
     """Return a view of columns, with its kernels if `spec` contains kernels."""
     if hasattr(spec, "diag"):
         raise ValueError(
-            "the view is a kernel without columns: pass (columns, kernel), with "
+            "The view is a kernel without columns: pass (columns, kernel), with "
             "columns such as a list of column names."
         )
     if isinstance(spec, Unpenalized):
@@ -284,11 +284,13 @@ def _columns_and_kernels(spec: tuple[Any, ...], features: Features) -> tuple[Any
     if len(spec) != 2 or is_only_columns:
         hint = f" Did you mean the list {[*spec]!r}?" if is_only_columns else ""
         raise ValueError(
-            f"the tuple {shown(spec)} is not a view.{hint} A tuple must have columns "
+            f"The tuple {shown(spec)} is not a view.{hint} A tuple must have columns "
             "and kernels, such as (columns, kernel); pass several columns as a list."
         )
     if hasattr(spec[0], "diag"):
-        raise ValueError("the kernel comes before the columns: pass (columns, kernel).")
+        raise ValueError(
+            "The kernel of a view precedes its columns: pass (columns, kernel)."
+        )
     return spec[0], spec[1]
 
 
@@ -314,26 +316,27 @@ def _selected_positions(
         selected = [str(c) if isinstance(c, tuple) else c for c in selected]
     if np.ndim(selected) > 1:
         raise ValueError(
-            "columns must be a list or a one-dimensional array, got an array of shape "
-            f"{np.shape(selected)}. For a Gram matrix pass multikernel.kernels.Grams."
+            "The columns must be a list or a one-dimensional array, got an array of "
+            f"shape {np.shape(selected)}. For a Gram matrix, pass "
+            "multikernel.kernels.Grams."
         )
     if isinstance(selected, list | np.ndarray):
         selected = list(selected)
         if selected and all(isinstance(flag, bool | np.bool_) for flag in selected):
             if len(selected) != features.number:
                 raise ValueError(
-                    f"a mask of {len(selected)} values does not match "
+                    f"A mask of {len(selected)} values does not match "
                     f"{features.number} columns: pass one value per column."
                 )
             selected = [position for position, flag in enumerate(selected) if flag]
             to_indices = resolve_indices
         if not selected:
-            raise ValueError("the view has no columns: select at least one.")
+            raise ValueError("The view has no columns: select at least one.")
     columns = to_indices(selected, features)
     if len(set(columns)) < len(columns):
         repeated = next(column for column in columns if columns.count(column) > 1)
         label = repeated if features.names is None else features.names[repeated]
-        raise ValueError(f"column {label!r} is selected twice: select it once.")
+        raise ValueError(f"Column {label!r} is selected twice: select it once.")
     return columns
 
 

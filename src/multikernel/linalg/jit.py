@@ -75,7 +75,7 @@ def _readable(locator: Any) -> Any:
         def ensure_cache_path(self) -> None:
             folder = self.get_cache_path()
             if not glob(os.path.join(escape(folder), "*.nbi")):
-                raise FileNotFoundError(f"{folder} contains no compiled code")
+                raise FileNotFoundError(folder)  # numba then tries the next folder
 
     return Readable
 
@@ -134,8 +134,8 @@ def _check(path: str) -> None:
     size = hashlib.sha256().digest_size
     if _checksum(content[:-size]) != content[-size:]:
         raise ValueError(
-            f"{os.path.basename(path)} is damaged, or from another version of "
-            "multikernel"
+            f"The code in {os.path.basename(path)} is damaged, or from another version "
+            "of multikernel."
         )
 
 
@@ -216,7 +216,7 @@ class CompilationLog(event.Listener):
 
     def log_unreadable(self, folder: str, error: Exception) -> None:
         """Log that cached code cannot be loaded and is compiled again."""
-        reason = " ".join(str(error).split())[:200] or type(error).__name__
+        reason = " ".join(str(error).split())[:200].rstrip(".") or type(error).__name__
         self._log_once(UNREADABLE, folder, reason)
 
     def check_owner(self, folder: str) -> None:

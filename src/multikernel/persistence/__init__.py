@@ -25,7 +25,9 @@ from multikernel.gram.memory import readable_bytes
 from multikernel.gram.temporary import PathLike as PathLike
 from multikernel.linalg.threads import aside
 from multikernel.persistence.archive import (
+    SAVE_AGAIN,
     Content,
+    DamagedError,
     RefusedError,
     check_memory,
     checked_archive,
@@ -99,9 +101,10 @@ def model_bytes(estimator: Any) -> bytes:
         raise
     except Exception as error:  # skops and the objects may raise errors of any type
         path, item = aside(partial(failing_part, estimator, _is_unstorable))
+        reason = str(error).rstrip(".")
         raise TypeError(
             f"Cannot save {path}, an object of type {type(item).__qualname__}: "
-            f"{error}. A model file can hold numbers, text, lists, mappings, arrays "
+            f"{reason}. A model file can hold numbers, text, lists, mappings, arrays "
             "and objects of trusted types: use one of these and save again."
         ) from error
     if untrusted:
@@ -130,7 +133,7 @@ def _serialize(item: Any) -> tuple[bytes, int, list[str]]:
             raise ValueError(
                 f"load could not import {name}, because {module_name} does not define "
                 f"{attribute}. Define it with def or class at the top level of "
-                f"{module_name}"
+                f"{module_name}."
             )
     return data, content.needed, untrusted
 
@@ -277,7 +280,12 @@ def _readable_errors(path: PathLike) -> Iterator[None]:
     except UntrustedTypesError:
         raise
     except RefusedError as error:
-        raise ValueError(f"Cannot load {path}: {error}.") from error
+        raise ValueError(f"Cannot load {path}. {error}") from error
+    except DamagedError as error:
+        raise ValueError(
+            f"{path} is not a model file written by multikernel.save, or it is "
+            f"damaged. {error}"
+        ) from error
     except Exception as error:
         # Readers of zip, JSON and arrays raise some twenty kinds of errors.
         reason = " ".join(str(error).split()) or type(error).__name__
@@ -285,5 +293,5 @@ def _readable_errors(path: PathLike) -> Iterator[None]:
             reason = "its parts are inconsistent"
         raise ValueError(
             f"{path} is not a model file written by multikernel.save, or it is damaged "
-            f"({reason[:500]}): pass another file, or save the model again."
+            f"({reason[:500].rstrip('.')}): {SAVE_AGAIN}"
         ) from error

@@ -34,8 +34,11 @@ UNCALLED = ("ObjectNode", "JsonNode", "SliceNode", "DTypeNode")
 HEADERS = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}
 
 
+SAVE_AGAIN = "pass another file, or save the model again."
+
+
 class DamagedError(ValueError):
-    """A file is damaged or hostile; the message gives the reason, but no advice."""
+    """A file is damaged or hostile; the message gives the reason and advice."""
 
 
 class RefusedError(ValueError):
@@ -100,7 +103,10 @@ def checked_archive(data: bytes, max_bytes: float = math.inf) -> Content:
     needed = len(data) + ENTRY_BYTES * n_members
     check_memory(needed, max_bytes)
     if n_members > MAX_MEMBERS:
-        raise DamagedError(f"the archive has more than {MAX_MEMBERS} members")
+        raise DamagedError(
+            f"The archive has more than {MAX_MEMBERS} members, the largest number "
+            "accepted: save a model with fewer arrays."
+        )
     needed += _unpacked_bytes(data)
     check_memory(needed, max_bytes)
     members = _unpacked(data)
@@ -112,8 +118,8 @@ def checked_archive(data: bytes, max_bytes: float = math.inf) -> Content:
     schema = tree.without_references(json.loads(text))
     if schema.get("protocol") == 0:
         raise DamagedError(
-            "it was written by an old skops (protocol 0), whose files do not list the "
-            "functions that loading calls"
+            "An old skops (protocol 0) wrote the file, which does not list the "
+            "functions that loading calls: save the model again."
         )
     needed += tree.n_bytes
     check_memory(needed, max_bytes)
@@ -129,8 +135,8 @@ def check_memory(needed: int, max_bytes: float) -> None:
     """Raise if `needed` bytes exceed the limit."""
     if needed > max_bytes:
         raise RefusedError(
-            f"loading takes at least {readable_bytes(needed)}, but max_bytes is "
-            f"{max_bytes}; if you trust the source of the file, raise max_bytes"
+            f"Loading takes at least {readable_bytes(needed)}, but max_bytes is "
+            f"{max_bytes}: if you trust the source of the file, raise max_bytes."
         )
 
 
@@ -140,10 +146,14 @@ def _unpacked_bytes(data: bytes) -> int:
         entries = archive.infolist()
     counts = Counter(entry.filename for entry in entries)
     if repeated := [name for name, count in counts.items() if count > 1]:
-        raise DamagedError(f"the archive has several members named {repeated[0]!r}")
+        raise DamagedError(
+            f"The archive has several members named {repeated[0]!r}: {SAVE_AGAIN}"
+        )
     # zipfile does not limit the size with other compression methods.
     if any(entry.compress_type not in (ZIP_STORED, ZIP_DEFLATED) for entry in entries):
-        raise DamagedError("the archive uses a compression other than deflate")
+        raise DamagedError(
+            f"The archive uses a compression other than deflate: {SAVE_AGAIN}"
+        )
     return sum(entry.file_size for entry in entries)
 
 
@@ -155,8 +165,8 @@ def _unpacked(data: bytes) -> dict[str, bytes]:
         n_others = len(entries) - n_referred - 2  # the tree and the versions
         if n_others > 0:
             raise DamagedError(
-                f"at least {n_others} of the {len(entries)} files in the archive do "
-                "not belong to the model"
+                f"At least {n_others} of the {len(entries)} files in the archive do "
+                f"not belong to the model: {SAVE_AGAIN}"
             )
         return {entry.filename: _member(archive, entry) for entry in entries}
 
@@ -174,20 +184,20 @@ def _check_version(text: bytes) -> dict[str, str]:
     version, installed = json.loads(text), versions()["multikernel"]
     if version["format"] > FORMAT:
         raise RefusedError(
-            f"version {version['version']} of multikernel wrote the file in format "
+            f"Version {version['version']} of multikernel wrote the file in format "
             f"{version['format']}, but the installed version {installed} reads format "
-            f"{FORMAT}: update multikernel"
+            f"{FORMAT}: update multikernel."
         )
     if version["format"] < FORMAT:
         raise RefusedError(
-            f"version {version['version']} of multikernel wrote the file in format "
+            f"Version {version['version']} of multikernel wrote the file in format "
             f"{version['format']}, but the installed version {installed} reads format "
             f"{FORMAT}: fit the model again, or load the file with version "
-            f"{version['version']}"
+            f"{version['version']}."
         )
     file_versions = {name: version[name] for name in versions() if name in version}
     if not all(isinstance(number, str) for number in file_versions.values()):
-        raise DamagedError("a version is not text")
+        raise DamagedError(f"The file has a version that is not text: {SAVE_AGAIN}")
     return file_versions
 
 
@@ -270,5 +280,7 @@ def _array_bytes(data: bytes) -> int:
         stream = io.BytesIO(data)
         shape, _, dtype = HEADERS[npy.read_magic(stream)](stream)
         if math.prod(shape) * max(dtype.itemsize, 1) > len(data):
-            raise DamagedError(f"an array of shape {shape} has only {len(data)} bytes")
+            raise DamagedError(
+                f"An array of shape {shape} has only {len(data)} bytes: {SAVE_AGAIN}"
+            )
     return len(data)

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from multikernel.persistence.archive import DamagedError
+from multikernel.persistence.archive import SAVE_AGAIN, DamagedError
 from multikernel.persistence.values import parts_of
 
 ONE_HOT = "sklearn.preprocessing._encoders.OneHotEncoder"
@@ -43,7 +43,9 @@ def _check_state(item: Any) -> None:
     if is_dataclass(item):
         for field in fields(item):
             if not hasattr(item, field.name):
-                raise DamagedError(f"{item_type.__name__}.{field.name} is missing")
+                raise DamagedError(
+                    f"{item_type.__name__}.{field.name} is missing: {SAVE_AGAIN}"
+                )
     for name in CHECKS:
         if hasattr(item_type, name):
             getattr(item, name)()
@@ -53,7 +55,10 @@ def _check_random_state(state: np.random.RandomState) -> None:
     """Raise if the generator would read beyond its 624 numbers."""
     position = state.get_state(legacy=False)["state"]["pos"]
     if not 0 <= position <= 624:
-        raise DamagedError(f"RandomState has position {position}, not 0 to 624")
+        raise DamagedError(
+            f"A RandomState has position {position}, but positions are 0 to 624: "
+            f"{SAVE_AGAIN}"
+        )
 
 
 def _check_one_hot(encoder: Any) -> None:
@@ -70,12 +75,14 @@ def _check_one_hot(encoder: Any) -> None:
         n_codes = _number_of_codes(categories, group)
         if drop is not None and not 0 <= drop < n_codes:
             raise DamagedError(
-                f"OneHotEncoder drops category {drop}, but has {n_codes} categories"
+                f"A OneHotEncoder drops category {drop} (counted from 0), but has "
+                f"{n_codes} categories: {SAVE_AGAIN}"
             )
         n_outputs = n_codes - (drop is not None)
         if size != n_outputs:
             raise DamagedError(
-                f"OneHotEncoder has {size} output columns, but requires {n_outputs}"
+                f"A OneHotEncoder has {size} output columns, but requires {n_outputs}: "
+                f"{SAVE_AGAIN}"
             )
 
 
@@ -85,12 +92,14 @@ def _number_of_codes(categories: Any, group: Any) -> int:
         np.unique(categories), categories, equal_nan=categories.dtype.kind == "f"
     )
     if categories.ndim != 1 or not ordered:  # codes index a sorted array
-        raise DamagedError("the categories of a OneHotEncoder are not sorted")
+        raise DamagedError(
+            f"The categories of a OneHotEncoder are not sorted: {SAVE_AGAIN}"
+        )
     if group is None:
         return len(categories)
     if np.shape(group) != categories.shape or group.min(initial=0) < 0:
         raise DamagedError(
-            "the groups of infrequent categories of a OneHotEncoder do not match its "
-            "categories"
+            "The groups of infrequent categories of a OneHotEncoder do not match its "
+            f"categories: {SAVE_AGAIN}"
         )
     return int(group.max()) + 1

@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from multikernel.persistence.archive import DamagedError
+from multikernel.persistence.archive import SAVE_AGAIN, DamagedError
 
 LIBRARIES = ("pandas", "polars", "pyarrow")
 """Libraries whose columns and indices are stored as lists or arrays."""
@@ -46,7 +46,8 @@ def _pandas_object(name: str, *parts: Any, **keywords: Any) -> Any:
     texts = (text for text in (*parts, *keywords.values()) if isinstance(text, str))
     if any(len(text) > LONGEST_TEXT for text in texts):
         raise DamagedError(
-            f"the text of a {name} has more than {LONGEST_TEXT} characters"
+            f"The text of a {name} has more than {LONGEST_TEXT} characters: "
+            f"{SAVE_AGAIN}"
         )
     return getattr(import_module("pandas"), name)(*parts, **keywords)
 
@@ -61,7 +62,10 @@ def _distribution(name: str, args: tuple[Any, ...], kwds: dict[str, Any]) -> Any
     stats = import_module("scipy.stats")
     family = getattr(stats, name)
     if not isinstance(family, stats.rv_continuous | stats.rv_discrete):
-        raise DamagedError(f"{name} is not a distribution of scipy.stats")
+        raise DamagedError(
+            f"The file has a distribution {name!r}, which is not one of scipy.stats: "
+            f"{SAVE_AGAIN}"
+        )
     return family(*args, **kwds)
 
 
@@ -132,7 +136,7 @@ def _storable(item: Any) -> Any:
     if isinstance(item, np.ndarray):
         return _storable_array(item)
     if isinstance(item, Iterator):
-        raise TypeError("an iterator is empty after one use, so pass a list")
+        raise TypeError("An iterator is empty after one use: pass a list.")
     if isinstance(item, slice):
         bounds = (item.start, item.stop, item.step)
         return slice(*(b.item() if isinstance(b, np.generic) else b for b in bounds))

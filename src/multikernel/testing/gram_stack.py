@@ -153,8 +153,8 @@ def _check_terms(stack: GramStack, K: Array, tol: float, rng: Generator) -> None
     ):
         if expansions.shape[1] not in (n, stack.expansion_length):
             raise AssertionError(
-                f"own_expansions returned {expansions.shape[1]} coefficients per "
-                "kernel; expected n_samples or expansion_length."
+                "own_expansions must return n_samples or expansion_length coefficients "
+                f"per kernel, got {expansions.shape[1]}."
             )
         products = stack.term_products(expansions)
         _compare(f"term_products{label}, forms", products.forms, squares.sum(1), tol)
@@ -319,7 +319,7 @@ def _check_restrict(stack: GramStack, K: Array, tol: float, rng: Generator) -> N
 
 def _check_shape(label: str, shape: tuple[int, ...], expected: Array) -> None:
     if shape != expected.shape:
-        raise AssertionError(f"{label}: got shape {shape}, expected {expected.shape}.")
+        raise AssertionError(f"{label} must have shape {expected.shape}, got {shape}.")
 
 
 def _compare(
@@ -328,11 +328,14 @@ def _compare(
     """Raise unless a result is a float64 array close to the expected one."""
     if not isinstance(result, np.ndarray) or result.dtype != np.float64:
         dtype = getattr(result, "dtype", type(result).__name__)
-        raise AssertionError(f"{label}: got {dtype}, expected a float64 array.")
+        raise AssertionError(f"{label} must return a float64 array, got {dtype}.")
     _check_shape(label, result.shape, expected)
     tiny = float(np.finfo(np.float64).tiny)
     # Errors are relative to the largest expected number, or to `scale` if larger.
     size = max(float(np.abs(expected).max(initial=0.0)), scale, tiny)
     error = float(np.abs(result - expected).max(initial=0.0)) / size
     if not error <= tol:
-        raise AssertionError(f"{label}: relative error {error:.2g} exceeds {tol:g}.")
+        raise AssertionError(
+            f"{label} must equal NumPy's result up to a relative error of {tol:g}, got "
+            f"an error of {error:.2g}."
+        )

@@ -229,7 +229,10 @@ def _check_large_values(loss: Loss, y: Array) -> None:
                     loss.gradient(y, f)
                 )
         except FloatingPointError as error:
-            raise AssertionError(f"At f = {size:g} the loss fails: {error}.") from error
+            raise AssertionError(
+                f"At f = {size:g} the loss must return numbers, but raises an error: "
+                f"{error}."
+            ) from error
         assert bool(finite.all()), f"At f = {size:g} the loss is not finite."
 
 

@@ -87,14 +87,17 @@ def originals(recipe: Recipe, training: Training) -> list[Problem]:
             losses, targets = [joint_loss], (targets > 0.0).astype(np.float64)
     if is_coupled(losses[0]) and (samples.several or not is_joint):
         classes = None if samples.several else samples.classes
-        problem = "selection='shared', got 'separate': pass selection='shared', or"
         if classes is None or classes.size < 3:
             targets_text = "several columns" if samples.several else "numbers"
             if classes is not None:
                 targets_text = f"{classes.size} classes"
-            problem = f"three or more classes in one column of y, got {targets_text}:"
+            raise UnsupportedProblemError(
+                f"loss={losses[0]!r} requires three or more classes in one column of "
+                f"y, got {targets_text}: pass another loss."
+            )
         raise UnsupportedProblemError(
-            f"loss={losses[0]!r} requires {problem} pass another loss."
+            f"loss={losses[0]!r} requires selection='shared', got 'separate': pass "
+            "selection='shared', or another loss."
         )
     offsets: Sequence[Array | None] = [None] * len(targets)
     if samples.offset is not None:

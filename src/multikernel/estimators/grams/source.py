@@ -185,7 +185,7 @@ def resolve_storage(
     choice, owner = storage_choice(source, dictionary, X, options), source.owner
     size = f"{choice.n_kernels} kernels on {X.shape[0]} samples"
     if choice.name in KNOWN_SIZES:
-        subject = f"{owner}: the fit of {size} with storage {choice.name!r} takes"
+        subject = f"{owner}: the fit of {size} with storage {choice.name!r}"
         check_memory(subject, choice.n_bytes, options.max_bytes, MEMORY_ADVICE)
     if source.verbose:
         sys.stderr.write(f"{owner}: storage {choice.name!r}, as {choice.reason}\n")

@@ -66,8 +66,8 @@ class HullNames(KernelNames):
     def __post_init__(self) -> None:
         if len(self.names) != self.n_kernels:
             raise ValueError(
-                f"HullNames: got {len(self.names)} names for {self.n_kernels} nodes, "
-                "but each node must have one name."
+                f"HullNames: names must have one name for each of {self.n_kernels} "
+                f"nodes, got {len(self.names)}. The fitted model is damaged: fit again."
             )
 
     def __call__(self, indices: Sequence[int] | None = None) -> list[str]:

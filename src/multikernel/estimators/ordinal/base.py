@@ -180,7 +180,8 @@ class OrdinalMKL(ClassifierMixin, LearnsByCopy):
         if thresholds.shape != shape or not np.all(np.diff(thresholds) > 0.0):
             raise ValueError(
                 f"{type(self).__name__}: thresholds_ must be {shape[0]} increasing "
-                f"numbers, one fewer than classes_, got {thresholds}."
+                f"numbers, one fewer than classes_, got {thresholds}. The fitted model "
+                "is damaged: fit again."
             )
 
 

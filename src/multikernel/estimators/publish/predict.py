@@ -160,7 +160,8 @@ class LandmarkGrams(CrossGrams):
         if len(self.ranks) != n_active:
             raise ValueError(
                 f"LandmarkGrams: ranks must contain one number for each of {n_active} "
-                f"kernels, got {len(self.ranks)}."
+                f"kernels, got {len(self.ranks)}. The fitted model is damaged: fit "
+                "again."
             )
 
     @property
@@ -180,7 +181,7 @@ class LandmarkGrams(CrossGrams):
                 if kernel_features(kernel, sample) is None:
                     raise ValueError(
                         f"LandmarkGrams: {kernel_name(kernel)} has neither landmarks "
-                        "nor a method 'features', so the fitted model is damaged: fit "
+                        "nor a method 'features'. The fitted model is damaged: fit "
                         "again."
                     )
 
@@ -278,7 +279,7 @@ def check_effects(
 ) -> None:
     """Raise unless `effects` has one coefficient per column and output."""
     if (design is None) is not (effects is None):
-        present, absent = "unpenalized columns", "coefficients of such columns"
+        present, absent = "unpenalized columns", "coefficients for unpenalized columns"
         if design is None:
             present, absent = absent, present
         raise ValueError(

@@ -77,7 +77,7 @@ class KernelNames:
         if dictionary is not None and len(dictionary) != self.n_kernels:
             raise ValueError(
                 f"KernelNames: n_kernels is {self.n_kernels}, but the dictionary has "
-                f"{len(dictionary)} kernels: pass n_kernels={len(dictionary)}."
+                f"{len(dictionary)} kernels. The fitted model is damaged: fit again."
             )
         if self.given is not None:
             check_gram_names(self.given, self.n_kernels)
@@ -301,8 +301,9 @@ def _with_interactions(
         if table.interactions is None:
             return mains
         warn_user(
-            f"{interactions.why_no_product(spec)}, so the model contains no "
-            "interactions: pass kernels on different columns, or remove Interactions.",
+            "Interactions: the model contains no interactions, because "
+            f"{interactions.why_no_product(spec)}: pass kernels on different columns, "
+            "or remove Interactions.",
             DictionaryWarning,
         )
     if views is None:

@@ -68,9 +68,7 @@ def read_mixed(
         if column in category_columns:
             levels = estimator.categories_[category_columns.index(column)]
             # In a fit, only sample names of `Grams` can differ in type from the column.
-            source = "in fit it held"
-            if fitting:
-                source = "the sample names of its Gram matrices are"
+            source = "the sample names of its Gram matrices" if fitting else "fit"
             table[:, index] = _category_codes(values, levels, label, source)
         else:
             table[:, index] = read_quantity(values, f"Column {label}")
@@ -97,17 +95,23 @@ def _check_sequence_columns(fitted: Sequence[int], layout: Layout) -> None:
 def _sorted_values(column: Array, label: str) -> Array:
     """Return the sorted unique values of a column; raise if they cannot be sorted."""
     values = {value for value in _category_values(column) if not is_missing(value)}
-    problem = ""
     if not values:
-        problem = "no values: remove the column"
-    elif len({isinstance(value, str) for value in values}) > 1:
-        problem = "text and numbers: convert all values to text"
+        raise ValueError(
+            f"Column {label} is read as categories, but holds no values: remove the "
+            "column."
+        )
+    if len({isinstance(value, str) for value in values}) > 1:
+        raise ValueError(
+            f"Column {label} is read as categories, but holds text and numbers: "
+            "convert all values to text."
+        )
     try:
-        ordered = sorted(() if problem else values)
+        ordered = sorted(values)
     except TypeError as error:
-        problem = f"values that cannot be sorted ({error}): convert them to text"
-    if problem:
-        raise ValueError(f"Column {label} is read as categories, but holds {problem}.")
+        raise ValueError(
+            f"Column {label} is read as categories, but holds values that cannot be "
+            f"sorted ({error}): convert them to text."
+        ) from error
     if all(isinstance(value, str | bytes | Number) for value in ordered):
         return np.array(ordered)
     # `np.array` would make a second axis of tuples.
@@ -123,17 +127,17 @@ def _category_values(column: Array) -> list[Any]:
 
 def _category_codes(column: Array, levels: Array, label: str, source: str) -> Array:
     """Return each value's index in `levels`; -1 for other values, nan if missing."""
-    # `source` says in the error message where the levels come from.
+    # `source` names the origin of the levels in the error message.
     codes_by_value = {value: float(code) for code, value in enumerate(levels.tolist())}
     values, is_text = _category_values(column), levels.dtype.kind == "U"
     is_gap = [is_missing(value) for value in values]
     pairs = zip(values, is_gap, strict=True)
     if any(not gap and isinstance(value, str) is not is_text for value, gap in pairs):
         # Text '1' differs from the number 1, so every value would be unseen.
-        kind_in_fit, kind_now = ("text", "numbers") if is_text else ("numbers", "text")
+        required, kind_now = ("text", "numbers") if is_text else ("numbers", "text")
         raise ValueError(
-            f"Column {label} holds {kind_now}, but {source} {kind_in_fit}: convert the "
-            f"column to {kind_in_fit}."
+            f"Column {label} holds {kind_now}, but must hold {required}, as in "
+            f"{source}: convert the column to {required}."
         )
     codes = np.array([codes_by_value.get(value, UNKNOWN) for value in values])
     codes[is_gap] = np.nan

@@ -132,7 +132,8 @@ def _open_partition(rows: Any, names: Sequence[str] | None) -> Any:
     columns = names_of(rows)
     if columns is not None and names is not None and columns != names:
         raise ValueError(
-            f"its columns must be {names}, but are {columns}. Rename them."
+            f"Every partition must have the columns {names}, but this one has "
+            f"{columns}: rename its columns."
         )
     return rows
 
@@ -174,5 +175,5 @@ def _predict_partition(
     try:
         _open_partition(rows, names)
     except ValueError as error:
-        raise ValueError(f"A partition of X cannot be used: {error}") from error
+        raise ValueError(f"A partition of X cannot be read. {error}") from error
     return getattr(estimator, method)(rows) if len(rows) else empty

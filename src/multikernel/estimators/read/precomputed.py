@@ -304,8 +304,8 @@ def read_grams(
         raise ValueError(
             'With kernels="precomputed", X must have three dimensions, (n_samples, '
             "n_fit_samples, n_kernels), and in a fit the matrices must be square; got "
-            f"shape {grams.shape}. stack_grams makes such an X from a list of Gram "
-            "matrices."
+            f"shape {grams.shape}. Make X from a list of Gram matrices with "
+            "stack_grams."
         )
     if not grams.shape[2]:
         raise ValueError(

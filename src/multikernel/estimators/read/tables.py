@@ -391,21 +391,21 @@ def sparse_kernels(
 
 def _packed_view(view: View, features: Features) -> View:
     """Return `view` with kernels for packed rows; raise if it is not supported."""
-    if not view.penalized or view.missing != "error" or view.kernels is None:
-        problem = (
-            "has no kernels, and default kernels do not support sparse tables: define "
-            "the view as (columns, kernels), with kernels such as LinearKernel() or "
-            "TanimotoKernel()"
-        )
-        if not view.penalized:
-            problem = "is Unpenalized, which is not supported: remove this view"
-        elif view.missing != "error":
-            problem = (
-                f"has missing={view.missing!r}, but only missing='error' is supported: "
-                "pass missing='error' for this view"
-            )
+    subject = f"View {view.name!r} of a sparse table"
+    if not view.penalized:
         raise ValueError(
-            f"View {view.name!r} of a sparse table {problem}, {DENSE_ADVICE}"
+            f"{subject} must not be Unpenalized: remove this view, {DENSE_ADVICE}"
+        )
+    if view.missing != "error":
+        raise ValueError(
+            f"{subject} has missing={view.missing!r}, but only missing='error' is "
+            f"supported: pass missing='error' for this view, {DENSE_ADVICE}"
+        )
+    if view.kernels is None:
+        raise ValueError(
+            f"{subject} has no kernels, and default kernels do not support sparse "
+            "tables: define the view as (columns, kernels), with kernels such as "
+            f"LinearKernel() or TanimotoKernel(), {DENSE_ADVICE}"
         )
     kernels: Sequence[Kernel] = [_packed(kernel, features) for kernel in view.kernels]
     return replace(view, kernels=tuple(kernels))

@@ -149,7 +149,7 @@ def check_groups(groups: object, n_samples: int) -> Array:
     labels = kinds.as_array(numbers.open_data(groups, "groups"), "groups")
     if labels.shape != (n_samples,):
         raise ValueError(
-            f"groups must hold one label per sample, shape ({n_samples},); got shape "
+            f"groups must hold one label per sample, shape ({n_samples},), got shape "
             f"{labels.shape}."
         )
     _check_labels(labels, "groups")
@@ -191,11 +191,15 @@ def read_quantity(column: object, name: str) -> Array:
         odd_cell = kinds.first_odd_cell(values)
         texts = ((row, v) for row, v in enumerate(cells) if isinstance(v, str | bytes))
         row, text = next(texts) if odd_cell is None else odd_cell
-        advice = ": convert text to numbers, for example with astype(float)"
         if odd_cell is not None:
-            advice = ", and numbers in most other rows: correct this cell"
-        cell = f"{str(text)!r} at row {row}"
-        raise ValueError(f"{name} must hold numbers, but it holds {cell}{advice}.")
+            raise ValueError(
+                f"{name} must hold numbers, but it holds {str(text)!r} at row {row}, "
+                "and numbers in most other rows: correct this cell."
+            )
+        raise ValueError(
+            f"{name} must hold numbers, but it holds {str(text)!r} at row {row}: "
+            "convert text to numbers, for example with astype(float)."
+        )
     try:
         return np.array([np.nan if kinds.is_missing(v) else float(v) for v in cells])
     except OverflowError as error:
@@ -292,7 +296,7 @@ def _refuse_mixed_labels(labels: list[Any], types: list[int], name: str) -> None
     j = next(row for row, text in enumerate(types) if text != types[0])
     detail = f"{labels[0]!r} at row 0 and {labels[j]!r} at row {j}"
     if (odd := kinds.first_odd_cell(np.array(labels, dtype=object))) is not None:
-        detail = f"it holds {odd[1]!r} at row {odd[0]}, and numbers in most other rows"
+        detail = f"{odd[1]!r} at row {odd[0]}, and numbers in most other rows"
     raise ValueError(
         f"{name} mixes text and other labels: {detail}. Correct the wrong labels, "
         "or convert all labels to text."

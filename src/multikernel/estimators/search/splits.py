@@ -51,7 +51,7 @@ def make_splits(owner: str, model: Any, samples: Samples) -> list[Split]:
         facts = [f"training set of fold {k} of cv {v}" for k, v in unsolvable.items()]
         facts += [f"validation set of fold {k} of cv {v}" for k, v in unscored.items()]
         raise ValueError(
-            f"{owner}: no fold of cv can be used. The {facts[0]}: {REMEDY}."
+            f"{owner}: no fold of cv can be used, because the {facts[0]}: {REMEDY}."
         )
     _warn_folds(owner, lacking, unsolvable, unscored)
     _warn_overlap(owner, shared)
@@ -98,7 +98,7 @@ def find_obstacle(model: Any, samples: Samples, train: Indices) -> str | None:
 def _refuse_empty(cv: object) -> None:
     advice = "pass a cv that yields at least one"
     if hasattr(cv, "__next__"):
-        advice = "an iterator can be used for one fit only, so pass a list of folds"
+        advice = "pass a list of folds, because an iterator serves one fit only"
     raise ValueError(f"cv={cv!r} yields no fold: {advice}.")
 
 

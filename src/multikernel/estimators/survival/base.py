@@ -46,7 +46,7 @@ class SurvivalMKL(LearnsByCopy):
     random_state: Any = None
 
     _instead_of_offset: ClassVar[str] = (
-        ": divide the times by exp(offset), and multiply predicted times by it."
+        "divide the times by exp(offset), and multiply predicted times by it"
     )
 
     def _task(self, y: object, sample_weight: object) -> Task:
@@ -175,7 +175,7 @@ class SurvivalMKL(LearnsByCopy):
         if fitted and not (isinstance(scale, float) and 0.0 < scale < np.inf):
             raise ValueError(
                 f"{type(self).__name__}: scale_ must be a finite float above 0, got "
-                f"{scale!r}."
+                f"{scale!r}. The fitted model is damaged: fit again."
             )
 
 

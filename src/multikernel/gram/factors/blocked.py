@@ -143,7 +143,7 @@ class BlockedStack(FactorStack):
     def restrict(self, samples: Indices) -> GramStack:
         """Return the stack on some samples, with factors copied to this process."""
         samples = np.asarray(samples)
-        what = f"A copy of the factors of {samples.size} samples on this machine takes"
+        what = f"A copy of the factors of {samples.size} samples on this machine"
         needed = 8 * samples.size * self.factors.shape[1]
         check_memory(what, needed, byte_limit(None), "Use fewer samples.")
         residual = None

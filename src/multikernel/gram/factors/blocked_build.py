@@ -153,7 +153,7 @@ class LandmarkSearch:
         limit = available() if self.max_bytes is None else self.max_bytes
         check_memory(
             f"The factors of {len(self.factors)} kernels on {self.blocks.n_rows} "
-            "samples take",
+            "samples",
             needed,
             limit,
             "Use fewer kernels, a smaller rank (storage=LowRank(max_rank=...)), files "

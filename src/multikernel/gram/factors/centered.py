@@ -267,17 +267,16 @@ class CenteredMains:
         members, group = (slice(None), None) if groups is None else groups
         return GroupedFactor(rows[:, members], group, np.sqrt(scale))
 
-    def check_memory(self, subject: str, n_more: int) -> None:
+    def check_memory(self, n_more: int) -> None:
         """Raise if all factors and `n_more` numbers exceed the memory limit."""
-        # `subject` is the beginning of the message, such as "The factors of".
         n_made = sum(factor.rows.size for factor in self.factor_cache.values())
         needed = 8 * (self.stack.factors.size + n_made + n_more)
         if self.max_bytes is None and needed <= MODEST_BYTES:
             return
         n_kernels, n_samples, _ = self.stack.shape
         check_memory(
-            f"{subject} the interactions of {n_kernels} kernels on {n_samples} samples "
-            "take" + "s" * subject.startswith("A "),
+            f"The factors of the interactions of {n_kernels} kernels on {n_samples} "
+            "samples",
             needed,
             byte_limit(self.max_bytes),
             "Use storage='auto', a larger alpha, fewer kernels or categories, or raise "
@@ -291,7 +290,7 @@ class CenteredMains:
         if len(A) * len(B) <= MOST_VALUES:
             return ProductFactor((A[:, None] * B).reshape(-1, A.shape[1]))
         widest = min(len(A) * len(B), A.shape[1])
-        self.check_memory("The factors of", (widest + len(A) + len(B)) * A.shape[1])
+        self.check_memory((widest + len(A) + len(B)) * A.shape[1])
         diagonal = np.einsum("ri,ri->i", A, A) * np.einsum("ri,ri->i", B, B)
         # Landmarks are chosen from candidates. If the residual of other samples adds
         # much to a bound, those with the largest residuals become candidates, too. Of

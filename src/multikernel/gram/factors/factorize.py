@@ -235,7 +235,7 @@ class FactorCollector:
             needed, n_done = 8 * self._n_entries, len(self._kernel_landmarks) + 1
         check_memory(
             f"The factors of {n_done} of {len(self.landmarks.dictionary)} kernels on "
-            f"{self.landmarks.rows.size} samples take",
+            f"{self.landmarks.rows.size} samples",
             needed,
             self._limit,
             "Use fewer kernels, a smaller rank (storage=LowRank(max_rank=...)), files "
