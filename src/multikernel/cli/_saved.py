@@ -195,6 +195,7 @@ def _scores_of_targets(estimator: Any, table: Table) -> dict[str, float]:
 
 def run_inspect(request: Inspect) -> None:
     """Print the facts, parameters and kernels of a saved model."""
+    # This raises if standard output is the file of the model.
     _outputs.find_output(None, [request.model])
     with opened_model(request) as estimator:
         report = _report.model_report(estimator)

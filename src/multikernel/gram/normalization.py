@@ -75,6 +75,7 @@ class Normalization:
         diagonals = np.einsum("mii->mi", matrices).copy()
         for step in self.steps:
             step.learn(kernels, DenseStack(matrices))
+            # `apply` changes both diagonals, so it needs two arrays.
             for k, diagonal in enumerate(diagonals):
                 step.apply(first_kernel + k, matrices[k], diagonal.copy(), diagonal)
 

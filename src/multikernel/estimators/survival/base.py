@@ -143,6 +143,7 @@ class SurvivalMKL(LearnsByCopy):
             risks predict correctly: 0.5 for random predictions, 1 at best.
         """
         f = np.asarray(self.linear_predictor(X))
+        # The model of a fold has a loss, and codes of its times in `y`.
         if self.loss is None:
             warn_order(type(self).__name__, X, y=y, sample_weight=sample_weight)
             times = read_times(type(self).__name__, y)
