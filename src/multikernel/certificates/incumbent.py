@@ -94,7 +94,7 @@ class Incumbent:
         return expansion
 
     def carry(self, model: Model, point: Expansion) -> Expansion:
-        """Offer the model and dual point of another alpha; return the rescaled point."""
+        """Offer model and dual point of another alpha; return the rescaled point."""
         self.offer(evaluated(self.problem, replace(model, worth=None)))
         best = best_multiple(self.problem, point, self.model.norms)
         self.offer_dual(best.rho, best.forms)
