@@ -21,8 +21,8 @@ Loop = TypeVar("Loop", bound=Callable[..., Any])
 
 LOG = logging.getLogger("multikernel")
 
-# Numba's wrappers for calls from C are unused here, and compiling them takes a sixth of
-# the compile time of LpMKLClassifierCV.
+# No code calls the wrappers that numba makes for calls from C. Without them, the five
+# loops of LpMKLClassifierCV compile in 5.6 instead of 6.7 s (minima of 3 measurements).
 SETTINGS: dict[str, Any] = {"nogil": True, "no_cfunc_wrapper": True}
 """Numba options of every compiled function."""
 
