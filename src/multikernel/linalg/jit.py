@@ -21,6 +21,11 @@ Loop = TypeVar("Loop", bound=Callable[..., Any])
 
 LOG = logging.getLogger("multikernel")
 
+# No code calls the wrappers that numba makes for calls from C. Without them, the five
+# loops of LpMKLClassifierCV compile in 5.6 instead of 6.7 s (minima of 3 measurements).
+SETTINGS: dict[str, Any] = {"nogil": True, "no_cfunc_wrapper": True}
+"""Numba options of every compiled function."""
+
 PATIENCE = 1.0
 """Seconds of compilation in a process after which a message is logged."""
 
@@ -49,7 +54,7 @@ def loop(**options: Any) -> Callable[[Loop], Loop]:
     """Return a decorator that compiles a function with numba, and caches the result."""
 
     def decorate(function: Loop) -> Loop:
-        dispatcher: Any = njit(nogil=True, **options)(function)
+        dispatcher: Any = njit(**SETTINGS, **options)(function)
         try:
             dispatcher._cache = _CodeCache(function)
         except RuntimeError:  # numba found no folder that can be written
@@ -64,7 +69,7 @@ def part(**options: Any) -> Callable[[Loop], Loop]:
     """Return a decorator for functions that only compiled loops call."""
     # The functions get no wrapper for calls from Python, which saves a quarter of the
     # compile time. Their code is cached with the loops that call them.
-    decorate: Callable[[Loop], Loop] = register_jitable(nogil=True, **options)
+    decorate: Callable[[Loop], Loop] = register_jitable(**SETTINGS, **options)
     return decorate
 
 
