@@ -2,6 +2,7 @@
 
 import contextlib
 import doctest
+import hashlib
 import io
 import json
 import re
@@ -232,6 +233,20 @@ def test_the_conda_package_needs_what_the_others_do():
     needed = {*project["build-system"]["requires"], *project["project"]["dependencies"]}
     assert listed == [needed, {re.sub(r"\[.*\]", "", each) for each in optional}]
     assert f'python_min: "{project["project"]["requires-python"][2:]}"' in recipe
+
+
+def test_the_conda_package_is_built_from_the_sdist(tmp_path, monkeypatch):
+    recipe = (ROOT / "conda" / "recipe.yaml").read_text(encoding="utf-8")
+    index = "https://pypi.org/packages/source/m/multikernel"
+    assert f"  url: {index}/multikernel-${{{{ version }}}}.tar.gz\n" in recipe
+    assert "sha256:" not in recipe  # the sdist contains this file
+    monkeypatch.syspath_prepend(str(ROOT / ".ci"))
+    with_hash = runpy.run_path(str(ROOT / ".ci" / "release.py"))["with_hash"]
+    (tmp_path / "sdist").write_bytes(b"files")
+    digest = hashlib.sha256(b"files").hexdigest()
+    completed = with_hash(recipe, tmp_path / "sdist")
+    assert f".tar.gz\n  sha256: {digest}\n\nbuild:" in completed
+    assert completed.replace(f"  sha256: {digest}\n", "") == recipe
 
 
 def test_the_workflow_tries_every_python_that_the_script_does():
