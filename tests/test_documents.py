@@ -8,6 +8,7 @@ import json
 import re
 import runpy
 import shutil
+import sys
 import time
 import tomllib
 import warnings
@@ -247,6 +248,16 @@ def test_the_conda_package_is_built_from_the_sdist(tmp_path, monkeypatch):
     completed = with_hash(recipe, tmp_path / "sdist")
     assert f".tar.gz\n  sha256: {digest}\n\nbuild:" in completed
     assert completed.replace(f"  sha256: {digest}\n", "") == recipe
+
+
+def test_the_test_of_the_conda_package_needs_no_extra(monkeypatch):
+    recipe = (ROOT / "conda" / "recipe.yaml").read_text(encoding="utf-8")
+    (code,) = re.findall(r'^      - python -c "(.+)"$', recipe, flags=re.MULTILINE)
+    for name in ("pandas", "pyarrow", "typer", "rich", "skops", "matplotlib"):
+        monkeypatch.setitem(sys.modules, name, None)
+    namespace = {}
+    exec(compile(code, "recipe.yaml", "exec"), namespace)
+    assert namespace["model"].duality_gap_ > 0.0
 
 
 def test_the_workflow_tries_every_python_that_the_script_does():
