@@ -37,12 +37,16 @@ def test_readme_code_prints_what_the_readme_says():
     said = [text for language, text in blocks if language == "text"]
     assert len(code) == len(said) >= 3
     namespace = {"__name__": "readme"}
+    models = []
     for source, expected in zip(code, said, strict=True):
         printed = io.StringIO()
         with contextlib.redirect_stdout(printed), warnings.catch_warnings():
             warnings.simplefilter("error")  # what a newcomer runs first is clean
             exec(compile(source, "README.md", "exec"), namespace)
         assert comparable(printed.getvalue()) == comparable(expected)
+        models.append(namespace["model"])
+    n_pairs = sum(" × " in name for name in models[0].kernel_names_)
+    assert f"the interactions of all {n_pairs} pairs" in README
 
 
 def test_readme_figures_are_those_that_are_printed_or_measured():
@@ -52,6 +56,7 @@ def test_readme_figures_are_those_that_are_printed_or_measured():
     assert all(score in prose for score in scores)
     kernels = re.search(r"\d+ of (\d+) kernels", printed)
     assert f"among {kernels[1]} kernels" in prose
+    assert f"over all {kernels[1]} kernels" in README
     path = ROOT / "benchmarks" / "interactions" / "results.json"
     rows = json.loads(path.read_text(encoding="utf-8"))["rows"]
     alone, pairs, forest = (
