@@ -14,7 +14,7 @@ endif
 # compiles the library again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test test-data test-slow test-lowest test-portable attack interface docstrings models lint locked docs bench-smoke bench-peers peers-time bench-spicymkl spicymkl-time papers papers-time spot claims clean
+.PHONY: demo test coverage test-data test-slow test-lowest test-portable attack interface docstrings models lint locked docs bench-smoke bench-peers peers-time bench-spicymkl spicymkl-time papers papers-time spot claims clean
 
 demo: $(VENV)/.demo
 	$(BIN)/multikernel demo
@@ -22,6 +22,13 @@ demo: $(VENV)/.demo
 # One BLAS thread each: two processes that spin with two take twice as long.
 test: $(VENV)/.dev
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -n 2 --dist worksteal
+
+# One figure, for TESTS="tests/losses tests/cli" that of some tests. Compiled loops and
+# other processes count as not run.
+coverage: $(VENV)/.dev
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -n 2 --dist worksteal \
+		--cov multikernel --cov-report= $(TESTS)
+	@echo "The tests run $$($(BIN)/python -m coverage report --format=total) % of the library's lines."
 
 # Only the tests that read the data sets of MULTIKERNEL_DATA.
 test-data: $(VENV)/.dev

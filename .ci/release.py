@@ -5,8 +5,9 @@ Usage: python .ci/release.py [--all] [step ...]
 Steps, in their order; without names all run, whatever fails, and a table says how long
 each took:
 
-build    sdist and wheel into dist/, and what an index would refuse of them; lists the
-         placeholders to fill in before the first upload
+build    sdist and wheel into dist/, and what an index would refuse of them; the conda
+         recipe with the hash of the sdist; lists the placeholders to fill in before the
+         first upload
 wheel    the wheel alone, in an empty environment of every Python that is installed
          here, runs the README's first block in an empty folder
 extras   each extra by itself brings what it is for
@@ -20,6 +21,7 @@ Tests are a fast part of all unless --all is given.
 
 import argparse
 import contextlib
+import hashlib
 import io
 import os
 import re
@@ -146,6 +148,13 @@ def only(pattern: str) -> Path:
     return found[0]
 
 
+def with_hash(recipe: str, source: Path) -> str:
+    """Return the recipe of the conda package with the hash of the sdist."""
+    digest = hashlib.sha256(source.read_bytes()).hexdigest()
+    (address,) = re.findall(r"^  url: .+\n", recipe, re.MULTILINE)
+    return recipe.replace(address, f"{address}  sha256: {digest}\n")
+
+
 def build(trial: Trial) -> None:
     """Build into an empty dist/."""
     shutil.rmtree(DIST, ignore_errors=True)
@@ -153,6 +162,8 @@ def build(trial: Trial) -> None:
     run([python, "-m", "build", "--outdir", DIST, ROOT], trial.folder)
     files = (only(".tar.gz"), only("-py3-none-any.whl"))
     run([python, "-m", "twine", "check", "--strict", *files], trial.folder)
+    recipe = (ROOT / "conda" / "recipe.yaml").read_text(encoding="utf-8")
+    (DIST / "recipe.yaml").write_text(with_hash(recipe, files[0]), encoding="utf-8")
     trial.notes += [f"{path.name} {path.stat().st_size / 1e6:.1f} MB" for path in files]
     # Only the release workflow fails for a placeholder, once there is a tag.
     if gaps := unfilled():

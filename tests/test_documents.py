@@ -2,11 +2,13 @@
 
 import contextlib
 import doctest
+import hashlib
 import io
 import json
 import re
 import runpy
 import shutil
+import sys
 import time
 import tomllib
 import warnings
@@ -35,12 +37,16 @@ def test_readme_code_prints_what_the_readme_says():
     said = [text for language, text in blocks if language == "text"]
     assert len(code) == len(said) >= 3
     namespace = {"__name__": "readme"}
+    models = []
     for source, expected in zip(code, said, strict=True):
         printed = io.StringIO()
         with contextlib.redirect_stdout(printed), warnings.catch_warnings():
             warnings.simplefilter("error")  # what a newcomer runs first is clean
             exec(compile(source, "README.md", "exec"), namespace)
         assert comparable(printed.getvalue()) == comparable(expected)
+        models.append(namespace["model"])
+    n_pairs = sum(" × " in name for name in models[0].kernel_names_)
+    assert f"the interactions of all {n_pairs} pairs" in README
 
 
 def test_readme_figures_are_those_that_are_printed_or_measured():
@@ -50,6 +56,7 @@ def test_readme_figures_are_those_that_are_printed_or_measured():
     assert all(score in prose for score in scores)
     kernels = re.search(r"\d+ of (\d+) kernels", printed)
     assert f"among {kernels[1]} kernels" in prose
+    assert f"over all {kernels[1]} kernels" in README
     path = ROOT / "benchmarks" / "interactions" / "results.json"
     rows = json.loads(path.read_text(encoding="utf-8"))["rows"]
     alone, pairs, forest = (
@@ -232,6 +239,30 @@ def test_the_conda_package_needs_what_the_others_do():
     needed = {*project["build-system"]["requires"], *project["project"]["dependencies"]}
     assert listed == [needed, {re.sub(r"\[.*\]", "", each) for each in optional}]
     assert f'python_min: "{project["project"]["requires-python"][2:]}"' in recipe
+
+
+def test_the_conda_package_is_built_from_the_sdist(tmp_path, monkeypatch):
+    recipe = (ROOT / "conda" / "recipe.yaml").read_text(encoding="utf-8")
+    index = "https://pypi.org/packages/source/m/multikernel"
+    assert f"  url: {index}/multikernel-${{{{ version }}}}.tar.gz\n" in recipe
+    assert "sha256:" not in recipe  # the sdist contains this file
+    monkeypatch.syspath_prepend(str(ROOT / ".ci"))
+    with_hash = runpy.run_path(str(ROOT / ".ci" / "release.py"))["with_hash"]
+    (tmp_path / "sdist").write_bytes(b"files")
+    digest = hashlib.sha256(b"files").hexdigest()
+    completed = with_hash(recipe, tmp_path / "sdist")
+    assert f".tar.gz\n  sha256: {digest}\n\nbuild:" in completed
+    assert completed.replace(f"  sha256: {digest}\n", "") == recipe
+
+
+def test_the_test_of_the_conda_package_needs_no_extra(monkeypatch):
+    recipe = (ROOT / "conda" / "recipe.yaml").read_text(encoding="utf-8")
+    (code,) = re.findall(r'^      - python -c "(.+)"$', recipe, flags=re.MULTILINE)
+    for name in ("pandas", "pyarrow", "typer", "rich", "skops", "matplotlib"):
+        monkeypatch.setitem(sys.modules, name, None)
+    namespace = {}
+    exec(compile(code, "recipe.yaml", "exec"), namespace)
+    assert namespace["model"].duality_gap_ > 0.0
 
 
 def test_the_workflow_tries_every_python_that_the_script_does():

@@ -64,6 +64,30 @@ def test_each_paper_opens_with_its_claims(paper):
     assert page.index("<!-- claims -->") < page.index("\n## Claims") < 2000
 
 
+PAPER = ROOT / "paper" / "paper.md"
+
+
+@pytest.mark.skipif(not PAPER.exists(), reason="the sdist has no paper")
+def test_the_paper_counts_the_claims_as_the_page_does():
+    text = " ".join(PAPER.read_text(encoding="utf-8").split())
+    (said,) = re.findall(
+        r"identified (\d+) claims .* measured (\d+) of them .*: (\d+) were reproduced, "
+        r"(\d+) in part, and (\d+) contradicted",
+        text,
+    )
+    page = (PAPERS / "CLAIMS.md").read_text(encoding="utf-8")
+    table = page.split("\n\n## ")[0].split("\n\n")[-1].splitlines()
+    heads, _, *rows = [
+        [cell.strip() for cell in line.strip("|").split("|")] for line in table
+    ]
+    n = {
+        head: sum(int(cell or 0) for cell in cells)
+        for head, *cells in list(zip(heads, *rows, strict=True))[1:]
+    }
+    verdicts = [n["reproduced"], n["partly"], n["contradicts"]]
+    assert [*map(int, said)] == [sum(n.values()), sum(verdicts), *verdicts]
+
+
 def test_contradictions_come_first():
     said = [claims.VERDICTS.index(c.judged) for c in claims.by_verdict(CLAIMS)]
     assert said == sorted(said)

@@ -1,10 +1,12 @@
 """Temporary folders go with what uses them, and only in the process that made them."""
 
+import errno
 import gc
 import os
 import sys
 import tempfile
 import warnings
+from pathlib import Path
 
 import pytest
 
@@ -52,3 +54,14 @@ def test_a_file_where_a_folder_is_meant_is_a_sentence(tmp_path, inside):
     with pytest.raises(NotADirectoryError, match="must be a folder, but this path or"):
         create_folder(file / inside)
     assert file.read_text() == "a,b\n"
+
+
+def test_a_file_that_cannot_be_written_says_why(folder, monkeypatch):
+    def refuse(path, mode):
+        raise PermissionError(errno.EACCES, "Permission denied", str(path))
+
+    made = TemporaryFolder()
+    monkeypatch.setattr(Path, "open", refuse)
+    message = r"Cannot write .*: Permission denied \(800 bytes needed, .* free\)"
+    with pytest.raises(OSError, match=message):
+        made.scratch((10, 10), "float64")

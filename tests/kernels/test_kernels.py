@@ -127,7 +127,7 @@ def test_names(kernel, name):
             "pass np.flatnonzero",
         ),
         (lambda: ColumnKernel(LinearKernel(), slice("a", 3)), "slice of columns must"),
-        (lambda: ColumnKernel(LinearKernel(), slice("a", "c", 2)), "without a step"),
+        (lambda: ColumnKernel(LinearKernel(), slice("a", "c", 2)), "names and no step"),
         (lambda: ColumnKernel(LinearKernel(), slice(0, 3, 0)), "slice of columns must"),
         (lambda: ColumnKernel(LinearKernel(), slice(0.0, 3)), "slice of columns must"),
         (lambda: ColumnKernel(LinearKernel(), 1.5), "Columns must be an index"),

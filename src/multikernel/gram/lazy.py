@@ -311,8 +311,8 @@ def normalize_lazily(stack: LazyStack, normalization: Normalization) -> GramStac
         return normalization.learn_scales(stack)
     normalized, all_samples = stack, np.arange(stack.shape[1])
     for position, step in enumerate(normalization.steps):
-        # To learn from samples, a step other than "trace" and "cosine" computes every
-        # kernel.
+        # The steps "variance" and "center" compute all Gram matrices here; "trace"
+        # reads only diagonals, and "cosine" learns nothing.
         step.learn(slice(None), normalized)
         fitted = Normalization(normalization.steps[: position + 1])
         normalized = replace(stack, normalization=fitted, cols=all_samples)

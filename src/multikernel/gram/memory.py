@@ -150,8 +150,8 @@ def new_file(path: Path, shape: Sequence[int], dtype: str) -> "np.memmap[Any, An
         path.unlink(missing_ok=True)
         free = readable_bytes(shutil.disk_usage(path.parent).free)
         raise OSError(
-            f"Not enough disk space for {path}: {readable_bytes(n_bytes)} needed, "
-            f"{free} free ({error.strerror}). Choose another folder, or use fewer "
+            f"Cannot write {path}: {error.strerror} ({readable_bytes(n_bytes)} needed, "
+            f"{free} free). Choose another folder or, if the disk is full, use fewer "
             "kernels or dtype='float32'."
         ) from error
     return npy.open_memmap(path, "r+")

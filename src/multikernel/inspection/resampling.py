@@ -40,10 +40,10 @@ def quantile_levels(owner: str, level: float) -> tuple[float, float]:
 
 @dataclass(frozen=True, eq=False)
 class Refits:
-    """Attributes of the fit to all samples, and lists with one entry per resample."""
+    """Fitted attributes of a model on all samples and on each resample, by name."""
 
     full_fit: dict[str, Any]
-    fits: dict[str, list[Any]]
+    fits: dict[str, list[Any]]  # one value per resample
     names: KernelNames
     output_names: tuple[str, ...]
 

@@ -251,8 +251,8 @@ def _check_slice(columns: slice) -> None:
     steps = ends if columns.step is None else [*ends, columns.step]
     if columns.step == 0 or not all(_is_index(step) for step in steps):
         raise ValueError(
-            "A slice of columns must have indices, or names without a step, got "
-            f"{columns}."
+            "A slice of columns must have indices and a nonzero integer step, or "
+            f"names and no step, got {columns}."
         )
 
 

@@ -113,9 +113,9 @@ class FreeParameters(Protocol):
         """Return the parameters after a full step to decision values f."""
 
     def after_short_step(self, f: Array, parameters: Array) -> Array:
-        """Return the parameters after a shortened step to decision values f."""
-        # `parameters` are interpolated between those before the step and those after a
-        # full step.
+        """Return the parameters at the decision values f after a shortened step."""
+        # The given `parameters` are interpolated between those before the step and
+        # those after a full step.
 
     def proofs(self, point: Point, inner: Array | None) -> Iterable[DualCertificate]:
         """Yield certificates at feasible dual points, one near `inner` if given."""

@@ -91,8 +91,8 @@ class BlockedStack(FactorStack):
     @property
     def expansion_length(self) -> int:
         """Return the number of coefficients per kernel in stored models."""
-        # This is the largest rank. A largest rank of n_samples is enlarged by one,
-        # because n_samples coefficients would be read as the vector c of K_m c.
+        # A function Z_m u has as many coefficients as the largest rank. If that is
+        # n_samples, one is added, because n_samples coefficients mean a function K_m c.
         max_rank = int(np.diff(self.offsets).max())
         return max_rank + (max_rank == self.blocks.n_rows)
 

@@ -17,7 +17,7 @@ MOST = 1024
 
 
 def evidence_of_pairs(samples: "GridSamples", dual: Array, ceiling: float) -> Evidence:
-    """Return a function from nodes of one or two inputs to -log of p-value bounds."""
+    """Return a function that maps nodes to -log of bounds on their p-values."""
     # `GraphSamples.evidence` defines the bounds. Here, only descendants on one or two
     # inputs count, so nodes on more inputs get -inf. If there are more than `MOST`
     # features, all nodes get -inf. The evidence of a node is the largest of its

@@ -192,10 +192,10 @@ class SmoothSide(Side):
             self.walls.aim(self.rho, step)
         # Samples that are as close to the boundary as rounding allows, and would move
         # closer, stay fixed, so that they do not shorten the step of other samples.
-        from_rotated = np.where(
+        outward = np.where(
             step > 0.0, self.rho >= self.highest, self.rho <= self.lowest
         )
-        self.step = np.where(from_rotated, 0.0, step)
+        self.step = np.where(outward, 0.0, step)
         longest = reach(self.rho, self.step, self.lowest, self.highest)
         return min(1.0, SETTINGS.interior * longest)
 
