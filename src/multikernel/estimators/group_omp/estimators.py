@@ -124,7 +124,7 @@ class GroupOMPClassifier(GreedyClassification, ClassifierMKL):
     verbose : int, default=0
         If positive, print one line per iteration to standard error.
     random_state : int, RandomState or None, default=None
-        Seed of random subsets of rows or kernels, and of symmetry tests of matrices.
+        Seed of the kernels that ``subsample`` draws; None draws others in every fit.
 
     Attributes
     ----------
@@ -266,7 +266,7 @@ class GroupOMPRegressor(GreedyRegression, RegressorMKL):
     verbose : int, default=0
         If positive, print one line per iteration to standard error.
     random_state : int, RandomState or None, default=None
-        Seed of random subsets of rows or kernels, and of symmetry tests of matrices.
+        Seed of the kernels that ``subsample`` draws; None draws others in every fit.
 
     Attributes
     ----------

@@ -63,8 +63,6 @@ class SpicyMKLOrdinal(OrdinalMKL):
         Maximum bytes of the Gram matrices; None allows half of the free memory.
     verbose : int, default=0
         If positive, print one line per iteration to standard error.
-    random_state : int, RandomState or None, default=None
-        Seed of random subsets of rows or kernels, and of symmetry tests of matrices.
 
     Attributes
     ----------
@@ -211,6 +209,8 @@ class SpicyMKLOrdinalCV(OrdinalMKL, AlphaSearchCV):
     max_search_rows : int, "auto" or None, default="auto"
         Maximum number of rows for scoring; None uses all. Above 4000 rows, "auto"
         doubles a sample of 2000 until choices are reliable (user guide, "Large data").
+    random_state : int, RandomState or None, default=None
+        Seed of the rows that ``max_search_rows`` draws for scoring; None means 0.
     alphas : sequence of float or None, default=None
         Candidate values of alpha, the strength of the penalty. None means a logarithmic
         grid that descends from the smallest alpha at which no kernel enters.
@@ -237,8 +237,6 @@ class SpicyMKLOrdinalCV(OrdinalMKL, AlphaSearchCV):
         Maximum bytes of the Gram matrices; None allows half of the free memory.
     verbose : int, default=0
         If positive, print one line per iteration to standard error.
-    random_state : int, RandomState or None, default=None
-        Seed of random subsets of rows or kernels, and of symmetry tests of matrices.
 
     Attributes
     ----------

@@ -222,6 +222,8 @@ class SpicyMKLClassifierCV(SparseClassification, AlphaSearchCV, ClassifierMKL):
     max_search_rows : int, "auto" or None, default="auto"
         Maximum number of rows for scoring; None uses all. Above 4000 rows, "auto"
         doubles a sample of 2000 until choices are reliable (user guide, "Large data").
+    random_state : int, RandomState or None, default=None
+        Seed of the rows that ``max_search_rows`` draws for scoring; None means 0.
     alphas : sequence of float or None, default=None
         Candidate values of alpha, the strength of the penalty. None means a logarithmic
         grid that descends from the smallest alpha at which no kernel enters.
@@ -263,8 +265,6 @@ class SpicyMKLClassifierCV(SparseClassification, AlphaSearchCV, ClassifierMKL):
         Maximum bytes of the Gram matrices; None allows half of the free memory.
     verbose : int, default=0
         If positive, print one line per iteration to standard error.
-    random_state : int, RandomState or None, default=None
-        Seed of random subsets of rows or kernels, and of symmetry tests of matrices.
 
     Attributes
     ----------
@@ -375,6 +375,8 @@ class SpicyMKLRegressorCV(SparseRegression, AlphaSearchCV, RegressorMKL):
     max_search_rows : int, "auto" or None, default="auto"
         Maximum number of rows for scoring; None uses all. Above 4000 rows, "auto"
         doubles a sample of 2000 until choices are reliable (user guide, "Large data").
+    random_state : int, RandomState or None, default=None
+        Seed of the rows that ``max_search_rows`` draws for scoring; None means 0.
     alphas : sequence of float or None, default=None
         Candidate values of alpha, the strength of the penalty. None means a logarithmic
         grid that descends from the smallest alpha at which no kernel enters.
@@ -417,8 +419,6 @@ class SpicyMKLRegressorCV(SparseRegression, AlphaSearchCV, RegressorMKL):
         Maximum bytes of the Gram matrices; None allows half of the free memory.
     verbose : int, default=0
         If positive, print one line per iteration to standard error.
-    random_state : int, RandomState or None, default=None
-        Seed of random subsets of rows or kernels, and of symmetry tests of matrices.
     intervals : bool, default=False
         Whether to store fold models for `predict_interval`. This can double the time.
 

@@ -60,8 +60,6 @@ class SpicyMKLSurvival(SurvivalMKL):
         Maximum bytes of the Gram matrices; None allows half of the free memory.
     verbose : int, default=0
         If positive, print one line per iteration to standard error.
-    random_state : int, RandomState or None, default=None
-        Seed of random subsets of rows or kernels, and of symmetry tests of matrices.
 
     Attributes
     ----------
