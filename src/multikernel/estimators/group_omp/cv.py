@@ -148,7 +148,7 @@ class GreedySearchCV(SearchCV):
 
 @dataclass(eq=False, repr=False)
 class GroupOMPClassifierCV(GreedyClassification, GreedySearchCV, ClassifierMKL):
-    """Classification by MKL-GOMP with cross-validated number of kernels and alpha.
+    """Classification by Group-OMP with cross-validated number of kernels and alpha.
 
     Each fold selects kernels as `GroupOMPClassifier` does, once for each alpha. The
     model with k kernels uses the first k selected kernels, so one selection gives the
@@ -292,7 +292,7 @@ class GroupOMPClassifierCV(GreedyClassification, GreedySearchCV, ClassifierMKL):
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class GroupOMPRegressorCV(GreedyRegression, GreedySearchCV, RegressorMKL):
-    """Regression by MKL-GOMP with cross-validated number of kernels and alpha.
+    """Regression by Group-OMP with cross-validated number of kernels and alpha.
 
     Each fold selects kernels as `GroupOMPRegressor` does, once for each alpha. The
     model with k kernels uses the first k selected kernels, so one selection gives the

@@ -1,4 +1,4 @@
-"""Greedy selection of kernels by MKL-GOMP."""
+"""Greedy selection of kernels by Group-OMP."""
 
 from dataclasses import KW_ONLY, dataclass
 from typing import Any
@@ -72,7 +72,7 @@ class GreedyRegression:
 
 @dataclass(eq=False, repr=False)
 class GroupOMPClassifier(GreedyClassification, ClassifierMKL):
-    r"""Classification on greedily selected kernels, by MKL-GOMP [1]_.
+    r"""Classification on greedily selected kernels, by Group-OMP [1]_.
 
     Each step adds the kernel that best fits the residual of the current model. The
     model is then fitted again on the selected kernels G,
@@ -210,7 +210,7 @@ class GroupOMPClassifier(GreedyClassification, ClassifierMKL):
 
 @dataclass(eq=False, repr=False)
 class GroupOMPRegressor(GreedyRegression, RegressorMKL):
-    r"""Regression on greedily selected kernels, by MKL-GOMP [1]_.
+    r"""Regression on greedily selected kernels, by Group-OMP [1]_.
 
     Each step adds the kernel that best fits the residual of the current model. The
     model is then fitted again on the selected kernels G,
