@@ -32,7 +32,9 @@ class SpicyMKLOrdinal(OrdinalMKL):
 
     with sample weights s, ``r = l1_ratio`` and the loss of
     `multikernel.losses.CumulativeLogitLoss`. Thresholds have no penalty. Every fit ends
-    with a duality gap, a bound on the distance of ``objective_`` to the optimum.
+    with a duality gap, a bound on the distance of ``objective_`` to the optimum. Some
+    problems are solved by the augmented Lagrangian of SpicyMKL, the others by Newton's
+    method in the kernel weights, see `multikernel.solvers.SpicyMKL`.
 
     Parameters
     ----------
@@ -188,8 +190,10 @@ class SpicyMKLOrdinalCV(OrdinalMKL, AlphaSearchCV):
     """Sparse model of ordered classes with alpha chosen by cross-validation.
 
     Each fold solves the problem of `SpicyMKLOrdinal` for all candidate alphas, with
-    warm starts. The score is the mean share of correctly ordered pairs of validation
-    samples from different classes, 0.5 for a constant model.
+    warm starts. Some problems are solved by the augmented Lagrangian of SpicyMKL, the
+    others by Newton's method in the kernel weights, see `multikernel.solvers.SpicyMKL`.
+    The score is the mean share of correctly ordered pairs of validation samples from
+    different classes, 0.5 for a constant model.
 
     Parameters
     ----------

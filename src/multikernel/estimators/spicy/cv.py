@@ -200,7 +200,9 @@ class SpicyMKLClassifierCV(SparseClassification, AlphaSearchCV, ClassifierMKL):
     """Sparse multiple kernel classification with alpha chosen by cross-validation.
 
     Each fold solves the problem of `SpicyMKLClassifier` for all candidate alphas, with
-    warm starts. Each fold normalizes kernels by its own training samples.
+    warm starts. Each fold normalizes kernels by its own training samples. Some problems
+    are solved by the augmented Lagrangian of SpicyMKL, the others by Newton's method in
+    the kernel weights, see `multikernel.solvers.SpicyMKL`.
 
     Parameters
     ----------
@@ -351,7 +353,9 @@ class SpicyMKLRegressorCV(SparseRegression, AlphaSearchCV, RegressorMKL):
     """Sparse multiple kernel regression with alpha chosen by cross-validation.
 
     Each fold solves the problem of `SpicyMKLRegressor` for all candidate alphas, with
-    warm starts. Each fold normalizes kernels by its own training samples. With
+    warm starts. Each fold normalizes kernels by its own training samples. Some problems
+    are solved by the augmented Lagrangian of SpicyMKL, the others by Newton's method in
+    the kernel weights, see `multikernel.solvers.SpicyMKL`. With
     ``selection="separate"`` each target gets its own alpha, unless ``scoring`` is a
     callable: it returns one score for all targets, so all targets share an alpha.
 

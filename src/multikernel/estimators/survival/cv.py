@@ -77,8 +77,10 @@ class SpicyMKLSurvivalCV(SurvivalMKL, AlphaSearchCV):
     """Sparse log-logistic model of survival times, alpha chosen by cross-validation.
 
     Each fold solves the problem of `SpicyMKLSurvival` for all candidate alphas, with
-    warm starts. The score is the concordance index [1]_. Sigma is the scale of the
-    logarithmic times, as in `SpicyMKLSurvival`.
+    warm starts. Some problems are solved by the augmented Lagrangian of SpicyMKL, the
+    others by Newton's method in the kernel weights, see `multikernel.solvers.SpicyMKL`.
+    The score is the concordance index [1]_. Sigma is the scale of the logarithmic
+    times, as in `SpicyMKLSurvival`.
 
     Parameters
     ----------
