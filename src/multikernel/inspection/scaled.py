@@ -56,10 +56,9 @@ class ScaledIntervals:
 def scaled_intervals(estimator: Any, X: Any, y: Any) -> ScaledIntervals:
     """Return prediction intervals (`ScaledIntervals`), wider where samples are rare.
 
-    The widths follow the posterior standard deviation of new targets,
-    `TermPosterior.predict_deviation`. The coverage has the guarantee of
-    ``estimator.predict_interval``, even if this posterior is wrong. Fits with offsets,
-    precomputed matrices or centered kernels raise a ``ValueError``.
+    The widths follow `TermPosterior.predict_deviation`. The coverage has the guarantee
+    of ``estimator.predict_interval``, even if the posterior is wrong. Fits with
+    offsets, precomputed matrices or centered kernels raise ``ValueError``.
 
     Parameters
     ----------

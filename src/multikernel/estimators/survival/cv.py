@@ -79,8 +79,7 @@ class SpicyMKLSurvivalCV(SurvivalMKL, AlphaSearchCV):
     Each fold solves the problem of `SpicyMKLSurvival` for all candidate alphas, with
     warm starts. Some problems are solved by the augmented Lagrangian of SpicyMKL, the
     others by Newton's method in the kernel weights, see `multikernel.solvers.SpicyMKL`.
-    The score is the concordance index [1]_. Sigma is the scale of the logarithmic
-    times, as in `SpicyMKLSurvival`.
+    The score is the concordance index [1]_. Sigma is defined in `SpicyMKLSurvival`.
 
     Parameters
     ----------
