@@ -1,6 +1,7 @@
 """Sphinx configuration."""
 
 import inspect
+import re
 import tomllib
 from collections.abc import Iterator
 from importlib.metadata import version as installed_version
@@ -120,6 +121,28 @@ def show_parameters(
     return str(inspect.Signature(plain)), None
 
 
+def provisional_names() -> Iterator[str]:
+    """Yield the full names that the provisional pages of the reference list."""
+    for page in sorted((Path(__file__).parent / "api" / "provisional").glob("*.rst")):
+        module = ""
+        for line in page.read_text(encoding="utf-8").splitlines():
+            if line.startswith(".. currentmodule:: "):
+                module = line.split()[-1]
+            elif module and re.fullmatch(r"   [A-Za-z_][\w.]*", line):
+                yield f"{module}.{line.strip()}"
+
+
+PROVISIONAL = frozenset(provisional_names())
+
+
+def mark_provisional(app: Sphinx, page: str, source: list[str]) -> None:
+    """Say on the pages of provisional names, and of their methods, what they are."""
+    folder, _, name = page.rpartition("/")
+    if folder == "generated" and PROVISIONAL & {name, name.rpartition(".")[0]}:
+        mark = "Provisional: may change in any minor version.\n\n.. auto"
+        source[0] = source[0].replace(".. auto", mark, 1)
+
+
 def write_index_for_machines(app: Sphinx, error: Exception | None) -> None:
     """Write llms.txt: the pages in the order of the contents, as plain text."""
     if error or app.builder.format != "html":
@@ -144,5 +167,6 @@ def indexed_pages(app: Sphinx, page: str, depth: int) -> Iterator[str]:
 def setup(app: Sphinx) -> None:
     """Register what this file adds to Sphinx."""
     app.connect("doctree-read", number_citations)
+    app.connect("source-read", mark_provisional)
     app.connect("autodoc-process-signature", show_parameters)
     app.connect("build-finished", write_index_for_machines)

@@ -4,7 +4,9 @@ import ast
 import importlib
 import inspect
 import re
+import runpy
 import tomllib
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -89,6 +91,24 @@ def test_pages_outside_the_promise_say_so():
     for page in PAGES:
         provisional = "This page is provisional" in page.read_text(encoding="utf-8")
         assert provisional == (page.parent.name == "provisional"), page
+
+
+def test_generated_pages_of_provisional_names_say_so():
+    for package in ("sphinx_gallery", "sphinx-mathjax-offline"):
+        if find_spec(package) is None:
+            pytest.skip(f"the site needs {package}")
+    mark = runpy.run_path(str(ROOT / "docs" / "conf.py"))["mark_provisional"]
+
+    def marked(name: str) -> bool:
+        source = ["Title\n=====\n\n.. autoclass:: Title\n\n.. autosummary::\n"]
+        mark(None, f"generated/{name}", source)
+        return source[0].count("Provisional: may change in any minor version.\n") == 1
+
+    assert marked("multikernel.solvers.hkl.HullSearch")
+    assert marked("multikernel.problem.Problem")
+    assert marked("multikernel.inspection.Bootstrap.interval")
+    assert not marked("multikernel.SpicyMKLRegressor")
+    assert not marked("multikernel.inspection.sobol_indices")
 
 
 def test_the_package_lists_few_names_and_no_module():

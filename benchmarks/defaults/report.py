@@ -219,7 +219,7 @@ Models learn from 200 samples in two splits of each set (one for HKL). Strengths
 LpMKL are divided by M^(1 - 1/p), for M kernels of unit variance. The first table has
 fits at the default strength and tolerance. The defaults for regression were chosen
 here: 0.02 for SpicyMKL (0.01 loses less in the median and more on the worst set), 2 for
-LpMKL, 0.01 with a tolerance of 1e-2 for MKL-GOMP, and 1e-3 for HKL. The defaults of
+LpMKL, 0.01 with a tolerance of 1e-2 for Group-OMP, and 1e-3 for HKL. The defaults of
 classifiers lose less than 0.03.
 
 """

@@ -177,7 +177,7 @@ def methods(split: Split, normalize: str) -> dict[str, Any]:
             SpicyMKLRegressorCV(**path),
             GroupOMPRegressorCV(max_kernels=20, cv=3, normalize=normalize),
         )
-    found = {"SpicyMKL": spicy, "MKL-GOMP": greedy}
+    found = {"SpicyMKL": spicy, "Group-OMP": greedy}
     for name, p in (("LpMKL 4/3", 4 / 3), ("sum", np.inf)):
         found[name] = lp(ps=[p], tol=TOL, **shared)
     return found
@@ -305,7 +305,7 @@ def memory(quick: bool) -> list[dict[str, Any]]:
 STRENGTHS: Mapping[str, Sequence[float]] = {
     "SpicyMKL": (0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1),
     "LpMKL": tuple(2.0**k for k in range(-5, 10)),
-    "MKL-GOMP": (0.003, 0.01, 0.03, 0.1),
+    "Group-OMP": (0.003, 0.01, 0.03, 0.1),
     "HKL": (3e-4, 1e-3, 3e-3, 1e-2, 3e-2, 1e-1),
 }
 """For LpMKL multiples of 1 / M^(1 - 1/p), for M kernels of unit variance."""
@@ -347,10 +347,10 @@ def fixed_and_searched(
         )
     one = getattr(estimators, f"GroupOMP{kind}")
     yield (
-        "MKL-GOMP",
+        "Group-OMP",
         {
             f"{alpha:g}, tol {tol:g}": one(kernels, alpha, tol=tol)
-            for tol, alpha in product((1e-3, 3e-3, 1e-2, 3e-2), STRENGTHS["MKL-GOMP"])
+            for tol, alpha in product((1e-3, 3e-3, 1e-2, 3e-2), STRENGTHS["Group-OMP"])
         }
         | {"default": one(kernels)},
         getattr(estimators, f"GroupOMP{kind}CV")(
@@ -490,7 +490,7 @@ def precomputed(quick: bool) -> list[dict[str, Any]]:
         ),
         "sum": FixedWeightsMKLClassifier("precomputed"),
         "LpMKL 4/3": LpMKLClassifier("precomputed", p=4 / 3),
-        "MKL-GOMP": GroupOMPClassifier("precomputed"),
+        "Group-OMP": GroupOMPClassifier("precomputed"),
         "SpicyMKL": SpicyMKLClassifier("precomputed"),
     }
     rows = []

@@ -36,7 +36,7 @@ figure, axes = plt.subplots(3, 2, figsize=(9.5, 10.5), layout="constrained")
 rows = table("papers/group_omp/RESULTS.md", "## Figure 1", "noise kernels")
 noise = [number(row["noise kernels"]) for row in rows]
 for name, label in {
-    "MKL-GOMP": "MKL-GOMP",
+    "MKL-GOMP": "Group-OMP",
     "p = 1": "lp-norm, p = 1",
     "p = 2": "lp-norm, p = 2",
     "p = inf": "unweighted sum",
@@ -86,7 +86,7 @@ rows = table("defaults/RESULTS.md", "## Dictionaries", "dictionary")
 rows = {row["dictionary"]: row for row in rows}
 methods = {
     "SpicyMKL": "SpicyMKL",
-    "MKL-GOMP": "MKL-GOMP",
+    "Group-OMP": "Group-OMP",
     "LpMKL 4/3": "lp-norm, p = 4/3",
     "sum": "unweighted sum",
 }
@@ -144,7 +144,7 @@ labels = {
     "best single kernel": "best single kernel",
     "sum": "unweighted sum",
     "LpMKL 4/3": "lp-norm, p = 4/3",
-    "MKL-GOMP": "MKL-GOMP",
+    "Group-OMP": "Group-OMP",
     "SpicyMKL": "SpicyMKL",
 }
 names = {

@@ -99,7 +99,7 @@ def apart(name, *pair):
 
 
 def attack_other_paths(seed):
-    """Paths of HKL and MKL-GOMP against fits that begin anew at every strength."""
+    """Paths of HKL and Group-OMP against fits that begin anew at every strength."""
     random = np.random.default_rng([seed, 24])
     n = int(random.integers(12, 31))
     X = random.standard_normal((n, 3))

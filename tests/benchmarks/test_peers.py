@@ -223,7 +223,7 @@ def test_methods_are_stopped_at_their_time():
             "dti_ic_proteins_kernels",
             ["LpMKL", "best single kernel"],
         ),
-        ("sequences", "dna_uci_promoters", ["MKL-GOMP", "best single kernel"]),
+        ("sequences", "dna_uci_promoters", ["Group-OMP", "best single kernel"]),
         ("many targets", "omics_tcga_brca_3views", ["LpMKL", "ridge"]),
     ],
 )

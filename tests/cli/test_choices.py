@@ -98,7 +98,7 @@ def test_impossible_tasks(task, loss, message):
 def test_unknown_method_and_kernels(run, csv):
     command = "fit", csv, "-t", "amount", "--drop", "outcome"
     message = told(run(*command, "--method", "magic"))
-    assert "--method must be one of spicy, gomp" in message
+    assert "--method must be one of spicy, group-omp" in message
     message = told(run(*command, "--kernels", "magic"))
     assert "--kernels must be one of default, columns" in message
 
@@ -200,10 +200,10 @@ def test_path_and_compare_take_interactions(run, csv):
     target = csv, "-t", "amount", "--drop", "outcome", "--interactions", "--json"
     followed = run("path", *target, "--n-alphas", 2)
     assert json.loads(followed.stdout)["n_kernels"] == 10
-    methods = "--method", "gomp", "--method", "hkl", "--folds", 2
+    methods = "--method", "group-omp", "--method", "hkl", "--folds", 2
     lines = json.loads(run("compare", *target, *methods).stdout)["methods"]
     kernels = {line["method"]: line["n_kernels"] for line in lines}
-    assert kernels["gomp"] == 10.0
+    assert kernels["group-omp"] == 10.0
     assert kernels["hkl"] > 0.0  # its graphs have their own
 
 

@@ -98,7 +98,7 @@ def test_fit_chooses_alpha_by_cross_validation(run, csv):
 
 
 def test_fit_selects_kernels_greedily(run, csv):
-    settings = ("--method", "gomp", "--set", "max_kernels=3")
+    settings = ("--method", "group-omp", "--set", "max_kernels=3")
     report = answer(run("fit", csv, *FIT, *settings, "--json"))
     assert report["estimator"] == "GroupOMPClassifier"
     assert report["n_active"] == len(report["kernels"]) == 3
@@ -107,7 +107,7 @@ def test_fit_selects_kernels_greedily(run, csv):
     shown = run("fit", csv, *FIT, *settings).stdout
     assert "3 of 12 kernels in use" in shown
     assert "gap" not in shown
-    chosen = answer(run("fit", csv, *FIT, "--method", "gomp", "--cv", 3, "--json"))
+    chosen = answer(run("fit", csv, *FIT, "--method", "group-omp", "--cv", 3, "--json"))
     assert chosen["estimator"] == "GroupOMPClassifierCV"
     assert chosen["alpha"] in (1e-4, 1e-3, 1e-2, 1e-1, 1.0)
 
@@ -173,7 +173,7 @@ def test_a_margin_model_has_no_path_of_strengths(run, csv):
 
 
 def test_a_greedy_selection_has_no_path_of_strengths(run, csv):
-    result = run("path", csv, *FIT, "--method", "gomp")
+    result = run("path", csv, *FIT, "--method", "group-omp")
     assert result.exit_code != 0
     assert "path over numbers of kernels, not over strengths" in " ".join(
         result.stderr.split()

@@ -14,7 +14,7 @@ CLASSES = ("--target", "outcome", "--drop", "amount")
 VALUES = ("--target", "amount", "--drop", "outcome")
 BOTH_TASKS = {
     "spicy",
-    "gomp",
+    "group-omp",
     "hkl",
     "lp",
     "rademacher",

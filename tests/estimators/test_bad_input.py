@@ -86,7 +86,6 @@ PARAMETERS = [
     ({"storage": "disk"}, "storage must be one of 'auto', .*, got 'disk'"),
     ({"max_bytes": -5}, "max_bytes must be None, or an integer of at least 1"),
     ({"verbose": -1}, "verbose must be True or False, or an integer of at least 0"),
-    ({"random_state": "x"}, "random_state must be None, or an integer .*, got 'x'"),
     ({"kernels": []}, "kernels is empty: pass at least one kernel"),
     ({"kernels": ()}, "kernels is empty"),
     ({"kernels": "gaussian"}, "no kernel 'gaussian'. Did you mean GaussianKernel"),
@@ -133,6 +132,11 @@ def test_bad_parameters(kind, settings, message):
         ),
         (SpicyMKLClassifier, {"class_weight": {0: -1.0}}, "to positive weights"),
         (SpicyMKLClassifier, {"class_weight": {7: 1.0}}, "contains 7, but the classes"),
+        (
+            SpicyMKLClassifierCV,
+            {"random_state": "x"},
+            "random_state must be None, or an integer .*, got 'x'",
+        ),
     ],
 )
 def test_bad_parameters_of_one_kind(kind, settings, message):
@@ -579,6 +583,9 @@ def test_the_name_of_no_function_leads_to_a_kernel_of_this_library(name, named):
         (SpicyMKLRegressorCV, "Cs", "did you mean alphas?"),
         (SpicyMKLRegressor, "kernel", "did you mean kernels?"),
         (SpicyMKLRegressor, "gamma", "did you mean kernels?"),
+        (SpicyMKLRegressorCV, "seed", "did you mean random_state?"),
+        (SpicyMKLRegressor, "random_state", "repeated fits give the same model"),
+        (HKLRegressor, "seed", "repeated fits give the same model"),
         (SpicyMKLClassifier, "max_iters", "did you mean max_iter"),
         (
             SpicyMKLClassifier,

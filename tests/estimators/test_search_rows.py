@@ -1,9 +1,11 @@
 """Searches of long tables score candidates on samples of the rows."""
 
+import re
 import tracemalloc
 
 import numpy as np
 import pytest
+from reference.estimators import MODELS
 from scipy.stats import norm
 from sklearn.base import clone
 from sklearn.metrics import r2_score
@@ -28,6 +30,7 @@ from multikernel.estimators import (
 )
 from multikernel.estimators.search.sample import sample_sizes, split_groups
 from multikernel.kernels import GaussianKernel, LinearKernel, ParameterGrid
+from multikernel.kernels.graph import PolynomialGrid
 
 pytestmark = pytest.mark.filterwarnings("ignore::multikernel.exceptions.SearchWarning")
 
@@ -102,6 +105,25 @@ def test_short_tables_are_not_sampled():
     np.testing.assert_array_equal(search.dual_coef_, every.dual_coef_)
     for name in ("split0_test_score", "mean_n_active"):
         np.testing.assert_array_equal(search.cv_results_[name], every.cv_results_[name])
+
+
+def test_every_search_has_a_random_state_other_estimators_if_they_draw():
+    drawing = {"GroupOMP", "LocalRademacherMKL"}
+    for model in MODELS:
+        family = re.sub("(Classifier|Regressor)?(CV)?$", "", model.__name__)
+        draws = model.__name__.endswith("CV") or family in drawing
+        assert ("random_state" in model().get_params()) == draws
+
+
+def test_a_seed_decides_which_rows_hkl_is_scored_on():
+    X, y = regression(300)
+    search = HKLRegressorCV(PolynomialGrid(2), n_alphas=3, max_search_rows=60)
+    scores = [
+        clone(search).set_params(random_state=seed).fit(X, y).cv_results_
+        for seed in (3, 3, 4)
+    ]
+    first, again, other = (found["mean_test_score"].tolist() for found in scores)
+    assert first == again != other
 
 
 def test_random_state_alone_decides_which_rows_are_drawn():

@@ -71,7 +71,7 @@ class Entry:
 
 METHODS: Mapping[str, Entry] = {
     "spicy": Entry("SpicyMKL", "SpicyMKL", TASKS),
-    "gomp": Entry("MKL-GOMP", "GroupOMP"),
+    "group-omp": Entry("Group-OMP", "GroupOMP"),
     "hkl": Entry("HKL", "HKL", graphs=True),
     "lp": Entry("lp-norm MKL", "LpMKL"),
     "rademacher": Entry("local Rademacher MKL", "LocalRademacherMKL"),

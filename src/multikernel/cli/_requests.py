@@ -125,8 +125,9 @@ class Training:
     )
     event: str | None = option(EVENT)
     method: str = option(
-        "Method: spicy, gomp, hkl, lp, rademacher or uniform. Baselines: alignment, "
-        "easy or single (the best single kernel). Without a target: one-class.",
+        "Method: spicy, group-omp, hkl, lp, rademacher or uniform. Baselines: "
+        "alignment, easy or single (the best single kernel). Without a target: "
+        "one-class.",
         default="spicy",
     )
     task: str | None = option(
@@ -237,7 +238,7 @@ class Fit(Training):
 
     output: Path | None = file("Model file to write.", "--output", "-o")
     alpha: float | None = number(
-        "Regularization strength on the mean loss, for spicy, gomp and hkl."
+        "Regularization strength on the mean loss, for spicy, group-omp and hkl."
     )
     C: float | None = number(
         "Weight of the losses, for lp, rademacher, uniform and the baselines.", "-C"

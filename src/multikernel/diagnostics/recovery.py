@@ -1,4 +1,4 @@
-"""Theory of MKL-GOMP: exact recovery, and generalization."""
+"""Theory of Group-OMP: exact recovery, and generalization."""
 
 import math
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ from multikernel.linalg.spectra import NEGLIGIBLE
 class RecoveryCoefficient:
     """The exact recovery coefficient of a set of kernels, or an upper bound on it.
 
-    If `value` is below one, MKL-GOMP recovers the set from targets without noise.
+    If `value` is below one, Group-OMP recovers the set from targets without noise.
     `lower` is a lower bound, equal to `value` if exact. `worst_kernel` is the kernel
     outside the set that determines `value`, or -1 if the set contains all kernels.
     """

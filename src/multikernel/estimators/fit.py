@@ -114,7 +114,7 @@ def read_input(
 
 def _refuse_columns(owner: str, samples: Samples) -> None:
     """Raise for offsets and unpenalized columns if the method does not support them."""
-    alternatives = "SpicyMKL, lp-norm MKL, uniform weights or MKL-GOMP"
+    alternatives = "SpicyMKL, lp-norm MKL, uniform weights or Group-OMP"
     if samples.offset is not None:
         raise ValueError(
             f"{owner} does not support offset: remove this argument, or use "

@@ -97,8 +97,6 @@ class OneClassMKL(OutlierMixin, BaseMKL):
         Maximum bytes of the Gram matrices; None allows half of the free memory.
     verbose : int, default=0
         If positive, print one line per iteration to standard error.
-    random_state : int, RandomState or None, default=None
-        Seed of random subsets of rows or kernels, and of symmetry tests of matrices.
 
     Attributes
     ----------
@@ -175,7 +173,6 @@ class OneClassMKL(OutlierMixin, BaseMKL):
     storage: Storage = "auto"
     max_bytes: int | None = None
     verbose: int = 0
-    random_state: Any = None
 
     def fit(  # type: ignore[override] # no `offset`: one class has no known part
         self,

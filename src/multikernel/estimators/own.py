@@ -76,7 +76,6 @@ class OwnParameters:
     storage: Storage = "auto"
     max_bytes: int | None = None
     verbose: int = 0
-    random_state: Any = None
 
     def _method(self) -> OwnMethod:
         source = gram_source(self, takes_columns=True)

@@ -38,6 +38,9 @@ SYNONYMS: Mapping[str, tuple[str, ...]] = {
 }
 """Parameters to suggest, by the name of a parameter of another method or library."""
 
+SEEDS = ("random_state", "seed")
+"""Names of a seed, which only estimators with random choices have."""
+
 
 def refuse_unknown(estimator: type, arguments: Mapping[str, Any]) -> None:
     """Raise a TypeError for the first argument that is no parameter of `estimator`."""
@@ -54,6 +57,8 @@ def unknown_parameter(owner: str, name: str, parameters: Collection[str]) -> str
     similar = [other for other in SYNONYMS.get(name, ()) if other in parameters]
     similar = similar or difflib.get_close_matches(name, parameters, n=2)
     hint = f": did you mean {' or '.join(similar)}?" if similar else "."
+    if name in SEEDS and not similar:
+        hint = ": repeated fits give the same model without a seed."
     return (
         f"{owner} has no parameter {name!r}{hint} Its parameters are "
         f"{', '.join(parameters)}."

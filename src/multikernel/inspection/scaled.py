@@ -54,14 +54,18 @@ class ScaledIntervals:
 
 
 def scaled_intervals(estimator: Any, X: Any, y: Any) -> ScaledIntervals:
-    """Return prediction intervals that are wider where training samples are rare.
+    """Return prediction intervals (`ScaledIntervals`), wider where samples are rare.
 
-    `estimator` is a fitted search with the squared loss and ``intervals=True``, or a
-    pipeline that ends in one; `X` and `y` are its training samples. The widths follow
-    the posterior standard deviation of new targets, `TermPosterior.predict_deviation`.
-    The coverage has the guarantee of ``estimator.predict_interval``, even if this
-    posterior is wrong. Fits with offsets, precomputed matrices or centered kernels
-    raise a ``ValueError``.
+    The widths follow `TermPosterior.predict_deviation`. The coverage has the guarantee
+    of ``estimator.predict_interval``, even if the posterior is wrong. Fits with
+    offsets, precomputed matrices or centered kernels raise ``ValueError``.
+
+    Parameters
+    ----------
+    estimator : fitted estimator or Pipeline
+        Search with the squared loss and ``intervals=True``.
+    X, y : array-like
+        Training samples of `estimator`.
     """
     model, read = squared_model(OWNER, estimator)
     state = model._fitted()

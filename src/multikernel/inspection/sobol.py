@@ -9,12 +9,20 @@ from multikernel.inspection.pipelines import data_at_model, model_of
 
 
 def sobol_indices(estimator: Any, X: Any, *, sample_weight: Any = None) -> SobolIndices:
-    """Return the variance shares of columns and interactions (Sobol indices).
+    """Return the variance shares of columns and interactions (`SobolIndices`).
 
-    Columns are drawn independently of each other, each from its values in `X` weighted
-    by `sample_weight`, so the shares describe the model and not the targets. They are
-    exact if active kernels are on disjoint columns or from `Interactions`; otherwise
-    they are estimated by sampling. Precomputed or graph kernels raise ``ValueError``.
+    Columns are drawn independently of each other, so the shares describe the model and
+    not the targets. They are exact if active kernels are on disjoint columns or from
+    `Interactions`; otherwise they are estimated by sampling.
+
+    Parameters
+    ----------
+    estimator : fitted estimator or Pipeline
+        Model without precomputed or graph kernels, which raise ``ValueError``.
+    X : array-like or data frame of shape (n_samples, n_features)
+        Samples that contain the values of each column.
+    sample_weight : array-like of shape (n_samples,), default=None
+        Nonnegative weights of these values.
     """
     # Sobol (1993), Mathematical Modelling and Computational Experiments 1, 407-414;
     # total indices: Homma, Saltelli (1996), Reliability Engineering and System Safety

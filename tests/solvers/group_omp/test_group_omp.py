@@ -1,4 +1,4 @@
-"""MKL-GOMP: every selection and refit against dense brute force, and its limits."""
+"""Group-OMP: every selection and refit against dense brute force, and its limits."""
 
 from dataclasses import replace
 

@@ -115,6 +115,8 @@ class FixedWeightsMKLClassifierCV(
     max_search_rows : int, "auto" or None, default="auto"
         Maximum number of rows for scoring; None uses all. Above 4000 rows, "auto"
         doubles a sample of 2000 until choices are reliable (user guide, "Large data").
+    random_state : int, RandomState or None, default=None
+        Seed of the rows that ``max_search_rows`` draws for scoring; None means 0.
     Cs : sequence of float or None, default=None
         Candidate values of C, positive. None means c / (s v): s is the sum of kernel
         weights (1 if a rule computes them), v the mean variance of the kernels, and
@@ -150,8 +152,6 @@ class FixedWeightsMKLClassifierCV(
         Maximum bytes of the Gram matrices; None allows half of the free memory.
     verbose : int, default=0
         If positive, print one line per iteration to standard error.
-    random_state : int, RandomState or None, default=None
-        Seed of random subsets of rows or kernels, and of symmetry tests of matrices.
 
     Attributes
     ----------
@@ -265,6 +265,8 @@ class FixedWeightsMKLRegressorCV(WeightedRegression, WeightedSearchCV, Regressor
     max_search_rows : int, "auto" or None, default="auto"
         Maximum number of rows for scoring; None uses all. Above 4000 rows, "auto"
         doubles a sample of 2000 until choices are reliable (user guide, "Large data").
+    random_state : int, RandomState or None, default=None
+        Seed of the rows that ``max_search_rows`` draws for scoring; None means 0.
     Cs : sequence of float or None, default=None
         Candidate values of C, positive. None means c / (s v): s is the sum of kernel
         weights (1 if a rule computes them), v the mean variance of the kernels, and
@@ -301,8 +303,6 @@ class FixedWeightsMKLRegressorCV(WeightedRegression, WeightedSearchCV, Regressor
         Maximum bytes of the Gram matrices; None allows half of the free memory.
     verbose : int, default=0
         If positive, print one line per iteration to standard error.
-    random_state : int, RandomState or None, default=None
-        Seed of random subsets of rows or kernels, and of symmetry tests of matrices.
     intervals : bool, default=False
         Whether to store fold models for `predict_interval`. This can double the time.
 

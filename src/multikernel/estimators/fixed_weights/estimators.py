@@ -30,7 +30,6 @@ class WeightedClassification:
     storage: Storage = "auto"
     max_bytes: int | None = None
     verbose: int = 0
-    random_state: Any = None
 
 
 @dataclass(eq=False, repr=False)
@@ -50,7 +49,6 @@ class WeightedRegression:
     storage: Storage = "auto"
     max_bytes: int | None = None
     verbose: int = 0
-    random_state: Any = None
 
 
 @dataclass(eq=False, repr=False)
@@ -109,8 +107,6 @@ class FixedWeightsMKLClassifier(WeightedClassification, ClassifierMKL):
         Maximum bytes of the Gram matrices; None allows half of the free memory.
     verbose : int, default=0
         If positive, print one line per iteration to standard error.
-    random_state : int, RandomState or None, default=None
-        Seed of random subsets of rows or kernels, and of symmetry tests of matrices.
 
     Attributes
     ----------
@@ -254,8 +250,6 @@ class FixedWeightsMKLRegressor(WeightedRegression, RegressorMKL):
         Maximum bytes of the Gram matrices; None allows half of the free memory.
     verbose : int, default=0
         If positive, print one line per iteration to standard error.
-    random_state : int, RandomState or None, default=None
-        Seed of random subsets of rows or kernels, and of symmetry tests of matrices.
 
     Attributes
     ----------

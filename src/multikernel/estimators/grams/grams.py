@@ -46,8 +46,6 @@ class GramOptions:
     normalize: tuple[StepName, ...]
     storage: Storage
     max_bytes: int | None
-    # Random state of the vectors that test whether given matrices are symmetric.
-    random_state: Any = None
     # Receives the share of rows that is read, while kernels of partitions are built.
     report: Callable[[float], None] | None = None
 
@@ -94,7 +92,7 @@ def gram_matrices(
         "max_bytes": options.max_bytes,
     }
     if dictionary is None:
-        return precomputed_stack(X, random_state=options.random_state, **settings)
+        return precomputed_stack(X, **settings)
     factors = options.storage if isinstance(options.storage, LowRank) else None
     rows: Any = X
     if factors is not None and factors.folder is not None and isinstance(X, np.ndarray):

@@ -133,11 +133,10 @@ class GramSource(Source):
 
 def gram_source(model: Any, **overrides: Any) -> GramSource:
     """Return the `GramSource` that an estimator's parameters and `overrides` define."""
-    storage_options = model.storage, model.max_bytes, model.random_state
     return GramSource(
         type(model).__name__,
         model.kernels,
-        GramOptions(check_steps(model.normalize), *storage_options),
+        GramOptions(check_steps(model.normalize), model.storage, model.max_bytes),
         getattr(model, "fit_intercept", True),
         bool(model.verbose),
         penalty_weights=getattr(model, "penalty_weights", None),

@@ -1,1 +1,1 @@
-"""MKL-GOMP: kernels are selected one by one."""
+"""Group-OMP: kernels are selected one by one."""

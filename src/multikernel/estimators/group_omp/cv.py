@@ -148,7 +148,7 @@ class GreedySearchCV(SearchCV):
 
 @dataclass(eq=False, repr=False)
 class GroupOMPClassifierCV(GreedyClassification, GreedySearchCV, ClassifierMKL):
-    """Classification by MKL-GOMP with cross-validated number of kernels and alpha.
+    """Classification by Group-OMP with cross-validated number of kernels and alpha.
 
     Each fold selects kernels as `GroupOMPClassifier` does, once for each alpha. The
     model with k kernels uses the first k selected kernels, so one selection gives the
@@ -174,6 +174,8 @@ class GroupOMPClassifierCV(GreedyClassification, GreedySearchCV, ClassifierMKL):
     max_search_rows : int, "auto" or None, default="auto"
         Maximum number of rows for scoring; None uses all. Above 4000 rows, "auto"
         doubles a sample of 2000 until choices are reliable (user guide, "Large data").
+    random_state : int, RandomState or None, default=None
+        Seed of the rows drawn for scoring, where None means 0, and of ``subsample``.
     alphas : sequence of float or None, default=None
         Candidate strengths of the ridge penalty. None means 1e-4, 1e-3, ..., 1.
     max_kernels : int or None, default=None
@@ -204,8 +206,6 @@ class GroupOMPClassifierCV(GreedyClassification, GreedySearchCV, ClassifierMKL):
         Maximum bytes of the Gram matrices; None allows half of the free memory.
     verbose : int, default=0
         If positive, print one line per iteration to standard error.
-    random_state : int, RandomState or None, default=None
-        Seed of random subsets of rows or kernels, and of symmetry tests of matrices.
 
     Attributes
     ----------
@@ -292,7 +292,7 @@ class GroupOMPClassifierCV(GreedyClassification, GreedySearchCV, ClassifierMKL):
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class GroupOMPRegressorCV(GreedyRegression, GreedySearchCV, RegressorMKL):
-    """Regression by MKL-GOMP with cross-validated number of kernels and alpha.
+    """Regression by Group-OMP with cross-validated number of kernels and alpha.
 
     Each fold selects kernels as `GroupOMPRegressor` does, once for each alpha. The
     model with k kernels uses the first k selected kernels, so one selection gives the
@@ -318,6 +318,8 @@ class GroupOMPRegressorCV(GreedyRegression, GreedySearchCV, RegressorMKL):
     max_search_rows : int, "auto" or None, default="auto"
         Maximum number of rows for scoring; None uses all. Above 4000 rows, "auto"
         doubles a sample of 2000 until choices are reliable (user guide, "Large data").
+    random_state : int, RandomState or None, default=None
+        Seed of the rows drawn for scoring, where None means 0, and of ``subsample``.
     alphas : sequence of float or None, default=None
         Candidate strengths of the ridge penalty. None means 1e-4, 1e-3, ..., 1.
     max_kernels : int or None, default=None
@@ -351,8 +353,6 @@ class GroupOMPRegressorCV(GreedyRegression, GreedySearchCV, RegressorMKL):
         Maximum bytes of the Gram matrices; None allows half of the free memory.
     verbose : int, default=0
         If positive, print one line per iteration to standard error.
-    random_state : int, RandomState or None, default=None
-        Seed of random subsets of rows or kernels, and of symmetry tests of matrices.
     intervals : bool, default=False
         Whether to store fold models for `predict_interval`. This can double the time.
 

@@ -1,4 +1,4 @@
-"""Greedy selection of kernels by MKL-GOMP."""
+"""Greedy selection of kernels by Group-OMP."""
 
 from dataclasses import KW_ONLY, dataclass
 from typing import Any
@@ -72,7 +72,7 @@ class GreedyRegression:
 
 @dataclass(eq=False, repr=False)
 class GroupOMPClassifier(GreedyClassification, ClassifierMKL):
-    r"""Classification on greedily selected kernels, by MKL-GOMP [1]_.
+    r"""Classification on greedily selected kernels, by Group-OMP [1]_.
 
     Each step adds the kernel that best fits the residual of the current model. The
     model is then fitted again on the selected kernels G,
@@ -124,7 +124,7 @@ class GroupOMPClassifier(GreedyClassification, ClassifierMKL):
     verbose : int, default=0
         If positive, print one line per iteration to standard error.
     random_state : int, RandomState or None, default=None
-        Seed of random subsets of rows or kernels, and of symmetry tests of matrices.
+        Seed of the kernels that ``subsample`` draws; None draws others in every fit.
 
     Attributes
     ----------
@@ -210,7 +210,7 @@ class GroupOMPClassifier(GreedyClassification, ClassifierMKL):
 
 @dataclass(eq=False, repr=False)
 class GroupOMPRegressor(GreedyRegression, RegressorMKL):
-    r"""Regression on greedily selected kernels, by MKL-GOMP [1]_.
+    r"""Regression on greedily selected kernels, by Group-OMP [1]_.
 
     Each step adds the kernel that best fits the residual of the current model. The
     model is then fitted again on the selected kernels G,
@@ -266,7 +266,7 @@ class GroupOMPRegressor(GreedyRegression, RegressorMKL):
     verbose : int, default=0
         If positive, print one line per iteration to standard error.
     random_state : int, RandomState or None, default=None
-        Seed of random subsets of rows or kernels, and of symmetry tests of matrices.
+        Seed of the kernels that ``subsample`` draws; None draws others in every fit.
 
     Attributes
     ----------

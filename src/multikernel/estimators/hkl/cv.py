@@ -63,6 +63,8 @@ class HKLClassifierCV(HullClassification, HullSearchCV, ClassifierMKL):
     max_search_rows : int, "auto" or None, default="auto"
         Maximum number of rows for scoring; None uses all. Above 4000 rows, "auto"
         doubles a sample of 2000 until choices are reliable (user guide, "Large data").
+    random_state : int, RandomState or None, default=None
+        Seed of the rows that ``max_search_rows`` draws for scoring; None means 0.
     alphas : sequence of float or None, default=None
         Candidate values of alpha. None means a logarithmic grid that descends from 1.
     n_alphas : int, default=11
@@ -197,6 +199,8 @@ class HKLRegressorCV(HullRegression, HullSearchCV, RegressorMKL):
     max_search_rows : int, "auto" or None, default="auto"
         Maximum number of rows for scoring; None uses all. Above 4000 rows, "auto"
         doubles a sample of 2000 until choices are reliable (user guide, "Large data").
+    random_state : int, RandomState or None, default=None
+        Seed of the rows that ``max_search_rows`` draws for scoring; None means 0.
     alphas : sequence of float or None, default=None
         Candidate values of alpha. None means a logarithmic grid that descends from 1.
     n_alphas : int, default=11

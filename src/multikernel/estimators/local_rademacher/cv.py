@@ -140,6 +140,8 @@ class LocalRademacherMKLClassifierCV(TailClassification, TailSearchCV, Classifie
     max_search_rows : int, "auto" or None, default="auto"
         Maximum number of rows for scoring; None uses all. Above 4000 rows, "auto"
         doubles a sample of 2000 until choices are reliable (user guide, "Large data").
+    random_state : int, RandomState or None, default=None
+        Seed of the rows drawn for scoring and of the starts of "dc"; None means 0.
     Cs : sequence of float or None, default=None
         Candidate values of C, positive. None means c t / (M^(1 - 1/p) v) for each
         theta: M is the number of kernels, v their mean variance, t the geometric mean
@@ -187,8 +189,6 @@ class LocalRademacherMKLClassifierCV(TailClassification, TailSearchCV, Classifie
         Maximum bytes of the Gram matrices; None allows half of the free memory.
     verbose : int, default=0
         If positive, print one line per iteration to standard error.
-    random_state : int, RandomState or None, default=None
-        Seed of random starts of "dc" and of symmetry tests of precomputed matrices.
 
     Attributes
     ----------
@@ -309,6 +309,8 @@ class LocalRademacherMKLRegressorCV(TailRegression, TailSearchCV, RegressorMKL):
     max_search_rows : int, "auto" or None, default="auto"
         Maximum number of rows for scoring; None uses all. Above 4000 rows, "auto"
         doubles a sample of 2000 until choices are reliable (user guide, "Large data").
+    random_state : int, RandomState or None, default=None
+        Seed of the rows drawn for scoring and of the starts of "dc"; None means 0.
     Cs : sequence of float or None, default=None
         Candidate values of C, positive. None means c t / (M^(1 - 1/p) v) for each
         theta: M is the number of kernels, v their mean variance, t the geometric mean
@@ -352,8 +354,6 @@ class LocalRademacherMKLRegressorCV(TailRegression, TailSearchCV, RegressorMKL):
         Maximum bytes of the Gram matrices; None allows half of the free memory.
     verbose : int, default=0
         If positive, print one line per iteration to standard error.
-    random_state : int, RandomState or None, default=None
-        Seed of random starts of "dc" and of symmetry tests of precomputed matrices.
     intervals : bool, default=False
         Whether to store fold models for `predict_interval`. This can double the time.
 

@@ -136,7 +136,7 @@ class LocalRademacherMKLClassifier(TailClassification, ClassifierMKL):
     verbose : int, default=0
         If positive, print one line per iteration to standard error.
     random_state : int, RandomState or None, default=None
-        Seed of random starts of "dc" and of symmetry tests of precomputed matrices.
+        Seed of the random starts of "dc"; None means 0.
     theta : int, default=1
         Number of leading eigenvalues that the constraint omits, at least zero. If a
         kernel has rank theta or less, its tail sum is zero; the fit then warns and uses
@@ -300,7 +300,7 @@ class LocalRademacherMKLRegressor(TailRegression, RegressorMKL):
     verbose : int, default=0
         If positive, print one line per iteration to standard error.
     random_state : int, RandomState or None, default=None
-        Seed of random starts of "dc" and of symmetry tests of precomputed matrices.
+        Seed of the random starts of "dc"; None means 0.
     theta : int, default=1
         Number of leading eigenvalues that the constraint omits, at least zero. If a
         kernel has rank theta or less, its tail sum is zero; the fit then warns and uses

@@ -216,6 +216,8 @@ class LpMKLClassifierCV(LpClassification, MarginSearchCV, ClassifierMKL):
     max_search_rows : int, "auto" or None, default="auto"
         Maximum number of rows for scoring; None uses all. Above 4000 rows, "auto"
         doubles a sample of 2000 until choices are reliable (user guide, "Large data").
+    random_state : int, RandomState or None, default=None
+        Seed of the rows that ``max_search_rows`` draws for scoring; None means 0.
     Cs : sequence of float or None, default=None
         Candidate values of C, positive. None means c / (M^(1 - 1/p) v) for M kernels of
         mean variance v, with c = 1/32, 1/8, ..., 128 ("log_loss": 1/8, 1/2, ..., 512).
@@ -255,8 +257,6 @@ class LpMKLClassifierCV(LpClassification, MarginSearchCV, ClassifierMKL):
         Maximum bytes of the Gram matrices; None allows half of the free memory.
     verbose : int, default=0
         If positive, print one line per iteration to standard error.
-    random_state : int, RandomState or None, default=None
-        Seed of random subsets of rows or kernels, and of symmetry tests of matrices.
 
     Attributes
     ----------
@@ -372,6 +372,8 @@ class LpMKLRegressorCV(LpRegression, MarginSearchCV, RegressorMKL):
     max_search_rows : int, "auto" or None, default="auto"
         Maximum number of rows for scoring; None uses all. Above 4000 rows, "auto"
         doubles a sample of 2000 until choices are reliable (user guide, "Large data").
+    random_state : int, RandomState or None, default=None
+        Seed of the rows that ``max_search_rows`` draws for scoring; None means 0.
     Cs : sequence of float or None, default=None
         Candidate values of C, positive. None means c / (M^(1 - 1/p) v) for M kernels of
         mean variance v, with c = 1/32, 1/8, ..., 128.
@@ -413,8 +415,6 @@ class LpMKLRegressorCV(LpRegression, MarginSearchCV, RegressorMKL):
         Maximum bytes of the Gram matrices; None allows half of the free memory.
     verbose : int, default=0
         If positive, print one line per iteration to standard error.
-    random_state : int, RandomState or None, default=None
-        Seed of random subsets of rows or kernels, and of symmetry tests of matrices.
     intervals : bool, default=False
         Whether to store fold models for `predict_interval`. This can double the time.
 

@@ -31,7 +31,6 @@ class LpClassification:
     storage: Storage = "auto"
     max_bytes: int | None = None
     verbose: int = 0
-    random_state: Any = None
 
 
 @dataclass(eq=False, repr=False)
@@ -55,7 +54,6 @@ class LpRegression:
     storage: Storage = "auto"
     max_bytes: int | None = None
     verbose: int = 0
-    random_state: Any = None
 
 
 @dataclass(eq=False, repr=False)
@@ -120,8 +118,6 @@ class LpMKLClassifier(LpClassification, ClassifierMKL):
         Maximum bytes of the Gram matrices; None allows half of the free memory.
     verbose : int, default=0
         If positive, print one line per iteration to standard error.
-    random_state : int, RandomState or None, default=None
-        Seed of random subsets of rows or kernels, and of symmetry tests of matrices.
 
     Attributes
     ----------
@@ -268,8 +264,6 @@ class LpMKLRegressor(LpRegression, RegressorMKL):
         Maximum bytes of the Gram matrices; None allows half of the free memory.
     verbose : int, default=0
         If positive, print one line per iteration to standard error.
-    random_state : int, RandomState or None, default=None
-        Seed of random subsets of rows or kernels, and of symmetry tests of matrices.
 
     Attributes
     ----------

@@ -64,7 +64,6 @@ class OrdinalMKL(ClassifierMixin, LearnsByCopy):
     storage: Storage = "auto"
     max_bytes: int | None = None
     verbose: int = 0
-    random_state: Any = None
 
     def _task(self, y: object, sample_weight: object) -> Task:
         """Return the `Task` of the fit, whose codes and strata are class numbers."""

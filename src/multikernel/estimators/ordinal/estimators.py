@@ -32,7 +32,9 @@ class SpicyMKLOrdinal(OrdinalMKL):
 
     with sample weights s, ``r = l1_ratio`` and the loss of
     `multikernel.losses.CumulativeLogitLoss`. Thresholds have no penalty. Every fit ends
-    with a duality gap, a bound on the distance of ``objective_`` to the optimum.
+    with a duality gap, a bound on the distance of ``objective_`` to the optimum. Some
+    problems are solved by the augmented Lagrangian of SpicyMKL, the others by Newton's
+    method in the kernel weights, see `multikernel.solvers.SpicyMKL`.
 
     Parameters
     ----------
@@ -63,8 +65,6 @@ class SpicyMKLOrdinal(OrdinalMKL):
         Maximum bytes of the Gram matrices; None allows half of the free memory.
     verbose : int, default=0
         If positive, print one line per iteration to standard error.
-    random_state : int, RandomState or None, default=None
-        Seed of random subsets of rows or kernels, and of symmetry tests of matrices.
 
     Attributes
     ----------
@@ -190,8 +190,10 @@ class SpicyMKLOrdinalCV(OrdinalMKL, AlphaSearchCV):
     """Sparse model of ordered classes with alpha chosen by cross-validation.
 
     Each fold solves the problem of `SpicyMKLOrdinal` for all candidate alphas, with
-    warm starts. The score is the mean share of correctly ordered pairs of validation
-    samples from different classes, 0.5 for a constant model.
+    warm starts. Some problems are solved by the augmented Lagrangian of SpicyMKL, the
+    others by Newton's method in the kernel weights, see `multikernel.solvers.SpicyMKL`.
+    The score is the mean share of correctly ordered pairs of validation samples from
+    different classes, 0.5 for a constant model.
 
     Parameters
     ----------
@@ -211,6 +213,8 @@ class SpicyMKLOrdinalCV(OrdinalMKL, AlphaSearchCV):
     max_search_rows : int, "auto" or None, default="auto"
         Maximum number of rows for scoring; None uses all. Above 4000 rows, "auto"
         doubles a sample of 2000 until choices are reliable (user guide, "Large data").
+    random_state : int, RandomState or None, default=None
+        Seed of the rows that ``max_search_rows`` draws for scoring; None means 0.
     alphas : sequence of float or None, default=None
         Candidate values of alpha, the strength of the penalty. None means a logarithmic
         grid that descends from the smallest alpha at which no kernel enters.
@@ -237,8 +241,6 @@ class SpicyMKLOrdinalCV(OrdinalMKL, AlphaSearchCV):
         Maximum bytes of the Gram matrices; None allows half of the free memory.
     verbose : int, default=0
         If positive, print one line per iteration to standard error.
-    random_state : int, RandomState or None, default=None
-        Seed of random subsets of rows or kernels, and of symmetry tests of matrices.
 
     Attributes
     ----------

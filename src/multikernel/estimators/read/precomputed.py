@@ -8,7 +8,6 @@ from typing import Any, TypeVar
 import numpy as np
 from scipy.sparse import issparse
 from sklearn.base import BaseEstimator
-from sklearn.utils import check_random_state
 
 from multikernel._typing import Array
 from multikernel._validation import ASYMMETRY, check_symmetric, listed, shown
@@ -386,7 +385,6 @@ def precomputed_stack(
     sample_weight: Array | None,
     normalize: Steps,
     max_bytes: int | None = None,
-    random_state: object = None,
 ) -> BuiltStack:
     """Return the normalized stack of the Gram matrices in `X`, (n, n, n_kernels)."""
     check_finite_grams(X)
@@ -413,7 +411,7 @@ def precomputed_stack(
         raw_stack,
         equal_shares(n_samples, sample_weight),
         # Random vectors test the symmetry of matrices.
-        check_random_state(0 if random_state is None else random_state),
+        np.random.RandomState(0),
     )
     check_diagonals(raw_stack)
     check_symmetry(raw_stack, asymmetry)

@@ -115,8 +115,7 @@ def row_sampler(folds: Folds, min_rows: int) -> Callable[[int], Indices]:
     if samples.classes is not None:
         classes = np.unique(samples.labels, axis=0, return_inverse=True)[1].reshape(-1)
     strata = classes * len(folds.splits) + fold_of
-    # HKL has no parameter random_state.
-    seed = getattr(folds.model, "random_state", None)
+    seed = folds.model.random_state
     random = check_random_state(0 if seed is None else seed)
     if samples.groups is None:
         # Without groups, draw the same share of each class in each validation set.

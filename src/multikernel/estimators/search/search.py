@@ -350,6 +350,7 @@ class SearchCV(BaseMKL):
     n_jobs: int | None = None
     refit: bool | str = True
     max_search_rows: int | str | None = "auto"
+    random_state: Any = None
 
     def fit(
         self,

@@ -200,7 +200,9 @@ class SpicyMKLClassifierCV(SparseClassification, AlphaSearchCV, ClassifierMKL):
     """Sparse multiple kernel classification with alpha chosen by cross-validation.
 
     Each fold solves the problem of `SpicyMKLClassifier` for all candidate alphas, with
-    warm starts. Each fold normalizes kernels by its own training samples.
+    warm starts. Each fold normalizes kernels by its own training samples. Some problems
+    are solved by the augmented Lagrangian of SpicyMKL, the others by Newton's method in
+    the kernel weights, see `multikernel.solvers.SpicyMKL`.
 
     Parameters
     ----------
@@ -222,6 +224,8 @@ class SpicyMKLClassifierCV(SparseClassification, AlphaSearchCV, ClassifierMKL):
     max_search_rows : int, "auto" or None, default="auto"
         Maximum number of rows for scoring; None uses all. Above 4000 rows, "auto"
         doubles a sample of 2000 until choices are reliable (user guide, "Large data").
+    random_state : int, RandomState or None, default=None
+        Seed of the rows that ``max_search_rows`` draws for scoring; None means 0.
     alphas : sequence of float or None, default=None
         Candidate values of alpha, the strength of the penalty. None means a logarithmic
         grid that descends from the smallest alpha at which no kernel enters.
@@ -263,8 +267,6 @@ class SpicyMKLClassifierCV(SparseClassification, AlphaSearchCV, ClassifierMKL):
         Maximum bytes of the Gram matrices; None allows half of the free memory.
     verbose : int, default=0
         If positive, print one line per iteration to standard error.
-    random_state : int, RandomState or None, default=None
-        Seed of random subsets of rows or kernels, and of symmetry tests of matrices.
 
     Attributes
     ----------
@@ -351,7 +353,9 @@ class SpicyMKLRegressorCV(SparseRegression, AlphaSearchCV, RegressorMKL):
     """Sparse multiple kernel regression with alpha chosen by cross-validation.
 
     Each fold solves the problem of `SpicyMKLRegressor` for all candidate alphas, with
-    warm starts. Each fold normalizes kernels by its own training samples. With
+    warm starts. Each fold normalizes kernels by its own training samples. Some problems
+    are solved by the augmented Lagrangian of SpicyMKL, the others by Newton's method in
+    the kernel weights, see `multikernel.solvers.SpicyMKL`. With
     ``selection="separate"`` each target gets its own alpha, unless ``scoring`` is a
     callable: it returns one score for all targets, so all targets share an alpha.
 
@@ -375,6 +379,8 @@ class SpicyMKLRegressorCV(SparseRegression, AlphaSearchCV, RegressorMKL):
     max_search_rows : int, "auto" or None, default="auto"
         Maximum number of rows for scoring; None uses all. Above 4000 rows, "auto"
         doubles a sample of 2000 until choices are reliable (user guide, "Large data").
+    random_state : int, RandomState or None, default=None
+        Seed of the rows that ``max_search_rows`` draws for scoring; None means 0.
     alphas : sequence of float or None, default=None
         Candidate values of alpha, the strength of the penalty. None means a logarithmic
         grid that descends from the smallest alpha at which no kernel enters.
@@ -417,8 +423,6 @@ class SpicyMKLRegressorCV(SparseRegression, AlphaSearchCV, RegressorMKL):
         Maximum bytes of the Gram matrices; None allows half of the free memory.
     verbose : int, default=0
         If positive, print one line per iteration to standard error.
-    random_state : int, RandomState or None, default=None
-        Seed of random subsets of rows or kernels, and of symmetry tests of matrices.
     intervals : bool, default=False
         Whether to store fold models for `predict_interval`. This can double the time.
 

@@ -42,7 +42,6 @@ class SparseClassification:
     storage: Storage = "auto"
     max_bytes: int | None = None
     verbose: int = 0
-    random_state: Any = None
 
 
 @dataclass(eq=False, repr=False)
@@ -66,7 +65,6 @@ class SparseRegression:
     storage: Storage = "auto"
     max_bytes: int | None = None
     verbose: int = 0
-    random_state: Any = None
 
 
 @dataclass(eq=False, repr=False)
@@ -133,8 +131,6 @@ class SpicyMKLClassifier(SparseClassification, ClassifierMKL):
         Maximum bytes of the Gram matrices; None allows half of the free memory.
     verbose : int, default=0
         If positive, print one line per iteration to standard error.
-    random_state : int, RandomState or None, default=None
-        Seed of random subsets of rows or kernels, and of symmetry tests of matrices.
 
     Attributes
     ----------
@@ -281,8 +277,6 @@ class SpicyMKLRegressor(SparseRegression, RegressorMKL):
         Maximum bytes of the Gram matrices; None allows half of the free memory.
     verbose : int, default=0
         If positive, print one line per iteration to standard error.
-    random_state : int, RandomState or None, default=None
-        Seed of random subsets of rows or kernels, and of symmetry tests of matrices.
 
     Attributes
     ----------

@@ -43,7 +43,6 @@ class SurvivalMKL(LearnsByCopy):
     storage: Storage = "auto"
     max_bytes: int | None = None
     verbose: int = 0
-    random_state: Any = None
 
     _instead_of_offset: ClassVar[str] = (
         "divide the times by exp(offset), and multiply predicted times by it"

@@ -77,8 +77,9 @@ class SpicyMKLSurvivalCV(SurvivalMKL, AlphaSearchCV):
     """Sparse log-logistic model of survival times, alpha chosen by cross-validation.
 
     Each fold solves the problem of `SpicyMKLSurvival` for all candidate alphas, with
-    warm starts. The score is the concordance index [1]_. Sigma is the scale of the
-    logarithmic times, as in `SpicyMKLSurvival`.
+    warm starts. Some problems are solved by the augmented Lagrangian of SpicyMKL, the
+    others by Newton's method in the kernel weights, see `multikernel.solvers.SpicyMKL`.
+    The score is the concordance index [1]_. Sigma is defined in `SpicyMKLSurvival`.
 
     Parameters
     ----------
@@ -103,6 +104,8 @@ class SpicyMKLSurvivalCV(SurvivalMKL, AlphaSearchCV):
     max_search_rows : int, "auto" or None, default="auto"
         Maximum number of rows for scoring; None uses all. Above 4000 rows, "auto"
         doubles a sample of 2000 until choices are reliable (user guide, "Large data").
+    random_state : int, RandomState or None, default=None
+        Seed of the rows that ``max_search_rows`` draws for scoring; None means 0.
     alphas : sequence of float or None, default=None
         Candidate values of alpha, the strength of the penalty. None means a logarithmic
         grid that descends from the smallest alpha at which no kernel enters.
@@ -129,8 +132,6 @@ class SpicyMKLSurvivalCV(SurvivalMKL, AlphaSearchCV):
         Maximum bytes of the Gram matrices; None allows half of the free memory.
     verbose : int, default=0
         If positive, print one line per iteration to standard error.
-    random_state : int, RandomState or None, default=None
-        Seed of random subsets of rows or kernels, and of symmetry tests of matrices.
 
     Attributes
     ----------

@@ -29,7 +29,9 @@ class SpicyMKLSurvival(SurvivalMKL):
     left-censored times and intervals enter by their likelihoods. While f is fitted,
     sigma is the maximum likelihood estimate of a model without kernels; afterwards
     sigma is estimated again for the fitted f. Every fit ends with a duality gap, a
-    bound on the distance of ``objective_`` to the optimum.
+    bound on the distance of ``objective_`` to the optimum. Some problems are solved by
+    the augmented Lagrangian of SpicyMKL, the others by Newton's method in the kernel
+    weights, see `multikernel.solvers.SpicyMKL`.
 
     Parameters
     ----------
@@ -60,8 +62,6 @@ class SpicyMKLSurvival(SurvivalMKL):
         Maximum bytes of the Gram matrices; None allows half of the free memory.
     verbose : int, default=0
         If positive, print one line per iteration to standard error.
-    random_state : int, RandomState or None, default=None
-        Seed of random subsets of rows or kernels, and of symmetry tests of matrices.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""MKL-GOMP: greedy selection of kernels, with a refit on their sum after each step."""
+"""Group-OMP: greedy selection of kernels, with a refit on their sum after each step."""
 
 import math
 from collections.abc import Sequence

@@ -14,7 +14,7 @@ from multikernel.solvers.group_omp.refit import REFIT_GAP
 
 @dataclass(frozen=True, eq=False)
 class GreedyPath:
-    """Path of MKL-GOMP, which has a model for each prefix of the selection.
+    """Path of Group-OMP, which has a model for each prefix of the selection.
 
     `order`, (n_selected,), has the kernels in the order of selection, and
     `improvements` the I_j of `GroupOMP` at that time; for the squared loss the
