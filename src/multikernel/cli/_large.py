@@ -253,8 +253,8 @@ def _shared_form(paths: Sequence[Path]) -> CsvForm:
             raise ValueError(
                 f"{path} and {paths[0]} begin differently, but files that are read "
                 "together must have the same header, the same separator, and the same "
-                "number of lines above the header: write the first lines of "
-                f"{path}, and the order of its columns, as in {paths[0]}."
+                f"number of lines above the header: rewrite {path} with the separator, "
+                f"the columns and the lines above its header as in {paths[0]}."
             )
     (form,) = forms.values()
     odd_name = next((name for name in form.names if len(name.splitlines()) > 1), None)

@@ -114,7 +114,7 @@ def literal(text: object) -> str:
 
 def legend(ax: Axes, lines: Sequence[Line2D], texts: Sequence[str], title: str) -> None:
     """Add a legend of some lines, including texts that start with an underscore."""
-    # Matplotlib skips labels with an underscore, so the texts are set afterwards.
+    # Matplotlib skips labels that begin with an underscore, so the texts are set later.
     box = ax.legend(lines, ["label"] * len(lines), frameon=False, fontsize="small")
     box.set_title(literal(title))
     for entry, text in zip(box.get_texts(), texts, strict=True):

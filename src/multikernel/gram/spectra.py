@@ -39,10 +39,10 @@ VANISHES = 1e-6
 class TailSums:
     """Leading eigenvalues of kernels, and the sums of their remaining eigenvalues.
 
-    Eigenvalues and sums are divided by n_samples. `leading` has the theta largest
-    eigenvalues (or all) of each kernel in a row, descending; `totals` are the traces,
-    and `residuals` upper bounds on their errors, zero for whole matrices. `products`
-    counts the products of each matrix with a vector.
+    Eigenvalues and traces are divided by n_samples. Each row of `leading` has the theta
+    largest eigenvalues of a kernel (or all), descending. `totals` are the traces of the
+    stored matrices, and `residuals` bounds on the traces that low-rank factors omit.
+    `products` counts the products of each matrix with a vector.
     """
 
     leading: Array

@@ -144,7 +144,7 @@ def _group_columns(
     if not columns_of:
         raise ValueError(
             f"{owner}: the model has no active kernel, so there is no group: fit with "
-            "a smaller alpha, or pass groups as a mapping from names to columns."
+            "a weaker penalty, or pass groups as a mapping from names to columns."
         )
     return list(columns_of), list(columns_of.values())
 

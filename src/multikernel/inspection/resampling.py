@@ -196,7 +196,7 @@ def halves(n_resamples: int, rng: np.random.RandomState, samples: Samples) -> In
 def draws_with_replacement(
     n_resamples: int, rng: np.random.RandomState, samples: Samples
 ) -> Indices:
-    """Return counts of drawn samples, (n_resamples, n_samples), stratified by class."""
+    """Return how often each sample is drawn, (n_resamples, n_samples), by classes."""
 
     def draw(stratum: Indices, n_drawn: int) -> Indices:
         shares = np.full(stratum.size, 1.0 / stratum.size)

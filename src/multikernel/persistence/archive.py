@@ -118,8 +118,9 @@ def checked_archive(data: bytes, max_bytes: float = math.inf) -> Content:
     schema = tree.without_references(json.loads(text))
     if schema.get("protocol") == 0:
         raise DamagedError(
-            "An old skops (protocol 0) wrote the file, which does not list the "
-            "functions that loading calls: save the model again."
+            "The file was written by an old version of skops (protocol 0), without "
+            "the list of functions that loading calls, so it cannot be checked: save "
+            "the model again with a newer version of skops."
         )
     needed += tree.n_bytes
     check_memory(needed, max_bytes)

@@ -117,7 +117,7 @@ class GramMethod(ABC):
 
 
 def fitted_attributes(fit: GramFit) -> dict[str, Any]:
-    """Return the fitted attributes; ``_model`` computes predictions."""
+    """Return the fitted attributes, with the model that predicts as ``_model``."""
     recipe, training, solutions = fit.recipe, fit.training, fit.solutions
     samples, scale = training.samples, recipe.objective_scale
     expansion = training.with_fitted_columns(merge(solutions))

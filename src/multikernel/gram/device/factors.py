@@ -59,9 +59,9 @@ class DeviceMains(CenteredMains):
 
     def _masked(self, mains: Indices) -> tuple[DeviceArray, DeviceArray]:
         """Return factors of `mains` in one array, and a mask of each factor's rows."""
-        # `mains` are indices of main kernels. The array has shape (total_rank,
-        # n_samples). Column k of the masks, of shape (total_rank, n_mains), is one in
-        # the rows of the k-th factor, and else zero.
+        # `mains` are indices of main kernels. Their factors are stacked in an array of
+        # shape (total_rank, n_samples). The mask has shape (total_rank, n_mains): its
+        # column k is one in the rows of the k-th factor, and else zero.
         space, ranks = self.space, self.stack.ranks[mains]
         shifts = self.stack.offsets[mains] - np.cumsum(ranks) + ranks
         rows = np.arange(ranks.sum()) + np.repeat(shifts, ranks)

@@ -79,7 +79,8 @@ class Layout:
             empty_rows = np.flatnonzero(sequences.lengths == 0)
             if empty_rows.size:
                 raise ValueError(
-                    f"Sequence {empty_rows[0]}{suffix} is empty: remove such samples."
+                    f"Sequence {empty_rows[0]}{suffix} is empty: remove samples with "
+                    "empty sequences."
                 )
             blocks.append(pack(sequences))
         if not blocks:

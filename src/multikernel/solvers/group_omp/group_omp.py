@@ -198,7 +198,7 @@ class _Growth:
         return self.geometry.residual_rows(dual)
 
     def count(self, passes: float) -> None:
-        """Add `passes` times the number of outputs to the passes over all kernels."""
+        """Count `passes` over all kernels, each once for every output."""
         meter = self.recorder.meter
         meter.read += passes * self.n_outputs * meter.entries
 

@@ -24,7 +24,7 @@ from multikernel.solvers.spicy.settings import SETTINGS
 
 
 class Side(ABC):
-    """Conjugate of the loss at a dual point rho, with Newton steps in its domain."""
+    """Conjugate of the loss at a dual point rho; Newton steps stay in its domain."""
 
     # The starting point has the shape of the targets; it is moved off the boundary.
 
