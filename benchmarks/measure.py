@@ -17,6 +17,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, TypeVar
 
+from benchmarks.again import again
 from benchmarks.papers.provenance import commit, processor
 
 Row = dict[str, Any]
@@ -133,13 +134,13 @@ def read(path: Path) -> list[Row]:
 
 
 def measured(path: Path) -> str:
-    """Return a sentence on when, where and by which versions rows were measured."""
+    """Return when, where and by which versions rows were measured, and again."""
     content = json.loads(path.read_text(encoding="utf-8"))
     commits = sorted({row["commit"] for row in content["rows"]})
     packages = ", ".join(f"{name} {text}" for name, text in content["versions"].items())
     return (
         f"Measured on {content['date']} at commit {', '.join(commits)}, one thread of "
-        f"{content['processor']}, with {packages}.\n"
+        f"{content['processor']}, with {packages}.\n{again(path)}"
     )
 
 
