@@ -35,7 +35,7 @@ def main() -> None:
     old, new = (json.loads(file.read_text("utf-8"))["rows"] for file in files)
     rows = {tuple(row[name] for name in by): row for row in old}
     pairs = [(rows[tuple(row[name] for name in by)], row) for row in new]
-    short = [[{c: row[c] for c in (*by, *columns)} for row in pair] for pair in pairs]
+    short = [[{c: row.get(c) for c in (*by, *columns)} for row in p] for p in pairs]
     found = {"date": datetime.date.today().isoformat(), "commit": new[0]["commit"]}
     found |= {"rows": len(old), "again": len(new), "columns": " and ".join(columns)}
     found |= {"agree": sum(agrees(*pair) for pair in short), "pairs": short}
