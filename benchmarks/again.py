@@ -10,12 +10,13 @@ import datetime
 import json
 import sys
 from pathlib import Path
+from statistics import fmean
 
 sys.path.append(str(Path(__file__).parent / "papers"))
 from spot import agrees
 
 TEXT = """On {date} at commit {commit}, {again} of {rows} rows, drawn at random, were \
-measured again; {agree} agree in {columns} to three digits.\n"""
+measured again; {agree} agree in {columns} to three digits (mean change {change}).\n"""
 
 
 def again(path: Path) -> str:
@@ -31,17 +32,20 @@ def main() -> None:
         parser.add_argument(name)
     given = parser.parse_args()
     by, columns = given.by.split(","), given.columns.split(",")
-    path, *_ = files = [Path(given.stored), Path(given.new)]
+    files = [Path(given.stored), Path(given.new)]
     old, new = (json.loads(file.read_text("utf-8"))["rows"] for file in files)
     rows = {tuple(row[name] for name in by): row for row in old}
     pairs = [(rows[tuple(row[name] for name in by)], row) for row in new]
     short = [[{c: row.get(c) for c in (*by, *columns)} for row in p] for p in pairs]
+    changes = [b[c] - a[c] for a, b in short for c in columns if type(a[c]) is float]
     found = {"date": datetime.date.today().isoformat(), "commit": new[0]["commit"]}
     found |= {"rows": len(old), "again": len(new), "columns": " and ".join(columns)}
     found |= {"agree": sum(agrees(*pair) for pair in short), "pairs": short}
-    file = path.with_name("again.json")
+    found["change"] = f"{fmean(changes):+.3f}" if changes else "none"
+    file = files[0].with_name("again.json")
     known = json.loads(file.read_text("utf-8")) if file.exists() else {}
-    file.write_text(json.dumps(known | {path.stem: found}, indent=1) + "\n", "utf-8")
+    known[files[0].stem] = found
+    file.write_text(f"{json.dumps(known, indent=1)}\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -153,6 +153,7 @@ def test_a_page_states_which_rows_were_measured_again(run, tmp_path):
     page = (tmp_path / "SETS.md").read_text(encoding="utf-8")
     assert "at commit abc, 3 of 40 rows" in page
     assert "measured again; 2 agree in score to three digits" in page
+    assert "mean change +0.034" in page
 
 
 def test_integers_that_may_be_codes(run, tmp_path):
