@@ -34,7 +34,7 @@ def main() -> None:
     by, columns = given.by.split(","), given.columns.split(",")
     files = [Path(given.stored), Path(given.new)]
     old, new = (json.loads(file.read_text("utf-8"))["rows"] for file in files)
-    rows = {tuple(row[name] for name in by): row for row in old}
+    rows = {tuple(row.get(name) for name in by): row for row in old}
     pairs = [(rows[tuple(row[name] for name in by)], row) for row in new]
     short = [[{c: row.get(c) for c in (*by, *columns)} for row in p] for p in pairs]
     changes = [b[c] - a[c] for a, b in short for c in columns if type(a[c]) is float]
