@@ -17,6 +17,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, TypeVar
 
+from benchmarks.again import again
 from benchmarks.papers.provenance import commit, processor
 
 Row = dict[str, Any]
@@ -111,10 +112,14 @@ class Results:
         """Keep a row, in place of one of the same key."""
         print(*(f"{name}={value}" for name, value in row.items()), flush=True)
         where = {name: row[name] for name in self.key}
+        here = {"commit": commit(), "processor": processor()}
         # Another process may have written to it meanwhile, of other parts.
-        rows = read(self.path) if self.path.exists() else []
+        text = self.path.read_text(encoding="utf-8") if self.path.exists() else ""
+        known = json.loads(text) if text else here | {"rows": []}
+        # Rows of before this version have the processor of their file.
+        rows = [{"processor": known["processor"]} | old for old in known["rows"]]
         self.rows = [old for old in rows if not where.items() <= old.items()]
-        self.rows.append(row | {"commit": commit()})
+        self.rows.append(row | here)
         content = {
             "date": datetime.date.today().isoformat(),
             "processor": processor(),
@@ -133,13 +138,14 @@ def read(path: Path) -> list[Row]:
 
 
 def measured(path: Path) -> str:
-    """Return a sentence on when, where and by which versions rows were measured."""
+    """Return when, where and by which versions rows were measured, and again."""
     content = json.loads(path.read_text(encoding="utf-8"))
     commits = sorted({row["commit"] for row in content["rows"]})
+    processors = {row.get("processor", content["processor"]) for row in content["rows"]}
     packages = ", ".join(f"{name} {text}" for name, text in content["versions"].items())
     return (
         f"Measured on {content['date']} at commit {', '.join(commits)}, one thread of "
-        f"{content['processor']}, with {packages}.\n"
+        f"{' or '.join(sorted(processors))}, with {packages}.\n{again(path)}"
     )
 
 

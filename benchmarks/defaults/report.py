@@ -2,12 +2,17 @@
 
 import argparse
 import json
+import sys
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+
+sys.path.append(str(Path(__file__).parents[1]))
+
+from again import again
 
 HERE = Path(__file__).parent
 REGRESSION = ("delve", "diabetes")
@@ -404,7 +409,7 @@ def main() -> None:
         if path.exists():
             content = json.loads(path.read_text(encoding="utf-8"))
             measured = f"\nMeasured at commit {content['commit']}, {content['date']}.\n"
-            parts.append(section(content["rows"]) + measured)
+            parts.append(section(content["rows"]) + measured + again(path))
     (folder / "RESULTS.md").write_text("\n".join(parts), encoding="utf-8")
 
 

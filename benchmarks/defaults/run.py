@@ -170,8 +170,6 @@ def methods(split: Split, normalize: str) -> dict[str, Any]:
             GroupOMPClassifierCV(max_kernels=20, **shared),
         )
     else:
-        # The error that costs nothing is a tenth of the targets' deviation.
-        shared["epsilon"] = 0.1 * float(split.y.std())
         lp, spicy, greedy = (
             LpMKLRegressorCV,
             SpicyMKLRegressorCV(**path),
@@ -243,8 +241,6 @@ def grids(quick: bool) -> list[dict[str, Any]]:
             for grid, Cs in (("fixed", FIXED), ("anchored", None)):
                 make = LpMKLClassifierCV if split.classes else LpMKLRegressorCV
                 model = make(kernels, Cs=Cs, ps=[p], loss=loss, cv=3, tol=TOL)
-                if not split.classes:
-                    model.set_params(epsilon=0.1 * float(split.y.std()))
                 with warnings.catch_warnings():
                     warnings.simplefilter("ignore")
                     model.fit(split.X, split.y)

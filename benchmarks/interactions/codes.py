@@ -20,7 +20,9 @@ from unittest.mock import patch
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
 import numpy as np
+from benchmarks.again import again
 from benchmarks.measure import cpu
+from benchmarks.papers.provenance import commit
 from numpy.typing import NDArray
 
 from multikernel import SpicyMKLClassifier, SpicyMKLRegressor
@@ -211,6 +213,8 @@ def main() -> None:
             times = f"{before:.3f}, {after:.3f}"
             lines.append(f"| {name} | {plain:.3f} | {compared:.3f} | {times} |")
         lines.append("")
+    later = again(options.output / "codes.json")
+    lines.append(f"Measured at commit {commit()}.\n{later}")
     (options.output / "CODES.md").write_text("\n".join(lines), "utf-8")
     print("\n".join(lines))
 

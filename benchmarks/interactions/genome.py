@@ -22,8 +22,10 @@ from unittest.mock import patch
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
 import numpy as np
+from benchmarks.again import again
 from benchmarks.interactions.planted import peak_bytes
 from benchmarks.measure import cpu
+from benchmarks.papers.provenance import commit
 from numpy.typing import NDArray
 from scipy.stats import chi2
 
@@ -309,10 +311,10 @@ def main() -> None:
     for name in given.lines:
         command = [sys.executable, __file__, "--child", "--lines", name]
         done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
-        rows[name] = json.loads(done.stdout.splitlines()[-1])
+        rows[name] = json.loads(done.stdout.splitlines()[-1]) | {"commit": commit()}
         print(name, rows[name], flush=True)
         path.write_text(json.dumps(rows, indent=1) + "\n", "utf-8")
-        (HERE / "GENOME.md").write_text(page(rows), "utf-8")
+        (HERE / "GENOME.md").write_text(page(rows) + again(path), "utf-8")
 
 
 if __name__ == "__main__":

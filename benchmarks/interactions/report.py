@@ -49,7 +49,7 @@ def against(value: float, limit: float | None, text: str, *, least: bool) -> str
 def draws(rows: Sequence[Row]) -> list[str]:
     lines = []
     for (name,), some in groups(rows, "name"):
-        limit = R2[name.partition(":")[0]] if name.endswith("interactions") else None
+        limit = R2[name.partition(":")[0]] if name.endswith(": SpicyMKL") else None
         scores = [row["score"] for row in some]
         lines.append(
             [

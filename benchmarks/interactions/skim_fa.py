@@ -15,7 +15,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from benchmarks.again import again
 from benchmarks.measure import cpu
+from benchmarks.papers.provenance import commit
 
 from multikernel import SpicyMKLRegressor, SpicyMKLRegressorCV
 
@@ -123,7 +125,8 @@ def page(rows: list[dict[str, Any]]) -> str:
             ),
         ]
         lines.append(f"| {name} | {' | '.join(cells)} |")
-    return "\n".join(lines) + "\n"
+    commits = ", ".join(dict.fromkeys(row["commit"] for row in rows))
+    return "\n".join([*lines, "", f"Measured at commit {commits}.\n"])
 
 
 def median(rows: list[dict[str, Any]], key: str) -> float:
@@ -144,11 +147,14 @@ def main() -> None:
         warnings.simplefilter("ignore")
         for seed in range(options.seeds):
             for name in MODELS:
-                rows.append(row_of(name, seed, options.columns))
+                row = row_of(name, seed, options.columns)
+                rows.append(row | {"commit": commit()})
                 print(json.dumps(rows[-1]), flush=True)
     text = json.dumps(rows, indent=1, ensure_ascii=False) + "\n"
-    (options.output / "skim_fa.json").write_text(text, encoding="utf-8")
-    (options.output / "SKIM_FA.md").write_text(page(rows), encoding="utf-8")
+    path = options.output / "skim_fa.json"
+    path.write_text(text, encoding="utf-8")
+    text = page(rows) + again(path)
+    (options.output / "SKIM_FA.md").write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -9,6 +9,7 @@ import argparse
 import datetime
 import json
 import os
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -27,6 +28,10 @@ from multikernel.kernels.sequence import (
     motif_dictionary,
 )
 from multikernel.kernels.sequence.letters import pack, read_sequences
+
+sys.path.append(str(Path(__file__).parents[1] / "papers"))
+
+from provenance import commit
 
 HERE = Path(__file__).parent
 AMINO_ACIDS = Alphabet("protein", unknown="skip")
@@ -118,6 +123,7 @@ def main() -> None:
         "date": datetime.date.today().isoformat(),
         "cores": os.cpu_count(),
         "load before": round(os.getloadavg()[0], 1),
+        "commit": commit(),
     }
     content = {"machine": machine, "rows": measure(found.smoke)}
     folder = found.output or HERE / ("smoke" if found.smoke else "")

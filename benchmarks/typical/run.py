@@ -48,8 +48,10 @@ from multikernel.problem import Problem
 from multikernel.regularizers import BlockL1, SquaredBlockNorm
 from multikernel.solvers import InterleavedNewton, SpicyMKL
 
+sys.path.append(str(Path(__file__).parents[1]))
 sys.path.append(str(Path(__file__).parents[1] / "papers"))
 
+from again import again
 from provenance import commit, processor
 
 Array = NDArray[Any]
@@ -368,9 +370,9 @@ def main() -> None:
         "rows": list({place(row): row for row in [*kept, *rows]}.values()),
     }
     options.output.mkdir(parents=True, exist_ok=True)
-    text = json.dumps(found, indent=0)
-    path.write_text(text, encoding="utf-8")
-    (options.output / "RESULTS.md").write_text(page(found), encoding="utf-8")
+    path.write_text(json.dumps(found, indent=0), encoding="utf-8")
+    text = page(found) + again(path)
+    (options.output / "RESULTS.md").write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":

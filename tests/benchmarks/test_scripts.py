@@ -17,6 +17,13 @@ def scripts():
             yield path.parent.name, path.stem
 
 
+def copied(folder, tmp_path, name):
+    """Copy results, and what is stored on rows of them that were measured again."""
+    for path in (folder / name, folder / "again.json"):
+        if path.exists():
+            (tmp_path / path.name).write_bytes(path.read_bytes())
+
+
 def test_every_script_is_named_by_a_test():
     texts = [
         path.read_text(encoding="utf-8") for path in Path(__file__).parent.glob("*.py")
@@ -123,10 +130,30 @@ def test_interactions(run, tmp_path):
 
 def test_the_page_of_interactions_is_that_of_its_results(run, tmp_path):
     folder = BENCHMARKS / "interactions"
-    (tmp_path / "results.json").write_bytes((folder / "results.json").read_bytes())
+    copied(folder, tmp_path, "results.json")
     run("interactions/run.py", "--kinds", "--output", tmp_path)
     page = (tmp_path / "RESULTS.md").read_text(encoding="utf-8")
     assert page == (folder / "RESULTS.md").read_text(encoding="utf-8")
+
+
+def test_a_page_states_which_rows_were_measured_again(run, tmp_path):
+    """The command benchmarks.again compares rows of equal facts, to three digits."""
+    folder = BENCHMARKS / "middle"
+    copied(folder, tmp_path, "sets.json")
+    (tmp_path / "again.json").unlink(missing_ok=True)
+    stored, new = tmp_path / "sets.json", tmp_path / "new.json"
+    rows = json.loads(stored.read_text(encoding="utf-8"))["rows"][:3]
+    scores = [rows[0]["score"] + 1e-3, rows[1]["score"] + 0.1, rows[2]["score"]]
+    found = [
+        r | {"score": s, "commit": "abc"} for r, s in zip(rows, scores, strict=True)
+    ]
+    new.write_text(json.dumps({"rows": found}), encoding="utf-8")
+    run("again.py", stored, new, "set,model", "score")
+    run("middle/sets.py", "--sets", "--output", tmp_path)
+    page = (tmp_path / "SETS.md").read_text(encoding="utf-8")
+    assert "at commit abc, 3 of 40 rows" in page
+    assert "measured again; 2 agree in score to three digits" in page
+    assert "mean change +0.034" in page
 
 
 def test_integers_that_may_be_codes(run, tmp_path):
@@ -160,7 +187,7 @@ def test_default_fits_of_the_middle(run, tmp_path):
     assert "## Relative duality gap" in page
     assert "### Steps" in page
     folder = BENCHMARKS / "middle"
-    (tmp_path / "results.json").write_bytes((folder / "results.json").read_bytes())
+    copied(folder, tmp_path, "results.json")
     run("middle/run.py", "--rows", "--output", tmp_path)
     page = (tmp_path / "RESULTS.md").read_text(encoding="utf-8")
     assert page == (folder / "RESULTS.md").read_text(encoding="utf-8")
@@ -181,7 +208,7 @@ def test_tables_of_many_rows_and_columns(run, tmp_path):
 
 def test_the_page_of_tables_is_that_of_its_results(run, tmp_path):
     folder = BENCHMARKS / "tables"
-    (tmp_path / "results.json").write_bytes((folder / "results.json").read_bytes())
+    copied(folder, tmp_path, "results.json")
     run("tables/run.py", "--tables", "--output", tmp_path)
     page = (tmp_path / "RESULTS.md").read_text(encoding="utf-8")
     assert page == (folder / "RESULTS.md").read_text(encoding="utf-8")
@@ -189,7 +216,7 @@ def test_the_page_of_tables_is_that_of_its_results(run, tmp_path):
 
 def test_real_tables_of_the_middle(run, tmp_path):
     folder = BENCHMARKS / "middle"
-    (tmp_path / "sets.json").write_bytes((folder / "sets.json").read_bytes())
+    copied(folder, tmp_path, "sets.json")
     run("middle/sets.py", "--sets", "--output", tmp_path)
     page = (tmp_path / "SETS.md").read_text(encoding="utf-8")
     assert page == (folder / "SETS.md").read_text(encoding="utf-8")

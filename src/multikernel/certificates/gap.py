@@ -78,7 +78,7 @@ def clipped_to_sum(rho: Array, lower: Array, upper: Array, total: float = 0.0) -
     shift = 0.0
     for _ in range(200):
         excess = float(clipped.sum()) - total
-        # If the excess is only a rounding error, a step is too small to change the shift.
+        # If the excess is only a rounding error, a step cannot change the shift.
         if abs(excess) <= EPS * float(np.abs(clipped).sum()):
             break
         low, high = (shift, high) if excess > 0.0 else (low, shift)
