@@ -106,8 +106,9 @@ def check_names(owner: str, rule: WeightRule, settings: Mapping[str, Any]) -> No
         parameters.bind(None, None, None, **settings)
     except TypeError as error:
         raise ValueError(
-            f"{owner}: weight_params {sorted(settings)} do not match the arguments of "
-            f"the rule in kernel_weights ({error}): pass only arguments of the rule."
+            f"{owner}: weight_params has the keys {sorted(settings)}, which do not "
+            f"match the arguments of the rule in kernel_weights ({error}): pass all "
+            "required arguments after the first three, and none that the rule lacks."
         ) from error
 
 

@@ -54,8 +54,8 @@ class RegularizationPath:
 def strength_grid(
     problems: Sequence[Problem], n_alphas: int, alpha_min_ratio: float
 ) -> Array:
-    """Return decreasing strengths, from the smallest at which no kernel is active."""
-    # The returned numbers are multiples: each multiplies the strengths of the problems.
+    """Return decreasing factors of the strengths; at the first no kernel is active."""
+    # The first is the smallest such factor, for all problems at once.
     units = [problem.regularizer.alpha for problem in problems]
     largest = float(np.max(largest_alphas(problems) / units))
     if not np.isfinite(largest):

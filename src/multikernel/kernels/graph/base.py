@@ -96,7 +96,7 @@ class FittedGraph(Protocol):
         """Return a readable name of a node, made from the names of the columns."""
 
     def degrees(self, node: Any) -> tuple[int, ...]:
-        """Return the numbers that define the kind of a node, such as its levels."""
+        """Return the node's levels or other numbers; equal numbers make nodes comparable."""
 
     def width(self, node: Any) -> int:
         """Return the number of features of the node if no landmarks are used."""

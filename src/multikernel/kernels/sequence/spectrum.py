@@ -29,7 +29,7 @@ def check_words(owner: str, alphabet: str | Alphabet, length: int) -> None:
     if size**length >= 2**62:
         raise ValueError(
             f"{owner}: there are {size}^{length} words of {length} letters, but at "
-            "most 2^62 are supported: choose shorter words or a smaller alphabet."
+            "most 2^62 - 1 are supported: choose shorter words or a smaller alphabet."
         )
 
 

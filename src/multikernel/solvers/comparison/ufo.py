@@ -159,7 +159,7 @@ class _SlopeSum:
         self.squares = epochs**2 * point.forms
 
     def step(self) -> None:
-        """Add all samples' slopes in random order; offer the model to the incumbent."""
+        """Run one epoch: add the subgradient of each sample, in random order."""
         visited = self.epochs * self.labels.size
         for samples, places, columns in self._blocks_of_columns():
             self.incumbent.recorder.inner_steps += compiled(LOOPS, "visit")(

@@ -142,10 +142,10 @@ def barrier_response(
 
     `excess` is the starting value of Newton's method, from the response to a similar u.
     """
-    # Every weight solves nu theta_m^(p - 1) = u_m + mu / theta_m, with nu the
-    # multiplier of the norm. Newton's method with a bracket computes the nu for which
-    # the p-norm is one. u must be nonnegative. `excess` is a value of nu - max(u);
-    # infinity is replaced by the upper end of the bracket.
+    # Every weight solves nu theta_m^(p - 1) = u_m + mu / theta_m, with u_m >= 0 and the
+    # multiplier nu of the norm. Newton's method with a bracket computes the nu for
+    # which the p-norm is one. It starts at nu = max(u) + excess, or at the upper end of
+    # the bracket if `excess` is infinite.
     p = regularizer.p
     if np.isinf(p):
         one, zero = np.ones_like(u), np.zeros_like(u)

@@ -142,7 +142,7 @@ class WeightStep:
 
 @dataclass
 class WeightSearch:
-    """Newton's method in kernel weights; a far too long step is repeated, shorter."""
+    """Newton's method in kernel weights; a step that is far too long is shortened."""
 
     regularizer: ProximableRegularizer  # elastic net or block 1-norm
     traces: Array  # of the kernels
