@@ -11,6 +11,7 @@ from joblib import effective_n_jobs
 from multikernel._typing import Array, Indices
 from multikernel._validation import Number, check_parameter, shown
 from multikernel.estimators.base import BaseMKL
+from multikernel.estimators.by_copy import LearnsByCopy
 from multikernel.estimators.fit import read_input
 from multikernel.estimators.grams.method import GramMethod
 from multikernel.estimators.grams.training import Training
@@ -62,18 +63,27 @@ def refit(
     _check_estimator(owner, model, data[-1])
     # `data` are X, y, sample weights, groups and offsets.
     X, naming = refitted_steps(before, *data[:2])
+    y, weights, groups, offset = data[1:]
+    coded: dict[str, Any] = {}
+    if isinstance(model, LearnsByCopy):
+        model, codes, add_classes = model._coded(X, y, weights, offset, groups)
+        add_classes(coded, lambda: codes)
+        y = codes
     method = model._method()
     source = replace(method.source, parts=True)
     attributes: dict[int, dict[str, Any]] = {}
     with warnings.catch_warnings():
         # `_warn_unsolved` later gives one warning about all fits without convergence.
         warnings.simplefilter("ignore", ConvergenceWarning)
-        training = source.prepare(read_input(model, source, X, *data[1:]))
+        samples = read_input(model, source, X, y, weights, groups, offset)
+        training = source.prepare(samples)
         if training.samples.groups is None:
             warn_repeated(owner, training.samples, "pass groups")
         with training.naming_errors():
             resamples = Resamples(model, method, training)
-            counts = draw(training.samples)
+            # Codes of ordered classes are stratified like classes.
+            classes = coded.get("classes_", training.samples.classes)
+            counts = draw(replace(training.samples, classes=classes))
             jobs = min(effective_n_jobs(n_jobs), len(counts))
 
             def work(index: int) -> None:
