@@ -19,6 +19,7 @@ from multikernel.estimators import (
     SpicyMKLOrdinal,
     SpicyMKLOrdinalCV,
     SpicyMKLRegressor,
+    SpicyMKLRegressorCV,
     SpicyMKLSurvival,
     stack_grams,
     variance_shares,
@@ -213,6 +214,17 @@ def test_fits_that_did_not_converge_are_counted_once():
     told = [w for w in caught if w.category is ConvergenceWarning]
     assert len(told) == 1
     assert "4 of the 4 fits of stability_selection" in str(told[0].message)
+
+
+def test_a_search_with_an_alpha_per_target_is_resampled_by_target():
+    X, y = data()
+    Y = np.column_stack([y, 5.0 * X[:, 1]])
+    search = SpicyMKLRegressorCV(KERNELS, cv=2, selection="separate")
+    with pytest.raises(TypeError, match="array, pass one column of y with its alpha"):
+        bootstrap(search, X, Y, 2)
+    alphas = search.fit(X, Y).best_params_["alpha"]
+    for alpha, target in zip(alphas, Y.T, strict=True):
+        assert len(bootstrap(SpicyMKLRegressor(KERNELS, alpha), X, target, 2).models)
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from joblib import effective_n_jobs
+from sklearn.base import is_regressor
 
 from multikernel._typing import Array, Indices
 from multikernel._validation import Number, check_parameter, shown
@@ -340,10 +341,13 @@ def _check_estimator(owner: str, model: Any, offset: Any) -> None:
             "fit it to your own resamples, and count its active_kernels_."
         )
     if is_search:
+        each = ""
+        if is_regressor(model) and getattr(model, "selection", "") == "separate":
+            each = ". If alpha is an array, pass one column of y with its alpha"
         raise TypeError(
             f"{owner} requires a model with fixed parameters, but {name} chooses them "
             f"in every fit: pass {name.removesuffix('CV')} with the best_params_ of "
-            "the search."
+            f"the search{each}."
         )
     model._check_parameters()
     if offset is None and getattr(vars(model).get("_state"), "has_offset", False):
