@@ -373,3 +373,22 @@ def test_ordered_classes_and_times_are_drawn():
         bootstrap(search, X, stages, 2)
     best = search.fit(X, stages).best_params_
     assert len(bootstrap(SpicyMKLOrdinal(KERNELS, **best), X, stages, 2).models) == 2
+
+
+def test_a_bootstrap_has_the_alpha_of_all_samples():
+    X, y = data()
+    y = (y - y.mean()) / y.std()
+    alpha = SpicyMKLRegressor(KERNELS, "null").fit(X, y).alpha_
+    by_rule, by_number = (
+        bootstrap(SpicyMKLRegressor(KERNELS, a, tol=1e-7), X, y, 3, random_state=0)
+        for a in ("null", alpha)
+    )
+    np.testing.assert_allclose(
+        by_rule.variance_shares, by_number.variance_shares, atol=1e-3
+    )
+    # With many pairs of columns, the default alpha is computed from the data, too.
+    wide = np.random.default_rng(0).standard_normal((60, 600))
+    target = 3.0 * wide[:, 0]
+    fits = bootstrap(SpicyMKLRegressor(), wide, target, 2, random_state=0)
+    n_active = len(SpicyMKLRegressor().fit(wide, target).active_kernels_)
+    assert max(len(active) for active in fits.active_kernels) < n_active + 5

@@ -144,6 +144,7 @@ def bootstrap(
     """Fit a model to bootstrap samples (drawn with replacement).
 
     Each class keeps its number of samples. Fits start from the solution on all samples.
+    If alpha is computed from the data, as with "null", they use that of all samples.
 
     Parameters
     ----------

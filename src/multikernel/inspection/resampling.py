@@ -25,6 +25,7 @@ from multikernel.estimators.read.samples import Samples
 from multikernel.estimators.read.targets import check_groups
 from multikernel.estimators.search.folds import for_each
 from multikernel.estimators.search.search import Search
+from multikernel.estimators.spicy.method import SparseMethod
 from multikernel.exceptions import ConvergenceWarning, warn_user
 from multikernel.inspection.pipelines import model_of, refitted_steps
 from multikernel.linalg.tables import row_chunks, row_keys
@@ -134,7 +135,12 @@ class Resamples:
         # Equal samples may be merged; `_owners` maps each sample to its merged sample.
         self._owners = rows if copies is None else copies.owners
         self.watch = make_watch(estimator, None)
-        self.attributes, self.starts = self._learn(full)
+        self.attributes, self.starts = self._learn(full, method)
+        # Rules for alpha do not support weights, which count the draws of a sample, so
+        # fits with weights use the alpha of the fit to all samples.
+        self._weighted_method = method
+        if isinstance(method, SparseMethod):
+            self._weighted_method = method.at_strength_of(full)
         # These are the kernels before normalization; the fit above has validated them.
         self._raw = training
 
@@ -144,21 +150,21 @@ class Resamples:
         """Fit one resample; return the attributes in `names` and the duality gap."""
         # `counts` says how often each sample occurs in the resample; `n_copies` is the
         # largest number of resamples in memory at a time.
-        samples = self._raw.samples
+        samples, method = self._raw.samples, self.method
         if counts.max() > 1:
+            method = self._weighted_method
             weights = counts * _or_ones(samples.sample_weight, samples)
             samples = replace(samples, sample_weight=weights)
         raw = replace(self._raw, samples=samples)
         sub, rows = raw.part(np.flatnonzero(counts), n_copies)
         _check_labels(sub.samples)
-        fitted, _ = self._learn(sub, self._starts(sub.samples, rows))
+        fitted, _ = self._learn(sub, method, self._starts(sub.samples, rows))
         return {name: fitted[name] for name in (*names, "duality_gap_")}
 
     def _learn(
-        self, data: Training, starts: tuple[Solution, ...] = ()
+        self, data: Training, method: Method, starts: tuple[Solution, ...] = ()
     ) -> tuple[dict[str, Any], tuple[Solution, ...]]:
         """Fit some data; return the fitted attributes, and solutions as warm starts."""
-        method = self.method
         # Only methods on Gram matrices support warm starts.
         if not isinstance(method, GramMethod):
             return method.learn(data, self.watch), ()
