@@ -15,8 +15,8 @@ from multikernel.estimators.read.partitions import lazy
 from multikernel.estimators.read.precomputed import labels_of_grams
 from multikernel.problem import Callback
 
+# It adds fitted attributes to a dict, given a function that returns decision values.
 SetAttributes = Callable[[dict[str, Any], Callable[[], Array]], None]
-"""Adds fitted attributes to a dict, given a function that returns decision values."""
 
 Task = tuple[Any, Indices, Any, SetAttributes]
 """Loss, integer code of each target, fold strata, setter of further attributes."""

@@ -143,8 +143,7 @@ def bootstrap(
 ) -> Bootstrap:
     """Fit a model to bootstrap samples (drawn with replacement).
 
-    Each class keeps its number of samples. Fits start from the solution on all samples.
-    If alpha is computed from the data, as with "null", they use that of all samples.
+    Classes keep their sizes. Fits start from the fit to all samples, and use its alpha.
 
     Parameters
     ----------

@@ -139,7 +139,7 @@ def training_table(model: Any) -> tuple[Array, Array]:
 
 
 def _unpenalized(model: Any) -> list[tuple[str, int]]:
-    """Return the name and the table column of each column of a model's design."""
+    # The items are the name of each unpenalized column and its position in the table.
     design = model._state.model.design
     if design is None:
         return []
