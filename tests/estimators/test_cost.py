@@ -12,7 +12,10 @@ from multikernel import (
     LpMKLClassifier,
     SpicyMKLClassifier,
     SpicyMKLClassifierCV,
+    SpicyMKLOrdinal,
     SpicyMKLRegressor,
+    SpicyMKLSurvival,
+    SpicyMKLSurvivalCV,
     estimate_cost,
     stack_grams,
 )
@@ -177,3 +180,16 @@ def test_a_cost_is_printed_as_a_sentence():
         "3 kernels on 1000 samples, storage 'dense', as it was asked for: 24 MB, "
         "seconds."
     )
+
+
+def test_times_and_ordered_classes_are_read_as_by_fit():
+    X, y = samples(100)
+    times = pd.DataFrame({"event": np.arange(100) % 4 > 0, "time": np.exp(y)})
+    for targets in (times, times.to_records(index=False), times.to_numpy(dtype=float)):
+        for model in (SpicyMKLSurvival(), SpicyMKLSurvivalCV()):
+            assert estimate_cost(model, X, targets) == estimate_cost(model, X)
+    assert estimate_cost(SpicyMKLOrdinal(), X, y > 0.0).n_samples == 100
+    with pytest.raises(ValueError, match="times must be positive"):
+        estimate_cost(SpicyMKLSurvival(), X, times.assign(time=-1.0))
+    with pytest.raises(ValueError, match="does not support offset"):
+        estimate_cost(SpicyMKLSurvival(), X, times, offset=y)

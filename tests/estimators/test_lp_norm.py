@@ -32,7 +32,12 @@ from multikernel.estimators import (
 )
 from multikernel.exceptions import ConvergenceWarning
 from multikernel.gram import build_stack
-from multikernel.kernels import GaussianKernel, ParameterGrid, PolynomialKernel
+from multikernel.kernels import (
+    GaussianKernel,
+    LinearKernel,
+    ParameterGrid,
+    PolynomialKernel,
+)
 from multikernel.persistence import load, save
 from multikernel.solvers.lp_choice import LP_SOLVERS, SPARSE_ONLY
 
@@ -537,3 +542,15 @@ def test_the_default_strength_does_not_depend_on_the_number_of_kernels(make):
     one, many = (make(n * [KERNELS[0]]).fit(X, y) for n in (1, 16))
     difference = one.decision_function(X) - many.decision_function(X)
     assert np.abs(difference).max() < 0.01
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("normalize", ["variance", ["variance", "center"]])
+@pytest.mark.parametrize("storage", ["dense", "dense32", "lazy", "low_rank"])
+def test_the_default_c_does_not_depend_on_origins_and_storage(storage, normalize):
+    X = np.random.default_rng(0).normal(size=(60, 2))
+    kernels = [LinearKernel(), PolynomialKernel(2, scale=1e-4)]
+    model = LpMKLClassifier(kernels, storage=storage, normalize=normalize, max_iter=5)
+    y = X[:, 0] > 0.2
+    C = LpMKLClassifier(kernels).fit(X, y).C_
+    np.testing.assert_allclose(model.fit(X + 2e4, y).C_, C, rtol=1e-12)

@@ -6,7 +6,12 @@ from sklearn.metrics import d2_log_loss_score, d2_tweedie_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from multikernel import SpicyMKLClassifier, SpicyMKLRegressor
+from multikernel import (
+    SpicyMKLClassifier,
+    SpicyMKLOrdinal,
+    SpicyMKLRegressor,
+    SpicyMKLSurvival,
+)
 from multikernel.display import VarianceSplitDisplay
 from multikernel.inspection import deviance_split, variance_split
 
@@ -118,6 +123,14 @@ def test_sentences():
     for level, said in ((3.0, "y is constant"), (0.0, "a count above 0")):
         with pytest.raises(ValueError, match=said):
             deviance_split(counts, X, np.full(160, level))
+    times = np.column_stack([np.ones(160), np.exp(y)])
+    for model, targets in (
+        (SpicyMKLSurvival(VIEWS), times),
+        (SpicyMKLOrdinal(VIEWS), np.digitize(y, [0.2, 1.2])),
+    ):
+        name = type(model).__name__
+        with pytest.raises(ValueError, match=f"survival and ordinal .* {name}"):
+            deviance_split(model.fit(X, targets), X, targets)
 
 
 def test_samples_without_weight_have_no_part():

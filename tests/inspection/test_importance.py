@@ -13,6 +13,7 @@ from multikernel.estimators import (
     LpMKLClassifier,
     SpicyMKLClassifier,
     SpicyMKLRegressor,
+    SpicyMKLSurvival,
     stack_grams,
 )
 from multikernel.inspection import group_permutation_importance
@@ -189,3 +190,21 @@ def test_wrong_arguments_are_named(fitted):
         group_permutation_importance(model, X, y, scoring="r3")
     with pytest.raises(ValueError, match="groups is an empty mapping"):
         group_permutation_importance(model, X, y, {})
+
+
+def test_times_are_read_as_by_score(fitted):
+    X, y, _ = fitted
+    time, is_observed = np.exp(y), np.arange(len(y)) % 4 > 0
+    frame = pd.DataFrame({"event": is_observed, "time": time})
+    bounds = {"lower": time, "upper": np.where(is_observed, time, np.inf)}
+    model = SpicyMKLSurvival().fit(X, frame)
+    groups = {"first": [0]}
+    expected = group_permutation_importance(model, X, frame, groups, random_state=0)
+    assert expected.importances_mean[0] > 0.0
+    for times in (
+        frame.to_numpy(dtype=float),
+        frame.to_records(index=False),
+        pd.DataFrame(bounds),
+    ):
+        found = group_permutation_importance(model, X, times, groups, random_state=0)
+        np.testing.assert_array_equal(found.importances, expected.importances)

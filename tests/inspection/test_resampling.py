@@ -5,8 +5,10 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.base import clone
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from sklearn.utils import _safe_indexing
 
 from multikernel.estimators import (
     GroupOMPRegressor,
@@ -14,7 +16,11 @@ from multikernel.estimators import (
     LpMKLRegressor,
     SpicyMKLClassifier,
     SpicyMKLClassifierCV,
+    SpicyMKLOrdinal,
+    SpicyMKLOrdinalCV,
     SpicyMKLRegressor,
+    SpicyMKLRegressorCV,
+    SpicyMKLSurvival,
     stack_grams,
     variance_shares,
 )
@@ -210,6 +216,17 @@ def test_fits_that_did_not_converge_are_counted_once():
     assert "4 of the 4 fits of stability_selection" in str(told[0].message)
 
 
+def test_a_search_with_an_alpha_per_target_is_resampled_by_target():
+    X, y = data()
+    Y = np.column_stack([y, 5.0 * X[:, 1]])
+    search = SpicyMKLRegressorCV(KERNELS, cv=2, selection="separate")
+    with pytest.raises(TypeError, match="array, pass one column of y with its alpha"):
+        bootstrap(search, X, Y, 2)
+    alphas = search.fit(X, Y).best_params_["alpha"]
+    for alpha, target in zip(alphas, Y.T, strict=True):
+        assert len(bootstrap(SpicyMKLRegressor(KERNELS, alpha), X, target, 2).models)
+
+
 @pytest.mark.parametrize(
     ("model", "message"),
     [
@@ -323,3 +340,55 @@ def test_rows_that_repeat_are_warned_of():
         for table in (X, levels, twice):
             bootstrap(model, table, y, 2, random_state=0)
             kernel_tests(model, table, y, n_permutations=1)
+
+
+def test_ordered_classes_and_times_are_drawn():
+    X, y = data()
+    stages = np.digitize(y, [-0.3, 1.8])
+    times = pd.DataFrame({"event": np.arange(60) % 4 > 0, "time": np.exp(y)})
+    for model, targets, strata in (
+        (SpicyMKLOrdinal(KERNELS, alpha=0.05, tol=1e-6), stages, stages),
+        (SpicyMKLSurvival(KERNELS, alpha=0.05, tol=1e-6), times, np.zeros(60)),
+    ):
+        random = Recorded()
+        found = stability_selection(model, X, targets, 2, random_state=random)
+        halves = [], []
+        for label, order in zip(np.unique(strata), random.orders, strict=True):
+            rows, size = np.flatnonzero(strata == label), order.size // 2
+            halves[0].extend(rows[order[:size]])
+            halves[1].extend(rows[order[size:][:size]])
+        for chosen, half in zip(found.selections, map(np.sort, halves), strict=True):
+            alone = clone(model).fit(X[half], _safe_indexing(targets, half))
+            np.testing.assert_array_equal(np.flatnonzero(chosen), alone.active_kernels_)
+        with pytest.raises(ValueError, match="does not support offset"):
+            bootstrap(model, X, targets, 2, offset=y)
+    random = Recorded()
+    fits = bootstrap(model, X, times, 2, random_state=random)
+    for fit, counts in zip(fits.models, random.counts, strict=True):
+        alone = clone(model).fit(X, times, counts.astype(float))
+        values = fit.decision_values(X)[:, 0]
+        np.testing.assert_allclose(values, alone.linear_predictor(X), atol=0.01)
+    search = SpicyMKLOrdinalCV(KERNELS, n_alphas=3, cv=2)
+    with pytest.raises(TypeError, match="pass SpicyMKLOrdinal with the best_params_"):
+        bootstrap(search, X, stages, 2)
+    best = search.fit(X, stages).best_params_
+    assert len(bootstrap(SpicyMKLOrdinal(KERNELS, **best), X, stages, 2).models) == 2
+
+
+def test_a_bootstrap_has_the_alpha_of_all_samples():
+    X, y = data()
+    y = (y - y.mean()) / y.std()
+    alpha = SpicyMKLRegressor(KERNELS, "null").fit(X, y).alpha_
+    by_rule, by_number = (
+        bootstrap(SpicyMKLRegressor(KERNELS, a, tol=1e-7), X, y, 3, random_state=0)
+        for a in ("null", alpha)
+    )
+    np.testing.assert_allclose(
+        by_rule.variance_shares, by_number.variance_shares, atol=1e-3
+    )
+    # With many pairs of columns, the default alpha is computed from the data, too.
+    wide = np.random.default_rng(0).standard_normal((60, 600))
+    target = 3.0 * wide[:, 0]
+    fits = bootstrap(SpicyMKLRegressor(), wide, target, 2, random_state=0)
+    n_active = len(SpicyMKLRegressor().fit(wide, target).active_kernels_)
+    assert max(len(active) for active in fits.active_kernels) < n_active + 5

@@ -17,6 +17,7 @@ from multikernel.kernels import (
     Interactions,
     LinearKernel,
     ProductKernel,
+    Unpenalized,
     per_column,
 )
 from multikernel.kernels.sequence import SpectrumKernel
@@ -275,3 +276,41 @@ def test_a_model_without_kernels_has_none():
     assert found.names == found.interaction_names == ()
     assert len(model.summary("column")) == 0
     assert contributions(model, X, by="column").terms.shape == (150, 0)
+
+
+@pytest.mark.parametrize("kernels", ["alone", "both", "pairs", "joint"])
+def test_unpenalized_columns_have_a_part(kernels):
+    table = RNG.normal(size=(50, 2))
+    target = np.sin(2.0 * table[:, 0]) + 3.0 * table[:, 1] + table[:, 0] * table[:, 1]
+    views = {"a": ([0], GaussianKernel(1.0)), "known": Unpenalized([1])}
+    if kernels != "alone":
+        views["b"] = [0, 1] if kernels == "joint" else [1], GaussianKernel(1.0)
+    spec = Interactions(views) if kernels == "pairs" else views
+    model = SpicyMKLRegressor(spec, alpha=0.01).fit(table, target)
+    found = sobol_indices(model, table)
+    shares = np.full(50, 0.02)
+    first, second, pair = grid_indices(model, table.T, (shares, shares))
+    atol = 0.1 if found.estimated else 1e-3
+    assert found.names == ("x0", "x1")
+    np.testing.assert_allclose(found.first_order, [first, second], atol=atol)
+    np.testing.assert_allclose(found.total, [first + pair, second + pair], atol=atol)
+    if kernels == "pairs":
+        assert set(model.summary("column")["column"]) == {"x0", "x1"}
+    elif kernels == "alone":
+        with pytest.raises(ValueError, match="training values for"):
+            model.summary("column")
+
+
+def test_unpenalized_categories_are_a_group():
+    table = pd.DataFrame({"a": RNG.normal(size=60), "k": RNG.choice([*"uvw"], 60)})
+    target = np.sin(2.0 * table["a"]) + 3.0 * (table["k"] == "u")
+    views = {"a": (["a"], GaussianKernel(1.0)), "known": Unpenalized(["k"])}
+    model = SpicyMKLRegressor(views, alpha=0.01).fit(table, target)
+    found = sobol_indices(model, table)
+    effects = np.insert(model.unpenalized_coef_, 0, 0.0)
+    codes = pd.factorize(table["k"], sort=True)[0]
+    variances = model.contributions(table).var(), effects[codes].var()
+    assert found.names == ("a", "k")
+    np.testing.assert_allclose(
+        found.first_order, np.divide(variances, np.sum(variances)), atol=1e-3
+    )

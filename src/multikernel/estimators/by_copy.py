@@ -15,9 +15,10 @@ from multikernel.estimators.read.partitions import lazy
 from multikernel.estimators.read.precomputed import labels_of_grams
 from multikernel.problem import Callback
 
-# The last item is a function with two arguments: a dict, to which it adds fitted
-# attributes, and a function that returns the decision values.
-Task = tuple[Any, Indices, Any, Callable[[dict[str, Any], Callable[[], Array]], None]]
+# It adds fitted attributes to a dict, given a function that returns decision values.
+SetAttributes = Callable[[dict[str, Any], Callable[[], Array]], None]
+
+Task = tuple[Any, Indices, Any, SetAttributes]
 """Loss, integer code of each target, fold strata, setter of further attributes."""
 
 
@@ -51,22 +52,28 @@ class LearnsByCopy(BaseMKL):
     ) -> Self:
         """Fit a copy to the codes of y, and set its attributes on this estimator."""
         self._check_parameters()
-        if offset is not None:
-            owner = type(self).__name__
-            raise ValueError(
-                f"{owner} does not support offset: {self._instead_of_offset}."
-            )
-        # Compare row labels here, because the copy gets arrays without them.
-        warn_order(type(self).__name__, X, labels_of_grams(X), y=y)
-        loss, codes, strata, add_attributes = self._task(y, sample_weight)
-        inner = self._copied(loss, strata, groups)
-        targets = codes.astype(np.float64)
-        fit_estimator(inner, X, targets, sample_weight, callback, groups)
+        inner, codes, add_attributes = self._coded(X, y, sample_weight, offset, groups)
+        fit_estimator(inner, X, codes, sample_weight, callback, groups)
         fitted = vars(inner).items()
         attributes = {k: v for k, v in fitted if k.endswith("_") or k == "_state"}
         add_attributes(attributes, lambda: np.asarray(inner.linear_predictor(X)))
         publish(self, attributes)
         return self
+
+    def _coded(
+        self, X: object, y: object, sample_weight: object, offset: object, groups: Any
+    ) -> tuple[Self, Array, SetAttributes]:
+        """Return a copy that fits codes of y, the codes, and the setter of `Task`."""
+        owner = type(self).__name__
+        if offset is not None:
+            raise ValueError(
+                f"{owner} does not support offset: {self._instead_of_offset}."
+            )
+        # Compare row labels here, because the copy gets arrays without them.
+        warn_order(owner, X, labels_of_grams(X), y=y)
+        loss, codes, strata, add_attributes = self._task(y, sample_weight)
+        inner = self._copied(loss, strata, groups)
+        return inner, codes.astype(np.float64), add_attributes
 
     def _copied(self, loss: Any, strata: Any, groups: Any) -> Self:
         """Return a copy of this estimator that fits the given loss."""

@@ -7,6 +7,7 @@ import numpy as np
 from sklearn.base import is_classifier
 
 from multikernel.estimators.base import BaseMKL
+from multikernel.estimators.by_copy import LearnsByCopy
 from multikernel.estimators.fit import read_input
 from multikernel.estimators.grams.source import PRECOMPUTED, GramSource, storage_choice
 from multikernel.gram.costs import Choice, Costs
@@ -91,6 +92,8 @@ def estimate_cost(model: Any, X: Any, y: Any = None, *, offset: Any = None) -> F
         # Two classes or one target make a single problem. The targets are positive,
         # because some losses require this.
         y = np.arange(len(X)) % 2 + (0 if is_classifier(model) else 1.0)
+    elif isinstance(model, LearnsByCopy):
+        model, y, _ = model._coded(X, y, None, offset, None)
     samples = read_input(model, source, X, y, offset=offset)
     dictionary, X = source.dictionary(samples), samples.X
     if dictionary is None:

@@ -123,6 +123,18 @@ class Normalization:
         scales = [s.factors[kernels] for s in self.steps if isinstance(s, ScaleStep)]
         return np.asarray(np.prod([np.ones(kernels.size), *scales], axis=0))
 
+    def variances(self) -> Array | None:
+        """Return the kernels' variances, (n_kernels,); None if the steps set none."""
+        sizes: Array | None = None
+        for step in self.steps:
+            if isinstance(step, VarianceStep):
+                sizes = np.asarray(step.factors > 0.0, dtype=np.float64)
+            elif isinstance(step, ScaleStep) and sizes is not None:
+                sizes = sizes * step.factors
+            elif not isinstance(step, CenterStep):  # centering keeps the variances
+                sizes = None
+        return sizes
+
     def apply(self, m: int, K: Array, row_diagonal: Array, diagonal: Array) -> None:
         """Apply every step to one kernel, in place; see `Step.apply`."""
         for step in self.steps:

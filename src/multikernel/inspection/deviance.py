@@ -7,7 +7,9 @@ import numpy as np
 from multikernel._typing import Array
 from multikernel.certificates import best_intercepts
 from multikernel.certificates.rounding import largest_losses
+from multikernel.estimators.by_copy import LearnsByCopy
 from multikernel.estimators.parameters import find_joint_loss, find_loss
+from multikernel.inspection.pipelines import model_of
 from multikernel.inspection.split import Draws, HeldOut, VarianceSplit, held_out
 from multikernel.linalg import EPS
 from multikernel.losses import Loss, is_coupled, weighted
@@ -73,8 +75,8 @@ def deviance_split(
     Raises
     ------
     ValueError
-        If the loss is piecewise linear, all targets are equal, or a class of the model
-        is not in `y`.
+        If the loss is piecewise linear, all targets are equal, a class of the model is
+        not in `y`, or the model is a survival or ordinal model.
 
     References
     ----------
@@ -92,6 +94,12 @@ def deviance_split(
     >>> bool(split.shares[0] > 0.4), bool(abs(split.shares[1]) < 0.05)
     (True, True)
     """
+    _, model = model_of(OWNER, estimator)
+    if isinstance(model, LearnsByCopy):
+        raise ValueError(
+            f"{OWNER} does not support survival and ordinal models such as "
+            f"{type(model).__name__}: use group_permutation_importance."
+        )
     draws = Draws(n_resamples, sample_weight, groups, random_state)
     data = held_out(OWNER, estimator, X, y, by, offset, draws)
     loss, targets = _loss_and_targets(data.model, data.y)

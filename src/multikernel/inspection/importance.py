@@ -12,6 +12,8 @@ from multikernel._typing import Indices
 from multikernel._validation import COUNT, check_parameter, check_weights, shown
 from multikernel.estimators.read.doubts import warn_order
 from multikernel.estimators.read.targets import check_target_names
+from multikernel.estimators.survival.base import SurvivalMKL
+from multikernel.estimators.survival.times import read_times
 from multikernel.inspection import pipelines
 from multikernel.inspection.resampling import units_of
 
@@ -46,7 +48,7 @@ def group_permutation_importance(
         Data to score on, preferably unseen; with ``kernels="precomputed"``, Gram
         matrices of shape (n_samples, n_fit_samples, n_kernels).
     y : array-like of shape (n_samples,)
-        Targets.
+        Targets, as in ``score``.
     groups : {"kernel", "view"} or mapping, default="kernel"
         "kernel": the columns of each active kernel (kernels on the same columns are one
         group); "view": the columns of each view; or a mapping from group names to
@@ -88,7 +90,11 @@ def group_permutation_importance(
     pipelines.check_scoring_choice(owner, scoring, offset)
     before, model = pipelines.model_of(owner, estimator)
     warn_order(owner, X, sample_groups=sample_groups, offset=offset)
-    y = check_target_names(model, X, y, sample_weight)
+    if isinstance(model, SurvivalMKL):
+        warn_order(owner, X, y=y, sample_weight=sample_weight)
+        y = read_times(type(model).__name__, y).structured()
+    else:
+        y = check_target_names(model, X, y, sample_weight)
     sample_weight = check_weights(sample_weight, len(y))
     data = pipelines.data_at_model(before, X)
     score = check_scoring(model, scoring=scoring)

@@ -143,7 +143,7 @@ def bootstrap(
 ) -> Bootstrap:
     """Fit a model to bootstrap samples (drawn with replacement).
 
-    Each class keeps its number of samples. Fits start from the solution on all samples.
+    Classes keep their sizes. Fits start from the fit to all samples, and use its alpha.
 
     Parameters
     ----------

@@ -7,10 +7,12 @@ from typing import Any
 
 import numpy as np
 from joblib import effective_n_jobs
+from sklearn.base import is_regressor
 
 from multikernel._typing import Array, Indices
 from multikernel._validation import Number, check_parameter, shown
 from multikernel.estimators.base import BaseMKL
+from multikernel.estimators.by_copy import LearnsByCopy
 from multikernel.estimators.fit import read_input
 from multikernel.estimators.grams.method import GramMethod
 from multikernel.estimators.grams.training import Training
@@ -23,6 +25,7 @@ from multikernel.estimators.read.samples import Samples
 from multikernel.estimators.read.targets import check_groups
 from multikernel.estimators.search.folds import for_each
 from multikernel.estimators.search.search import Search
+from multikernel.estimators.spicy.method import SparseMethod
 from multikernel.exceptions import ConvergenceWarning, warn_user
 from multikernel.inspection.pipelines import model_of, refitted_steps
 from multikernel.linalg.tables import row_chunks, row_keys
@@ -62,18 +65,27 @@ def refit(
     _check_estimator(owner, model, data[-1])
     # `data` are X, y, sample weights, groups and offsets.
     X, naming = refitted_steps(before, *data[:2])
+    y, weights, groups, offset = data[1:]
+    coded: dict[str, Any] = {}
+    if isinstance(model, LearnsByCopy):
+        model, codes, add_classes = model._coded(X, y, weights, offset, groups)
+        add_classes(coded, lambda: codes)
+        y = codes
     method = model._method()
     source = replace(method.source, parts=True)
     attributes: dict[int, dict[str, Any]] = {}
     with warnings.catch_warnings():
         # `_warn_unsolved` later gives one warning about all fits without convergence.
         warnings.simplefilter("ignore", ConvergenceWarning)
-        training = source.prepare(read_input(model, source, X, *data[1:]))
+        samples = read_input(model, source, X, y, weights, groups, offset)
+        training = source.prepare(samples)
         if training.samples.groups is None:
             warn_repeated(owner, training.samples, "pass groups")
         with training.naming_errors():
             resamples = Resamples(model, method, training)
-            counts = draw(training.samples)
+            # Codes of ordered classes are stratified like classes.
+            classes = coded.get("classes_", training.samples.classes)
+            counts = draw(replace(training.samples, classes=classes))
             jobs = min(effective_n_jobs(n_jobs), len(counts))
 
             def work(index: int) -> None:
@@ -123,7 +135,12 @@ class Resamples:
         # Equal samples may be merged; `_owners` maps each sample to its merged sample.
         self._owners = rows if copies is None else copies.owners
         self.watch = make_watch(estimator, None)
-        self.attributes, self.starts = self._learn(full)
+        self.attributes, self.starts = self._learn(full, method)
+        # Rules for alpha do not support weights, which count the draws of a sample, so
+        # fits with weights use the alpha of the fit to all samples.
+        self._weighted_method = method
+        if isinstance(method, SparseMethod):
+            self._weighted_method = method.at_strength_of(full)
         # These are the kernels before normalization; the fit above has validated them.
         self._raw = training
 
@@ -133,21 +150,21 @@ class Resamples:
         """Fit one resample; return the attributes in `names` and the duality gap."""
         # `counts` says how often each sample occurs in the resample; `n_copies` is the
         # largest number of resamples in memory at a time.
-        samples = self._raw.samples
+        samples, method = self._raw.samples, self.method
         if counts.max() > 1:
+            method = self._weighted_method
             weights = counts * _or_ones(samples.sample_weight, samples)
             samples = replace(samples, sample_weight=weights)
         raw = replace(self._raw, samples=samples)
         sub, rows = raw.part(np.flatnonzero(counts), n_copies)
         _check_labels(sub.samples)
-        fitted, _ = self._learn(sub, self._starts(sub.samples, rows))
+        fitted, _ = self._learn(sub, method, self._starts(sub.samples, rows))
         return {name: fitted[name] for name in (*names, "duality_gap_")}
 
     def _learn(
-        self, data: Training, starts: tuple[Solution, ...] = ()
+        self, data: Training, method: Method, starts: tuple[Solution, ...] = ()
     ) -> tuple[dict[str, Any], tuple[Solution, ...]]:
         """Fit some data; return the fitted attributes, and solutions as warm starts."""
-        method = self.method
         # Only methods on Gram matrices support warm starts.
         if not isinstance(method, GramMethod):
             return method.learn(data, self.watch), ()
@@ -330,10 +347,13 @@ def _check_estimator(owner: str, model: Any, offset: Any) -> None:
             "fit it to your own resamples, and count its active_kernels_."
         )
     if is_search:
+        each = ""
+        if is_regressor(model) and getattr(model, "selection", "") == "separate":
+            each = ". If alpha is an array, pass one column of y with its alpha"
         raise TypeError(
             f"{owner} requires a model with fixed parameters, but {name} chooses them "
             f"in every fit: pass {name.removesuffix('CV')} with the best_params_ of "
-            "the search."
+            f"the search{each}."
         )
     model._check_parameters()
     if offset is None and getattr(vars(model).get("_state"), "has_offset", False):

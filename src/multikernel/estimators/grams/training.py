@@ -154,9 +154,12 @@ class Training(Data):
     @cached_property
     def kernel_size(self) -> float:
         """The mean variance of the kernels in feature space; 1 if all are constant."""
-        shares = equal_shares(self.stack.shape[1], self.samples.weights)
-        # Constant parts of kernels do not count, because the intercept fits them.
-        sizes = self.stack.traces(shares) - self.stack.quadratic_forms(shares)
+        # If the normalization sets the variances, computing them again could cancel.
+        sizes = self.built.normalization.variances()
+        if sizes is None:
+            shares = equal_shares(self.stack.shape[1], self.samples.weights)
+            # Constant parts of kernels do not count, because the intercept fits them.
+            sizes = self.stack.traces(shares) - self.stack.quadratic_forms(shares)
         size = float(sizes.mean())
         return size if size > 0.0 else 1.0
 

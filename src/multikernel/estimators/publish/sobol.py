@@ -84,6 +84,9 @@ def sobol_of(
     kernel_units = [[_columns(f, X.shape[1]) for f in factors_of(k)] for k in kernels]
     weights = equal_shares(len(X), sample_weight)
     units = {unit for its_units in kernel_units for unit in its_units}
+    # The unpenalized part of a column belongs to the group that contains this column.
+    free_columns = {place for _, place in _unpenalized(model)}
+    units |= {(place,) for place in free_columns.difference(*units)}
     columns = sorted(set().union(*units))
     overlap = sum(map(len, units)) > len(columns)
     reads_all = len(units) == 1 and len(columns) > 1
@@ -117,19 +120,41 @@ def training_table(model: Any) -> tuple[Array, Array]:
             its_columns = _columns(factor, model.n_features_in_ * (n_read + 1))[:n_read]
             columns |= dict(zip(its_columns, inner.samples.T, strict=True))
     width = max(model.n_features_in_, 1 + max(columns, default=0))
-    for factor in chain.from_iterable(map(factors_of, active)):
-        if not columns.keys() >= set(_columns(factor, width)):
+    factors = chain.from_iterable(map(factors_of, active))
+    needed = [(kernel_name(factor), {*_columns(factor, width)}) for factor in factors]
+    needed += [(repr(name), {place}) for name, place in _unpenalized(model)]
+    for name, needed_columns in needed:
+        if not columns.keys() >= needed_columns:
             raise ValueError(
                 "Sobol indices require the distribution of the columns, but the model "
-                f"does not store the training values for {kernel_name(factor)}: call "
+                f"does not store the training values for {name}: call "
                 "multikernel.inspection.sobol_indices(model, X), or fit a model with "
-                "Interactions, which stores these values."
+                "Interactions, which stores the values for its kernels."
             )
     # The table contains the columns that these kernels use, and nan elsewhere.
     table = np.full((len(weights), width), np.nan)
     for column, values in columns.items():
         table[:, column] = values
     return table, weights
+
+
+def _unpenalized(model: Any) -> list[tuple[str, int]]:
+    # The items are the name of each unpenalized column and its position in the table.
+    design = model._state.model.design
+    if design is None:
+        return []
+    return list(zip(design.names, design.places.tolist(), strict=True))
+
+
+def _unpenalized_part(model: Any, group: Group, X: Array) -> Array:
+    """Return the sum of a group's unpenalized columns, (n_rows, n_outputs)."""
+    fitted = model._state.model
+    if fitted.design is None:
+        return np.zeros((len(group.rows), fitted.n_outputs))
+    table = np.repeat(X[:1], len(group.rows), axis=0)
+    table[:, list(group.places)] = group.rows
+    chosen = np.flatnonzero(np.isin(fitted.design.places, group.places))
+    return np.asarray(fitted.design.part(chosen)(table) @ fitted.effects[chosen])
 
 
 def _columns(kernel: Kernel, n_columns: int) -> tuple[int, ...]:
@@ -183,6 +208,9 @@ def _group(
         _columns(factor, X.shape[1]) == unit and _reads_categories(factor)
         for factor in chain.from_iterable(map(factors_of, kernels))
     )
+    design = model._state.model.design
+    if design is not None:
+        categories |= bool(np.isin(unit, design.places[~np.isnan(design.codes)]).any())
     values = X[:, list(unit)]
     rows, shares = _representatives(values, weights, use_bins=not categories)
     return Group(columns, unit, rows, shares)
@@ -246,8 +274,7 @@ def _variances(
     """Return the variances of the functions of groups and of pairs, per output."""
     # The mean of an interaction over one group is part of the function of the other
     # group. It is zero if the kernels are centered on the same samples.
-    n_outputs = model._state.model.n_outputs
-    mains = [np.zeros((len(group.rows), n_outputs)) for group in groups]
+    mains = [_unpenalized_part(model, group, X) for group in groups]
     variances: Variances = {}
     for units, positions in terms.items():
         values = _values_on_grid(model, [groups[g] for g in units], positions, X)

@@ -69,8 +69,12 @@ class SparseMethod(GramMethod):
                 SearchWarning,
             )
         scale = target_scale(owner, samples, self.loss.unit)
-        method = replace(self, alpha=self._strength(data))
-        return method.recipe_at(scale, samples.total_weight)
+        return self.at_strength_of(data).recipe_at(scale, samples.total_weight)
+
+    def at_strength_of(self, data: Training) -> Self:
+        """Return the method with the alpha that it uses for `data`, as a number."""
+        alpha = self._strength(data)
+        return replace(self, alpha=alpha, by_default=False, null_alpha=None)
 
     def _strength(self, data: Training) -> float:
         """Return alpha: the result of `null_alpha`, the given value, or a default."""
