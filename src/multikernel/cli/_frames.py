@@ -202,7 +202,7 @@ def _with_numbers(
         _refuse_points(path, commas, points)
     if not choice.is_known:
         checked = {name: cells[name] for name in numeric if name not in ignored}
-        for name in _text_codes(checked, exact, choice.target):
+        for name in _text_codes(checked, exact, choice):
             del numeric[name]
     frame = pd.DataFrame(numeric | settled, index=text_frame.index)
     text_cells = text_frame[[name for name in form.names if name not in frame]]
@@ -291,7 +291,7 @@ def _refuse_points(
 
 
 def _text_codes(
-    cells_of: Mapping[str, Array], exact: set[str], targets: Sequence[str]
+    cells_of: Mapping[str, Array], exact: set[str], choice: ColumnChoice
 ) -> list[str]:
     """Return the columns of `exact` with cells such as 007, which would become 7."""
     # Columns outside `exact` become numbers even if they have cells such as 007. A note
@@ -304,12 +304,13 @@ def _text_codes(
             continue
         if name in exact:
             codes.append(name)
-        elif name not in targets:
+        elif name not in choice.target:
             features[name] = example
         # Targets with cells such as 1.5 and 1.50 are measurements, which need no note.
-        elif " and " not in example:
+        # With other tasks and losses, no option makes targets classes.
+        elif " and " not in example and choice.label_option:
             measured[name] = example
-    options = ((features, "--category '{0}'"), (measured, "--task classification"))
+    options = ((features, "--category '{0}'"), (measured, choice.label_option))
     for columns, option in options:
         if columns:
             name, example = next(iter(columns.items()))
