@@ -387,19 +387,16 @@ CLASS = "class"
 """Name of the target column made from the names of several FASTA files."""
 
 
-def read_fasta_frames(paths: Sequence[Path]) -> pd.DataFrame:
+def read_fasta_frames(paths: Sequence[Path], choice: ColumnChoice) -> pd.DataFrame:
     """Return the records of FASTA files; if there are several, each file is a class."""
-    frames = [_read_fasta_frame(path) for path in paths]
-    if len(frames) == 1:
-        return frames[0]
-    for path, frame in zip(paths, frames, strict=True):
-        if CLASS in frame:
+    texts = [_read_fasta_frame(path) for path in paths]
+    for path, frame in zip(paths, texts, strict=True):
+        if len(texts) > 1 and CLASS in frame:
             raise ValueError(
                 f"The headers of {path} contain the field 'class', but with several "
                 "FASTA files the name of each file is its class: remove the field, or "
                 "merge the files."
             )
-        frame[CLASS] = path.stem
     repeated = first_repeated(path.stem for path in paths)
     if repeated is not None:
         raise ValueError(
@@ -407,15 +404,26 @@ def read_fasta_frames(paths: Sequence[Path]) -> pd.DataFrame:
             "the name of each file is its class, so names must differ: rename one file."
         )
     # Only fields present in every file become columns.
-    return pd.concat(frames, join="inner")
+    text_frame = pd.concat(texts, join="inner")
+    fields = text_frame.drop(columns=COLUMN)
+    # Fields are read as those of a CSV file with commas.
+    form = CsvForm(",", tuple(fields), start=0, n_lines=0)
+    columns = choice.split_lists(text_frame)
+    numbers = _with_numbers(paths[0], form, fields, columns)
+    frame = pd.concat([text_frame[[COLUMN]], numbers], axis=1)
+    if len(paths) > 1:
+        frame[CLASS] = np.repeat([path.stem for path in paths], [*map(len, texts)])
+    return frame
 
 
 def _read_fasta_frame(path: Path) -> pd.DataFrame:
-    """Return the records of a FASTA file, one column per field, indexed by name."""
+    """Return a FASTA file as text, one column per field, indexed by name."""
     records = read_fasta(path)
+    if COLUMN in records.fields:
+        raise ValueError(
+            f"The headers of {path} contain the field 'sequence', which is the name of "
+            "the column of sequences: rename the field."
+        )
     index = pd.Index(records.names, name=NAME)
-    frame = pd.DataFrame({COLUMN: records.sequences}, index=index)
-    for key, values in records.fields.items():
-        numbers = pd.to_numeric(pd.Series(values, index=index), errors="coerce")
-        frame[key] = values if numbers.isna().any() else numbers
-    return frame
+    texts = {COLUMN: records.sequences, **records.fields}
+    return pd.DataFrame(texts, index=index, dtype=object).replace("", np.nan)
