@@ -72,3 +72,42 @@ def test_every_target_has_a_score(run, two_targets, tmp_path):
     assert set(found["scores"]) == {"amount", "rate"}
     assert found["score"] == pytest.approx(np.mean([*found["scores"].values()]))
     assert "rate: " in run(*options).stdout
+
+
+@pytest.mark.parametrize(
+    ("targets", "names", "repeated"),
+    [
+        (["amount"], ["intercept", "dose"], "contribution_intercept"),
+        (["stay", "stay_log"], ["log_dose", "dose"], "contribution_stay_log_dose"),
+    ],
+)
+def test_equal_names_of_terms_get_a_sentence(
+    run, frame, tmp_path, targets, names, repeated
+):
+    path, model = tmp_path / "terms.csv", tmp_path / "model.skops"
+    data = frame[["age", "dose"]].set_axis(names, axis=1)
+    data.assign(**dict.fromkeys(targets, frame["amount"])).to_csv(path, index=False)
+    options = [option for name in targets for option in ("-t", name)]
+    views = [option for name in names for option in ("--view", f"{name}={name}")]
+    assert run("fit", path, *options, *views, "-o", model).exit_code == 0
+    result = run("predict", model, path, "--contributions", "view")
+    assert result.exit_code == 1
+    assert f"two columns named '{repeated}'" in result.stderr
+
+
+@pytest.mark.parametrize("form", ["--json", "--stream", "-o=z.parquet", "-o=z.npz"])
+@pytest.mark.parametrize("name", ["prediction", "probability_ill", "age,age"])
+def test_an_id_named_like_an_output_gets_a_sentence(run, frame, tmp_path, form, name):
+    path, model = tmp_path / "ids.csv", tmp_path / "model.skops"
+    frame = frame.assign(prediction=range(60), probability_ill=range(60), score=1)
+    frame.to_csv(path, index=False)
+    ids = ("--id", "prediction,probability_ill,score,age")
+    fit = run("fit", path, "-t", "outcome", "--drop", "amount", *ids, "-o", model)
+    assert fit.exit_code == 0
+    form = ["-o", tmp_path / form[3:]] if "=" in form else [form]
+    result = run("predict", model, path, "--proba", "--id", name, *form)
+    assert result.exit_code == 1
+    assert "rename the column of --id in the file" in result.stderr
+    assert result.stdout == ""
+    as_json = run("predict", model, path, "--id", "score", "--json")
+    assert "two columns named 'score'" in as_json.stderr

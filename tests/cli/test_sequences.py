@@ -140,3 +140,21 @@ def test_what_newcomers_do_with_fasta(run, tmp_path):
     path.write_text(">s1 class=a\nacgt\n>s2 class=b\nacga\n")
     result = run("fit", path, "-t", "class")
     assert "--ignore-case reads them as upper case" in " ".join(result.stderr.split())
+
+
+def test_fields_of_fasta_are_read_as_columns_of_csv(run, fasta, tmp_path):
+    lines = fasta.read_text().replace(" depth=", " name=q depth=").splitlines()
+    codes = [f" id=0{i % 2} icd=0{i % 2}" for i in range(60)]
+    lines[::3] = [line + code for line, code in zip(lines[::3], codes, strict=True)]
+    fasta.write_text("\n".join(lines))
+    model = tmp_path / "model.skops"
+    options = ("-t", "icd", "--task", "classification", "--drop", "kind,depth,id,name")
+    fit = run("fit", fasta, *options, "--method", "uniform", "-o", model)
+    assert fit.exit_code == 0, fit.stderr
+    assert load(model)[-1].classes_.tolist() == ["00", "01"]
+    answers = answer(run("predict", model, fasta, "--id", "id", "--json"))
+    assert answers["id"] == ["00", "01"] * 30
+    result = run("predict", model, fasta, "--id", "name")
+    assert "two columns named 'name'" in result.stderr
+    fasta.write_text(">a sequence=1\nACGT\n")
+    assert "contain the field 'sequence'" in run("fit", fasta, "-t", "icd").stderr

@@ -299,3 +299,34 @@ def test_dates_and_ids_that_are_features_are_read_in_partitions(run, csv, tmp_pa
 def test_a_strength_that_was_given_is_not_called_chosen(run, csv):
     assert "chosen" not in run("fit", csv, *FIT, "--alpha", 0.02).stdout
     assert "alpha chosen" in run("fit", csv, *FIT, "--cv", 3).stdout
+
+
+@pytest.mark.parametrize("fit_labels", [["no", "yes"], [0, 1]])
+def test_new_labels_get_the_same_sentence_in_partitions(
+    run, csv, frame, tmp_path, fit_labels
+):
+    model, ill = tmp_path / "model.skops", (frame["outcome"] == "ill").astype(int)
+    frame["outcome"] = np.array(fit_labels)[ill]
+    frame.to_csv(csv, index=False)
+    assert run("fit", csv, *FIT, "-o", model).exit_code == 0
+    frame["outcome"] = np.array(["No", "Yes"])[ill]
+    frame.to_csv(csv, index=False)
+    command = ("predict", model, csv, "-t", "outcome", "-o", tmp_path / "out.csv")
+    whole, parts = (run(*command, way) for way in ("--no-stream", "--stream"))
+    assert parts.exit_code == whole.exit_code
+    last = [result.stderr.split("SpicyMKL")[-1] for result in (whole, parts)]
+    assert "in fit" in last[0]
+    assert last[0] == last[1]
+
+
+@pytest.mark.parametrize("loss", ["squared_error", "poisson"])
+def test_scores_with_offsets_are_equal_in_partitions(run, csv, frame, tmp_path, loss):
+    model = tmp_path / "model.skops"
+    frame["count"] = np.random.default_rng(0).poisson(np.exp(frame["age"]))
+    frame.drop(columns=["outcome", "amount"]).to_csv(csv, index=False)
+    options = ("-t", "count", "--offset", "age")
+    fit = run("fit", csv, *options, "--task", "regression", "--loss", loss, "-o", model)
+    assert fit.exit_code == 0
+    command = ("predict", model, csv, *options, "-o", tmp_path / "out.csv")
+    whole, parts = (run(*command, way).stderr for way in ("--no-stream", "--stream"))
+    assert whole.split("score: ")[1] == parts.split("score: ")[1]

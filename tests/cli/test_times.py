@@ -73,6 +73,22 @@ def test_intervals_are_two_targets(run, study, tmp_path):
     assert "concordance on 90" in run("score", model, path, *targets).stdout
 
 
+def test_close_times_have_different_columns(run, study, model_file):
+    times = "--later", 1234500, "--later", 1234501, "--later", 3
+    answers = json.loads(run("predict", model_file, study, *times, "--json").stdout)
+    names = ["later_than_1234500", "later_than_1234501", "later_than_3"]
+    assert list(answers)[3:] == names
+
+
+def test_no_note_advises_to_keep_the_text_of_events(run, study):
+    table = pd.read_csv(study)
+    table["died"] = "0" + table["died"].astype(str)
+    table.to_csv(study, index=False)
+    done = run("fit", study, "--target", "days", "--event", "died")
+    assert done.exit_code == 0
+    assert "--task classification" not in done.stderr
+
+
 @pytest.mark.parametrize(
     ("options", "why"),
     [

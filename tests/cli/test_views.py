@@ -126,6 +126,24 @@ def test_sentences(run, mixed, options, message):
 
 
 @pytest.mark.parametrize(
+    ("labels", "message"),
+    [
+        (["1.1", "1.10", "007", "7"], ""),
+        ([f"89445000000000000{k}123" for k in range(4)], ""),
+        (["1", "1", "1", "1"], "--cv requires at least two groups"),
+        (["1", "", "3", "4"], "a missing label"),
+    ],
+)
+def test_groups_are_text_as_written(run, tmp_path, labels, message):
+    path = tmp_path / "groups.csv"
+    rows = [f"{a % 7},{labels[a % 4]},{a % 5}\n" for a in range(20)]
+    path.write_text("a,g,y\n" + "".join(rows))
+    fit = run("fit", path, "-t", "y", "--group", "g", "--cv", 4)
+    assert fit.exit_code == bool(message), fit.stderr
+    assert message in fit.stderr
+
+
+@pytest.mark.parametrize(
     ("typed", "completed"),
     [
         ("fi", ["fit"]),

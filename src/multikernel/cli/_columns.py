@@ -59,9 +59,10 @@ class ColumnChoice:
 
     @property
     def always_text(self) -> set[str]:
-        """Columns always read as text: text columns of a saved model, and ids."""
+        """Columns always read as text: those of a saved model, ids, and groups."""
         # Ids that a model also uses as features are read as features.
-        return {*self.texts} | ({*self.ids} - {*(self.only or ())})
+        groups = () if self.group is None else (self.group,)
+        return {*self.texts, *groups} | ({*self.ids} - {*(self.only or ())})
 
     @property
     def lists(self) -> list[str]:

@@ -202,7 +202,7 @@ def _with_numbers(
         _refuse_points(path, commas, points)
     if not choice.is_known:
         checked = {name: cells[name] for name in numeric if name not in ignored}
-        for name in _text_codes(checked, exact, choice.target):
+        for name in _text_codes(checked, exact, choice):
             del numeric[name]
     frame = pd.DataFrame(numeric | settled, index=text_frame.index)
     text_cells = text_frame[[name for name in form.names if name not in frame]]
@@ -291,7 +291,7 @@ def _refuse_points(
 
 
 def _text_codes(
-    cells_of: Mapping[str, Array], exact: set[str], targets: Sequence[str]
+    cells_of: Mapping[str, Array], exact: set[str], choice: ColumnChoice
 ) -> list[str]:
     """Return the columns of `exact` with cells such as 007, which would become 7."""
     # Columns outside `exact` become numbers even if they have cells such as 007. A note
@@ -304,12 +304,13 @@ def _text_codes(
             continue
         if name in exact:
             codes.append(name)
-        elif name not in targets:
+        elif name not in choice.target:
             features[name] = example
         # Targets with cells such as 1.5 and 1.50 are measurements, which need no note.
-        elif " and " not in example:
+        # With other tasks and losses, no option makes targets classes.
+        elif " and " not in example and choice.label_option:
             measured[name] = example
-    options = ((features, "--category '{0}'"), (measured, "--task classification"))
+    options = ((features, "--category '{0}'"), (measured, choice.label_option))
     for columns, option in options:
         if columns:
             name, example = next(iter(columns.items()))
@@ -386,19 +387,16 @@ CLASS = "class"
 """Name of the target column made from the names of several FASTA files."""
 
 
-def read_fasta_frames(paths: Sequence[Path]) -> pd.DataFrame:
+def read_fasta_frames(paths: Sequence[Path], choice: ColumnChoice) -> pd.DataFrame:
     """Return the records of FASTA files; if there are several, each file is a class."""
-    frames = [_read_fasta_frame(path) for path in paths]
-    if len(frames) == 1:
-        return frames[0]
-    for path, frame in zip(paths, frames, strict=True):
-        if CLASS in frame:
+    texts = [_read_fasta_frame(path) for path in paths]
+    for path, frame in zip(paths, texts, strict=True):
+        if len(texts) > 1 and CLASS in frame:
             raise ValueError(
                 f"The headers of {path} contain the field 'class', but with several "
                 "FASTA files the name of each file is its class: remove the field, or "
                 "merge the files."
             )
-        frame[CLASS] = path.stem
     repeated = first_repeated(path.stem for path in paths)
     if repeated is not None:
         raise ValueError(
@@ -406,15 +404,26 @@ def read_fasta_frames(paths: Sequence[Path]) -> pd.DataFrame:
             "the name of each file is its class, so names must differ: rename one file."
         )
     # Only fields present in every file become columns.
-    return pd.concat(frames, join="inner")
+    text_frame = pd.concat(texts, join="inner")
+    fields = text_frame.drop(columns=COLUMN)
+    # Fields are read as those of a CSV file with commas.
+    form = CsvForm(",", tuple(fields), start=0, n_lines=0)
+    columns = choice.split_lists(text_frame)
+    numbers = _with_numbers(paths[0], form, fields, columns)
+    frame = pd.concat([text_frame[[COLUMN]], numbers], axis=1)
+    if len(paths) > 1:
+        frame[CLASS] = np.repeat([path.stem for path in paths], [*map(len, texts)])
+    return frame
 
 
 def _read_fasta_frame(path: Path) -> pd.DataFrame:
-    """Return the records of a FASTA file, one column per field, indexed by name."""
+    """Return a FASTA file as text, one column per field, indexed by name."""
     records = read_fasta(path)
+    if COLUMN in records.fields:
+        raise ValueError(
+            f"The headers of {path} contain the field 'sequence', which is the name of "
+            "the column of sequences: rename the field."
+        )
     index = pd.Index(records.names, name=NAME)
-    frame = pd.DataFrame({COLUMN: records.sequences}, index=index)
-    for key, values in records.fields.items():
-        numbers = pd.to_numeric(pd.Series(values, index=index), errors="coerce")
-        frame[key] = values if numbers.isna().any() else numbers
-    return frame
+    texts = {COLUMN: records.sequences, **records.fields}
+    return pd.DataFrame(texts, index=index, dtype=object).replace("", np.nan)

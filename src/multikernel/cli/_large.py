@@ -35,7 +35,7 @@ from multikernel.datasets.csv_form import (
 )
 from multikernel.datasets.files import FORMATS as STREAMED
 from multikernel.estimators import ProgressBar
-from multikernel.estimators.tasks import explained_deviance
+from multikernel.estimators.tasks import explained_deviance, without_offset
 from multikernel.gram import LowRank
 from multikernel.gram.memory import available_bytes
 from multikernel.inspection.pipelines import final_estimator
@@ -107,12 +107,15 @@ def refuse_several(target: list[str], reader: str) -> None:
         )
 
 
-def score_of(model: Any, y: Any, predicted: Any) -> float:
+def score_of(model: Any, y: Any, predicted: Any, offset: Any = None) -> float:
     """Return the score of predictions, equal to ``model.score`` on their rows."""
     if hasattr(model, "classes_"):
         return float(accuracy_score(y, predicted))
     deviance = final_estimator(model)._state.deviance
-    return explained_deviance([y], [predicted], [None], deviance)
+    values, weights = [np.asarray(v)[None] for v in (y, predicted)], [None]
+    if offset is not None:
+        values, weights = without_offset(offset[None], values, weights, deviance)
+    return explained_deviance(*values, weights, deviance)
 
 
 LOCAL = "local"

@@ -8,7 +8,7 @@ from sklearn.base import is_outlier_detector
 
 from multikernel._report.outcomes import Answers
 from multikernel.cli import _tables
-from multikernel.cli._frames import NAME
+from multikernel.cli._frames import NAME, first_repeated
 from multikernel.cli._large import (
     known_partitions,
     reads_partitions,
@@ -16,11 +16,18 @@ from multikernel.cli._large import (
     score_of,
 )
 from multikernel.cli._messages import check_choice, say
+from multikernel.cli._methods import with_event
 from multikernel.cli._outputs import find_output, print_json, table_writer
 from multikernel.cli._requests import Predict
-from multikernel.cli._saved import known_choice, known_table, opened_model
+from multikernel.cli._saved import (
+    check_targets,
+    known_choice,
+    known_table,
+    opened_model,
+)
 from multikernel.datasets.files import FORMATS as STREAMED
 from multikernel.estimators.publish.summary import predicts_times
+from multikernel.estimators.read.targets import scored_targets
 from multikernel.inspection import contributions
 from multikernel.inspection.pipelines import data_at_model, final_estimator, last_step
 from multikernel.persistence.places import Place
@@ -60,8 +67,6 @@ def _predict_whole(
     table = known_table(estimator, request, [request.data], request.target or [])
     answers = Answers(estimator, table.X, table.offset)
     frame = _predictions(answers, request, table.ids)
-    if getattr(table.X, "index", pd.Index([])).name == NAME:
-        frame.insert(0, NAME, table.X.index)
     return frame, float(answers("score", table.y)) if request.target else None
 
 
@@ -69,16 +74,16 @@ def _predict_partitions(
     estimator: Any, request: Predict, place: Place
 ) -> tuple[int, float | None]:
     """Predict a file in partitions; return the row count, and the score or None."""
-    names, model = request.target or [], final_estimator(estimator)
-    if names:
-        refuse_several(names, "Predicting in partitions")
-        if predicts_times(model):
-            raise ValueError(
-                "Scoring a survival model requires the whole file: add --no-stream, "
-                "or remove --target."
-            )
+    model = final_estimator(estimator)
+    names = with_event(request.target or [], request.event)
     choice = known_choice(model, estimator, names, request)
-    y, predicted, n_rows = [], [], 0
+    if names and predicts_times(model):
+        raise ValueError(
+            "Scoring a survival model requires the whole file: add --no-stream, "
+            "or remove --target."
+        )
+    refuse_several(names, "Predicting in partitions")
+    y, predicted, offsets, n_rows = [], [], [], 0
     with table_writer(place, STREAMED) as write:
         for table in known_partitions(request.data, choice):
             answers = Answers(estimator, table.X, table.offset)
@@ -86,13 +91,17 @@ def _predict_partitions(
             write(frame)
             n_rows += len(frame)
             if names:
+                check_targets(model, table.y)
                 y.append(table.y)
                 predicted.append(frame["prediction"].to_numpy())
+                offsets.append(table.offset)
         if not n_rows:
             raise ValueError(f"{request.data} has no rows: pass a file with rows.")
     if not names:
         return n_rows, None
-    return n_rows, score_of(estimator, np.concatenate(y), np.concatenate(predicted))
+    targets = scored_targets(model, None, np.concatenate(y), None)[0]
+    offset = None if request.offset is None else np.concatenate(offsets)
+    return n_rows, score_of(estimator, targets, np.concatenate(predicted), offset)
 
 
 def _predictions(
@@ -110,7 +119,7 @@ def _predictions(
         frame["median_time"] = model.predict_median(model_data)
         survival = model.predict_survival_function(model_data, times)
         for time, column in zip(times, survival.T, strict=True):
-            frame[f"later_than_{time:g}"] = column
+            frame[f"later_than_{repr(time).removesuffix('.0')}"] = column
     elif times:
         raise ValueError("--later requires a survival model: remove --later.")
     if request.proba:
@@ -123,7 +132,22 @@ def _predictions(
     frames = [frame, *_intervals(ask, model, request), _terms(ask, model, request)]
     if ids is not None:
         frames.insert(0, ids.reset_index(drop=True))
-    return pd.concat(frames, axis=1)
+    if getattr(X, "index", pd.Index([])).name == NAME:
+        frames.insert(0, X.index.to_frame(index=False))
+    table = pd.concat(frames, axis=1)
+    # The key "score" of --json is beside the columns.
+    _refuse_repeated([*table, *(["score"] if request.json else [])], ids)
+    return table
+
+
+def _refuse_repeated(names: list[Any], ids: pd.DataFrame | None) -> None:
+    """Raise if two columns of the output have the same name."""
+    name = first_repeated(names)
+    if name is not None:
+        advice = "rename a view, column or target, and fit again"
+        if ids is not None and name in ids:
+            advice = "rename the column of --id in the file, or remove --id"
+        raise ValueError(f"The output has two columns named {name!r}: {advice}.")
 
 
 def _heads(model: Any, predicted: Any, prefix: str) -> list[str]:
@@ -157,10 +181,13 @@ def _terms(answers: Answers, model: Any, request: Predict) -> pd.DataFrame:
     result = contributions(answers.model, answers.X, request.contributions)
     constants = np.ravel(model.intercept_)
     terms = result.terms.reshape(len(result.terms), constants.size, -1)
-    columns = {}
-    for output, name in enumerate(model.output_names_):
-        prefix = f"contribution_{name}_" if constants.size > 1 else "contribution_"
-        for term, values in zip(result.names, terms[:, output].T, strict=True):
-            columns[f"{prefix}{term}"] = values
-        columns[f"{prefix}intercept"] = np.full(len(terms), constants[output])
-    return pd.DataFrame(columns)
+    values = np.empty((len(terms), constants.size, terms.shape[2] + 1))
+    values[..., :-1], values[..., -1] = terms, constants
+    heads = ["contribution"]
+    if constants.size > 1:
+        heads = [f"contribution_{name}" for name in model.output_names_]
+    names = [
+        f"{head}_{term}" for head in heads for term in (*result.names, "intercept")
+    ]
+    # Names may repeat, such as that of a view called intercept: `_predictions` raises.
+    return pd.DataFrame(values.reshape(len(terms), -1), columns=names)

@@ -60,11 +60,6 @@ def known_table(
 ) -> Table:
     """Return a table of the columns that a model was fitted on, with the same types."""
     model = final_estimator(estimator)
-    if request.event is not None and not predicts_times(model):
-        raise ValueError(
-            f"--event requires a survival model, got {type(model).__name__}: remove "
-            "--event."
-        )
     (path, *more_paths), targets = data, with_event(target, request.event)
     choice = known_choice(model, estimator, targets, request)
     needs_grams = model._state.precomputed
@@ -83,11 +78,11 @@ def known_table(
             "--event, the column with the event indicator."
         )
     if table.y is not None and not predicts_times(model):
-        _check_targets(model, table.y)
+        check_targets(model, table.y)
     return table
 
 
-def _check_targets(model: Any, y: Any) -> None:
+def check_targets(model: Any, y: Any) -> None:
     """Raise unless targets have the number and the kind that a model predicts."""
     is_single = hasattr(model, "classes_") and model._state.link != "labels"
     expected = 1 if is_single else len(model.output_names_)
@@ -109,6 +104,11 @@ def known_choice(
     model: Any, estimator: Any, targets: Sequence[str], request: SavedOnData
 ) -> ColumnChoice:
     """Return the column options that a fitted model and a command determine."""
+    if request.event is not None and not predicts_times(model):
+        raise ValueError(
+            f"--event requires a survival model, got {type(model).__name__}: remove "
+            "--event."
+        )
     names = getattr(estimator, "feature_names_in_", None)
     feature_names = None if names is None else tuple(map(str, names))
     date_step = getattr(estimator, "named_steps", {}).get("dates")

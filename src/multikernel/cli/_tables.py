@@ -73,7 +73,7 @@ def read_table(
         return _read_npz(path, choice)
     if suffix in FASTA:
         # All sequences form one column. If there are several files, each is a class.
-        frame = _frames.read_fasta_frames([path, *more_fasta])
+        frame = _frames.read_fasta_frames([path, *more_fasta], choice)
         sequences = dict.fromkeys([*choice.sequences, _frames.COLUMN])
         choice = replace(choice, sequences=tuple(sequences))
     else:

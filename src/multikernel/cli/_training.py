@@ -21,6 +21,7 @@ from multikernel.cli._tables import as_times, read_table
 from multikernel.cli._targets import default_target
 from multikernel.estimators import TableEncoder
 from multikernel.estimators.parameters import SIMPLEST
+from multikernel.estimators.read.targets import check_groups
 from multikernel.estimators.table_encoder import PERIODS
 from multikernel.gram import LowRank, Storage
 
@@ -75,7 +76,13 @@ def check_folds(option: str, folds: int | None, table: Table) -> None:
     groups = table.groups
     unit, n_units = "rows", len(table)
     if groups is not None:
-        unit, n_units = "groups", len(np.unique(groups))
+        unit = "groups"
+        n_units = len(np.unique(check_groups(groups, len(table))))
+    if folds is not None and n_units == 1:
+        raise ValueError(
+            f"{option} requires at least two {unit}, but the data has one: remove "
+            f"{option}, or add {unit}."
+        )
     if folds is not None and not 2 <= folds <= n_units:
         raise ValueError(
             f"{option} must lie between 2 and the number of {unit}, {n_units}, got "

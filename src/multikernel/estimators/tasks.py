@@ -328,7 +328,7 @@ class RegressorMKL(RegressorMixin, BaseMKL):
         if offset is not None:
             shape = values[0].T.shape
             offsets = check_offset(type(self).__name__, offset, *shape, shared=True).T
-            values, weights = _without_offset(offsets, values, weights, deviance)
+            values, weights = without_offset(offsets, values, weights, deviance)
         return explained_deviance(values[0], values[1], weights, deviance)
 
     def __sklearn_tags__(self) -> Tags:
@@ -338,7 +338,7 @@ class RegressorMKL(RegressorMixin, BaseMKL):
         return tags
 
 
-def _without_offset(
+def without_offset(
     offset: Array,
     values: list[Array],
     weights: list[Any],
