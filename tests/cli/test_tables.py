@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from cli.readers import read_table
+from scipy.sparse import csr_array
 
 from multikernel.cli._outputs import find_output, table_writer
 from multikernel.cli._tables import FORMATS
@@ -124,6 +125,21 @@ def test_wrong_columns(csv, frame, target, drop, message):
     named.to_csv(csv, index=False)
     with pytest.raises(ValueError, match=message):
         read_table(csv, [target], drop)
+
+
+@pytest.mark.parametrize("content", ["a sparse table", "Gram matrices", "not a valid"])
+def test_an_npz_file_of_another_kind_than_the_fit(run, csv, frame, tmp_path, content):
+    model, path = tmp_path / "model.skops", tmp_path / "data.npz"
+    assert run("fit", csv, "-t", "outcome", "-o", model).exit_code == 0
+    X = csr_array(np.maximum(frame[["age", "dose", "width", "amount"]], 0))
+    parts = {key: getattr(X, key) for key in ("data", "indices", "indptr")}
+    shape = np.array(X.shape, float if content == "not a valid" else int)
+    grams = {"K": (X @ X.T).toarray()[None]}
+    np.savez(path, **(grams if "Gram" in content else parts | {"shape": shape}))
+    result = run("predict", model, path)
+    assert result.exit_code == 1
+    assert f"{path}" in result.stderr
+    assert content in result.stderr
 
 
 def test_npz_without_features(tmp_path):

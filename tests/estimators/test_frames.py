@@ -114,7 +114,7 @@ def test_columns_without_numbers_are_named(frames):
     columns["age"] = np.array(["old", "young"] * 30)
     with pytest.raises(
         ValueError,
-        match=r"X has columns that are not numeric: 'age', 'dose'\. Pass views",
+        match=r"X has columns that are not numeric: 'age', 'dose'\. Encode",
     ):
         SpicyMKLClassifier(KERNELS).fit(library.DataFrame(columns), labels)
     with pytest.raises(ValueError, match="column 'dose', which holds neither seq"):

@@ -5,6 +5,7 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.sparse import csr_array
 from sklearn.datasets import load_iris
 from sklearn.metrics import log_loss
 from sklearn.model_selection import cross_val_score
@@ -369,3 +370,16 @@ def test_standardising_brings_a_value_far_out_to_four():
     weighted = HKLRegressor(alpha=0.01, tol=1e-6).fit(X, y, weights)
     repeated = HKLRegressor(alpha=0.01, tol=1e-6).fit(X[copies], y[copies])
     np.testing.assert_allclose(weighted.predict(X), repeated.predict(X), atol=1e-5)
+
+
+@pytest.mark.parametrize("case", ["words", "gaps", "sparse", "strings"])
+def test_advice_on_data_says_what_hkl_does_not_support(case):
+    y = np.arange(8.0)
+    X = {
+        "words": pd.DataFrame({"a": y, "g": ["u", "v"] * 4}),
+        "gaps": np.column_stack([y, np.where(y > 6, np.nan, y)]),
+        "sparse": csr_array(np.eye(8)),
+        "strings": ["acg", "act"] * 4,
+    }[case]
+    with pytest.raises(ValueError, match=r"[Ee]xcept for HKL"):
+        HKLRegressor().fit(X, y)

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from scipy.sparse import issparse
 from sklearn.base import is_outlier_detector, is_regressor
 from sklearn.exceptions import NotFittedError
 
@@ -70,6 +71,13 @@ def known_table(
             f"{request.model} was fitted on Gram matrices, but {path} has none: pass "
             "an npz file with the array K, the matrices between the new samples and "
             "those of the fit."
+        )
+    is_sparse = issparse(table.X) and not hasattr(model, "sparse_input_")
+    if is_sparse or (table.precomputed and not needs_grams):
+        content = "a sparse table" if is_sparse else "Gram matrices"
+        raise ValueError(
+            f"{request.model} was not fitted on {content}, but {path} holds {content}: "
+            "pass a table with the columns of the fit."
         )
     table = as_times(table, request.event)
     if predicts_times(model) and table.y is not None and np.ndim(table.y) == 1:

@@ -367,12 +367,13 @@ def _array_names(
 
 def _sparse_table(path: Path, arrays: Mapping[str, Any]) -> csr_array:
     """Return the CSR table of a `scipy.sparse.save_npz` file."""
-    if arrays.get("format", np.array(b"csr")).item() != b"csr":
+    if arrays.get("format", np.array(b"csr")).tolist() != b"csr":
         raise ValueError(
             f"{path} holds a sparse table that is not in CSR format: save "
             "scipy.sparse.csr_array(X)."
         )
     parts = arrays["data"], arrays["indices"], arrays["indptr"]
-    table = csr_array(parts, shape=tuple(arrays["shape"].tolist()))
-    table.check_format()
+    with _frames.explain_damage(path, "sparse table of scipy.sparse.save_npz"):
+        table = csr_array(parts, shape=tuple(arrays["shape"].tolist()))
+        table.check_format()
     return table

@@ -18,7 +18,8 @@ from multikernel.kernels.sequence.tables import NUMBERS, Layout
 
 IMPUTE = (
     "Pass kernels=Views({'a name': columns, ...}, missing='expected'), which accepts "
-    "missing values; impute them, for example with SimpleImputer; or remove these rows."
+    "missing values (except for HKL); impute them, for example with SimpleImputer; or "
+    "remove these rows."
 )
 OF_A_FOLD = "the validation samples of a fold"
 LEAVE_OUT = "Correct these values, or remove the samples."
@@ -140,7 +141,7 @@ def with_text_names(X: Any, *, fit_had_names: bool | None = None) -> Any:
 
 
 BY_DEFAULT = (
-    "(kernels=None reads text as sequences if all values have at least "
+    "(Except for HKL, kernels=None reads text as sequences if all values have at least "
     f"{LEAST_LETTERS} capital letters of DNA, RNA or proteins, and more than half of "
     "the values differ. In a data frame, it reads other text as categories if at most "
     "half of the values differ.)"
@@ -231,11 +232,11 @@ def _refuse_text_columns(X: object, *, fitting: bool) -> None:
         )
     if not_numeric:
         raise ValueError(
-            f"X has columns that are not numeric: {listed(not_numeric)}. Pass views, "
-            f"such as kernels={{'a name': [{not_numeric[0]!r}]}}, which read text as "
-            "categories; pass kernels of multikernel.kernels.sequence; encode the "
-            "columns, for example with OneHotEncoder in a ColumnTransformer; or remove "
-            f"them. {BY_DEFAULT}"
+            f"X has columns that are not numeric: {listed(not_numeric)}. Encode them, "
+            "for example with OneHotEncoder in a ColumnTransformer; remove them; or, "
+            "except for HKL, pass views, such as kernels={'a name': "
+            f"[{not_numeric[0]!r}]}}, which read text as categories, or kernels of "
+            f"multikernel.kernels.sequence. {BY_DEFAULT}"
         )
 
 
@@ -274,8 +275,9 @@ def _refuse_texts(values: list[Any]) -> None:
         )
     reason = kinds.why_no_text_sequences(values)
     raise ValueError(
-        "X is a list of strings: pass numbers, or kernels for sequences, such as "
-        "kernels=[SpectrumKernel(3)] of multikernel.kernels.sequence. "
+        "X is a list of strings: pass numbers, or, except for HKL, kernels for "
+        "sequences, such as kernels=[SpectrumKernel(3)] of "
+        "multikernel.kernels.sequence. "
         f"{BY_DEFAULT}{'' if reason is None else f' In X, {reason}.'}"
     )
 

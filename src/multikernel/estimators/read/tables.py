@@ -383,7 +383,7 @@ def sparse_kernels(
     argument = "kernels=None" if kernels is None else f"kernels={shown(kernels)}"
     raise ValueError(
         f"{argument} has kernels on single columns, which a sparse table X does not "
-        "support: pass kernels on all columns or on views, such as "
+        "support: except for HKL, pass kernels on all columns or on views, such as "
         "kernels=[LinearKernel(), GaussianKernel('median')] or kernels='tanimoto', "
         f"{DENSE_ADVICE}"
     )
