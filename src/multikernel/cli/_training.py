@@ -76,6 +76,11 @@ def check_folds(option: str, folds: int | None, table: Table) -> None:
     unit, n_units = "rows", len(table)
     if groups is not None:
         unit, n_units = "groups", len(np.unique(groups))
+    if folds is not None and n_units < 2:
+        raise ValueError(
+            f"{option} {folds} requires at least two {unit}, got {n_units}: pass more "
+            f"{unit}, or remove {option}."
+        )
     if folds is not None and not 2 <= folds <= n_units:
         raise ValueError(
             f"{option} must lie between 2 and the number of {unit}, {n_units}, got "
