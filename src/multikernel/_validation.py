@@ -169,8 +169,8 @@ def check_table(owner: str, X: object) -> Array:
         table = np.asarray(array, dtype=np.float64)
     except (TypeError, ValueError, OverflowError) as error:
         raise ValueError(
-            f"{owner}: X must be an array of numbers of shape (n_samples, n_features), "
-            f"got {shown(X)}."
+            f"{owner}: X must be an array of real numbers, within the range of float64 "
+            f"and of shape (n_samples, n_features), got {shown(X)}."
         ) from error
     if table.ndim != 2 or not table.size:
         raise ValueError(
@@ -304,10 +304,9 @@ def check_symmetric(K: Array, name: str) -> None:
     if K.ndim != 2 or K.shape[0] != K.shape[1]:
         raise ValueError(f"{name} must be square, got shape {K.shape}.")
     if not np.isfinite(K.sum()) and not np.isfinite(K).all():
-        nonfinite = np.argwhere(~np.isfinite(K))
-        i, j = nonfinite[0]
+        i, j = np.argwhere(~np.isfinite(K))[0]
         raise ValueError(
-            f"{name} has {len(nonfinite)} values that are not finite, the first at "
+            f"{name} has values that are not finite, the first {K[i, j]:g} at "
             f"[{i}, {j}]: impute the data of these samples, or remove the samples."
         )
     tolerance = ASYMMETRY * float(np.abs(K.diagonal()).sum())

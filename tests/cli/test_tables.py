@@ -47,7 +47,7 @@ def test_npz_with_features(tmp_path, names):
         ({"K": np.eye(3)}, r"K of .* has shape \(3, 3\), expected \(n_kernels"),
         (
             {"X": np.eye(3), "feature_names": ["a", "b"]},
-            "feature_names of .* holds 2 names, expected 3",
+            r"feature_names of .* has shape \(2,\), expected \(3,\)",
         ),
         (
             {"K": np.stack([np.eye(3)] * 2), "kernel_names": ["a", "a"]},
@@ -186,12 +186,15 @@ LABELS = np.array([0, 1, 0, 1, 0, 1])
         ({"K": np.zeros((1, 6, 6)) + 1j}, "K of .* holds complex128"),
         (
             {"feature_names": np.array("a")},
-            "feature_names of .* holds 1 names, expected",
+            r"feature_names of .* has shape \(\), expected",
         ),
-        ({"feature_names": np.array([["a"], ["b"]])}, "feature_names of .* holds 2"),
-        ({"y": np.array(1)}, r"targets of .* have shape \(\): expected \(6,\)"),
-        ({"y": np.empty(0)}, r"targets of .* have shape \(0,\): expected \(6,\)"),
-        ({"y": LABELS[:, None]}, r"targets of .* have shape \(6, 1\)"),
+        (
+            {"feature_names": np.array([["a"], ["b"]])},
+            r"feature_names of .* has shape \(2, 1\), expected \(2,\)",
+        ),
+        ({"y": np.array(1)}, r"Target 'y' of .* has shape \(\), expected \(6,\)"),
+        ({"y": np.empty(0)}, r"Target 'y' of .* has shape \(0,\), expected"),
+        ({"y": LABELS[:, None]}, r"Target 'y' of .* has shape \(6, 1\)"),
         ({"y": LABELS + 1j}, "targets of .* must be real numbers, text or booleans"),
         ({"y": LABELS.astype("datetime64[s]")}, "targets of .* must be real numbers"),
         ({"y": LABELS.astype("S1")}, "targets of .* must be real numbers, text or"),

@@ -111,10 +111,10 @@ def test_categories_without_views(run, mixed):
         ),
         (("--group", "patient"), "--group requires --cv"),
         ((), "use --category 'day' to read all cells as categories, or ignore the"),
-        (("--method", "hkl", "--drop", "day"), "--drop 'site' --drop 'note'."),
+        (("--method", "hkl", "--drop", "day"), "--drop 'site' --drop 'note',"),
         (
             (*VIEWS, "--method", "hkl"),
-            "--method hkl supports numeric columns only: remove --view",
+            "--method hkl does not support --view: remove --view",
         ),
         ((*VIEWS, "-C", 1), "does not support -C: did you mean alpha?"),
     ],

@@ -26,7 +26,7 @@ def test_absent_genes_are_counted_in_one_warning(path):
         sets = read_gene_sets(path, frame)
     assert len(caught) == 1
     assert "3 genes (in 3 of 3 sets)" in str(caught[0].message)
-    assert "and the sets 'OLD' with fewer" in str(caught[0].message)
+    assert "and the set 'OLD' with fewer" in str(caught[0].message)
     assert sets.views == {"P53": ["TP53", "CDKN1A"], "MYC": ["MYC"]}
     assert sets.absent == {"P53": 1, "MYC": 1, "OLD": 1}
     with pytest.warns(DataWarning, match="the sets 'MYC', 'OLD' with fewer than 2"):
@@ -53,7 +53,7 @@ def test_sets_are_views_of_frames_and_of_sparse_tables(path):
         ("P53 na TP53\n", "Line 1 of .* has no genes"),
         ("A\tna\tTP53\nA\tna\tMYC\n", "Two sets .* have the name 'A'"),
         ("\n", "has no gene set"),
-        ("A\tna\tENSG01\n", "gene of the file is 'ENSG01': use such names"),
+        ("A\tna\tENSG01\n", "name the columns like 'ENSG01', the first gene"),
     ],
 )
 def test_sentences(path, text, message):

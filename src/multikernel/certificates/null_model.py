@@ -241,8 +241,8 @@ def _bracket_end(slope: Callable[[float], float], b: float, farthest: float) -> 
         if abs(b) > farthest:
             raise UnboundedModelError(
                 "The intercept of the model without kernels is infinite, because the "
-                "targets contain one class only, or no count above zero: use samples "
-                "of both classes, or samples with positive counts."
+                "targets contain one class only, no count above zero, or no event: add "
+                "samples of another class, with a positive count, or with an event."
             )
         b *= 2.0
     outer = b

@@ -86,6 +86,12 @@ def numeric_features(
     # Date columns are not checked if --date names them.
     checked = {n: k for n, k in kind_of.items() if n not in skip or k != kinds.DATES}
     odd_kinds = [name for name, kind in checked.items() if kind in kinds.ADVICE]
+    if odd_kinds and from_model:
+        raise ValueError(
+            f"{path} holds {kind_of[odd_kinds[0]]} in column {odd_kinds[0]!r}, which "
+            "the model does not accept: convert the column to the type that it had in "
+            "the training data."
+        )
     advice = drop_options(odd_kinds)
     kinds.refuse_kinds([*checked], checked.values(), str(path), advice)
     numeric_names = [name for name in kind_of if name not in skip]
@@ -104,7 +110,7 @@ def numeric_features(
     numeric = frame[numeric_names]
     array = numeric.to_numpy(np.float64, na_value=np.nan)
     values = pd.DataFrame(array, numeric.index, numeric.columns, copy=False)
-    check_limits(path, values)
+    check_limits(path, values, from_model=from_model)
     return pd.concat([values, frame.drop(columns=numeric_names)], axis=1)[list(frame)]
 
 
@@ -146,18 +152,22 @@ def refuse_empty(numeric: pd.DataFrame) -> None:
         )
 
 
-def check_limits(path: Path, numeric: pd.DataFrame) -> None:
+def check_limits(
+    path: Path, numeric: pd.DataFrame, *, from_model: bool = False
+) -> None:
     """Raise for numbers too large to square, which scaling would turn into NaN."""
     values = numeric.to_numpy()
     is_too_large = np.abs(values) > LARGEST_VALUE  # False for NaN
     if is_too_large.any():
         column = int(np.argmax(is_too_large.any(axis=0)))
-        row = int(np.argmax(is_too_large[:, column]))
+        row, name = int(np.argmax(is_too_large[:, column])), numeric.columns[column]
+        # Columns of a saved model can neither be ignored nor change their unit.
+        advice = f", change the unit, or ignore the column with --drop '{name}'"
+        if from_model:
+            advice = ", or remove the row"
         raise ValueError(
-            f"Column {numeric.columns[column]!r} of {path} holds "
-            f"{values[row, column]:g}, but absolute values must be at most "
-            f"{LARGEST_VALUE:g}: correct it, change the unit, or ignore the column "
-            "with --drop."
+            f"Column {name!r} of {path} holds {values[row, column]:g}, but absolute "
+            f"values must be at most {LARGEST_VALUE:g}: correct the value{advice}."
         )
 
 

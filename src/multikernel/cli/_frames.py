@@ -1,5 +1,7 @@
 """CSV, TSV, Parquet and FASTA files as data frames, without silent repairs."""
 
+import errno
+import os
 import re
 import warnings
 from collections import Counter
@@ -64,6 +66,9 @@ def explain_damage(path: Path, kind: str) -> Iterator[None]:
     except Exception as error:
         if getattr(error, "filename", None) is not None:
             raise  # the operating system's message names the file and the reason
+        if isinstance(error, FileNotFoundError):  # Arrow does not set `filename`
+            code = errno.ENOENT
+            raise FileNotFoundError(code, os.strerror(code), str(path)) from error
         reason = " ".join(str(error).split())
         if "allow_pickle" in reason:  # NumPy's advice is unsafe
             reason = (
@@ -109,9 +114,9 @@ def read_frame(
             cells = _read_cells(choice, file, form, settings)
     if skipped and n_rows is not None:
         raise ValueError(
-            f"{path} has comment lines between its rows, which files that are read in "
-            "partitions must not have: remove them, or read the whole file with "
-            "--no-stream."
+            f"{path} has comment lines between its rows, so it cannot be read in "
+            "partitions: remove these lines, or read the whole file: use --no-stream, "
+            "and omit --dask."
         )
     if skipped:
         say(f"Skipped comment lines between rows of {path}.", "Note:", stderr=True)

@@ -6,10 +6,10 @@ from typing import Any
 import pandas as pd
 
 import multikernel.kernels as mk
-from multikernel.cli._features import Table
+from multikernel.cli._features import Table, drop_options
 from multikernel.cli._messages import check_choice
 from multikernel.cli._requests import Training
-from multikernel.estimators.read.kinds import Sheet, default_text_kinds
+from multikernel.estimators.read.kinds import Sheet, default_text_kinds, is_missing
 from multikernel.kernels import ColumnKernel, graph, sequence
 from multikernel.kernels.sequence.builders import ambiguous_bases, fitting_alphabet
 from multikernel.kernels.sequence.letters import ALPHABETS, from_texts
@@ -63,7 +63,7 @@ def find_kernels(request: Training, table: Table, *, graphs: bool) -> Any:
             )
         return "precomputed"
     if graphs:
-        _check_graph_columns(table)
+        _check_graph_columns(request, table)
         return GRAPHS[name]
     entry, unpenalized = KERNELS[name], table.encoded(table.unpenalized)
     free_view = {"unpenalized": mk.Unpenalized(unpenalized)} if unpenalized else {}
@@ -148,19 +148,26 @@ def _view_kernels(
     return kernels_of_views
 
 
-def _check_graph_columns(table: Table) -> None:
+def _check_graph_columns(request: Training, table: Table) -> None:
     """Raise if a table has unpenalized columns, views, or columns of text."""
     if table.unpenalized:
         raise ValueError(
             "--method hkl does not support --unpenalized: remove --unpenalized, or use "
             "another --method."
         )
-    texts = [*table.sequences, *table.categories]
-    if table.views or texts:
-        dropped = " ".join(f"--drop '{name}'" for name in texts)
+    if table.views:
         raise ValueError(
-            "--method hkl supports numeric columns only: remove --view, --category and "
-            f"--sequence{', and ignore text with ' * bool(dropped)}{dropped}."
+            "--method hkl does not support --view: remove --view, or use another "
+            "--method."
+        )
+    texts = [*table.sequences, *table.categories]
+    if texts:
+        options = {"--category": request.category, "--sequence": request.sequence}
+        named = " and ".join(option for option, names in options.items() if names)
+        raise ValueError(
+            "--method hkl supports numeric columns only: "
+            f"{f'remove {named}, and ' * bool(named)}ignore the other columns"
+            f"{drop_options(texts)}, or use another --method."
         )
 
 
@@ -213,6 +220,11 @@ def _alphabet(request: Training, column: pd.Series) -> str:
         return request.alphabet
     texts = column.tolist()
     not_text = [value for value in texts if not isinstance(value, str)]
+    if gaps := [row for row, value in enumerate(texts) if is_missing(value)]:
+        raise ValueError(
+            f"--sequence: column {column.name!r} has no sequence at row {gaps[0]}: "
+            "remove rows without a sequence, or name another column."
+        )
     if not_text:
         raise ValueError(
             f"--sequence: column {column.name!r} holds {not_text[0]!r}, but sequences "
@@ -221,13 +233,14 @@ def _alphabet(request: Training, column: pd.Series) -> str:
     texts = [text.upper() for text in texts] if request.ignore_case else texts
     letters, choices = set().union(*map(set, texts)), from_texts(texts)
     ambiguous = ambiguous_bases(choices)
+    acid, base = ("rna", "U") if {"U", "T"} & letters == {"U"} else ("dna", "T")
     if ambiguous and request.skip_letters:
-        return "rna" if "U" in letters and "T" not in letters else "dna"
+        return acid
     if ambiguous:
         raise ValueError(
             f"Column {column.name!r} holds {', '.join(ambiguous)} beside A, C, G and "
-            "T: it may be DNA with ambiguous bases. Use --alphabet dna --skip-letters "
-            "to skip these letters, or --alphabet protein."
+            f"{base}: it may be {acid.upper()} with ambiguous bases. Use --alphabet "
+            f"{acid} --skip-letters to skip these letters, or --alphabet protein."
         )
     if (name := fitting_alphabet(choices)) is not None:
         return name

@@ -137,14 +137,20 @@ def on_cluster(cluster: str | None) -> Iterator[None]:
         # 40 logs errors only: otherwise Dask warns that its dashboard is missing.
         stack.enter_context(dask.config.set({"distributed.logging.distributed": 40}))
         try:
+            address: Any = cluster
             if cluster == LOCAL:
                 local = LocalCluster(threads_per_worker=1, dashboard_address=":0")
-                cluster = stack.enter_context(local)
-            stack.enter_context(Client(cluster, timeout="10s"))
+                address = stack.enter_context(local)
+            stack.enter_context(Client(address, timeout="10s"))
         except (OSError, ValueError) as error:
+            if cluster == LOCAL:
+                raise ValueError(
+                    f"--dask local: the cluster does not start ({error}). Resolve "
+                    "this error, or omit --dask."
+                ) from error
             raise ValueError(
-                f"--dask {cluster}: no scheduler responds ({error}). Start one, or use "
-                "--dask local."
+                f"--dask {cluster}: no scheduler responds ({error}). Correct the "
+                "address, start a scheduler there, or use --dask local."
             ) from error
         yield
 
@@ -172,6 +178,7 @@ def open_partitions(
             meta = frame._meta.astype(dict.fromkeys(texts, np.float64))
             frame = frame.map_partitions(_rows_with_numbers, path, texts, meta=meta)
     elif path.suffix.lower() == ".parquet" or path.is_dir():
+        _files_of(path)[0].stat()  # raises if there is no file
         with explain_damage(path, "CSV or Parquet file"):
             groups = "adaptive" if small else "infer"
             frame = dd.read_parquet(
@@ -263,9 +270,9 @@ def _shared_form(paths: Sequence[Path]) -> CsvForm:
     odd_name = next((name for name in form.names if len(name.splitlines()) > 1), None)
     if odd_name is not None:
         raise ValueError(
-            f"The column name {odd_name!r} of {paths[0]} contains a line break, which "
-            "files that are read in partitions must not have: rename the column, or "
-            "read the whole file with --no-stream."
+            f"The column name {odd_name!r} of {paths[0]} contains a line break, so the "
+            "file cannot be read in partitions: rename the column, or read the whole "
+            "file: use --no-stream, and omit --dask."
         )
     return form
 

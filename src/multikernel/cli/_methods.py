@@ -109,8 +109,8 @@ def scored_by(name: str, model: Any, X: Any, y: Any) -> float:
     except (AttributeError, TypeError, ValueError) as error:
         reason = str(error).rstrip(".")
         raise ValueError(
-            f"--scoring {name} does not apply to this model ({reason}): choose another "
-            "score, or remove --scoring."
+            f"--scoring {name} does not apply to this model and target ({reason}): "
+            "choose another score, or remove --scoring."
         ) from error
 
 
@@ -261,8 +261,8 @@ def _parsed_value(name: str, text: str) -> Any:
     except (ValueError, RecursionError) as error:
         if text.startswith(("{", "[")):
             raise ValueError(
-                f"--set {name} is not valid JSON: {text[:80]!r} ({error}). "
-                'Put names and words in double quotes: {"0": 2.5}.'
+                f"--set {name} is not valid JSON: {text[:80]!r} ({error}). Close all "
+                'brackets, and put names and words in double quotes: {"0": 2.5}.'
             ) from error
         return text
 

@@ -31,6 +31,7 @@ def find_output(
     formats: Sequence[str] = (),
     *,
     as_json: bool = False,
+    option: str = "--output",
 ) -> Place:
     """Return the destination of an output; raise if it cannot be written."""
     # None and ``-`` mean standard output. With the option --json (`as_json`), JSON is
@@ -44,8 +45,8 @@ def find_output(
         target = places.find_place(output, files)
     if target.is_standard_output and as_json:
         raise ValueError(
-            f"--json and --output {output} both write to standard output: remove "
-            "--json, or write the output to a file."
+            f"--json and {option} {output} both write to standard output: remove "
+            f"--json, or pass a file name to {option}."
         )
     if formats and target.file is not None and output.suffix.lower() not in formats:
         raise ValueError(

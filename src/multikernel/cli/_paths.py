@@ -31,7 +31,11 @@ def run_path(request: FollowPath) -> None:
     # The file name is checked before the fit. A name without suffix is a PNG.
     formats = [] if request.plot is None else [*_outputs.picture_formats(), ""]
     picture = _outputs.find_output(
-        request.plot, request.data, formats, as_json=request.json
+        request.plot,
+        request.data,
+        formats,
+        as_json=request.json,
+        option="--plot",
     )
     table = _training.read_whole(request, targets)
     start = time.perf_counter()

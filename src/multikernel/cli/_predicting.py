@@ -160,6 +160,8 @@ def _intervals(answers: Answers, model: Any, request: Predict) -> list[pd.DataFr
     """Return the lower and the upper bounds of --interval, if requested."""
     if request.interval is None:
         return []
+    if not hasattr(type(model), "predict_interval"):
+        raise ValueError("--interval requires a regression model: remove --interval.")
     if getattr(model._state, "folds", None) is None:
         raise ValueError(
             "--interval requires a model fitted with --cv and --intervals: fit it "

@@ -83,7 +83,8 @@ def known_table(
     if predicts_times(model) and table.y is not None and np.ndim(table.y) == 1:
         raise ValueError(
             f"--target {', '.join(target)} is not enough for a survival model: add "
-            "--event, the column with the event indicator."
+            "--event, the column with the event indicator, or use --target lower,upper "
+            "for intervals."
         )
     if table.y is not None and not predicts_times(model):
         check_targets(model, table.y)
@@ -97,8 +98,8 @@ def check_targets(model: Any, y: Any) -> None:
     n_targets = 1 if np.ndim(y) == 1 else np.shape(y)[1]
     if n_targets != expected:
         raise ValueError(
-            f"--target names {n_targets} columns, but the model predicts {expected}: "
-            "name the columns that the model predicts."
+            f"--target names {n_targets} column{'s' * (n_targets > 1)}, but the model "
+            f"predicts {expected}: name the columns that the model predicts."
         )
     bad_target = next((cell for cell in np.ravel(y) if isinstance(cell, str)), None)
     if bad_target is not None and is_regressor(model):

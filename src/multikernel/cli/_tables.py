@@ -230,12 +230,15 @@ def as_times(table: Table, event: str | None) -> Table:
         raise ValueError(
             f"--event {event} must hold 1 (observed) or 0 (censored) in every row, but "
             f"it holds {invalid.tolist()[0]!r} at row {invalid.index[0]}: name another "
-            "column, or correct it."
+            "column, or correct the value."
         )
     if not pd.api.types.is_numeric_dtype(times["time"]):
+        is_text = pd.to_numeric(times["time"], errors="coerce").isna()
+        row = int(np.argmax(is_text))
         raise ValueError(
             f"--target {time_names[0]} must hold times as numbers, but it holds "
-            f"{times['time'].iloc[0]!r} at row 0: name another column."
+            f"{times['time'].tolist()[row]!r} at row {row}: name another column, or "
+            "correct the value."
         )
     return replace(table, y=times)
 
@@ -251,10 +254,10 @@ def _read_npz(path: Path, choice: ColumnChoice) -> Table:
     """Return the table, the sparse table or the Gram matrices of an npz file."""
     # The file is a `scipy.sparse.save_npz` file, or has the array ``X`` (and
     # ``feature_names``) or the Gram matrices ``K`` (and ``kernel_names``).
-    if choice.is_known and (choice.categories or choice.sequences):
+    if choice.is_known and (choice.categories or choice.sequences or choice.dates):
         raise ValueError(
-            f"{path} is an npz file, but the model reads text columns: pass a CSV or "
-            "Parquet file."
+            f"{path} is an npz file, but the model was fitted on columns of "
+            "categories, sequences or dates: pass a CSV or Parquet file."
         )
     _refuse_options(path, "an npz file", choice, *NAMED)
     arrays = _load_arrays(path)
@@ -282,7 +285,7 @@ def _read_npz(path: Path, choice: ColumnChoice) -> Table:
     columns, frame = choice.split_lists(names), pd.DataFrame(array, columns=names)
     check_columns(path, names, [*columns.drop, *columns.unpenalized])
     features = _model_part(path, frame.drop(columns=[*columns.drop]), choice)
-    features = numeric_features(path, features)
+    features = numeric_features(path, features, from_model=choice.is_known)
     return Table(features, y, offset=offset, unpenalized=columns.unpenalized)
 
 
@@ -350,11 +353,10 @@ def _array_names(
     if key not in arrays:
         return None
     if arrays[key].shape != (count,):
-        size = arrays[key].size
         unit = "matrix" if array == "K" else "column"
         raise ValueError(
-            f"{key} of {path} holds {size} names, expected {count}: save one name for "
-            f"each {unit} of {array}."
+            f"{key} of {path} has shape {arrays[key].shape}, expected ({count},): save "
+            f"one name for each {unit} of {array}."
         )
     names = [str(name) for name in arrays[key]]
     repeated = _frames.first_repeated(names)

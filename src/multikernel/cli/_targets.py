@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from multikernel._validation import shown
 from multikernel.cli._columns import ColumnChoice
 from multikernel.cli._frames import CLASS, NUMBERS, first_repeated
 from multikernel.datasets.csv_form import MISSING, NUMBER
@@ -87,11 +88,19 @@ def date_names(path: Path, column: pd.Series, periods: Sequence[str]) -> list[st
     encoder = TableEncoder(list(periods)).fit(column.to_frame())
     if encoder.kinds_[str(column.name)] != "dates":
         cells = column.dropna().astype(str)
-        invalid = cells[~cells.str.fullmatch(ISO_DATE)]
-        cell = next(iter(invalid), next(iter(cells), None))
+        if cells.empty:
+            raise ValueError(
+                f"--date: column {column.name!r} of {path} contains no date: name "
+                "another column, or omit --date."
+            )
+        # A cell such as 2024-02-30 has the form of a date, but is none.
+        is_date = cells.str.fullmatch(ISO_DATE)
+        is_date &= pd.to_datetime(cells, errors="coerce", format="ISO8601").notna()
+        cell = next(iter(cells[~is_date]), cells.iloc[0])
         raise ValueError(
             f"--date: column {column.name!r} of {path} contains {cell!r}; every cell "
-            "must be an ISO 8601 date, such as 2024-01-31: correct it, or omit --date."
+            "must be an ISO 8601 date, such as 2024-01-31: correct the cell, or omit "
+            "--date."
         )
     return [str(name) for name in encoder.get_feature_names_out()]
 
@@ -107,17 +116,18 @@ def read_target(
     """Return the targets; raise unless they are numbers or text, one per row."""
     if y.shape != (n_rows,):
         raise ValueError(
-            f"The targets of {path} have shape {y.shape}: expected ({n_rows},). Save "
-            "one target for each row."
+            f"Target {name!r} of {path} has shape {y.shape}, expected ({n_rows},): "
+            "save one target for each row."
         )
     kind = y.dtype.kind
     if kind == "O":
         gap = next((row for row, value in enumerate(y) if is_missing(value)), None)
-        valid = all(isinstance(label, WORDS) for label in y if not is_missing(label))
+        bad = [v for v in y if not (isinstance(v, WORDS) or is_missing(v))]
+        valid, content = not bad, shown(bad[0]) if bad else ""
     else:
         gap = int(np.argmax(np.isnan(y))) if kind == "f" else None
         gap = gap if gap is None or np.isnan(y[gap]) else None
-        valid = kind in NUMBERS + "U"
+        valid, content = kind in NUMBERS + "U", y.dtype
     if gap is not None and n_rows:
         raise ValueError(
             f"Target {name!r} of {path} is missing at row {gap}: remove rows "
@@ -126,7 +136,7 @@ def read_target(
     if not valid:
         raise ValueError(
             f"The targets of {path} must be real numbers, text or booleans, but "
-            f"{name!r} holds {y.dtype}: convert the targets, or name another column."
+            f"{name!r} holds {content}: convert the targets, or name another column."
         )
     if not choice.labels:
         option = choice.label_option
@@ -141,12 +151,12 @@ def _refuse_texts(target: str, y: Any, advice: str) -> None:
     """Raise if a target has more distinct texts than half its number of rows."""
     # Such texts are not classes. Targets with few rows are accepted (`mostly_differ`).
     # The error message ends with `advice`.
-    distinct = {cell for cell in y.tolist() if isinstance(cell, str)}
+    distinct = dict.fromkeys(cell for cell in y.tolist() if isinstance(cell, str))
     if mostly_differ(len(distinct), len(y)):
         raise ValueError(
             f"Target {target!r} must hold numbers or classes, but holds "
-            f"{len(distinct)} different texts in {len(y)} rows, such as {y[0]!r}: "
-            f"write numbers without units{advice}."
+            f"{len(distinct)} different texts in {len(y)} rows, such as "
+            f"{next(iter(distinct))!r}: write numbers without units{advice}."
         )
 
 

@@ -78,10 +78,10 @@ def check_folds(option: str, folds: int | None, table: Table) -> None:
     if groups is not None:
         unit = "groups"
         n_units = len(np.unique(check_groups(groups, len(table))))
-    if folds is not None and n_units == 1:
+    if folds is not None and n_units < 2:
         raise ValueError(
-            f"{option} requires at least two {unit}, but the data has one: remove "
-            f"{option}, or add {unit}."
+            f"{option} {folds} requires at least two {unit}, got {n_units}: pass more "
+            f"{unit}, or remove {option}."
         )
     if folds is not None and not 2 <= folds <= n_units:
         raise ValueError(

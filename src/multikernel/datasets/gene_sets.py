@@ -83,10 +83,14 @@ def read_gene_sets(
     absent = {name: len(sets[name]) - len(genes) for name, genes in present.items()}
     large = {name: g for name, g in present.items() if len(g) >= min_genes}
     if not large:
+        most = max(map(len, present.values()))
+        advice = f"pass min_genes={most}, the largest number of a set, or add columns"
+        if not most:
+            first = next(iter(sets.values()))[0]
+            advice = f"name the columns like {first!r}, the first gene of the file"
         raise ValueError(
-            f"No set of {path} has {min_genes} or more of its genes among the columns. "
-            f"The first gene of the file is {next(iter(sets.values()))[0]!r}: use such "
-            "names for the columns, or pass a smaller min_genes."
+            f"No set of {path} has {min_genes} or more of its genes among the columns: "
+            f"{advice}."
         )
     small = [name for name in present if name not in large]
     _warn(Path(path), absent, small, min_genes)
@@ -130,11 +134,15 @@ def _warn(path: Path, absent: dict[str, int], ignored: list[str], n_min: int) ->
     n_absent, n_sets = sum(absent.values()), sum(map(bool, absent.values()))
     if not n_absent and not ignored:
         return
-    sets = f", and the sets {listed(ignored)} with fewer than {n_min} genes" * bool(
-        ignored
-    )
-    warn_user(
-        f"{path}: {n_absent} genes (in {n_sets} of {len(absent)} sets) are not among "
-        f"the columns. read_gene_sets ignores them{sets}; see `absent` of the result.",
-        DataWarning,
-    )
+    parts = []
+    if n_absent:
+        parts.append(
+            f"{n_absent} gene{'s' * (n_absent > 1)} (in {n_sets} of {len(absent)} "
+            "sets) that the columns lack (see `absent` of the result)"
+        )
+    if ignored:
+        parts.append(
+            f"the set{'s' * (len(ignored) > 1)} {listed(ignored)} with fewer than "
+            f"{n_min} gene{'s' * (n_min > 1)} among the columns"
+        )
+    warn_user(f"{path}: read_gene_sets ignores {' and '.join(parts)}.", DataWarning)
