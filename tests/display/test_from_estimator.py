@@ -104,7 +104,7 @@ def test_path_without_scores(data):
 
 
 def test_models_without_a_path_are_refused(model):
-    with pytest.raises(TypeError, match=r"SpicyMKLRegressor has no path_: pass an"):
+    with pytest.raises(TypeError, match=r"SpicyMKLRegressor has no scores for values"):
         RegularizationPathDisplay.from_estimator(model)
 
 

@@ -103,5 +103,7 @@ def test_bad_input_is_refused(arguments, message):
 
 
 def test_scores_of_another_length_are_refused():
-    with pytest.raises(ValueError, match="scores has 2 rows, but there are 3 alphas"):
+    with pytest.raises(
+        ValueError, match="scores has length 2, but alphas has length 3"
+    ):
         RegularizationPathDisplay(ALPHAS, VALUES, NAMES, scores=[1.0, 2.0])

@@ -78,7 +78,7 @@ def test_scores_of_a_search(search):
 def test_models_without_a_choice_are_refused():
     X, y = make_additive_regression(40, n_features=4, random_state=0)
     model = SpicyMKLRegressor(per_column(GaussianKernel(0.5), 4)).fit(X, y)
-    with pytest.raises(TypeError, match="SpicyMKLRegressor has no max_kernels_"):
+    with pytest.raises(TypeError, match="SpicyMKLRegressor has no scores for values"):
         SparsityPathDisplay.from_estimator(model)
 
 

@@ -114,7 +114,7 @@ def test_a_light_view_is_taken_for_outliers(samples):
     ("weights", "message"),
     [
         ({"gene": 2.0}, "contains 'gene', which is neither a kernel nor a view: use"),
-        ([1.0, 2.0], "penalty_weights has 2 numbers, but there are 4 kernels"),
+        ([1.0, 2.0], "penalty_weights has length 2, but must have length 4"),
         ({"genes": 0.0}, "penalty_weights must be None, a dict"),
         ([1.0, np.nan, 1.0, 1.0], "penalty_weights must be None, a dict"),
         (2.0, "penalty_weights must be None, a dict"),

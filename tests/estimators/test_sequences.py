@@ -339,7 +339,7 @@ def test_other_kinds_of_columns_at_prediction():
     frame, y = mixed(20)
     model = LpMKLClassifier(kernels=MIXED, p=2).fit(frame, y)
     with pytest.raises(
-        ValueError, match="'site' holds other values, but held text in fit: convert"
+        ValueError, match="'site' holds no text, but held text in fit: convert"
     ):
         model.predict(frame.assign(site=1.0))
     with pytest.raises(

@@ -73,10 +73,14 @@ def test_partitions_of_every_kind(kind, frame, tmp_path):
 
 @pytest.mark.parametrize("kind", [iter, lambda parts: pa.table(parts[0]).to_reader()])
 def test_batches_get_a_sentence_that_names_the_way_in(kind, frame):
-    with pytest.raises(ValueError, match=r"in batches: .* dask\.dataframe\.from_map"):
+    with pytest.raises(
+        ValueError, match=r"in several parts: .* dask.dataframe.from_map"
+    ):
         model().fit(kind([frame[NAMES]]), frame["y"])
     fitted = model(storage="dense").set_params(tol=0.1).fit(frame[NAMES], frame["y"])
-    with pytest.raises(ValueError, match=r"in batches: .* dask\.dataframe\.from_map"):
+    with pytest.raises(
+        ValueError, match=r"in several parts: .* dask.dataframe.from_map"
+    ):
         fitted.predict(kind([frame[NAMES]]))
 
 

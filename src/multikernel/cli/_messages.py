@@ -43,7 +43,7 @@ ADVICE = {
     r"pass alphabet=Alphabet\('\w+', lower='upper'\)": "fit with --ignore-case",
     r", or a (NullAlpha|LowRank or Device)(?=, got)": "",
     r"(?<=^--alpha must be )one of 'auto', 'null', or ": "",
-    r"^\w+ requires samples of at least two classes, got one class only: (.*)\.$": (
+    r"^\w+ requires samples of at least two classes, got one class only: (.*)\. A.*": (
         r"--target requires at least two classes, but every row holds \1: name another "
         "column, or add rows of other classes."
     ),

@@ -59,7 +59,7 @@ def requested_kernels(model: Any, kernel: Any, columns: Sequence[str]) -> list[i
             indices.append(int(key))
         else:
             raise ValueError(
-                f"kernel={key!r} does not exist: pass a number from 0 to "
+                f"kernel={key!r} does not exist: pass an integer from 0 to "
                 f"{n_kernels - 1}, or a name in kernel_names_."
             )
     if not indices:
@@ -87,7 +87,8 @@ def _kernels_named(model: Any, name: str, columns: Sequence[str]) -> list[int]:
             return [int(m) for m in model.active_kernels_[terms]]
     raise ValueError(
         f"The model has no kernel named {name!r}, and no active kernel on columns "
-        "with this name: pass a name in kernel_names_, or a column."
+        "with this name: pass the name of an active kernel, or of columns that an "
+        "active kernel uses."
     )
 
 
@@ -107,11 +108,12 @@ def shared_columns(model: Any, kernels: list[int]) -> list[int]:
             "on an axis: select kernels on numbers or categories."
         )
     drawn_kernels = [model._state.names.dictionary[m] for m in kernels]
-    if any(True for _ in sample_kernels(drawn_kernels)):
-        raise ValueError(
-            f"{model.kernel_names_[kernels[0]]} is a precomputed matrix, which cannot "
-            "be drawn on an axis: select kernels on columns."
-        )
+    for m, kernel in zip(kernels, drawn_kernels, strict=True):
+        if any(True for _ in sample_kernels([kernel])):
+            raise ValueError(
+                f"{model.kernel_names_[m]} uses a precomputed matrix, which cannot be "
+                "drawn on an axis: select kernels on columns."
+            )
     n_columns = len(columns_of_kernels[0])
     if n_columns not in N_POINTS:
         raise ValueError(

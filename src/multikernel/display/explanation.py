@@ -112,8 +112,8 @@ class ExplanationDisplay(Display):
         model = pipelines.final_estimator(estimator)
         if not isinstance(sample, Integral):
             raise ValueError(
-                f"sample must be the number of a row of X, got {sample!r}. To draw the "
-                "function of a kernel, a column or an interaction, use "
+                f"sample must be an integer, the number of a row of X, got {sample!r}. "
+                "To draw the function of a kernel, a column or an interaction, use "
                 "ContributionDisplay.from_estimator(model, X, kernel)."
             )
         terms = np.asarray(model.contributions(pipelines.data_at_model(before, X)))

@@ -82,8 +82,8 @@ class RegularizationPathDisplay(Display):
             self.scores = np.asarray(self.scores, dtype=float)
             if len(self.scores) != len(self.alphas):
                 raise ValueError(
-                    f"scores has {len(self.scores)} rows, but there are "
-                    f"{len(self.alphas)} alphas: pass one row of scores per alpha."
+                    f"scores has length {len(self.scores)}, but alphas has length "
+                    f"{len(self.alphas)}: pass one row of scores per alpha."
                 )
         if not (self.alphas > 0).all():
             raise ValueError(
@@ -136,9 +136,9 @@ class RegularizationPathDisplay(Display):
         model, columns = scores.model, scores.columns
         if not {"alpha", "C"} & {*columns}:
             raise TypeError(
-                f"{type(model).__name__} has no path_: pass an estimator that chooses "
-                "alpha by cross-validation. For other estimators, pass the result of "
-                "regularization_path to from_path."
+                f"{type(model).__name__} has no scores for values of alpha or C: pass "
+                "an estimator that chooses alpha or C by cross-validation. For other "
+                "estimators, pass the result of regularization_path to from_path."
             )
         # If p was also chosen, the path belongs to the chosen p.
         p = columns.get("p", np.zeros(len(scores.folds)))

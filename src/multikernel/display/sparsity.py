@@ -100,9 +100,9 @@ class SparsityPathDisplay(Display):
         scores = SearchScores.of(estimator, ("alpha", "max_kernels"))
         if len(scores.columns) < 2:
             raise TypeError(
-                f"{type(scores.model).__name__} has no max_kernels_: pass an estimator "
-                "that chooses the number of kernels by cross-validation, such as "
-                "GroupOMPRegressorCV."
+                f"{type(scores.model).__name__} has no scores for values of both alpha "
+                "and max_kernels: pass an estimator that chooses both by "
+                "cross-validation, such as GroupOMPRegressorCV."
             )
         alphas, n_kernels = scores.columns["alpha"], scores.columns["max_kernels"]
         strengths, sizes = np.array([*dict.fromkeys(alphas)]), np.unique(n_kernels)

@@ -234,9 +234,9 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
 
         if not has_columns(self):
             raise AttributeError(
-                f"{type(self).__name__} has no combined_kernel_: its kernels are "
-                "precomputed matrices or nodes of a graph, whose sum is not defined "
-                "for other samples. Fit an estimator with a list of kernels instead."
+                f"{type(self).__name__} has no combined_kernel_, because it was fitted "
+                "on precomputed matrices or on a graph of kernels: fit an estimator "
+                "with a list of kernels."
             )
         weights = np.atleast_2d(self.kernel_weights_).mean(axis=0)
         columns = Columns.of_model(self)

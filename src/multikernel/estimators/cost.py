@@ -122,9 +122,9 @@ def _checked_source(model: Any) -> GramSource:
     """Check an estimator and its parameters; return the source of its Gram matrices."""
     if not isinstance(model, BaseMKL):
         raise TypeError(
-            "estimate_cost requires an estimator of multikernel, got a "
-            f"{type(model).__name__}: for a pipeline, pass its last step and the X "
-            "that this step receives."
+            "estimate_cost requires an estimator of multikernel, got "
+            f"{type(model).__name__}: for a pipeline or a search, pass the estimator "
+            "of multikernel in it, and the X that this estimator receives."
         )
     model._check_parameters()
     source = model._method().source

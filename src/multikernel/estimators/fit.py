@@ -5,10 +5,10 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, is_classifier
+from sklearn.base import BaseEstimator, is_classifier, is_outlier_detector
 
 from multikernel._typing import Array
-from multikernel._validation import CALLBACK, check_parameter, listed
+from multikernel._validation import CALLBACK, check_parameter, listed, shown
 from multikernel.estimators.method import Data, Method, Source
 from multikernel.estimators.parameters import (
     find_joint_loss,
@@ -70,7 +70,9 @@ def fit_estimator(
         few = samples.targets.shape[1] <= ONE_THREAD
         attributes = with_one_blas_thread(learn, small=few)
     watch.finish()
-    warn_empty(owner, samples, attributes)
+    built: Any = getattr(data, "built", None)
+    none_varies = built is not None and built.degenerate.size == built.stack.shape[0]
+    warn_empty(owner, samples, attributes, none_varies=none_varies)
     publish(estimator, all_attributes(estimator, data, attributes))
 
 
@@ -104,7 +106,7 @@ def read_input(
         offset=offset,
     )
     if not source.takes_columns:
-        _refuse_columns(source.owner, samples)
+        _refuse_columns(estimator, source.owner, samples)
     if not source.merges_copies:
         return samples
     # A search merges equal samples later, within each fold: a split into folds may
@@ -112,18 +114,21 @@ def read_input(
     return sort_samples(samples) if source.parts else distinct(samples)
 
 
-def _refuse_columns(owner: str, samples: Samples) -> None:
+def _refuse_columns(estimator: Any, owner: str, samples: Samples) -> None:
     """Raise for offsets and unpenalized columns if the method does not support them."""
-    alternatives = "SpicyMKL, lp-norm MKL, uniform weights or Group-OMP"
+    alternatives = ", or use SpicyMKL, lp-norm MKL, uniform weights or Group-OMP"
+    if is_outlier_detector(estimator):
+        alternatives = ""
+    if hasattr(estimator, "kernel_weights"):
+        owner = f"{owner} with kernel_weights={shown(estimator.kernel_weights)}"
     if samples.offset is not None:
         raise ValueError(
-            f"{owner} does not support offset: remove this argument, or use "
-            f"{alternatives}."
+            f"{owner} does not support offset: remove this argument{alternatives}."
         )
     if any(not view.penalized for view in samples.table.views):
         raise ValueError(
             f"{owner} does not support Unpenalized columns: remove the Unpenalized "
-            f"views from kernels, or use {alternatives}."
+            f"views from kernels{alternatives}."
         )
 
 
@@ -184,30 +189,40 @@ def publish(estimator: BaseEstimator, attributes: Mapping[str, Any]) -> None:
     vars(estimator).update(attributes)
 
 
-def warn_empty(owner: str, samples: Samples, attributes: Mapping[str, Any]) -> None:
+def warn_empty(
+    owner: str, samples: Samples, attributes: Mapping[str, Any], *, none_varies: bool
+) -> None:
     """Warn if a model, or some of its classes, have no active kernel."""
+    # `none_varies`: all kernels are zero or constant.
     norms = np.asarray(attributes.get("block_norms_", 0.0))
     if samples.classes is not None and norms.ndim == 2 and not samples.several:
         is_empty = ~norms.any(axis=1)
         if is_empty.any() and not is_empty.all():
             names = [samples.output_names[k] for k in np.flatnonzero(is_empty)]
             plural = len(names) > 1
+            effect = "are the same for all samples"
+            if "unpenalized_names_" in attributes:
+                effect = "depend on the unpenalized columns only"
             warn_user(
                 f"{owner}: no kernel is active for class{'es' * plural} "
                 f"{listed(names)}, so {'their' if plural else 'its'} decision values "
-                "are the same for all samples: reduce the regularization."
+                f"{effect}: reduce the regularization."
             )
     active = attributes.get("active_kernels_")
     # A search emits its own warning about the chosen model.
     if active is None or active.size or "best_index_" in attributes:
         return
-    model_kind = "a constant"
+    model_kind = "is a constant"
     advice = "reduce the regularization, or choose it by cross-validation"
     if "unpenalized_names_" in attributes:
-        model_kind = "its unpenalized columns alone"
+        model_kind = "depends on its unpenalized columns only"
+    if none_varies:
+        advice = "pass kernels that vary between samples"
+    elif not np.ptp(samples.targets, axis=1).any() and samples.offset is None:
+        advice = "all targets are equal, so pass other targets"
     if "offset_" in attributes:  # novelty detection
         advice = "pass kernels that vary, such as GaussianKernel with a smaller sigma"
     warn_user(
-        f"{owner} has no active kernel, so the model is {model_kind}: {advice}.",
+        f"{owner} has no active kernel, so the model {model_kind}: {advice}.",
         DictionaryWarning,
     )

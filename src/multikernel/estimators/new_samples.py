@@ -78,8 +78,8 @@ def with_samples(
         return pipeline
     if not isinstance(model, BaseMKL):
         raise TypeError(
-            "with_samples requires a multiple kernel model of this library, or a "
-            f"pipeline or search that ends in one, got {type(model).__name__}."
+            "with_samples requires a model of multikernel, or a fitted pipeline or "
+            f"search that ends in one, got {type(model).__name__}."
         )
     if not isinstance(rows, Mapping):
         raise TypeError(
@@ -170,7 +170,8 @@ def _aligned_rows(
         if not any(column in values.columns for column in columns):
             raise ValueError(
                 f"View {view!r}: the columns of new rows must be names of training "
-                f"samples, such as {columns[0]!r}, got {listed(list(values.columns))}."
+                f"samples, such as {columns[0]!r}, got "
+                f"{listed(list(values.columns)) or 'no columns'}."
             )
         if not values.columns.is_unique:
             raise ValueError(

@@ -99,16 +99,17 @@ def check_names(owner: str, rule: WeightRule, settings: Mapping[str, Any]) -> No
     except (TypeError, ValueError) as error:  # Some built-in types have no signature.
         raise ValueError(
             f"{owner}: a function passed as kernel_weights must be callable as "
-            f"rule(gram, y, sample_weight), but {shown(rule)} is not: define it with "
-            "these three arguments."
+            "rule(gram, y, sample_weight), but the signature of "
+            f"{shown(rule)} does not allow this: define a function with these three "
+            "arguments."
         ) from error
     try:
         parameters.bind(None, None, None, **settings)
     except TypeError as error:
         raise ValueError(
-            f"{owner}: weight_params has the keys {sorted(settings)}, which do not "
-            f"match the arguments of the rule in kernel_weights ({error}): pass all "
-            "required arguments after the first three, and none that the rule lacks."
+            f"{owner}: weight_params={shown(settings)} does not match the rule in "
+            f"kernel_weights ({error}): pass a value for each required argument of the "
+            "rule after the first three, and no arguments that the rule does not have."
         ) from error
 
 
@@ -127,7 +128,7 @@ def weighted_method(model: Any, C: float | None = 1.0) -> MarginMethod:
     if settings:
         raise ValueError(
             f"{type(model).__name__}: weight_params are parameters of a rule, such as "
-            f"'alignment', but kernel_weights={choice!r} is not a rule: remove "
+            f"'alignment', but kernel_weights={shown(choice)} is not a rule: remove "
             "weight_params."
         )
     takes_columns = isinstance(choice, str)

@@ -182,7 +182,8 @@ def resolve_storage(
     if isinstance(X, SampledRows):
         return _partition_storage(source.owner, X, options.storage)
     choice, owner = storage_choice(source, dictionary, X, options), source.owner
-    size = f"{choice.n_kernels} kernels on {X.shape[0]} samples"
+    plural = "s" * (choice.n_kernels != 1)
+    size = f"{choice.n_kernels} kernel{plural} on {X.shape[0]} samples"
     if choice.name in KNOWN_SIZES:
         subject = f"{owner}: the fit of {size} with storage {choice.name!r}"
         check_memory(subject, choice.n_bytes, options.max_bytes, MEMORY_ADVICE)
@@ -220,9 +221,9 @@ def penalty_factors(owner: str, penalties: Any, names: KernelNames) -> Array:
     if not isinstance(penalties, Mapping):
         if len(penalties) != names.n_kernels:
             raise ValueError(
-                f"{owner}: penalty_weights has {len(penalties)} numbers, but there are "
-                f"{names.n_kernels} kernels: pass one weight for each, or a dict from "
-                "names to weights."
+                f"{owner}: penalty_weights has length {len(penalties)}, but must have "
+                f"length {names.n_kernels}: pass one weight for each kernel, or a dict "
+                "from names to weights."
             )
         return np.asarray(penalties, dtype=np.float64) ** -2.0
     views, kernels = np.array(names.views or ()), np.array(names.everything)

@@ -173,11 +173,16 @@ class Training(Data):
             rounded = self._rounded_kernels(located)
             if rounded:
                 names = listed(self.names(rounded[:5]), len(rounded))
+                advice = "Remove these matrices."
+                if not self.precomputed:
+                    advice = (
+                        "Standardize the columns, use narrower kernels, or remove "
+                        "these kernels."
+                    )
                 raise ValueError(
-                    f"{self.source.owner}: the kernels {names} are constant on the "
-                    "training samples up to a relative difference of 1e-9, so "
-                    "centering yields rounding errors only. Standardize the columns, "
-                    "use narrower kernels, or remove these kernels."
+                    f"{self.source.owner}: these kernels are constant on the training "
+                    "samples up to a relative difference of 1e-9, so centering yields "
+                    f"rounding errors only: {names}. {advice}"
                 ) from error
             if located.kernel is None or (self.precomputed and not self.names.given):
                 raise located from error

@@ -155,7 +155,7 @@ def _refuse_asymmetric(kernel: Kernel, m: int, rows: Array) -> None:
             i, j = np.unravel_index(int(np.argmax(difference)), difference.shape)
             raise ValueError(
                 f"{name} depends on {cause}: for the same two samples its value is "
-                f"{K[i, j]:g} or {values[i, j]:g}. A kernel must be a symmetric "
+                f"{K[i, j]:.9g} or {values[i, j]:.9g}. A kernel must be a symmetric "
                 "function of only two samples: correct it, and test it with "
                 "multikernel.testing.check_kernel."
             )

@@ -68,8 +68,9 @@ def prefix(self: Model, n_kernels: int) -> Model:
     stages = _stages_of(self)
     if not 0 <= n_kernels <= len(stages):
         raise ValueError(
-            f"n_kernels={n_kernels} is out of range, because {type(self).__name__} "
-            f"selected {len(stages)} kernels: use a number from 0 to {len(stages)}."
+            f"n_kernels={n_kernels} is out of range, because the selection_order_ of "
+            f"{type(self).__name__} has length {len(stages)}: use an integer from 0 to "
+            f"{len(stages)}."
         )
     attributes = stages.prefix(n_kernels).attributes()
     state = replace(

@@ -122,11 +122,11 @@ def margin_unit(loss: Loss, training: Training, weight_sum: float) -> float:
     # large.
     variance = training.kernel_size
     if not 1.0 / LARGEST_KERNEL <= variance <= LARGEST_KERNEL:
-        size = "small" if variance < 1.0 else "large"
+        size, constant = ("small", "large") if variance < 1.0 else ("large", "small")
         raise ValueError(
             f"{training.source.owner}: the Gram matrices have a mean variance of "
             f"{variance:.3g}, which is too {size} for the default C: multiply all "
-            "kernels by the same constant, or pass normalize='variance'."
+            f"kernels by the same {constant} constant, or pass normalize='variance'."
         )
     return curvature_unit(loss, training.samples) / (variance * weight_sum)
 

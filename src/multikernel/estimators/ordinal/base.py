@@ -195,7 +195,7 @@ def classes_in_order(owner: str, order: Any, y: Any, targets: Array) -> Array:
         raise ValueError(
             f"{owner} requires samples of at least two classes, got one class only: "
             f"{listed([str(label) for label in present.tolist()])}. Add samples of "
-            "another class."
+            "another class, with nonzero weight."
         )
     if order is None:
         order = category_order(single_column(y))

@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 
 from multikernel._typing import Array
+from multikernel._validation import shown
 from multikernel.estimators.read import extent
 from multikernel.estimators.read.kinds import refuse_identifiers
 from multikernel.estimators.read.learnt import learnt_dictionary
 from multikernel.estimators.read.precomputed import check_gram_names
 from multikernel.estimators.read.samples import Samples
-from multikernel.estimators.read.tables import is_precomputed
+from multikernel.estimators.read.tables import EXPECTED_KERNELS, is_precomputed
 from multikernel.exceptions import DictionaryWarning, warn_user
 from multikernel.gram.costs import SMALL
 from multikernel.kernels import (
@@ -233,11 +234,7 @@ def _requested_kernels(
     # has both, but is not a dictionary of kernels.
     if isinstance(kernels, KernelDictionary) and not isinstance(kernels, np.ndarray):
         return kernels, None
-    raise ValueError(
-        "kernels must be None, 'precomputed', a kernel, a list of kernels, a "
-        "mapping from names of views to columns, or a KernelDictionary, got "
-        f"{kernels!r}."
-    )
+    raise ValueError(EXPECTED_KERNELS.format(shown(kernels)))
 
 
 def _refuse_identifier_columns(dictionary: KernelDictionary, samples: Samples) -> None:

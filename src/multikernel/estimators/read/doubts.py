@@ -146,10 +146,12 @@ def warn_order(
     if moved:
         names = " and ".join(moved)
         order = "X.index" if labels is None else "list(X.labels)"
+        sorted_rows = " and ".join(f"{name}.loc[{order}]" for name in moved)
+        arrays = " and ".join(f"{name}.to_numpy()" for name in moved)
         warn_user(
             f"{owner}: {names} and X have the same row labels in different orders, but "
-            f"rows are matched by position: pass {moved[0]}.loc[{order}] to match "
-            f"by label, or {moved[0]}.to_numpy() if the positions are correct.",
+            f"rows are matched by position: pass {sorted_rows} to match by label, or "
+            f"{arrays} if the positions are correct.",
             DataWarning,
         )
 

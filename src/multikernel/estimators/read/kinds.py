@@ -49,7 +49,7 @@ ADVICE: Mapping[str, str] = {
     DATES: "encode pandas dates with multikernel.TableEncoder in a pipeline before the "
     "estimator, or pass the days since a date as numbers",
     "durations": "convert them to numbers in a unit of your choice, for example with "
-    "{0}.dt.total_seconds() in pandas and polars",
+    "{0}.dt.total_seconds()",
     "times of a day": "pass the hours as numbers, or their cosine and sine",
     "periods": "convert them to dates with {0}.dt.to_timestamp(), and the dates to "
     "numbers with multikernel.TableEncoder",
@@ -105,7 +105,11 @@ def refuse_kinds(
             columns_by_kind.setdefault(kind, []).append(name)
     for kind, columns in columns_by_kind.items():
         several = "s" if len(columns) > 1 else ""
-        advice = ADVICE[kind].format(f"X[{columns[0]!r}]")
+        # The columns of an array have no names, only positions.
+        column = f"X[{columns[0]!r}]"
+        if isinstance(names, range):
+            column = f"pandas.Series(X[:, {columns[0]}])"
+        advice = ADVICE[kind].format(column)
         raise ValueError(
             f"Kernels accept numbers and text, but {where} holds {kind} "
             f"(column{several} {listed(columns)}): {advice}, or remove the "

@@ -83,7 +83,7 @@ def fitted_columns(estimator: BaseEstimator, name: str) -> tuple[int, ...]:
 def _check_sequence_columns(fitted: Sequence[int], layout: Layout) -> None:
     """Raise unless the columns of sequences are the same as in fit."""
     for column in sorted({*fitted} ^ {*layout.sequences}):
-        kind_in_fit, kind_now = ("text", "other values")
+        kind_in_fit, kind_now = ("text", "no text")
         if column not in fitted:
             kind_in_fit, kind_now = ("numbers", "text")
         raise ValueError(
@@ -102,7 +102,7 @@ def _sorted_values(column: Array, label: str) -> Array:
         )
     if len({isinstance(value, str) for value in values}) > 1:
         raise ValueError(
-            f"Column {label} is read as categories, but holds text and numbers: "
+            f"Column {label} is read as categories, but holds text and other values: "
             "convert all values to text."
         )
     try:
@@ -134,7 +134,11 @@ def _category_codes(column: Array, levels: Array, label: str, source: str) -> Ar
     pairs = zip(values, is_gap, strict=True)
     if any(not gap and isinstance(value, str) is not is_text for value, gap in pairs):
         # Text '1' differs from the number 1, so every value would be unseen.
-        required, kind_now = ("text", "numbers") if is_text else ("numbers", "text")
+        required, kind_now = ("text", "values that are not text")
+        if not is_text:
+            required, kind_now = (f"values such as {levels.tolist()[0]!r}", "text")
+            if levels.dtype.kind in "biuf":
+                required = "numbers"
         raise ValueError(
             f"Column {label} holds {kind_now}, but must hold {required}, as in "
             f"{source}: convert the column to {required}."

@@ -59,8 +59,8 @@ def require_table(values: object, name: str) -> None:
     yields_batches = hasattr(values, "to_batches") and not hasattr(values, "__len__")
     if hasattr(values, "__next__") or yields_batches:
         raise ValueError(
-            f"{what}, which yields rows in batches: pass a Dask data frame, for "
-            "example from dask.dataframe.from_map, or one table."
+            f"{what}, which yields its rows in several parts: pass a Dask data frame, "
+            "for example from dask.dataframe.from_map, or one table."
         )
     # The DOK format of sparse matrices is a mapping in SciPy 1.14.
     if isinstance(values, Mapping) and not issparse(values):
@@ -227,7 +227,7 @@ def _refuse_text_columns(X: object, *, fitting: bool) -> None:
     not_numeric = [name for name, kind in pairs if kind != NUMBERS]
     if not_numeric and not fitting:
         raise ValueError(
-            "X has columns that are not numeric, but held numbers in fit: "
+            "The columns of X must be numeric, as in fit, but these are not: "
             f"{listed(not_numeric)}. Convert them, for example with astype(float)."
         )
     if not_numeric:
@@ -365,8 +365,8 @@ def check_limits(
     largest = np.argwhere(np.abs(values) > LARGEST_VALUE).tolist()[0]
     raise ValueError(
         f"{name} holds {values[tuple(largest)]:.3g} at {cell_name(largest)}, too "
-        f"large for sums of squares: at most {LARGEST_VALUE:g} is accepted. "
-        f"{scale_advice}"
+        "large for sums of squares: absolute values must be at most "
+        f"{LARGEST_VALUE:g}. {scale_advice}"
     )
 
 

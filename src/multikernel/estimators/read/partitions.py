@@ -103,8 +103,8 @@ def check_collection(X: object) -> None:
         )
     if len(shape) != 2:
         raise ValueError(
-            f"Expected 2D array, got X with {len(shape)} dimensions: X must have "
-            "shape (n_samples, n_features)."
+            f"Expected 2D array, got X of shape {shape}: X must have shape (n_samples, "
+            "n_features)."
         )
     # Columns of objects are checked when the partitions are read.
     refuse_kinds(names_of(X) or range(shape[1]), kinds_of(X, look=False))
@@ -133,7 +133,7 @@ def _open_partition(rows: Any, names: Sequence[str] | None) -> Any:
     if columns is not None and names is not None and columns != names:
         raise ValueError(
             f"Every partition must have the columns {names}, but this one has "
-            f"{columns}: rename its columns."
+            f"{columns}: pass partitions with the same columns in the same order."
         )
     return rows
 

@@ -128,8 +128,8 @@ def check_gram_names(names: tuple[str, ...], n_kernels: int) -> None:
         raise ValueError(f"Names of Gram matrices must be text, got {shown(bad[0])}.")
     if len(names) != n_kernels:
         raise ValueError(
-            f"{len(names)} names were given for {n_kernels} Gram matrices: pass one "
-            "name for each matrix."
+            f"names has length {len(names)}, but the number of Gram matrices is "
+            f"{n_kernels}: pass one name for each matrix."
         )
     same = [name for index, name in enumerate(names) if name in names[:index]]
     if same:
@@ -155,8 +155,8 @@ def check_same_samples(owner: str, X: object, labels: tuple[str, ...] | None) ->
     raise ValueError(
         f"Column {number} of the Gram matrices has the label {columns[number]!r}, but "
         f"training sample {number} of {owner} has the label {labels[number]!r}: "
-        "reorder the columns of each matrix K by K.loc[:, labels], where labels are "
-        "those of the training samples in the order of fit."
+        "the columns of each matrix must be the training samples in the order of fit. "
+        "Reorder each matrix K by K.loc[:, labels] with the labels of these samples."
     )
 
 
@@ -257,7 +257,7 @@ def _as_matrices(grams: object) -> list[Array]:
         if matrix.ndim != 2:
             raise ValueError(
                 f"Gram matrix {index} must be two-dimensional, got shape "
-                f"{matrix.shape}."
+                f"{matrix.shape}: pass a list of matrices, [K] for a single matrix K."
             )
         if matrix.shape != matrices[0].shape:
             raise ValueError(
@@ -345,8 +345,8 @@ def check_diagonals(stack: DenseStack) -> None:
     if tiny.size:
         raise MatrixError(
             f"Gram matrix {tiny[0]} has a trace of {traces[tiny[0]]:.3g}, which is too "
-            "small for float64: multiply this matrix, and those of new samples, by the "
-            "same constant.",
+            "small for float64: multiply this matrix, and its rows for new samples, by "
+            "the same large constant.",
             int(tiny[0]),
         )
     tolerance = ROUNDING * traces

@@ -175,7 +175,7 @@ def read_samples(
             f"{owner} supports class_weight only if y has one column, not for several "
             "labels: remove class_weight, or use sample_weight."
         )
-    labels, classes = _encode_classes(owner, y) if classify else (y, None)
+    labels, classes = _encode_classes(owner, y, rows) if classify else (y, None)
     samples = Samples(
         X=table.X if rows.size == n_rows else _some_rows(table.X, rows),
         labels=labels,
@@ -194,12 +194,18 @@ def read_samples(
     return replace(samples, offset=checked[rows])
 
 
+def _first_absent(rows: Indices) -> int:
+    """Return the smallest index that ascending `rows` do not contain."""
+    return int(np.argmax(np.append(rows, -1) != np.arange(rows.size + 1)))
+
+
 def _some_rows(X: Array, rows: Indices) -> Array:
     """Return rows of X, and the same columns of Gram matrices; raise for Dask data."""
     if isinstance(X, SampledRows):
         raise ValueError(
-            f"sample_weight is zero for {X.shape[0] - rows.size} rows, but a fit "
-            "cannot drop rows of a Dask collection: remove these rows before the fit."
+            f"sample_weight is zero at row {_first_absent(rows)}, "
+            "but a fit cannot drop rows of a Dask collection: remove rows of weight "
+            "zero before the fit."
         )
     return X[np.ix_(rows, rows)] if X.ndim == 3 else X[rows]
 
@@ -233,13 +239,14 @@ def check_offset(
     return np.broadcast_to(values.reshape(n_rows, -1), (n_rows, n_outputs))
 
 
-def _encode_classes(owner: str, y: Array) -> tuple[Labels, Any]:
+def _encode_classes(owner: str, y: Array, rows: Indices) -> tuple[Labels, Any]:
     """Return class indices and classes; for label matrices, y and column numbers."""
+    # `rows` are the rows of the user's y that `y` contains, for messages.
     if y.ndim == 2:
         check_classification_targets(y)
         return _check_label_matrix(owner, y), np.arange(y.shape[1])
     advice = "use a regressor for amounts, y.astype(str) for classes"
-    refuse_fractions(owner, y, advice)
+    refuse_fractions(owner, y, advice, rows)
     classes, codes = np.unique(y, return_inverse=True)
     # Skip the full check, which takes a third of a millisecond, for integers and text
     # with few distinct values: these are classes.
@@ -248,12 +255,15 @@ def _encode_classes(owner: str, y: Array) -> tuple[Labels, Any]:
     if classes.size < 2:
         raise ValueError(
             f"{owner} requires samples of at least two classes, got one class only: "
-            f"{classes.tolist()[0]!r}. Add samples of another class."
+            f"{classes.tolist()[0]!r}. Add samples of another class, with nonzero "
+            "weight."
         )
     return codes.astype(np.intp), classes
 
 
-def refuse_fractions(owner: str, y: Array, advice: str) -> None:
+def refuse_fractions(
+    owner: str, y: Array, advice: str, rows: Indices | None = None
+) -> None:
     """Raise for class labels with fractions, which scikit-learn does not accept."""
     if y.dtype.kind != "f":
         return
@@ -262,7 +272,8 @@ def refuse_fractions(owner: str, y: Array, advice: str) -> None:
         row = int(fractions[0])
         raise ValueError(
             f"{owner}: Unknown label type: continuous. y holds {y[row]:g} at row "
-            f"{row}, but classes must be whole numbers or text: {advice}."
+            f"{row if rows is None else rows[row]}, but classes must be whole numbers "
+            f"or text: {advice}."
         )
 
 
@@ -275,8 +286,8 @@ def _check_label_matrix(owner: str, y: Array) -> Array:
         value = labels[row].tolist()[column]
         raise ValueError(
             f"{owner} reads several columns of y as labels, which must be 0 or 1, but "
-            f"column {column} contains {shown(value)}. For classes, pass y with one "
-            "column."
+            f"column {column} (counted from 0) contains {shown(value)}. For classes, "
+            "pass y with one column."
         )
     constant_columns = np.flatnonzero(labels.min(axis=0) == labels.max(axis=0))
     if constant_columns.size:

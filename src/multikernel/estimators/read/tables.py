@@ -248,10 +248,9 @@ def _read_new_grams(estimator: BaseEstimator, owner: str, X: object) -> Array:
     expected = (estimator.n_features_in_, estimator.kernel_weights_.shape[-1])
     if checked.shape[1:] != expected:
         raise ValueError(
-            f"X holds {checked.shape[2]} Gram matrices of shape {checked.shape[:2]}, "
-            f"but {owner} was fitted on {expected[0]} samples and "
-            f"{expected[1]} kernels: pass X of shape (n_samples, {expected[0]}, "
-            f"{expected[1]})."
+            f"X has shape {checked.shape}, but {owner} was fitted on Gram matrices of "
+            f"shape {(expected[0], *expected)}: pass X of shape (n_samples, "
+            f"{expected[0]}, {expected[1]})."
         )
     check_same_grams(owner, X, estimator._state.names.given)
     check_same_samples(owner, X, estimator._state.names.samples)
@@ -334,6 +333,12 @@ def check_samples(
         )
 
 
+EXPECTED_KERNELS = (
+    "kernels must be None, 'precomputed', a kernel, a list of kernels, a mapping from "
+    "names of views to columns, or a KernelDictionary, got {}."
+)
+"""Error for a ``kernels`` parameter of another type."""
+
 DENSE_ADVICE = "or pass a dense table, X.toarray(), if it fits into memory."
 """End of messages about sparse tables."""
 
@@ -380,7 +385,10 @@ def sparse_kernels(
     if isinstance(kernels, ListDictionary):
         packed = [_packed(kernel, features) for kernel in kernels.kernels]
         return ListDictionary(packed), ()
-    argument = "kernels=None" if kernels is None else f"kernels={shown(kernels)}"
+    is_dictionary = isinstance(kernels, KernelDictionary)
+    if kernels is not None and (not is_dictionary or isinstance(kernels, np.ndarray)):
+        raise ValueError(EXPECTED_KERNELS.format(shown(kernels)))
+    argument = f"kernels={shown(kernels)}"
     raise ValueError(
         f"{argument} has kernels on single columns, which a sparse table X does not "
         "support: except for HKL, pass kernels on all columns or on views, such as "

@@ -45,7 +45,7 @@ class SurvivalMKL(LearnsByCopy):
     verbose: int = 0
 
     _instead_of_offset: ClassVar[str] = (
-        "divide the times by exp(offset), and multiply predicted times by it"
+        "divide the times by exp(offset), and multiply predicted times by exp(offset)"
     )
 
     def _task(self, y: object, sample_weight: object) -> Task:
