@@ -136,6 +136,12 @@ def shown(value: object) -> str:
     return text if len(text) <= 300 else f"{text[:300]}..."
 
 
+def type_shown(value: object) -> str:
+    """Return the name of a value's type for a message; a class is named itself."""
+    is_class = isinstance(value, type)
+    return f"the class {value.__name__}" if is_class else type(value).__name__
+
+
 def printable(text: str) -> str:
     """Return `text` in characters that standard output can encode."""
     encoding = getattr(sys.stdout, "encoding", None) or "utf-8"

@@ -75,12 +75,12 @@ class Scale:
             values = value * self.deviations**power
         smallest, largest = float(values.min()), float(values.max())
         if largest > LARGEST_VALUE:
-            bad, accepted = largest, f"at most {LARGEST_VALUE:g}"
+            bad, accepted, other = largest, f"at most {LARGEST_VALUE:g}", "smaller"
         elif smallest < SMALLEST_STRENGTH and value != 0.0:
-            bad, accepted = smallest, f"at least {SMALLEST_STRENGTH:g}"
+            bad, accepted, other = smallest, f"at least {SMALLEST_STRENGTH:g}", "larger"
         else:
             return np.asarray(values, dtype=np.float64)
-        unit, advice = "", f"pass another {name}"
+        unit, advice = "", f"pass a {other} {name}"
         if bad != value:
             unit = f", which is {bad:.3g} in the units of y"
             advice += ", or rescale y"

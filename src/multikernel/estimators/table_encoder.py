@@ -173,12 +173,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         """
         check_is_fitted(self)
         _check_frame(type(self).__name__, X)
-        if list(X.columns) != list(self.kinds_):
-            raise ValueError(
-                f"X has the columns {listed(list(X.columns))}, but "
-                f"{type(self).__name__} was fitted on {listed(list(self.kinds_))}: "
-                "pass the same columns in the same order."
-            )
+        _check_columns(type(self).__name__, list(X.columns), list(self.kinds_))
         effect = f"which become {OTHER!r}"
         warn_unseen(type(self).__name__, len(X), self._unseen_values(X), effect)
         encoded: dict[str, Any] = {}
@@ -256,6 +251,21 @@ def _check_periods(value: object) -> str | None:
     if isinstance(value, list | tuple) and all(period in PERIODS for period in value):
         return None
     return f"a list of some of {', '.join(map(repr, PERIODS))}"
+
+
+def _check_columns(owner: str, columns: list[Any], fitted: list[Any]) -> None:
+    """Raise unless columns are those of the fit, in the same order."""
+    if columns == fitted:
+        return
+    missing = [name for name in fitted if name not in columns]
+    added = [name for name in columns if name not in fitted]
+    differences = [f"lacks the columns {listed(missing)}"] * bool(missing)
+    differences += [f"has the new columns {listed(added)}"] * bool(added)
+    difference = " and ".join(differences) or "has the columns in another order"
+    raise ValueError(
+        f"X {difference}, but {owner} was fitted on {listed(fitted)}: pass the same "
+        "columns in the same order."
+    )
 
 
 def _check_frame(owner: str, X: object) -> None:

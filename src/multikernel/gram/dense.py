@@ -45,10 +45,9 @@ class DenseStack(GramStack):
 
     def __post_init__(self) -> None:
         if not isinstance(self.array, np.ndarray) or self.array.ndim != 3:
-            n_dims = getattr(self.array, "ndim", None)
             received = type(self.array).__name__
-            if n_dims is not None:
-                received = f"{n_dims} dimensions"
+            if isinstance(self.array, np.ndarray):
+                received = f"shape {self.array.shape}"
             raise ValueError(
                 "A DenseStack requires an array of shape (n_kernels, n_rows, "
                 f"n_cols), got {received}: pass numpy.stack(matrices)."

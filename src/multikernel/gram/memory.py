@@ -149,10 +149,11 @@ def new_file(path: Path, shape: Sequence[int], dtype: str) -> "np.memmap[Any, An
     except OSError as error:
         path.unlink(missing_ok=True)
         free = readable_bytes(shutil.disk_usage(path.parent).free)
+        smaller = " or dtype='float32'" if np.dtype(dtype) == np.float64 else ""
         raise OSError(
             f"Cannot write {path}: {error.strerror} ({readable_bytes(n_bytes)} needed, "
             f"{free} free). Choose another folder or, if the disk is full, use fewer "
-            "kernels or dtype='float32'."
+            f"kernels{smaller}."
         ) from error
     return npy.open_memmap(path, "r+")
 

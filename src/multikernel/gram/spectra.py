@@ -19,7 +19,7 @@ from multikernel.gram.base import STACK, GramStack
 from multikernel.gram.factors.low_rank import LowRankMatrix
 from multikernel.gram.matrix import GramMatrix
 from multikernel.gram.steps import Moments, ScaleStep, Step
-from multikernel.linalg import EPS, TINY
+from multikernel.linalg import EPS
 from multikernel.linalg.spectra import TOLERANCE, LeadingPairs, leading_pairs
 from multikernel.linalg.tables import equal_shares
 from multikernel.linalg.threads import aside, run_blocks, with_one_blas_thread
@@ -162,10 +162,13 @@ def _check_definite(leading: Array, totals: Array) -> None:
     indefinite = np.flatnonzero(~(sums <= 1.001 * totals))
     if indefinite.size:
         m = int(indefinite[0])
+        detail = "trace is not positive"
+        if totals[m] > 0.0:
+            ratio = sums[m] / totals[m]
+            detail = f"largest eigenvalues add up to {ratio:.3g} times its trace"
         raise IndefiniteKernelError(
-            f"Gram matrix {m} is not positive semidefinite: its largest eigenvalues "
-            f"add up to {sums[m] / max(totals[m], TINY):.3g} times its trace, so "
-            "others are negative. "
+            f"Gram matrix {m} is not positive semidefinite: its {detail}, so some "
+            "eigenvalues are negative. "
             "Subtract its smallest eigenvalue from its diagonal, set its negative "
             "eigenvalues to zero, or remove the matrix.",
             kernel=m,

@@ -260,13 +260,14 @@ def _null_model(
             f"{OWNER} requires a smooth loss, such as 'squared_error', 'log_loss' or "
             f"'poisson', got {estimator.loss!r}: pass a model with such a loss."
         )
-    targets, offset = training.samples.targets.T, training.samples.offset
+    targets, offset, name = training.samples.targets.T, training.samples.offset, "y"
     if offset is not None and is_shift_equivariant(loss):
-        targets, offset = targets - offset, None
+        targets, offset, name = targets - offset, None, "y minus offset"
     targets = scores.standardized_targets(loss, targets)
     if not (np.ptp(targets, axis=0) > 8.0 * EPS * np.abs(targets).max(axis=0)).any():
         raise ValueError(
-            f"{OWNER}: y is constant: pass targets with at least two different values."
+            f"{OWNER}: {name} is constant, but must have at least two different "
+            "values: pass other targets."
         )
     columns = _all_covariates(training, covariates)
     null = scores.null_model(loss, targets, columns, offset)
@@ -288,7 +289,8 @@ def _all_covariates(training: Training, covariates: Any) -> Array | None:
     values, names = _encode_covariates(covariates, n_samples)
     if design is not None and unpenalized is not None:
         values, names = np.column_stack([unpenalized, values]), [*design.names, *names]
-    check_independent(f"{OWNER}, covariates", values, names, fit_intercept=True)
+    kind = "covariate" if design is None else "covariate or unpenalized column"
+    check_independent(OWNER, values, names, fit_intercept=True, kind=kind)
     return values
 
 
@@ -309,8 +311,9 @@ def _encode_covariates(covariates: Any, n_samples: int) -> tuple[Array, list[str
             values = np.asarray(covariates, np.float64).reshape(len(covariates), -1)
         except (TypeError, ValueError) as error:
             raise ValueError(
-                f"{OWNER}: covariates are not numbers ({error}): pass a table of "
-                "numbers, or a pandas data frame if some columns are categories."
+                f"{OWNER}: covariates cannot be read as numbers ({error}): pass a "
+                "table with a row for each sample, as a pandas data frame if some "
+                "columns are categories."
             ) from error
         names = [f"x{column}" for column in range(values.shape[1])]
     if len(values) != n_samples or not np.isfinite(values).all():

@@ -101,18 +101,22 @@ def deviance_split(
             f"{type(model).__name__}: use group_permutation_importance."
         )
     draws = Draws(n_resamples, sample_weight, groups, random_state)
+    loss = _smooth_loss(model_of(OWNER, estimator)[1])
     data = held_out(OWNER, estimator, X, y, by, offset, draws)
-    loss, targets = _loss_and_targets(data.model, data.y)
+    loss, targets = _joint_loss_and_targets(loss, data.model, data.y)
     decreases, constant, after, rounding = _decreases(loss, targets, data)
 
     def weighted_sum(values: Array, weights: Array = data.weights) -> Array:
         return np.tensordot(weights, values, axes=1)
 
     before = weighted_sum(constant)
-    if not np.all(before > weighted_sum(rounding)):
+    constant_outputs = np.flatnonzero(~(before > weighted_sum(rounding)))
+    if constant_outputs.size:
+        name = f"column {constant_outputs[0]} of y" if before.size > 1 else "y"
+        fact = "constant" if offset is None else "explained by offset and a constant"
         raise ValueError(
-            f"{OWNER}: y is constant, so there is no deviance to split: pass targets "
-            "that vary."
+            f"{OWNER}: {name} is {fact}, so there is no deviance to split: pass other "
+            "targets."
         )
     shares = weighted_sum(decreases) / before[:, None]
     resampled = [
@@ -122,8 +126,8 @@ def deviance_split(
     return data.split(shares, 1.0 - weighted_sum(after) / before, resampled, "D²")
 
 
-def _loss_and_targets(model: Any, y: Array) -> tuple[Loss, Array]:
-    """Return a model's loss, and validated targets of shape (n_samples, n_outputs)."""
+def _smooth_loss(model: Any) -> Loss:
+    """Return a model's loss; raise unless it is smooth."""
     quantile = getattr(model, "quantile", 0.5)
     loss = find_loss(model.loss, getattr(model, "epsilon_", 1.0), quantile)
     if not is_smooth(loss) and not is_coupled(loss):
@@ -132,6 +136,11 @@ def _loss_and_targets(model: Any, y: Array) -> tuple[Loss, Array]:
             f"'poisson', got {model.loss or type(model).__name__!r}: fit a model with "
             "such a loss."
         )
+    return loss
+
+
+def _joint_loss_and_targets(loss: Loss, model: Any, y: Array) -> tuple[Loss, Array]:
+    """Return a model's loss, and validated targets of shape (n_samples, n_outputs)."""
     classes = getattr(model, "classes_", None)
     if classes is None or y.ndim == 2:
         targets = np.asarray(y, dtype=np.float64).reshape(len(y), -1)

@@ -167,10 +167,11 @@ def _positions(owner: str, model: Any, group: Any, columns: Sequence[Any]) -> In
         elif not isinstance(column, str) and 0 <= column < n_features:
             positions.append(int(column))
         else:
+            advice = "names of these columns, or positions" if names else "positions"
             raise ValueError(
                 f"{owner}: group {group!r} contains column {column!r}, which is not "
-                f"one of the {n_features} columns of the fit: pass names of these "
-                f"columns, or positions from 0 to {n_features - 1}."
+                f"one of the {n_features} columns of the fit: pass {advice} from 0 to "
+                f"{n_features - 1}."
             )
     if not positions:
         raise ValueError(

@@ -125,7 +125,8 @@ def _as_rows(X: Any) -> Rows:
     except (TypeError, ValueError) as error:
         raise ValueError(
             f"Bootstrap.band: X has columns that are not numeric ({error}): pass X as "
-            "transformed by the earlier steps of the pipeline, or use term_posterior."
+            "transformed by the earlier steps of the pipeline. Without a pipeline, "
+            "encode these columns before bootstrap."
         ) from error
 
 

@@ -120,6 +120,11 @@ def permutations_of(groups: Any, permute: str, n_samples: int) -> Draw:
     if permute == "within":
         return partial(scores.permutations, scores.members(labels))
     blocks = scores.groups_of_equal_size(labels)
+    if sum(map(len, blocks)) == 1:
+        raise ValueError(
+            f"{OWNER}: permute='groups' requires at least two groups, but groups "
+            "contains one: pass labels of at least two groups, or use permute='within'."
+        )
     if all(len(groups) == 1 for groups in blocks):
         raise ValueError(
             f"{OWNER}: permute='groups' exchanges groups of equal size, but no two of "

@@ -11,7 +11,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from multikernel._typing import Array, Indices
-from multikernel._validation import check_parameter, listed, shown
+from multikernel._validation import check_parameter, listed, shown, type_shown
 from multikernel.estimators.base import BaseMKL
 from multikernel.estimators.publish.columns import (
     NamesBehindSteps,
@@ -73,7 +73,7 @@ def model_of(owner: str, estimator: Any) -> tuple[Any, Any]:
     if not isinstance(model, BaseMKL):
         raise TypeError(
             f"{owner} requires a multiple kernel model of this library, or a pipeline "
-            f"that ends in one, got {type(model).__name__}."
+            f"that ends in one, got {type_shown(model)}."
         )
     return before, model
 
@@ -142,7 +142,7 @@ def final_estimator(estimator: Any) -> Any:
             "model: fit it with refit=True."
         )
     raise TypeError(
-        f"{type(model).__name__} is not a fitted model of multikernel: pass one, or a "
+        f"{type_shown(model)} is not a fitted model of multikernel: pass one, or a "
         "pipeline or search that ends in one."
     )
 
@@ -215,5 +215,5 @@ def output_index(model: Any, output: Any) -> int:
     other_names = "" if list(map(str, labels)) == names else f" (or {listed(names)})"
     raise ValueError(
         f"output={output!r} must be one of the {n_outputs} {kind}, because a plot "
-        f"shows one: pass {listed(labels)}{other_names}."
+        f"shows one: pass one of {listed(labels)}{other_names}."
     )

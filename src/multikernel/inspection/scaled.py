@@ -71,8 +71,9 @@ def scaled_intervals(estimator: Any, X: Any, y: Any) -> ScaledIntervals:
     state = model._fitted()
     if state.folds is None:
         raise ValueError(
-            f"{OWNER} requires a search with intervals=True, such as "
-            "SpicyMKLRegressorCV(intervals=True): fit it again with this setting."
+            f"{OWNER} requires a search with intervals=True, but this "
+            f"{type(model).__name__} stores no models of folds: fit "
+            "SpicyMKLRegressorCV(intervals=True), for example."
         )
     if state.has_offset:
         raise ValueError(

@@ -166,9 +166,10 @@ def variance_split(
     if constant.size:
         has_several = targets.shape[1] > 1
         name = f"column {constant[0]} of y" if has_several else "y"
+        name += " minus offset" * (offset is not None)
         raise ValueError(
             f"{owner}: {name} is constant, so there is no variance to split: pass "
-            "targets that vary."
+            "other targets."
         )
     errors = np.average((targets - data.f) ** 2, axis=0, weights=data.weights)
     resampled = [_shares(targets, data.terms, w)[0] for w in draws.of(data.weights)]

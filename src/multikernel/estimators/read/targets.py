@@ -260,9 +260,11 @@ def _read_labels(y: Array) -> Array:
         return y
     kind = kinds.column_kind(y.ravel())
     if kind != NUMBERS:
+        odd = [kinds.column_kind(np.array([v], dtype=object)) for v in labels]
+        j = odd.index(kind)
         raise ValueError(
-            f"y holds {kind}, such as {labels[0]!r} at row 0, but classes must be "
-            "numbers or text: convert them, for example with y.astype(str)."
+            f"y holds {kind}, such as {labels[j]!r} at {_cell_of(j, y)}, but classes "
+            "must be numbers or text: convert them, for example with y.astype(str)."
         )
     # Equal numbers of different types, such as 1 and True, are one class.
     numeric = np.array([v if isinstance(v, Integral) else float(v) for v in labels])
@@ -282,21 +284,32 @@ def _check_labels(values: Array, name: str) -> list[Any]:
     gap = next((row for row, v in enumerate(labels) if kinds.is_missing(v)), None)
     if gap is not None:
         raise ValueError(
-            f"{name} contains NaN at row {gap}, a missing label "
+            f"{name} contains NaN at {_cell_of(gap, values)}, a missing label "
             f"({labels[gap]}). {numbers.LEAVE_OUT}"
         )
     text_types = [2 * isinstance(v, str) + isinstance(v, bytes) for v in labels]
     if len(set(text_types)) > 1:
-        _refuse_mixed_labels(labels, text_types, name)
+        _refuse_mixed_labels(labels, text_types, name, values)
     return labels
 
 
-def _refuse_mixed_labels(labels: list[Any], types: list[int], name: str) -> None:
+def _cell_of(index: int, values: Array) -> str:
+    """Return the place of the label with an index into all labels, for a message."""
+    row, *columns = (int(k) for k in np.unravel_index(index, values.shape))
+    return f"row {row}" + "".join(f", column {k}" for k in columns)
+
+
+def _refuse_mixed_labels(
+    labels: list[Any], types: list[int], name: str, values: Array
+) -> None:
     """Raise an error that shows two labels of different types."""
     j = next(row for row, text in enumerate(types) if text != types[0])
-    detail = f"{labels[0]!r} at row 0 and {labels[j]!r} at row {j}"
+    cells = _cell_of(0, values), _cell_of(j, values)
+    detail = f"{labels[0]!r} at {cells[0]} and {labels[j]!r} at {cells[1]}"
     if (odd := kinds.first_odd_cell(np.array(labels, dtype=object))) is not None:
-        detail = f"{odd[1]!r} at row {odd[0]}, and numbers in most other rows"
+        unit = "rows" if values.ndim == 1 else "cells"
+        place = _cell_of(odd[0], values)
+        detail = f"{odd[1]!r} at {place}, and numbers in most other {unit}"
     raise ValueError(
         f"{name} mixes text and other labels: {detail}. Correct the wrong labels, "
         "or convert all labels to text."

@@ -131,7 +131,12 @@ def _with_origins(design: Design, samples: Samples) -> Design:
 
 
 def check_independent(
-    owner: str, columns: Array, names: Sequence[str], *, fit_intercept: bool
+    owner: str,
+    columns: Array,
+    names: Sequence[str],
+    *,
+    fit_intercept: bool,
+    kind: str = "unpenalized column",
 ) -> None:
     """Raise if columns are collinear or constant, and name the columns."""
     # Without an intercept, a constant column is valid unless it is zero.
@@ -139,9 +144,7 @@ def check_independent(
     constant = [name for name, size in zip(names, sizes, strict=True) if not size]
     if constant:
         values = "the same for all samples" if fit_intercept else "zero for all samples"
-        raise ValueError(
-            f"{owner}: the unpenalized column {constant[0]!r} is {values}: remove it."
-        )
+        raise ValueError(f"{owner}: the {kind} {constant[0]!r} is {values}: remove it.")
     _, factor, order = qr(scaled, mode="economic", pivoting=True)
     R: Array = np.asarray(factor, dtype=np.float64)
     rank = rank_of(R)
@@ -150,8 +153,8 @@ def check_independent(
     weights = solve_triangular(R[:rank, :rank], R[:rank, rank])
     combined = [names[order[k]] for k in range(rank) if abs(weights[k]) > 1e-6]
     raise ValueError(
-        f"{owner}: the unpenalized columns are collinear: {names[order[rank]]!r} is a "
-        "combination of "
+        f"{owner}: the {kind}s are collinear: {names[order[rank]]!r} is a combination "
+        "of "
         f"{listed(combined)}{' and the intercept' * fit_intercept} on the "
         "training samples. Remove one of them."
     )

@@ -77,6 +77,21 @@ def grid_advice(parameters: Mapping[str, Any], name: str, end: str) -> str:
     return f"{'smaller' if end == 'smallest' else 'larger'} values in {grid}"
 
 
+def no_kernel_reason(
+    parameters: Mapping[str, Any], names: Sequence[str], *, has_others: bool
+) -> str:
+    """Return why a choice has no active kernel, and advice, as the end of a message."""
+    # `names` are the chosen parameters, and `has_others` is whether other candidates
+    # have active kernels.
+    if has_others:
+        reason = " by one standard error" if parameters["refit"] == SIMPLEST else ""
+        return f"no other model scored better{reason}: pass other kernels or columns."
+    # Only alpha alone is a penalty that can exclude all kernels.
+    is_penalty = list(names) == ["alpha"]
+    advice = f"pass {grid_advice(parameters, 'alpha', 'smallest')}, or " * is_penalty
+    return f"no candidate has any: {advice}check that y and the kernels vary."
+
+
 def constant_prediction(scores: Scores, best: int, samples: Samples) -> str:
     """Return the prediction that all validation samples get, as text; "" if none."""
     masks = [fold[best] for fold in scores.predicted if best in fold]
@@ -138,10 +153,10 @@ def warn_choice(
     # the warning about this prediction.
     params = results["params"][best]
     if results["mean_n_active"][best] == 0.0:
-        reason = " by one standard error" if parameters["refit"] == SIMPLEST else ""
+        has_others = bool((results["mean_n_active"] > 0.0).any())
         warn_user(
             f"{owner} chose {as_text(params)}, a model without active kernels, because "
-            f"no other model scored better{reason}: pass other kernels or columns.",
+            f"{no_kernel_reason(parameters, list(params), has_others=has_others)}",
             SearchWarning,
         )
         return

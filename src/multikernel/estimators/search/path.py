@@ -7,7 +7,13 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from multikernel._typing import Array, Indices
-from multikernel._validation import CALLBACK, Number, check_parameter, check_shapes
+from multikernel._validation import (
+    CALLBACK,
+    Number,
+    check_parameter,
+    check_shapes,
+    type_shown,
+)
 from multikernel.certificates import largest_alphas
 from multikernel.estimators.base import BaseMKL
 from multikernel.estimators.by_copy import LearnsByCopy
@@ -219,8 +225,9 @@ def _path_method(estimator: BaseMKL) -> GramMethod:
     owner = type(estimator).__name__
     if not isinstance(estimator, BaseMKL):
         raise TypeError(
-            f"regularization_path requires a multiple kernel model, got {owner}: pass "
-            "an estimator of multikernel, such as SpicyMKLRegressor."
+            "regularization_path requires a multiple kernel model, got "
+            f"{type_shown(estimator)}: pass an estimator of multikernel, such as "
+            "SpicyMKLRegressor()."
         )
     estimator._check_parameters()
     if isinstance(estimator, LearnsByCopy):

@@ -76,7 +76,7 @@ def _sample_splits(cv: object, samples: Samples) -> Iterable[list[Indices]]:
         if not all(rows.size for rows in index_sets):
             raise ValueError(
                 f"Fold {k} of cv has an empty training or validation set (samples "
-                f"of weight zero do not count): {REMEDY}."
+                "of weight zero do not count): use fewer folds, or sets with samples."
             )
         yield index_sets
 
@@ -168,8 +168,8 @@ def folds_of(cv: Any, labels: Any, groups: Any, *, stratify: bool) -> list[Any]:
     is_routed = groups is None and "split" in vars(request)
     if is_routed and request.split.requests.get("groups"):
         raise ValueError(
-            f"cv={splitter!r} requires groups, and groups is None: call "
-            "fit(X, y, groups=groups) with one group label per sample."
+            f"cv={splitter!r} requires groups, and groups is None: pass groups, one "
+            "label for each sample."
         )
     try:
         return list(splitter.split(np.zeros((len(labels), 1)), labels, groups))
@@ -187,6 +187,12 @@ def _splitter(cv: Any, labels: Any, groups: Array | None, stratify: bool) -> Any
     if groups is None or not (cv is None or isinstance(cv, Integral)):
         return check_cv(cv, labels, classifier=stratify)
     n_folds, n_groups = 5 if cv is None else int(cv), len(set(groups.tolist()))
+    if n_groups < 2:
+        raise ValueError(
+            f"cv={n_folds} requires at least two groups, because folds keep groups "
+            "together, but groups contains one: pass labels of at least two groups, or "
+            "groups=None."
+        )
     if not 2 <= n_folds <= n_groups:
         raise ValueError(
             f"cv={n_folds} is out of range for {n_groups} groups, because folds keep "

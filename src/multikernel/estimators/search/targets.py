@@ -12,7 +12,7 @@ from multikernel.estimators.grams.solving import follow_outputs, follow_path
 from multikernel.estimators.grams.training import Training
 from multikernel.estimators.method import Candidates, Fold
 from multikernel.estimators.progress import Watch
-from multikernel.estimators.search.choice import grid_advice
+from multikernel.estimators.search.choice import grid_advice, no_kernel_reason
 from multikernel.estimators.search.path import PathPoint
 from multikernel.exceptions import SearchWarning, warn_user
 from multikernel.problem import Solution
@@ -60,10 +60,12 @@ def warn_choices(
     targets = np.arange(best.size)
     is_empty = means["mean_n_active"][best, targets] == 0.0
     if is_empty.any():
+        has_others = (means["mean_n_active"][:, is_empty] > 0.0).any()
+        names = list(candidates.grid())
+        reason = no_kernel_reason(parameters, names, has_others=bool(has_others))
         warn_user(
             f"{owner} chose a model without active kernels for {is_empty.sum()} of "
-            f"{best.size} targets, because no other model scored better: pass other "
-            "kernels or columns.",
+            f"{best.size} targets, because {reason}",
             SearchWarning,
         )
     scores = means["mean_test_score"]

@@ -156,8 +156,9 @@ class SurvivalMKL(LearnsByCopy):
             )
         index = concordance(*bounds, -f, check_weights(sample_weight, f.size))
         if np.isnan(index) and self.loss is None:
+            which = "samples" if sample_weight is None else "samples of positive weight"
             warn_user(
-                f"{type(self).__name__}: the score is nan because no two samples have "
+                f"{type(self).__name__}: the score is nan because no two {which} have "
                 "a known order: pass more samples, including observed events.",
                 UndefinedMetricWarning,
             )

@@ -99,7 +99,12 @@ def _two_columns(owner: str, y: Any) -> dict[Any, Any]:
                 f"{owner}: y has shape {table.shape}, but must be {FORMS}."
             )
         columns = dict(enumerate(table.T))
-    if len(columns) != 2:
+    if len(columns) < 2:
+        raise ValueError(
+            f"{owner}: y has only {len(columns)} of two columns, but must be {FORMS}. "
+            "If all events were observed, add a column 'event' of ones."
+        )
+    if len(columns) > 2:
         raise ValueError(
             f"{owner}: y has {len(columns)} columns ({listed(list(columns))}), but "
             f"must be {FORMS}. Strata and entry times are not supported: fit one "

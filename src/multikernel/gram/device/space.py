@@ -163,6 +163,11 @@ def open_space(settings: Device) -> Space:
         )
     module = import_module(name)
     xp = import_module("array_api_compat").array_namespace(module.asarray([0.0]))
+    if name == "cupy" and settings.device is not None:
+        raise ValueError(
+            f"CuPy does not support device={settings.device!r}: omit device, and "
+            "choose the GPU by the environment variable CUDA_VISIBLE_DEVICES."
+        )
     try:
         device = _resolve_device(name, module, settings.device)
         xp.ones(1, dtype=xp.float64, device=device)
@@ -170,7 +175,7 @@ def open_space(settings: Device) -> Space:
         where = "its default device" if settings.device is None else settings.device
         raise ValueError(
             f"Device: {name} cannot store float64 on {where} ({error}). Pass another "
-            "device; device='cpu' computes on the processor."
+            "device; Device('torch', 'cpu') computes on the processor."
         ) from error
     return Space(xp, device, getattr(xp, settings.precision))
 
@@ -193,9 +198,4 @@ def _resolve_device(name: str, module: Any, device: str | None) -> Any:
         return module.device("cuda" if device is None else device)
     if device is None:
         return None
-    if name == "cupy":
-        raise ValueError(
-            f"CuPy does not support device={device!r}: omit device, and choose the GPU "
-            "by the environment variable CUDA_VISIBLE_DEVICES."
-        )
     return module.Device(device) if hasattr(module, "Device") else device
