@@ -156,6 +156,24 @@ def test_foreign_types_are_built_once_listed(foreign, trusted):
     assert Foreign.built == 1
 
 
+def test_listed_types_that_cannot_be_imported_are_named(foreign, monkeypatch):
+    monkeypatch.delattr(sys.modules[__name__], "Foreign")
+    with pytest.raises(ValueError, match=r"Cannot load .*Foreign', which cannot be im"):
+        load(foreign, trusted=[FOREIGN])
+    monkeypatch.setitem(sys.modules, FOREIGN.rpartition(".")[0], None)
+    with pytest.raises(ValueError, match=r"Cannot load .*Foreign', which cannot be im"):
+        load(foreign, trusted=[FOREIGN])
+
+
+def test_a_file_that_cannot_be_read_is_not_called_damaged(foreign, monkeypatch):
+    def refuse(_):
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr("pathlib.Path.read_bytes", refuse)
+    with pytest.raises(PermissionError, match="Permission denied"):
+        load(foreign)
+
+
 def test_listing_one_type_trusts_no_other(foreign):
     with pytest.raises(UntrustedTypesError, match="Foreign"):
         load(foreign, trusted=[Counter])
@@ -740,6 +758,6 @@ def test_what_is_no_path_and_no_list_of_types_is_named(path):
         with pytest.raises(ValueError, match="load: path must be the path of a file"):
             load(other)
     save(StandardScaler(), path)
-    for trusted in ("uuid.UUID", True):
+    for trusted in ("uuid.UUID", True, [3], [Counter()]):
         with pytest.raises(ValueError, match="load: trusted must be a list of types"):
             load(path, trusted=trusted)

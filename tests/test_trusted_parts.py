@@ -135,7 +135,7 @@ def test_generators_that_would_read_beyond_their_numbers_are_refused(path, posit
 @pytest.mark.parametrize(
     ("n", "words"),
     [
-        (3, "at least 3 of the 5 files in the archive do not belong"),
+        (3, "At least 3 of the 5 files in the archive do not belong"),
         (50_000, "more than 50000"),
     ],
 )

@@ -288,7 +288,7 @@ def test_targets_that_are_no_numbers(kind, targets, message):
 
 
 def test_duplicate_names():
-    with pytest.raises(ValueError, match="Two kernels are named 'a'"):
+    with pytest.raises(ValueError, match="2 kernels are named 'a'"):
         ListDictionary(KERNELS, names=["a", "a"])
 
 

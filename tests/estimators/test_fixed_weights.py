@@ -126,8 +126,8 @@ def test_a_saved_model_has_its_weights(tmp_path):
         ),
         ({"kernel_weights": [1.0, -1.0, 0.0, 0.0]}, "numbers of at least 0"),
         ({"kernel_weights": np.zeros(4)}, "not all of them 0"),
-        ({"kernel_weights": [1.0, 2.0]}, "must be 4 finite, nonnegative numbers"),
-        ({"kernel_weights": lambda *_: "no"}, "must be 4 finite, nonnegative"),
+        ({"kernel_weights": [1.0, 2.0]}, r"per kernel \(n_kernels=4\)"),
+        ({"kernel_weights": lambda *_: "no"}, "must be finite, nonnegative"),
         ({"weight_params": {"method": "joint"}}, "'uniform' is not a rule"),
         ({"weight_params": 0.2}, "weight_params must be None or a dict"),
         (

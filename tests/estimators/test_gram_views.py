@@ -373,7 +373,7 @@ def test_rows_come_by_view():
 def test_values_that_nobody_brought_are_not_made_up():
     X_new = FRAME.iloc[:1].assign(drug="new")
     some = with_samples(fitted(), {"tanimoto": LONE.iloc[:, :9]})
-    with pytest.raises(ValueError, match=r"'tanimoto': the rows .* have no column for"):
+    with pytest.raises(ValueError, match="new samples have no value in column 54 "):
         some.predict(X_new)
     cosine = SpicyMKLRegressor(GIVEN, 0.01, normalize="cosine").fit(FRAME, Y)
     with pytest.raises(ValueError, match="divide each k"):
@@ -391,5 +391,5 @@ def test_a_missing_column_of_new_samples_is_named():
     model = with_samples(
         SpicyMKLRegressor(views).fit(X[:40], x[:40]), {"g": K.iloc[40:, :39]}
     )
-    with pytest.raises(ValueError, match="for the training sample in row 39"):
+    with pytest.raises(ValueError, match="have no value in column 39 "):
         model.predict(X[40:])

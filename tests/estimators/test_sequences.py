@@ -297,7 +297,12 @@ def test_regression_on_strings():
         (
             [GaussianKernel(1.0), SpectrumKernel(2)],
             ["AC", "CA", "GG", "TT"],
-            "X contains text only",
+            "X has no column of numbers",
+        ),
+        (
+            [CategoryKernel(), SpectrumKernel(2)],
+            ["AC", "CA", "GG", "TT"],
+            r"no column of categories: select .* ColumnKernel\(Cat",
         ),
     ],
 )
@@ -309,8 +314,12 @@ def test_sentences_at_fit(kernels, X, message):
 @pytest.mark.parametrize(
     ("kernels", "message"),
     [
-        ([SpectrumKernel(2)], "select one of 'site', 'tail'"),
+        ([SpectrumKernel(2)], "Columns of sequences: 'site', 'tail'"),
         ([ColumnKernel(SpectrumKernel(2), "age")], "'age' contains numbers"),
+        (
+            [ColumnKernel(SpectrumKernel(2), ["age", "site"])],
+            "requires one column of sequences, got 2 columns: select one",
+        ),
         (
             [ColumnKernel(LinearKernel(), ["age", "site"]), MIXED[0]],
             "'site' contains sequences",

@@ -146,7 +146,7 @@ def test_random_subsets_take_the_names_of_columns():
         (
             lambda: ListDictionary([LinearKernel()] * 2, names=["a", "a"]),
             ValueError,
-            "Two kernels are named 'a'",
+            "2 kernels are named 'a'",
         ),
         (
             lambda: ListDictionary([LinearKernel()], names=["a", "b"]),
@@ -158,7 +158,7 @@ def test_random_subsets_take_the_names_of_columns():
                 [ColumnKernel(LinearKernel(), c, "size") for c in (0, 1)]
             ),
             ValueError,
-            r"Two kernels are named 'linear\(\)\[size\]'",
+            r"2 kernels are named 'linear\(\)\[size\]'",
         ),
         (lambda: random_subset_gaussians(0, 3, 0), ValueError, "n_kernels must be"),
         (lambda: spicy_dictionary(0), ValueError, "features must be"),

@@ -77,7 +77,7 @@ def test_absent_values_of_new_samples_are_named_in_both_arguments():
     kernel = SampleKernel(K, np.arange(4), "given")
     known, new = np.array([[0.0], [1.0]]), np.array([[3.0]])
     for X, Y in ((known, new), (new, known)):
-        with pytest.raises(ValueError, match=r"for the training sample in row 1 "):
+        with pytest.raises(ValueError, match="have no value in column 1 "):
             kernel(X, Y)
     with pytest.raises(ValueError, match="no kernel values between new samples"):
         kernel(new)
@@ -95,8 +95,13 @@ SKEW = matrix() + np.triu(np.ones((5, 5)), 1)
         (lambda: Grams(-matrix(), 0), r"not positive semidefinite: its value at \["),
         (lambda: Grams(K.where(K.iloc[0, 1] != K), 0), r"is nan at \[0, 1\]"),
         (
+            lambda: Grams(K.iloc[::-1].replace(K.iloc[0, 1], np.inf), 0),
+            r"is inf at \[3, 0\]",  # the user's order of the rows
+        ),
+        (lambda: Grams(-K.iloc[::-1], 0), "in the order of its columns. is not pos"),
+        (
             lambda: Grams(matrix()[:4], 0),
-            r"must have one row per sample .* got shape \(4, 5\)",
+            r"no more columns than rows, got shape \(4, 5\)",
         ),
         (lambda: Grams(np.ones(3), 0), r"got shape \(3,\)"),
         (lambda: Grams(1j * K, 0), "has complex values: a Gram matrix must be real"),
@@ -112,10 +117,13 @@ SKEW = matrix() + np.triu(np.ones((5, 5)), 1)
         (lambda: Grams(np.eye(2), 0, [2**53, 1]), "use text instead"),
         (lambda: Grams(K, 0, NAMES), "whose index contains the names of samples"),
         (lambda: Grams(matrix(), 0, NAMES[:4]), "has 5 rows, but there are 4 names"),
-        (lambda: Grams(matrix(), 0, NAMES[[0, 1, 2, 3, 0]]), "same name, 'ann'"),
+        (
+            lambda: Grams(matrix(), 0, NAMES[[0, 1, 2, 3, 0]]),
+            "several rows are named 'ann'",
+        ),
         (lambda: Grams(matrix(), 0, [1, 2, 3, 4, "a"]), "all text or all numbers"),
         (lambda: Grams(K.set_axis(list("abcde"), axis=1), 0), "without a row: 'a', "),
-        (lambda: Grams(K.iloc[:, [0, 0]], 0), "several columns of the same name"),
+        (lambda: Grams(K.iloc[:, [0, 0]], 0), "several columns are named"),
     ],
 )
 def test_what_is_wrong_is_said(wrong, message):

@@ -53,7 +53,7 @@ class ListDictionary:
         for name, count in Counter(self._user_names()).most_common(1):
             if count > 1:
                 raise ValueError(
-                    f"Two kernels are named {name!r}: use different names."
+                    f"{count} kernels are named {name!r}: use different names."
                 )
 
     def __len__(self) -> int:

@@ -71,22 +71,25 @@ class Grams:
         matrix = as_numbers(self.K)
         if matrix.ndim != 2 or not 0 < matrix.shape[1] <= matrix.shape[0]:
             raise ValueError(
-                f"{OWNER} must have one row per sample and one column per training "
-                f"sample, got shape {matrix.shape}."
+                f"{OWNER} must be two-dimensional, with at least one column and no "
+                f"more columns than rows, got shape {matrix.shape}: pass one row per "
+                "sample and one column per training sample."
             )
         row_names = range(len(matrix)) if self.names is None else self.names
         names = validate_names(self.K.index if is_frame else row_names, len(matrix))
+        check_finite(matrix)
+        owner = OWNER
         if is_frame:
             order = _columns_first(names, self.K.columns)
             if not np.array_equal(order, np.arange(order.size)):
                 matrix, names = matrix[order], names[order]
-        check_finite(matrix)
-        check_symmetric(matrix[: matrix.shape[1]], OWNER)
+                owner = f"{OWNER} (its rows in the order of its columns)"
+        check_symmetric(matrix[: matrix.shape[1]], owner)
         diagonal = matrix.diagonal()
         lowest = int(np.argmin(diagonal))
         if diagonal[lowest] < -ASYMMETRY * np.abs(diagonal).sum():
             raise IndefiniteKernelError(
-                f"{OWNER} is not positive semidefinite: its value at [{lowest}, "
+                f"{owner} is not positive semidefinite: its value at [{lowest}, "
                 f"{lowest}] is {diagonal[lowest]:.6g}, but the diagonal of a kernel "
                 "is never negative: correct the matrix."
             )
@@ -144,19 +147,18 @@ class SampleKernel:
             values = self.K[np.ix_(cols, rows)].T
         else:
             values = np.full((rows.size, cols.size), np.nan)
-        if np.isfinite(values.sum()):
+        if np.isfinite(values.sum()) or np.isfinite(values).all():
             return values
         # The matrix passed to `fit` has no missing values, but rows that `with_samples`
         # added may have some. If all `cols` (or all `rows`) are among the samples that
         # have a column of K, the row of a new sample lacks a value in such a column.
         for samples, axis in ((cols, 0), (rows, 1)):
             if samples.max(initial=0) < n_columns:
-                sample = samples[int(np.argmin(np.isfinite(values).all(axis=axis)))]
+                column = samples[int(np.argmin(np.isfinite(values).all(axis=axis)))]
                 raise ValueError(
-                    f"Grams {self.view!r}: the rows of new samples have no column for "
-                    f"the training sample in row {sample} (counted from 0) of the "
-                    "matrix passed to fit. Pass rows with this column to "
-                    "multikernel.with_samples."
+                    f"Grams {self.view!r}: the rows of new samples have no value in "
+                    f"column {column} (counted from 0) of the matrix passed to fit. "
+                    "Pass rows with this column to multikernel.with_samples."
                 )
         raise ValueError(
             f"Grams {self.view!r} has no kernel values between new samples, because "
@@ -269,7 +271,8 @@ def validate_names(row_names: Iterable[Any], n_rows: int) -> Array:
     are_text = {isinstance(name, str) for name in names}
     if len(are_text) > 1 or array.ndim != 1 or array.dtype.kind not in "Uiuf":
         raise ValueError(
-            f"The names of samples must be all text or all numbers, got {shown(names)}."
+            "The names of samples must be all text or all numbers, got "
+            f"{shown(names)}: convert them to text, for example with str."
         )
     invalid = [] if array.dtype.kind == "U" else array[~(np.abs(array) < 2.0**53)]
     if len(invalid):
@@ -281,8 +284,8 @@ def validate_names(row_names: Iterable[Any], n_rows: int) -> Array:
     if distinct.size < array.size:
         repeated = distinct[counts > 1].tolist()
         raise ValueError(
-            f"Several rows of Grams have the same name, {listed(repeated)}: use unique "
-            "names."
+            "The names of the rows of Grams must be unique, but several rows are named "
+            f"{listed(repeated)}: use a different name for each row."
         )
     return array
 
@@ -302,7 +305,7 @@ def _columns_first(names: Array, columns: Iterable[Any]) -> Indices:
     if distinct.size < order.size:
         repeated = names[distinct[counts > 1]].tolist()
         raise ValueError(
-            f"{OWNER} has several columns of the same name, {listed(repeated)}: keep "
-            "one column per sample."
+            "The names of the columns of Grams must be unique, but several columns "
+            f"are named {listed(repeated)}: keep one column per sample."
         )
     return np.concatenate([order, np.setdiff1d(np.arange(names.size), order)])

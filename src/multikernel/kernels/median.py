@@ -128,9 +128,10 @@ def kernels_with_widths(
             break
     if len(widths) < len(column_multiples):
         scope = "one width each" if column_kernels else "no kernel of their own"
+        noun = "width" if len(column_multiples) == 1 else "widths"
         warn_user(
             f"The default dictionary would have more than max_kernels={max_kernels} "
-            f"kernels, with {len(column_multiples)} widths on each of {len(columns)} "
+            f"kernels, with {len(column_multiples)} {noun} on each of {len(columns)} "
             f"columns, so the columns got {scope}. Pass other kernels if needed, "
             "such as per_column(kernel, n_features).",
             DictionaryWarning,
@@ -238,9 +239,9 @@ def rounded_width(width: float) -> float:
     if WIDTHS(width) is not None:
         size = "small" if width < 1.0 else "large"
         raise ValueError(
-            f"The distances between samples are too {size} for Gaussian kernels, whose "
-            f"width would be {width:.3g}: standardize the columns of X, for example "
-            "with StandardScaler."
+            f"The width {width:.3g}, a multiple of the median distance between "
+            f"samples, is too {size} for a Gaussian kernel: standardize the columns of "
+            "X, for example with StandardScaler, or use another multiple."
         )
     # Rounded, so that the width in a kernel's name is exact.
     return float(f"{width:.3g}")

@@ -52,10 +52,11 @@ def refuse_nan(loss: Loss, method: str, result: Array | float, points: Array) ->
     """Raise if a loss returned NaN for finite numbers: solvers would never stop."""
     if np.isnan(np.sum(result)) and np.isfinite(points).all():
         inner = getattr(loss, "loss", loss)
+        returned = "nan" if np.isnan(result).any() else "inf and -inf"
         raise ValueError(
-            f"{type(inner).__name__}.{method} returned nan for finite arguments of up "
-            f"to {np.abs(points).max():.3g}: it must return numbers for all finite "
-            "arguments. Test the loss with multikernel.testing.check_loss."
+            f"{type(inner).__name__}.{method} returned {returned} for finite arguments "
+            f"of up to {np.abs(points).max():.3g}: it must return numbers for all "
+            "finite arguments. Test the loss with multikernel.testing.check_loss."
         )
 
 

@@ -151,9 +151,10 @@ def _absorb_offset(loss: AbsorbingLoss, y: Array, offset: Array) -> tuple[Array,
     # the squares of weights and targets must not overflow or underflow.
     if not (np.isfinite(squares).all() and squares.all()):
         raise ValueError(
-            f"The offset ranges from {offset.min():.3g} to {offset.max():.3g}, and its "
-            "exponential overflows or underflows: pass the offset on the logarithmic "
-            "scale, such as np.log(exposure)."
+            f"The offset ranges from {offset.min():.3g} to {offset.max():.3g}, and "
+            "squares of exp(offset) or of y / exp(offset) overflow or underflow. Pass "
+            "the offset on the logarithmic scale, such as np.log(exposure), and "
+            "rescale y if it has extreme values."
         )
     if _looks_like_exposures(y, offset):
         warn_user(

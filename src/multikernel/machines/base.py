@@ -159,7 +159,8 @@ def check_problem(
     if y.ndim not in (1, 2) or gram.shape != (y.shape[0], y.shape[0]):
         raise ValueError(
             f"The Gram matrix has shape {gram.shape} and the targets {y.shape}; "
-            "expected a square matrix with one row per target."
+            "expected a square matrix with one row per sample, and targets of shape "
+            "(n_samples,) or (n_samples, n_outputs)."
         )
     invalid = np.argwhere(~np.isfinite(y)).tolist()
     if invalid:

@@ -81,12 +81,13 @@ class Newton(KernelMachine):
 
 
 def _check_bounded(task: SmoothTask) -> None:
-    """Raise if the best intercept is infinite, because there is only one class."""
+    """Raise if the best intercept is infinite, as for a single class."""
     lower, upper = task.loss.dual_bounds(task.y)
     if task.fit_intercept and (np.all(lower >= 0.0) or np.all(upper <= 0.0)):
         raise ValueError(
-            "The targets contain one class only, so the best intercept is infinite: "
-            "use samples of both classes."
+            "The best intercept is infinite for these targets, for example because "
+            "they contain one class only or no count above zero: add samples with "
+            "other targets, or use fit_intercept=False."
         )
 
 

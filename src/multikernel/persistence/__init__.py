@@ -19,7 +19,7 @@ from zipfile import ZIP_DEFLATED
 from sklearn.exceptions import InconsistentVersionWarning
 
 from multikernel._install import how_to_install
-from multikernel._validation import InstanceOf, check_parameter
+from multikernel._validation import InstanceOf, check_parameter, listed
 from multikernel.exceptions import UntrustedTypesError, VersionWarning, warn_user
 from multikernel.gram.memory import readable_bytes
 from multikernel.gram.temporary import PathLike as PathLike
@@ -42,7 +42,6 @@ from multikernel.persistence.values import StoredValue, failing_part, plain, res
 MAX_BYTES = 2**31  # machines with 4 GB of memory can load such files
 STORED_VALUE = f"{StoredValue.__module__}.{StoredValue.__qualname__}"
 FILE = InstanceOf((str, os.PathLike), "the path of a file")
-NAMES = InstanceOf((list, tuple, set, frozenset), "a list of types or of their names")
 
 
 def save(estimator: Any, path: PathLike) -> None:
@@ -101,7 +100,7 @@ def model_bytes(estimator: Any) -> bytes:
         raise
     except Exception as error:  # skops and the objects may raise errors of any type
         path, item = aside(partial(failing_part, estimator, _is_unstorable))
-        reason = str(error).rstrip(".")
+        reason = str(error).rstrip(".") or type(error).__name__
         raise TypeError(
             f"Cannot save {path}, an object of type {type(item).__qualname__}: "
             f"{reason}. A model file can hold numbers, text, lists, mappings, arrays "
@@ -128,14 +127,21 @@ def _serialize(item: Any) -> tuple[bytes, int, list[str]]:
     allowed = trusted_names(content.names, content.calls)
     untrusted = _untrusted_types(content, allowed)
     for name in untrusted:
-        module_name, _, attribute = name.rpartition(".")
-        if not hasattr(importlib.import_module(module_name), attribute):
+        if not _is_importable(name):
             raise ValueError(
-                f"load could not import {name}, because {module_name} does not define "
-                f"{attribute}. Define it with def or class at the top level of "
-                f"{module_name}."
+                f"load could not import {name}. Define it with def or class at the top "
+                "level of a module."
             )
     return data, content.needed, untrusted
+
+
+def _is_importable(name: str) -> bool:
+    """Return whether a module defines a class or function of this full name."""
+    module_name, _, attribute = name.rpartition(".")
+    try:
+        return hasattr(importlib.import_module(module_name), attribute)
+    except ImportError:
+        return False
 
 
 def _is_unstorable(item: Any) -> bool:
@@ -183,7 +189,7 @@ def load(
     ImportError
         If skops is not installed.
     OSError
-        If the file does not exist, or is a folder.
+        If the file does not exist, is a folder, or cannot be read.
     ValueError
         If the file is damaged or not a model file, or requires more than `max_bytes`.
     multikernel.exceptions.UntrustedTypesError
@@ -197,26 +203,36 @@ def load(
     """
     _skops_io()
     check_parameter("load", "path", path, FILE)
-    check_parameter("load", "trusted", trusted, NAMES)
+    check_parameter("load", "trusted", trusted, _expect_types)
     if Path(path).is_dir():
         raise IsADirectoryError(f"{path} is a folder: pass the path of a model file.")
     if not Path(path).is_file():
         raise FileNotFoundError(
             f"There is no model file {path}: pass the path of an existing file."
         )
+    names = [
+        item if isinstance(item, str) else f"{item.__module__}.{item.__qualname__}"
+        for item in trusted
+    ]
     with _readable_errors(path):
         check_memory(Path(path).stat().st_size, max_bytes)
-        # The file is read once, so that the model is built from the checked bytes.
-        data = Path(path).read_bytes()
+    # The file is read once, so that the model is built from the checked bytes.
+    data = Path(path).read_bytes()
+    with _readable_errors(path):
         content = aside(partial(checked_archive, data, max_bytes))
-        names = [
-            item if isinstance(item, str) else f"{item.__module__}.{item.__qualname__}"
-            for item in trusted
-        ]
         loaded = _build(path, content, {*names})
         check_loaded(loaded)
     _warn_of_versions(path, loaded, content)
     return loaded
+
+
+def _expect_types(value: object) -> str | None:
+    """Return a description of valid `trusted` types, or None if the value is valid."""
+    if isinstance(value, list | tuple | set | frozenset) and all(
+        isinstance(item, str) or hasattr(item, "__qualname__") for item in value
+    ):
+        return None
+    return "a list of types or of their names"
 
 
 def _build(path: PathLike, content: Content, trusted: set[str]) -> Any:
@@ -226,6 +242,12 @@ def _build(path: PathLike, content: Content, trusted: set[str]) -> Any:
         raise UntrustedTypesError(
             f"{path} holds types that are not trusted: {', '.join(untrusted)}. If you "
             f"trust the source of this file, load it with trusted={untrusted}."
+        )
+    missing = [name for name in trusted & content.names if not _is_importable(name)]
+    if missing:
+        raise RefusedError(
+            f"The file contains {listed(sorted(missing))}, which cannot be imported: "
+            "install or define the missing types, and load again."
         )
     with warnings.catch_warnings():
         # scikit-learn warns for each object; `_warn_of_versions` warns once instead.
@@ -277,7 +299,7 @@ def _readable_errors(path: PathLike) -> Iterator[None]:
     """Convert the errors of damaged or hostile files to one sentence."""
     try:
         yield
-    except UntrustedTypesError:
+    except (UntrustedTypesError, MemoryError):
         raise
     except RefusedError as error:
         raise ValueError(f"Cannot load {path}. {error}") from error

@@ -77,8 +77,9 @@ def checked_weights(weights: object, problem: Problem) -> Array:
     are_numbers = array.shape == (n_kernels,) and array.dtype.kind in "biuf"
     if not (are_numbers and np.isfinite(array).all() and (array >= 0.0).all()):
         raise ValueError(
-            f"kernel_weights must be {n_kernels} finite, nonnegative numbers, one per "
-            f"kernel, or a function that returns these numbers, got {shown(weights)}."
+            "kernel_weights must be finite, nonnegative numbers, one per kernel "
+            f"(n_kernels={n_kernels}), or a function that returns such numbers, got "
+            f"{shown(weights)}."
         )
     return array.astype(np.float64)
 

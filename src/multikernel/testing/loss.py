@@ -230,8 +230,8 @@ def _check_large_values(loss: Loss, y: Array) -> None:
                 )
         except FloatingPointError as error:
             raise AssertionError(
-                f"At f = {size:g} the loss must return numbers, but raises an error: "
-                f"{error}."
+                f"At f = {size:g} the loss must not overflow, divide by zero or "
+                f"compute nan, even in intermediate results: {error}."
             ) from error
         assert bool(finite.all()), f"At f = {size:g} the loss is not finite."
 

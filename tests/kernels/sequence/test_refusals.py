@@ -43,7 +43,7 @@ from multikernel.kernels.sequence import (
         (lambda: ProfileKernel("twist", 0), "smooth must be"),
         (
             lambda: ProfileKernel("twist", 1, "protein"),
-            "must have the letters ACGT or ACGU",
+            "the letters ACGT or ACGU, in this order",
         ),
         (lambda: WindowKernel(LinearKernel()), "kernel must be a sequence kernel"),
         (lambda: WindowKernel(SpectrumKernel(1), 0.5), "start must be an integer"),

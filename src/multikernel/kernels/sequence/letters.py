@@ -210,8 +210,8 @@ class Alphabet:
             )
         if len(letters) >= UNKNOWN or any(not 0 < ord(a) < 256 for a in letters):
             raise ValueError(
-                "Alphabet: letters must be at most 254 characters, each of one byte "
-                f"(Latin-1), got {letters!r}."
+                "Alphabet: letters must be at most 254 characters of one byte "
+                f"(Latin-1), without the null character, got {letters!r}."
             )
         object.__setattr__(self, "letters", letters)
 

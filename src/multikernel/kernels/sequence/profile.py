@@ -70,8 +70,8 @@ class ProfileKernel(SequenceKernel):
         letters = find_alphabet(self.alphabet).letters
         if letters not in (ALPHABETS["dna"], ALPHABETS["rna"]):
             raise ValueError(
-                "ProfileKernel: alphabet must have the letters ACGT or ACGU, got "
-                f"{letters!r}."
+                "ProfileKernel: alphabet must have the letters ACGT or ACGU, in this "
+                f"order, got {letters!r}."
             )
 
     @builtins.property

@@ -28,8 +28,9 @@ def check_words(owner: str, alphabet: str | Alphabet, length: int) -> None:
     size = find_alphabet(alphabet).size
     if size**length >= 2**62:
         raise ValueError(
-            f"{owner}: there are {size}^{length} words of {length} letters, but at "
-            "most 2^62 - 1 are supported: choose shorter words or a smaller alphabet."
+            f"{owner}: there are {size}^{length} words of {length} letters, but fewer "
+            "than 2^62 are supported: use words of fewer letters, or a smaller "
+            "alphabet."
         )
 
 

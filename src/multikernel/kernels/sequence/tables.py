@@ -148,16 +148,24 @@ class Layout:
 
     def _check_kinds(self, owner: str, indices: tuple[int, ...], kind: str) -> None:
         """Raise unless the columns are of the kernel's kind."""
-        if kind == SEQUENCES and len(indices) != 1:
+        if not indices:
+            on_categories = "ColumnKernel(CategoryKernel(), column)"
+            advice = {
+                SEQUENCES: "omit this kernel, or add a column of sequences",
+                CATEGORIES: f"select a column with {on_categories}",
+                NUMBERS: "use sequence kernels (multikernel.kernels.sequence), or "
+                f"{on_categories}",
+            }
+            raise ValueError(
+                f"{owner} requires {kind}, but X has no column of {kind}: "
+                f"{advice[kind]}."
+            )
+        if kind == SEQUENCES and len(indices) > 1:
             labels = ", ".join(map(self.label, self.sequences))
             raise ValueError(
-                f"{owner} requires one column of sequences, but there are "
-                f"{len(indices)}: select one of {labels} with ColumnKernel."
-            )
-        if not indices:
-            raise ValueError(
-                f"{owner} requires {kind}, but X contains text only: use sequence "
-                "kernels (multikernel.kernels.sequence), or a CategoryKernel."
+                f"{owner} requires one column of sequences, got {len(indices)} "
+                "columns: select one column with ColumnKernel. Columns of sequences: "
+                f"{labels or 'none'}."
             )
         accepted = self.numeric if kind == CATEGORIES else self.kinds[kind]
         wrong = [c for c in indices if c not in accepted]
