@@ -93,6 +93,8 @@ def numeric_features(
             "the training data."
         )
     advice = drop_options(odd_kinds)
+    if odd_kinds and kind_of[odd_kinds[0]] == kinds.DATES:
+        advice += f", or use the dates with --date '{odd_kinds[0]}'"
     kinds.refuse_kinds([*checked], checked.values(), str(path), advice)
     numeric_names = [name for name in kind_of if name not in skip]
     texts = [name for name in numeric_names if kind_of[name] in kinds.TEXTS]
