@@ -156,7 +156,7 @@ SAMPLES = [
     ),
     (
         lambda X, y: (changed(X, (4, 1), -1e120), y, None),
-        r"X holds -1e\+120 at row 4, column 1, too large .* at most 1e\+100 is",
+        r"X holds -1e\+120 at row 4, column 1, too large .* at most 1e\+100\.",
     ),
     (
         lambda X, y: (np.ma.masked_greater(X, 1.0), y, None),
