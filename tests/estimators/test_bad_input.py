@@ -249,6 +249,14 @@ def test_targets_that_are_no_classes(targets, message):
         SpicyMKLClassifier(KERNELS).fit(data()[0], targets)
 
 
+def test_the_row_of_a_fraction_counts_samples_of_weight_zero():
+    X, y = data()
+    y, weights = y.astype(float), np.ones(len(y))
+    y[9], weights[:5] = 0.5, 0.0
+    with pytest.raises(ValueError, match="at row 9, but classes"):
+        SpicyMKLClassifier(KERNELS).fit(X, y, weights)
+
+
 def test_one_class_left_by_the_weights():
     X, y = data()
     with pytest.raises(ValueError, match="one class only: 1"):
