@@ -156,7 +156,7 @@ SAMPLES = [
     ),
     (
         lambda X, y: (changed(X, (4, 1), -1e120), y, None),
-        r"X holds -1e\+120 at row 4, column 1, too large .* at most 1e\+100 is",
+        r"X holds -1e\+120 at row 4, column 1, too large .* at most 1e\+100\.",
     ),
     (
         lambda X, y: (np.ma.masked_greater(X, 1.0), y, None),
@@ -247,6 +247,14 @@ def test_bad_samples(kind, make, message):
 def test_targets_that_are_no_classes(targets, message):
     with pytest.raises(ValueError, match=message):
         SpicyMKLClassifier(KERNELS).fit(data()[0], targets)
+
+
+def test_the_row_of_a_fraction_counts_samples_of_weight_zero():
+    X, y = data()
+    y, weights = y.astype(float), np.ones(len(y))
+    y[9], weights[:5] = 0.5, 0.0
+    with pytest.raises(ValueError, match="at row 9, but classes"):
+        SpicyMKLClassifier(KERNELS).fit(X, y, weights)
 
 
 def test_one_class_left_by_the_weights():

@@ -139,6 +139,10 @@ def test_a_saved_model_has_its_weights(tmp_path):
             "must be callable as rule.gram, y, sample_weight., but",
         ),
         (
+            {"kernel_weights": lambda gram, y, weights, power: [1.0] * 4},
+            "missing a required argument: 'power'.*a value for each required argument",
+        ),
+        (
             {"kernel_weights": "easy", "weight_params": {"lam": 0.1}},
             "got an unexpected keyword argument 'lam'",
         ),

@@ -293,7 +293,10 @@ def fitted(**changed):
             lambda: fitted(tanimoto=Grams(K.to_numpy(), "drug")),
             "'drug' holds text, but must hold numbers, as in the sample names of",
         ),
-        (lambda: fitted(tanimoto=Grams(K, "age")), "'age' holds numbers, but"),
+        (
+            lambda: fitted(tanimoto=Grams(K, "age")),
+            "'age' holds values that are not text",
+        ),
         (
             lambda: fitted(tanimoto=PART["tanimoto"]),
             "no row for 'drug .* 15 more\\. Column",
@@ -322,7 +325,7 @@ def fitted(**changed):
         ),
         (
             lambda: display.ContributionDisplay.from_estimator(fitted(), FRAME, 0),
-            r"gram\[tanimoto\] is a precomputed matrix, which cannot be drawn",
+            r"gram\[tanimoto\] uses a precomputed matrix, which cannot be drawn",
         ),
     ],
 )

@@ -205,7 +205,9 @@ def test_prefixes_that_were_not_selected_are_refused():
     X, y = regression()
     model = GroupOMPRegressor(KERNELS, max_kernels=2).fit(X, y)
     for wrong in (3, -1):
-        message = rf"n_kernels={wrong} is out of range, because .* a number from 0 to 2"
+        message = (
+            rf"n_kernels={wrong} is out of range, because .* an integer from 0 to 2"
+        )
         with pytest.raises(ValueError, match=message):
             model.prefix(wrong)
 

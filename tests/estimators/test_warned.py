@@ -103,6 +103,16 @@ def test_a_model_without_kernels_is_said_to_be_a_constant(model):
     assert "has no active kernel, so the model is a constant" in message
 
 
+@pytest.mark.filterwarnings("ignore:.* ignores 1 of 1 kernels")
+def test_the_advice_for_an_empty_model_fits_its_cause():
+    (message,) = said(GroupOMPRegressor(tol=1e9))
+    assert message.endswith("reduce tol or alpha.")
+    with pytest.warns(DictionaryWarning, match="all targets are equal"):
+        SpicyMKLRegressor().fit(X, np.ones(len(X)))
+    with pytest.warns(DictionaryWarning, match="pass kernels that vary"):
+        SpicyMKLRegressor({"a": [0]}).fit(0.0 * np.asarray(X), np.arange(len(X)))
+
+
 def test_a_search_has_a_warning_of_its_own():
     assert not said(SpicyMKLRegressorCV(alphas=[1e3, 2e3], cv=2))
 

@@ -214,6 +214,8 @@ def warn_empty(
         return
     model_kind = "is a constant"
     advice = "reduce the regularization, or choose it by cross-validation"
+    if "selection_order_" in attributes:
+        advice = "reduce tol or alpha"
     if "unpenalized_names_" in attributes:
         model_kind = "depends on its unpenalized columns only"
     if none_varies:

@@ -134,7 +134,7 @@ def _extended_model(model: Any, rows: Mapping[str, Any], names: object) -> Any:
 def _refuse_mixed_names(view: str, new: Array, old: Array) -> None:
     """Raise unless the names of new and fitted samples are all text or all numbers."""
     kinds = {new.dtype.kind, old.dtype.kind}
-    if len(kinds) > 1 and "U" in kinds:
+    if len(kinds) > 1 and "U" in kinds and new.size:
         raise ValueError(
             f"View {view!r}: new samples have names such as {new.tolist()[0]!r}, but "
             f"samples of the fit have names such as {old.tolist()[0]!r}: use text "
@@ -165,7 +165,7 @@ def _aligned_rows(
     # A matrix has a row for each new sample, and a column for each training sample.
     # `columns` are the names of the training samples. A column that is absent from a
     # data frame is filled with nan.
-    is_frame = hasattr(values, "reindex")
+    is_frame = hasattr(values, "reindex") and hasattr(values, "columns")
     if is_frame:
         if not any(column in values.columns for column in columns):
             raise ValueError(
