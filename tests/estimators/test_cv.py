@@ -266,6 +266,8 @@ def test_a_choice_without_kernels_gets_a_sentence():
         SearchWarning, match="chose alpha=9, a model without active kernels"
     ):
         search.fit(X, y)
+    with pytest.warns(SearchWarning, match="has any: pass smaller values in alphas"):
+        search.set_params(alphas=[9.0, 8.0]).fit(X, y)
 
 
 @pytest.mark.parametrize(

@@ -268,6 +268,7 @@ NOT_TAKEN = {
     "intervals": (pd.cut(X[:, 0], 3), "y holds intervals, such as Interval"),
     "dates": ([dt.date(2020, 1, 1), dt.date(2021, 1, 1)] * 30, "y holds dates, such"),
     "periods": (pd.period_range("2020", periods=N, freq="D"), "y holds periods"),
+    "late date": ([1, dt.date(2020, 1, 1)] * 30, r"dates, such as .* at row 1, but"),
     "huge": ([10**30, 2] * 30, "too large for a class"),
     "complex": ([1 + 0j, 2] * 30, "y must hold real numbers"),
     "missing date": (np.resize(np.array(["2020", "NaT"], "M8[D]"), N), "NaN at row 1"),

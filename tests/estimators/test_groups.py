@@ -82,6 +82,12 @@ def test_the_name_of_a_column_is_no_groups():
         search.fit(*data(), groups="a")
 
 
+def test_folds_require_two_groups():
+    search = SpicyMKLClassifierCV(KERNELS, n_alphas=2, cv=3)
+    with pytest.raises(ValueError, match=r"at least two groups, .* contains one"):
+        search.fit(*data(), groups=["a"] * len(GROUPS))
+
+
 @pytest.mark.parametrize("odd", [None, np.nan, 1])
 def test_groups_that_are_missing_or_mixed(odd):
     search = SpicyMKLClassifierCV(KERNELS, n_alphas=2, cv=3)

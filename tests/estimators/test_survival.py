@@ -279,6 +279,7 @@ def bad(change):
         (lambda y: y * [2.0, 1.0], "must be True or False"),
         (lambda y: np.where(y == y[3], np.nan, y), "nan"),
         (lambda y: np.c_[y, y[:, :1]], "Strata and entry"),
+        (lambda y: y[:, 1:], "only 1 of two columns.*add a column 'event'"),
         (lambda y: y[:-1], "inconsistent"),
         (
             lambda y: pd.DataFrame({"lower": y[:, 1] + 1.0, "upper": y[:, 1]}),

@@ -179,5 +179,7 @@ def test_other_columns_and_dates_that_are_none():
     encoder = TableEncoder().fit(X)
     with pytest.raises(ValueError, match="was fitted on 'when', 'kind', 'size'"):
         encoder.transform(X[["size", "when", "kind"]])
+    with pytest.raises(ValueError, match="X lacks the columns 'kind' and has the new"):
+        encoder.transform(X.rename(columns={"kind": "type"}))
     with pytest.raises(ValueError, match="Column 'when' held dates in fit"):
         encoder.transform(X.assign(when="soon"))

@@ -217,6 +217,8 @@ def test_choices_at_an_end_are_counted(data):
     both = np.column_stack([Y[:, 0], noise])
     with pytest.warns(SearchWarning, match="without active kernels for 1 of 2 targets"):
         search(alphas=[2.0, *ALPHAS]).fit(X, both)
+    with pytest.warns(SearchWarning, match="2 targets, because no candidate has any"):
+        search(alphas=[90.0, 80.0]).fit(X, both)
 
 
 def test_a_model_is_saved_and_reported(data, tmp_path):

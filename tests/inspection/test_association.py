@@ -342,6 +342,8 @@ def test_sentences():
         kernel_tests(CURVES, X, y, permute="blocks")
     with pytest.raises(ValueError, match="no two of the 2 groups have the same size"):
         kernel_tests(CURVES, X, y, groups=np.arange(60) < 20, permute="groups")
+    with pytest.raises(ValueError, match="groups contains one: pass"):
+        kernel_tests(CURVES, X, y, groups=np.ones(60), permute="groups")
     for targets in (np.full(60, 5.0), np.full(60, 0.1 + 0.2), np.ones((60, 2))):
         with pytest.raises(ValueError, match="y is constant"):
             kernel_tests(SpicyMKLRegressor(CURVES), X, targets)

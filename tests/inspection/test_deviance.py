@@ -119,6 +119,8 @@ def test_sentences():
     regression = SpicyMKLRegressor(VIEWS).fit(X, y)
     with pytest.raises(ValueError, match="y is constant"):
         deviance_split(regression, X[:3], np.ones(3))
+    with pytest.raises(ValueError, match="y is explained by offset and a constant"):
+        deviance_split(regression, X[:3], np.arange(3.0), offset=np.arange(3.0))
     counts = SpicyMKLRegressor(VIEWS, loss="poisson").fit(X, np.exp(y).round())
     for level, said in ((3.0, "y is constant"), (0.0, "a count above 0")):
         with pytest.raises(ValueError, match=said):

@@ -126,7 +126,8 @@ def _as_rows(X: Any) -> Rows:
         raise ValueError(
             f"Bootstrap.band: X has columns that are not numeric ({error}): pass X as "
             "transformed by the earlier steps of the pipeline. Without a pipeline, "
-            "encode these columns before bootstrap."
+            "encode these columns before bootstrap, or use term_posterior (squared "
+            "loss only)."
         ) from error
 
 
