@@ -75,9 +75,7 @@ def test_standard_streams_are_no_way_around(csv, tmp_path, monkeypatch):
         monkeypatch.undo()
         os.dup2(file.fileno(), 0)
     try:
-        with pytest.raises(
-            ValueError, match="it is an input file of this command, /dev/stdin"
-        ):
+        with pytest.raises(ValueError, match="it is an input file, /dev/stdin"):
             find_output(other, [Path("-")])
     finally:
         os.dup2(stdin, 0)

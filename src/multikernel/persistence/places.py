@@ -112,8 +112,8 @@ def refuse_input(
             if os.path.samestat(state, os.stat(source)):
                 which = "" if Path(source) == output else f", {source}"
                 raise ValueError(
-                    f"Cannot write to {output}: it is an input file of this "
-                    f"command{which}. Choose another file."
+                    f"Cannot write to {output}: it is an input file{which}. "
+                    "Choose another file."
                 )
 
 

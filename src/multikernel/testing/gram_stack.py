@@ -210,9 +210,9 @@ def _check_residuals(stack: GramStack, K: Array, tol: float, rng: Generator) -> 
     largest = forms + bounds[kernels]
     if np.any((full < forms - size) | (full > largest + size)):
         raise AssertionError(
-            "full_forms must return values between quadratic_forms and "
-            f"quadratic_forms + residual_bounds, got {shown(full)}, which must lie "
-            f"between {shown(forms)} and {shown(forms + bounds[kernels])}."
+            "full_forms must return values from quadratic_forms to quadratic_forms + "
+            f"residual_bounds, that is from {shown(forms)} to {shown(largest)}, got "
+            f"{shown(full)}."
         )
     finer = refined(stack, Refinement(v, dict.fromkeys(kernels.tolist(), 0.0)))
     new_bounds = bounds if finer is None else finer.residual_bounds(v)

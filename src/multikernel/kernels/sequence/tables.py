@@ -148,10 +148,12 @@ class Layout:
 
     def _check_kinds(self, owner: str, indices: tuple[int, ...], kind: str) -> None:
         """Raise unless the columns are of the kernel's kind."""
-        if not indices:
+        accepted = self.numeric if kind == CATEGORIES else self.kinds[kind]
+        if not (indices and accepted):
             on_categories = "ColumnKernel(CategoryKernel(), column)"
             advice = {
-                SEQUENCES: "omit this kernel, or add a column of sequences",
+                SEQUENCES: "omit this kernel, or add a column of sequences (text with "
+                "a CategoryKernel is read as categories)",
                 CATEGORIES: f"select a column with {on_categories}",
                 NUMBERS: "use sequence kernels (multikernel.kernels.sequence), or "
                 f"{on_categories}",
@@ -165,9 +167,8 @@ class Layout:
             raise ValueError(
                 f"{owner} requires one column of sequences, got {len(indices)} "
                 "columns: select one column with ColumnKernel. Columns of sequences: "
-                f"{labels or 'none'}."
+                f"{labels}."
             )
-        accepted = self.numeric if kind == CATEGORIES else self.kinds[kind]
         wrong = [c for c in indices if c not in accepted]
         if wrong:
             wrong_kind = CATEGORIES if wrong[0] in self.categories else NUMBERS
