@@ -138,8 +138,9 @@ def shown(value: object) -> str:
 
 def type_shown(value: object) -> str:
     """Return the name of a value's type for a message; a class is named itself."""
-    is_class = isinstance(value, type)
-    return f"the class {value.__name__}" if is_class else type(value).__name__
+    if isinstance(value, type):
+        return f"the class {value.__name__}"
+    return type(value).__name__
 
 
 def printable(text: str) -> str:
