@@ -328,6 +328,16 @@ def test_the_notebook_shows_views_kernels_and_the_gap():
             FRAME["ward"].astype(str),
             "'ward' holds text, but must hold numbers, as in fit",
         ),
+        (
+            "ward",
+            FRAME["ward"].astype(str).where(np.arange(N) != 3, "Oslo"),
+            "correct 'Oslo' at row 3",
+        ),
+        (
+            "site",
+            FRAME["site"].str.encode("ascii"),
+            "'site' holds bytes, but must hold text, as in fit",
+        ),
     ],
 )
 def test_categories_stay_text_or_numbers(column, now, message):

@@ -9,6 +9,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
 from multikernel._typing import Array
+from multikernel.datasets.csv_form import NUMBER
 from multikernel.estimators.read.kinds import (
     TEXTS,
     Sheet,
@@ -125,23 +126,36 @@ def _category_values(column: Array) -> list[Any]:
     return list(column.tolist())
 
 
+def _type_word(value: Any) -> str:
+    """Return "text", "bytes" or "numbers", the type of a category in messages."""
+    if isinstance(value, str):
+        return "text"
+    return "bytes" if isinstance(value, bytes) else "numbers"
+
+
 def _category_codes(column: Array, levels: Array, label: str, source: str) -> Array:
     """Return each value's index in `levels`; -1 for other values, nan if missing."""
     # `source` names the origin of the levels in the error message.
     codes_by_value = {value: float(code) for code, value in enumerate(levels.tolist())}
-    values, is_text = _category_values(column), levels.dtype.kind == "U"
+    values = _category_values(column)
     is_gap = [is_missing(value) for value in values]
-    pairs = zip(values, is_gap, strict=True)
-    if any(not gap and isinstance(value, str) is not is_text for value, gap in pairs):
-        # Text '1' differs from the number 1, so every value would be unseen.
-        required, kind_now = ("text", "values that are not text")
-        if not is_text:
-            required, kind_now = (f"values such as {levels.tolist()[0]!r}", "text")
-            if levels.dtype.kind in "biuf":
-                required = "numbers"
+    required = _type_word(levels.tolist()[0])
+    present = [(row, value) for row, value in enumerate(values) if not is_gap[row]]
+    wrong = [(row, value) for row, value in present if _type_word(value) != required]
+    if wrong:
+        # Text '1' differs from the number 1, so every value would be unseen. One word
+        # in a file makes a column of numbers text: the message names this word.
+        texts = {str(level).lower() for level in levels.tolist()}
+        odd = (
+            (row, value)
+            for row, value in wrong
+            if not (NUMBER.fullmatch(str(value)) or str(value).lower() in texts)
+        )
+        row, value = next(odd, wrong[0])
         raise ValueError(
-            f"Column {label} holds {kind_now}, but must hold {required}, as in "
-            f"{source}: convert the column to {required}."
+            f"Column {label} holds {_type_word(value)}, but must hold "
+            f"{required}, as in {source}: convert the column to {required}, or "
+            f"correct {value!r} at row {row}."
         )
     codes = np.array([codes_by_value.get(value, UNKNOWN) for value in values])
     codes[is_gap] = np.nan

@@ -62,6 +62,8 @@ def require_table(values: object, name: str) -> None:
             f"{what}, which yields its rows in several parts: pass a Dask data frame, "
             "for example from dask.dataframe.from_map, or one table."
         )
+    if isinstance(values, list) and values and isinstance(values[0], dict):
+        raise ValueError(f"{name} is a list of dicts: pass pandas.DataFrame({name}).")
     # The DOK format of sparse matrices is a mapping in SciPy 1.14.
     if isinstance(values, Mapping) and not issparse(values):
         grams = "for Gram matrices, pass stack_grams(X) and kernels='precomputed'; "
