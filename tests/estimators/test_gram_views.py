@@ -295,7 +295,7 @@ def fitted(**changed):
         ),
         (
             lambda: fitted(tanimoto=Grams(K, "age")),
-            "'age' holds values that are not text",
+            "'age' holds numbers, but must hold text",
         ),
         (
             lambda: fitted(tanimoto=PART["tanimoto"]),

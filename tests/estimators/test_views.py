@@ -321,7 +321,7 @@ def test_the_notebook_shows_views_kernels_and_the_gap():
         (
             "site",
             np.arange(N),
-            "'site' holds values that are not text, but must hold text, as in fit",
+            "'site' holds numbers, but must hold text, as in fit",
         ),
         (
             "ward",

@@ -159,8 +159,8 @@ def _armijo_length(
 
 def _initial_model(problem: Problem, constant: float) -> tuple[Array, float, Array]:
     """Return the decision values, intercept and coefficients to start Newton steps."""
-    # They are the intercept `constant` with column coefficients of zero, or those of a
-    # least-squares fit if its loss is lower. The fit is a better start for Huber's
+    # Newton's method starts at the intercept `constant` and coefficients of zero, or at
+    # a least-squares fit if its loss is lower. The fit is a better start for Huber's
     # loss, which is linear far from its targets.
     loss, y, columns = problem.loss, problem.y, problem.columns
     assert columns is not None

@@ -108,7 +108,7 @@ class _WeightedCoupled(WeightedLoss):
         return self._coupled.support(y, u / self._broadcast_weights(y))
 
     def masses(self, y: Array) -> Array:
-        """Return the sum of each row's class shares: its weight."""
+        """Return the sample weights, the sums of each sample's shares of the classes."""
         return self.weights
 
     def best_intercept(

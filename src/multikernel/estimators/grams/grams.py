@@ -46,7 +46,8 @@ class GramOptions:
     normalize: tuple[StepName, ...]
     storage: Storage
     max_bytes: int | None
-    # Receives the share of rows that is read, while kernels of partitions are built.
+    # Is called with the share of rows read so far, while kernels of a Dask collection
+    # are built.
     report: Callable[[float], None] | None = None
 
     def scaled(self, factors: Array) -> "GramOptions":
