@@ -85,7 +85,7 @@ def test_what_has_no_such_kernel_says_so():
     X, y = data()
     grams = stack_grams([kernel(X) for kernel in KERNELS])
     given = SpicyMKLRegressor("precomputed", 0.02).fit(grams, y)
-    with pytest.raises(AttributeError, match="not defined for other samples"):
+    with pytest.raises(AttributeError, match="because it was fitted on precomputed"):
         _ = given.combined_kernel_
     for storage in ("dense", "low_rank"):
         centered = SpicyMKLRegressor(
@@ -93,7 +93,7 @@ def test_what_has_no_such_kernel_says_so():
         )
         with pytest.raises(ValueError, match="remove 'center' from"):
             centered.fit(X, y).combined_kernel_(X)
-    with pytest.raises(AttributeError, match="not defined for other samples"):
+    with pytest.raises(AttributeError, match="because it was fitted on precomputed"):
         _ = HKLRegressor().fit(X, y).combined_kernel_
 
 

@@ -107,7 +107,7 @@ def test_what_has_no_forecast_says_why():
     with pytest.raises(TypeError, match="graph of kernels"):
         estimate_cost(HKLRegressor(), X, y)
     pipe = make_pipeline(StandardScaler(), SpicyMKLRegressor())
-    with pytest.raises(TypeError, match="for a pipeline, pass its last step"):
+    with pytest.raises(TypeError, match="for a pipeline or a search, pass"):
         estimate_cost(pipe, X, y)
     with pytest.raises(ValueError, match="alpha"):
         estimate_cost(SpicyMKLRegressor(alpha=-1.0), X, y)
@@ -165,7 +165,7 @@ def test_factors_of_few_values_are_chosen_and_agree(n_values):
 def test_the_limit_holds_for_the_work_of_a_fit():
     X, y = samples(1000)
     kernels = [GaussianKernel(0.1)]
-    with pytest.raises(StackTooLargeError, match="the fit of 1 kernels"):
+    with pytest.raises(StackTooLargeError, match="the fit of 1 kernel on"):
         SpicyMKLRegressor(kernels, storage="dense", max_bytes=10**7).fit(X, y)
 
 
