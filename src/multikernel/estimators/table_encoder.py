@@ -254,7 +254,6 @@ def _check_periods(value: object) -> str | None:
 
 
 def _check_columns(owner: str, columns: list[Any], fitted: list[Any]) -> None:
-    """Raise unless columns are those of the fit, in the same order."""
     if columns == fitted:
         return
     missing = [name for name in fitted if name not in columns]

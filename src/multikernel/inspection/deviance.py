@@ -127,7 +127,6 @@ def deviance_split(
 
 
 def _smooth_loss(model: Any) -> Loss:
-    """Return a model's loss; raise unless it is smooth."""
     quantile = getattr(model, "quantile", 0.5)
     loss = find_loss(model.loss, getattr(model, "epsilon_", 1.0), quantile)
     if not is_smooth(loss) and not is_coupled(loss):

@@ -294,7 +294,7 @@ def _check_labels(values: Array, name: str) -> list[Any]:
 
 
 def _cell_of(index: int, values: Array) -> str:
-    """Return the place of the label with an index into all labels, for a message."""
+    # `index` counts the labels of all columns, row by row.
     row, *columns = (int(k) for k in np.unravel_index(index, values.shape))
     return f"row {row}" + "".join(f", column {k}" for k in columns)
 
@@ -302,7 +302,6 @@ def _cell_of(index: int, values: Array) -> str:
 def _refuse_mixed_labels(
     labels: list[Any], types: list[int], name: str, values: Array
 ) -> None:
-    """Raise an error that shows two labels of different types."""
     j = next(row for row, text in enumerate(types) if text != types[0])
     cells = _cell_of(0, values), _cell_of(j, values)
     detail = f"{labels[0]!r} at {cells[0]} and {labels[j]!r} at {cells[1]}"

@@ -133,7 +133,6 @@ def _warn_folds(
 
 
 def _warn_overlap(owner: str, shared: list[int]) -> None:
-    """Warn about folds whose training and validation sets share samples."""
     if shared:
         warn_user(
             f"{owner}: the training and validation sets of fold {listed(shared)} of "
