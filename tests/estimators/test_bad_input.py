@@ -199,6 +199,10 @@ SAMPLES = [
         lambda X, y: ({"lin": X @ X.T}, y, None),
         "a mapping with the keys .'lin'.: .* stack_grams",
     ),
+    (
+        lambda X, y: (pd.DataFrame(X).to_dict("records"), y, None),
+        r"a list of dicts: pass pandas.DataFrame\(X\)",
+    ),
     (lambda X, y: (X[:, :0], y, None), "0 feature"),
     (
         lambda X, y: (pd.DataFrame(index=range(30)), y, None),
