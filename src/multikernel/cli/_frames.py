@@ -407,7 +407,7 @@ def read_fasta_frames(paths: Sequence[Path], choice: ColumnChoice) -> pd.DataFra
     text_frame = pd.concat(texts, join="inner")
     fields = text_frame.drop(columns=COLUMN)
     # Fields are read as those of a CSV file with commas.
-    form = CsvForm(",", tuple(fields), start=0, n_lines=0)
+    form = CsvForm(",", tuple(map(str, fields)), start=0, n_lines=0)
     columns = choice.split_lists(text_frame)
     numbers = _with_numbers(paths[0], form, fields, columns)
     frame = pd.concat([text_frame[[COLUMN]], numbers], axis=1)

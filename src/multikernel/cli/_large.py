@@ -112,10 +112,11 @@ def score_of(model: Any, y: Any, predicted: Any, offset: Any = None) -> float:
     if hasattr(model, "classes_"):
         return float(accuracy_score(y, predicted))
     deviance = final_estimator(model)._state.deviance
-    values, weights = [np.asarray(v)[None] for v in (y, predicted)], [None]
+    values = [np.asarray(array)[None] for array in (y, predicted)]
+    weights: list[Any] = [None]
     if offset is not None:
         values, weights = without_offset(offset[None], values, weights, deviance)
-    return explained_deviance(*values, weights, deviance)
+    return explained_deviance(values[0], values[1], weights, deviance)
 
 
 LOCAL = "local"
