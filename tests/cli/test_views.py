@@ -130,7 +130,7 @@ def test_sentences(run, mixed, options, message):
     [
         (["1.1", "1.10", "007", "7"], ""),
         ([f"89445000000000000{k}123" for k in range(4)], ""),
-        (["1", "1", "1", "1"], "--cv requires at least two groups"),
+        (["1", "1", "1", "1"], "--cv 4 requires at least two groups"),
         (["1", "", "3", "4"], "a missing label"),
     ],
 )

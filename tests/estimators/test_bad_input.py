@@ -203,6 +203,10 @@ SAMPLES = [
         lambda X, y: ({"lin": X @ X.T}, y, None),
         "a mapping with the keys .'lin'.: .* stack_grams",
     ),
+    (
+        lambda X, y: (pd.DataFrame(X).to_dict("records"), y, None),
+        r"a list of dicts: pass pandas.DataFrame\(X\)",
+    ),
     (lambda X, y: (X[:, :0], y, None), "0 feature"),
     (
         lambda X, y: (pd.DataFrame(index=range(30)), y, None),
@@ -777,5 +781,5 @@ def test_tiny_matrices_are_named_instead_of_a_default_strength(family):
 @pytest.mark.parametrize("kernels", [None, GaussianKernel("median")])
 def test_tiny_columns_are_named_instead_of_a_width(kernels):
     X = np.random.default_rng(0).standard_normal((30, 2))
-    with pytest.raises(ValueError, match="distances between samples are too small for"):
+    with pytest.raises(ValueError, match="is too small for a Gaussian kernel"):
         SpicyMKLRegressor(kernels).fit(X * 1e-200, X[:, 0])

@@ -134,8 +134,8 @@ def _refuse_texts(
         )
     if unique:
         why += (
-            f". {unique[0]} has a different value in almost every row, so it is no "
-            "category"
+            f". {unique[0]} has a different value in almost every row, so it is not a "
+            f"category: if it names the rows, copy it with --id '{unique[0]}'"
         )
     raise ValueError(
         f"{path} has non-numeric columns: {', '.join(map(str, texts))}{why}. "

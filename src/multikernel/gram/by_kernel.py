@@ -151,7 +151,7 @@ class ByKernelStack(GramStack):
     def refine(
         self, refinement: Refinement, max_bytes: int | None = None
     ) -> "ByKernelStack | None":
-        """Return the stack with more landmarks in its factors; None if none get any."""
+        """Return the stack with more landmarks in its factors; None if none changes."""
         # `max_bytes` limits the memory of all factors.
         positions = self.positions
         goals = {

@@ -108,7 +108,7 @@ class _WeightedCoupled(WeightedLoss):
         return self._coupled.support(y, u / self._broadcast_weights(y))
 
     def masses(self, y: Array) -> Array:
-        """Return the sample weights, the sums of each sample's shares of the classes."""
+        """Return the sample weights, the sum of each sample's shares of the classes."""
         return self.weights
 
     def best_intercept(

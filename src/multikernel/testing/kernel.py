@@ -92,10 +92,10 @@ def check_kernel_graph(
 ) -> None:
     """Check that a graph of kernels has the properties that a certificate requires.
 
-    Parents and children must agree without cycles. Features must reproduce the
-    quadratic forms, and must not depend on other samples. Descendant sums must not be
-    smaller than sums over visited nodes. Otherwise an ``AssertionError`` names the
-    method. `X` has about ten samples, at least three. The check visits the `n_nodes`
+    Parents and children must be consistent, without cycles. Features must reproduce
+    the quadratic forms, and must not depend on other samples. Descendant sums must not
+    be smaller than sums over visited nodes. An ``AssertionError`` names the method of
+    the graph that is wrong. `X` needs about ten samples. The check visits the `n_nodes`
     nodes nearest to the roots, and accepts values with relative errors up to `tol`.
 
     >>> import numpy as np

@@ -57,8 +57,8 @@ class MarginMethod(GramMethod):
     solver: Solver
 
     why_no_path: ClassVar[str | None] = (
-        "has active kernels at every C, so a path has no start: use path_ of "
-        "LpMKLClassifierCV or LpMKLRegressorCV."
+        "has active kernels at every C, so a path has no start: use path_ of its CV "
+        "class."
     )
 
     def weight_sum(self, n_kernels: int) -> float:

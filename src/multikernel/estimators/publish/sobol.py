@@ -20,7 +20,7 @@ from multikernel.kernels.columns import Columns, Features, resolve_indices
 from multikernel.kernels.products import CenteredKernel, factors_of
 from multikernel.linalg.tables import equal_shares, evenly_spaced
 
-# With 32 bins of 2000 values x, variances of sin(2 x) and x² have errors below 0.9 %.
+# With 2000 values x in 32 bins, variances of sin(2 x) and x² are right to 0.9 %.
 BINS = 32
 """Number of bins of a column; two values per bin preserve its mean and variance."""
 
