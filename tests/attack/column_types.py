@@ -107,7 +107,7 @@ EQUAL = dict.fromkeys(["int", "float", "decimal", "sparse"], "float") | {
 """Types that are read as numbers, and others with the same numbers."""
 
 NO_NUMBERS = (
-    "that are not numeric|non-numeric|holds no numbers|"
+    "that are not numeric|must be numeric|non-numeric|holds no numbers|"
     "holds text, but held numbers in fit"
 )
 REFUSED = {
