@@ -179,7 +179,9 @@ def test_numbers_as_text_are_to_be_converted():
             SpicyMKLRegressor().fit(frame.assign(a=pd.Series(text).astype(str)), x)
     model = SpicyMKLRegressor(KERNELS).fit(frame, x)
     for kind in (str, "category"):
-        with pytest.raises(ValueError, match="must be numeric, as in fit, but these are not: 'a'"):
+        with pytest.raises(
+            ValueError, match="must be numeric, as in fit, but these are not: 'a'"
+        ):
             model.predict(frame.astype({"a": kind}))
 
 

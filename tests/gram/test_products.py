@@ -64,7 +64,10 @@ def test_traces_of_many_scaled_kernels_need_no_diagonals():
     ("K", "message"),
     [
         (np.ones((2, 3)), "must be square"),
-        (np.array([[1.0, np.nan], [0.0, 1.0]]), "not finite, the first nan at \\[0, 1\\]"),
+        (
+            np.array([[1.0, np.nan], [0.0, 1.0]]),
+            "not finite, the first nan at \\[0, 1\\]",
+        ),
         (
             np.array([[1.0, 0.5], [0.4, 1.0]]),
             "at \\[0, 1\\] and \\[1, 0\\] are 0.5 and",
