@@ -196,7 +196,7 @@ def test_classes_are_named(data):
     three = SpicyMKLClassifier(KERNELS[:1], 0.02).fit(X, labels)
     display = ContributionDisplay.from_estimator(three, X, 0, output="low")
     assert "of class low" in display.ax_.get_ylabel()
-    with pytest.raises(ValueError, match=r"3 classes.*: pass 'high'"):
+    with pytest.raises(ValueError, match=r"3 classes.*: pass one of 'high'"):
         ContributionDisplay.from_estimator(three, X, 0)
     two = SpicyMKLClassifier(KERNELS[:1], 0.02).fit(X, y > 0)
     display = ContributionDisplay.from_estimator(two, X, 0)

@@ -255,7 +255,7 @@ def test_refusals():
         SpicyMKLRegressor("precomputed").fit(X, y)
     weights = np.ones(400)
     weights[3] = 0.0
-    with pytest.raises(ValueError, match="zero for 1 row"):
+    with pytest.raises(ValueError, match="sample_weight is zero at row 3"):
         regressor().fit(X, y, sample_weight=weights)
     with pytest.raises(ValueError, match="target y is None"):
         regressor().fit(X, None)

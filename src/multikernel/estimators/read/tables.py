@@ -32,6 +32,7 @@ from multikernel.kernels.base import kernel_name
 from multikernel.kernels.columns import Features, resolve_indices, resolve_kernel
 from multikernel.kernels.given import as_kernels
 from multikernel.kernels.grams import Grams, SampleKernel
+from multikernel.kernels.graph.base import KernelGraph
 from multikernel.kernels.sequence.tables import (
     CATEGORIES,
     SEQUENCES,
@@ -385,13 +386,18 @@ def sparse_kernels(
     if isinstance(kernels, ListDictionary):
         packed = [_packed(kernel, features) for kernel in kernels.kernels]
         return ListDictionary(packed), ()
+    if isinstance(kernels, KernelGraph):
+        raise ValueError(
+            "A graph of kernels does not support a sparse table X: pass a dense table, "
+            "X.toarray()."
+        )
     is_dictionary = isinstance(kernels, KernelDictionary)
     if kernels is not None and (not is_dictionary or isinstance(kernels, np.ndarray)):
         raise ValueError(EXPECTED_KERNELS.format(shown(kernels)))
     argument = f"kernels={shown(kernels)}"
     raise ValueError(
         f"{argument} has kernels on single columns, which a sparse table X does not "
-        "support: except for HKL, pass kernels on all columns or on views, such as "
+        "support: pass kernels on all columns or on views, such as "
         "kernels=[LinearKernel(), GaussianKernel('median')] or kernels='tanimoto', "
         f"{DENSE_ADVICE}"
     )
