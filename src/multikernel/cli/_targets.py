@@ -93,7 +93,7 @@ def date_names(path: Path, column: pd.Series, periods: Sequence[str]) -> list[st
                 f"--date: column {column.name!r} of {path} contains no date: name "
                 "another column, or omit --date."
             )
-        # A cell such as 2024-02-30 has the form of a date, but is none.
+        # A cell such as 2024-02-30 has the form of a date, but there is no such day.
         is_date = cells.str.fullmatch(ISO_DATE)
         is_date &= pd.to_datetime(cells, errors="coerce", format="ISO8601").notna()
         cell = next(iter(cells[~is_date]), cells.iloc[0])
