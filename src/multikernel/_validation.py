@@ -96,6 +96,9 @@ class InstanceOf:
         return None if accepted else self.description
 
 
+DAMAGED_FIT = "The fitted model is damaged: fit again."
+"""End of messages about attributes that a fit cannot have set."""
+
 FLAG = InstanceOf((bool, np.bool_), "True or False")
 POSITIVE = Number(0.0, above=True)
 NON_NEGATIVE = Number(0.0)

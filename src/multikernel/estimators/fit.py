@@ -70,9 +70,7 @@ def fit_estimator(
         few = samples.targets.shape[1] <= ONE_THREAD
         attributes = with_one_blas_thread(learn, small=few)
     watch.finish()
-    built: Any = getattr(data, "built", None)
-    none_varies = built is not None and built.degenerate.size == built.stack.shape[0]
-    warn_empty(owner, samples, attributes, none_varies=none_varies)
+    warn_empty(owner, data, attributes)
     publish(estimator, all_attributes(estimator, data, attributes))
 
 
@@ -189,11 +187,9 @@ def publish(estimator: BaseEstimator, attributes: Mapping[str, Any]) -> None:
     vars(estimator).update(attributes)
 
 
-def warn_empty(
-    owner: str, samples: Samples, attributes: Mapping[str, Any], *, none_varies: bool
-) -> None:
+def warn_empty(owner: str, data: Data, attributes: Mapping[str, Any]) -> None:
     """Warn if a model, or some of its classes, have no active kernel."""
-    # `none_varies`: all kernels are zero or constant.
+    samples = data.samples
     norms = np.asarray(attributes.get("block_norms_", 0.0))
     if samples.classes is not None and norms.ndim == 2 and not samples.several:
         is_empty = ~norms.any(axis=1)
@@ -218,7 +214,7 @@ def warn_empty(
         advice = "reduce tol or alpha"
     if "unpenalized_names_" in attributes:
         model_kind = "depends on its unpenalized columns only"
-    if none_varies:
+    if data.none_varies:
         advice = "pass kernels that vary between samples"
     elif not np.ptp(samples.targets, axis=1).any() and samples.offset is None:
         advice = "all targets are equal, so pass other targets"

@@ -30,6 +30,11 @@ class Data(ABC):
         return None
 
     @property
+    def none_varies(self) -> bool:
+        """Whether all kernels are zero or constant; False for a graph."""
+        return False
+
+    @property
     @abstractmethod
     def n_bytes(self) -> float:
         """The bytes of the Gram matrices; for a graph, the bytes that a fit needs."""

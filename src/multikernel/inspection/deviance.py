@@ -101,7 +101,7 @@ def deviance_split(
             f"{type(model).__name__}: use group_permutation_importance."
         )
     draws = Draws(n_resamples, sample_weight, groups, random_state)
-    loss = _smooth_loss(model_of(OWNER, estimator)[1])
+    loss = _smooth_loss(model)
     data = held_out(OWNER, estimator, X, y, by, offset, draws)
     loss, targets = _joint_loss_and_targets(loss, data.model, data.y)
     decreases, constant, after, rounding = _decreases(loss, targets, data)

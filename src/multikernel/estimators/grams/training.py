@@ -86,6 +86,11 @@ class Training(Data):
         """The Gram matrices."""
         return self.built.stack
 
+    @property
+    def none_varies(self) -> bool:
+        """Whether all kernels are zero or constant."""
+        return self.built.degenerate.size == self.stack.shape[0]
+
     @cached_property
     def stack_with_rounding(self) -> GramStack:
         """The Gram matrices with bounds on the rounding errors of centering."""

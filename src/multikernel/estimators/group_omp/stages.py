@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from multikernel._typing import Array, Indices
-from multikernel._validation import check_places, check_shapes
+from multikernel._validation import DAMAGED_FIT, check_places, check_shapes
 from multikernel.estimators.grams.grams import (
     cross_grams,
     landmark_coefs,
@@ -103,7 +103,7 @@ class StagedModel:
         if not n_models - 1 <= len(widths):
             raise ValueError(
                 f"StagedModel: {n_models} models require at least {n_models - 1} "
-                f"kernels, got {len(widths)}. The fitted model is damaged: fit again."
+                f"kernels, got {len(widths)}. {DAMAGED_FIT}"
             )
         if self.own is None:
             if any(width != n_kept for width in widths):
@@ -248,8 +248,7 @@ class Stages:
             raise ValueError(
                 f"Stages: history must have {n_models} records, one per model, with "
                 f"the fields {HISTORY_DTYPE.names}, got an array of shape "
-                f"{self.history.shape} and type {self.history.dtype}. The fitted model "
-                "is damaged: fit again."
+                f"{self.history.shape} and type {self.history.dtype}. {DAMAGED_FIT}"
             )
 
     def __len__(self) -> int:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from multikernel._typing import Array, Indices
-from multikernel._validation import check_places, check_shapes
+from multikernel._validation import DAMAGED_FIT, check_places, check_shapes
 from multikernel.estimators.method import Data, Fold, Source
 from multikernel.estimators.publish.predict import Rows
 from multikernel.estimators.read.dictionary import KernelNames
@@ -67,7 +67,7 @@ class HullNames(KernelNames):
         if len(self.names) != self.n_kernels:
             raise ValueError(
                 f"HullNames: names must have one name for each of {self.n_kernels} "
-                f"nodes, got {len(self.names)}. The fitted model is damaged: fit again."
+                f"nodes, got {len(self.names)}. {DAMAGED_FIT}"
             )
 
     def __call__(self, indices: Sequence[int] | None = None) -> list[str]:

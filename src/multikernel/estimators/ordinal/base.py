@@ -13,7 +13,7 @@ from sklearn.utils import Tags
 from sklearn.utils.multiclass import check_classification_targets
 
 from multikernel._typing import Array, Indices
-from multikernel._validation import Check, check_weights, listed
+from multikernel._validation import DAMAGED_FIT, Check, check_weights, listed
 from multikernel.datasets.csv_form import NUMBER
 from multikernel.estimators.by_copy import LearnsByCopy, Task
 from multikernel.estimators.parameters import NORMALIZE
@@ -179,8 +179,7 @@ class OrdinalMKL(ClassifierMixin, LearnsByCopy):
         if thresholds.shape != shape or not np.all(np.diff(thresholds) > 0.0):
             raise ValueError(
                 f"{type(self).__name__}: thresholds_ must be {shape[0]} increasing "
-                f"numbers, one fewer than classes_, got {thresholds}. The fitted model "
-                "is damaged: fit again."
+                f"numbers, one fewer than classes_, got {thresholds}. {DAMAGED_FIT}"
             )
 
 

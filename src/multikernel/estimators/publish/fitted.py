@@ -12,6 +12,7 @@ from sklearn.base import BaseEstimator
 from multikernel._typing import Array, Indices
 from multikernel._validation import (
     COUNT,
+    DAMAGED_FIT,
     check_parameter,
     check_places,
     check_shapes,
@@ -259,7 +260,7 @@ def check_fitted(estimator: BaseEstimator) -> None:
         raise ValueError(
             f"{owner}: history_ must be a vector with the fields "
             f"{HISTORY_DTYPE.names}, got shape {history.shape} of {history.dtype}. "
-            "The fitted model is damaged: fit again."
+            f"{DAMAGED_FIT}"
         )
     if state.model is not None:
         _check_model(owner, fit, state, n_features)
@@ -276,14 +277,14 @@ def _check_columns(owner: str, fit: Mapping[str, Any], n_features: int) -> None:
     if not are_texts or missing.keys() != views.keys():
         raise ValueError(
             f"{owner}: missing_views_ must map each view to a string, got "
-            f"{shown(missing)}. The fitted model is damaged: fit again."
+            f"{shown(missing)}. {DAMAGED_FIT}"
         )
     if "category_features_" in fit:
         _check_length(owner, "categories_", fit, fit["category_features_"].size)
         if any(np.ndim(values) != 1 for values in fit["categories_"]):
             raise ValueError(
                 f"{owner}: categories_ must contain one-dimensional arrays, got "
-                f"{shown(fit['categories_'])}. The fitted model is damaged: fit again."
+                f"{shown(fit['categories_'])}. {DAMAGED_FIT}"
             )
 
 
@@ -304,7 +305,7 @@ def _check_model(
         if not (isinstance(names, list) and all(map(_is_text, names))):
             raise ValueError(
                 f"{owner}: unpenalized_names_ must be a list of strings, got "
-                f"{shown(names)}. The fitted model is damaged: fit again."
+                f"{shown(names)}. {DAMAGED_FIT}"
             )
         shapes["unpenalized_coef_"] = (n_outputs, len(names))[n_outputs == 1 :]
     check_shapes(owner, **{name: (fit[name], axes) for name, axes in shapes.items()})
@@ -330,5 +331,5 @@ def _check_length(owner: str, name: str, fit: Mapping[str, Any], n: int) -> None
     if (isinstance(values, np.ndarray) and values.ndim > 1) or len(values) != n:
         raise ValueError(
             f"{owner}: {name} must be one sequence of {n} values, got {shown(values)}. "
-            "The fitted model is damaged: fit again."
+            f"{DAMAGED_FIT}"
         )

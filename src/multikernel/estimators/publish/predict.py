@@ -8,7 +8,7 @@ from functools import cached_property, partial
 import numpy as np
 
 from multikernel._typing import Array, Indices
-from multikernel._validation import check_places, check_shapes
+from multikernel._validation import DAMAGED_FIT, check_places, check_shapes
 from multikernel.estimators.publish.shared_values import SharedValues
 from multikernel.estimators.read.numbers import finite_predictions
 from multikernel.estimators.read.unpenalized import Design
@@ -160,8 +160,7 @@ class LandmarkGrams(CrossGrams):
         if len(self.ranks) != n_active:
             raise ValueError(
                 f"LandmarkGrams: ranks must contain one number for each of {n_active} "
-                f"kernels, got {len(self.ranks)}. The fitted model is damaged: fit "
-                "again."
+                f"kernels, got {len(self.ranks)}. {DAMAGED_FIT}"
             )
 
     @property
@@ -181,8 +180,7 @@ class LandmarkGrams(CrossGrams):
                 if kernel_features(kernel, sample) is None:
                     raise ValueError(
                         f"LandmarkGrams: {kernel_name(kernel)} has neither landmarks "
-                        "nor a method 'features'. The fitted model is damaged: fit "
-                        "again."
+                        f"nor a method 'features'. {DAMAGED_FIT}"
                     )
 
     def between(self, X: Array, Y: Array, position: int) -> Array:

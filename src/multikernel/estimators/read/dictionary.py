@@ -8,13 +8,17 @@ from typing import Any
 import numpy as np
 
 from multikernel._typing import Array
-from multikernel._validation import shown
+from multikernel._validation import DAMAGED_FIT, shown
 from multikernel.estimators.read import extent
 from multikernel.estimators.read.kinds import refuse_identifiers
 from multikernel.estimators.read.learnt import learnt_dictionary
 from multikernel.estimators.read.precomputed import check_gram_names
 from multikernel.estimators.read.samples import Samples
-from multikernel.estimators.read.tables import EXPECTED_KERNELS, is_precomputed
+from multikernel.estimators.read.tables import (
+    EXPECTED_KERNELS,
+    is_dictionary,
+    is_precomputed,
+)
 from multikernel.exceptions import DictionaryWarning, warn_user
 from multikernel.gram.costs import SMALL
 from multikernel.kernels import (
@@ -78,7 +82,7 @@ class KernelNames:
         if dictionary is not None and len(dictionary) != self.n_kernels:
             raise ValueError(
                 f"KernelNames: n_kernels is {self.n_kernels}, but the dictionary has "
-                f"{len(dictionary)} kernels. The fitted model is damaged: fit again."
+                f"{len(dictionary)} kernels. {DAMAGED_FIT}"
             )
         if self.given is not None:
             check_gram_names(self.given, self.n_kernels)
@@ -230,9 +234,7 @@ def _requested_kernels(
         return default(X, weights), None
     if isinstance(kernels, Views):
         return _view_kernels(samples, X, weights, bounded=bounded)
-    # `isinstance` only checks that the methods __len__ and __getitem__ exist. An array
-    # has both, but is not a dictionary of kernels.
-    if isinstance(kernels, KernelDictionary) and not isinstance(kernels, np.ndarray):
+    if is_dictionary(kernels):
         return kernels, None
     raise ValueError(EXPECTED_KERNELS.format(shown(kernels)))
 

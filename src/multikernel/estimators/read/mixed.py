@@ -140,8 +140,11 @@ def _category_codes(column: Array, levels: Array, label: str, source: str) -> Ar
     values = _category_values(column)
     is_gap = [is_missing(value) for value in values]
     required = _type_word(levels.tolist()[0])
-    present = [(row, value) for row, value in enumerate(values) if not is_gap[row]]
-    wrong = [(row, value) for row, value in present if _type_word(value) != required]
+    wrong = [
+        (row, value)
+        for row, value in enumerate(values)
+        if not is_gap[row] and _type_word(value) != required
+    ]
     if wrong:
         # Text '1' differs from the number 1, so every value would be unseen. One word
         # in a file makes a column of numbers text: the message names this word.

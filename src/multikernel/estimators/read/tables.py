@@ -340,6 +340,14 @@ EXPECTED_KERNELS = (
 )
 """Error for a ``kernels`` parameter of another type."""
 
+
+def is_dictionary(kernels: Any) -> bool:
+    """Return whether `kernels` is a dictionary of kernels, and not an array."""
+    # `isinstance` only checks that the methods __len__ and __getitem__ exist. An array
+    # has both.
+    return isinstance(kernels, KernelDictionary) and not isinstance(kernels, np.ndarray)
+
+
 DENSE_ADVICE = "or pass a dense table, X.toarray(), if it fits into memory."
 """End of messages about sparse tables."""
 
@@ -391,8 +399,7 @@ def sparse_kernels(
             "A graph of kernels does not support a sparse table X: pass a dense table, "
             "X.toarray()."
         )
-    is_dictionary = isinstance(kernels, KernelDictionary)
-    if kernels is not None and (not is_dictionary or isinstance(kernels, np.ndarray)):
+    if kernels is not None and not is_dictionary(kernels):
         raise ValueError(EXPECTED_KERNELS.format(shown(kernels)))
     argument = f"kernels={shown(kernels)}"
     raise ValueError(

@@ -9,7 +9,7 @@ from scipy.special import expit
 from sklearn.exceptions import UndefinedMetricWarning
 
 from multikernel._typing import Array, Indices
-from multikernel._validation import check_weights, shown
+from multikernel._validation import DAMAGED_FIT, check_weights, shown
 from multikernel.estimators.by_copy import LearnsByCopy, Task
 from multikernel.estimators.parameters import NORMALIZE
 from multikernel.estimators.publish.fitted import FittedModel
@@ -176,7 +176,7 @@ class SurvivalMKL(LearnsByCopy):
         if fitted and not (isinstance(scale, float) and 0.0 < scale < np.inf):
             raise ValueError(
                 f"{type(self).__name__}: scale_ must be a finite float above 0, got "
-                f"{scale!r}. The fitted model is damaged: fit again."
+                f"{scale!r}. {DAMAGED_FIT}"
             )
 
 
