@@ -296,6 +296,13 @@ class Unstoppable(Tampered):
             return solver.solve(problem, init)
 
 
+class Blind(Tampered):
+    """A solver that ignores unpenalized columns."""
+
+    def solve(self, problem, init=None, callback=None):
+        return super().solve(replace(problem, columns=None), init, callback)
+
+
 class Unfinished(Tampered):
     """A solver that refuses with a word instead of a sentence."""
 
@@ -310,6 +317,7 @@ class Unfinished(Tampered):
         (Deaf, "callback must receive"),
         (Forgetful, "From its own solution"),
         (Unstoppable, "must propagate"),
+        (Blind, "ignores unpenalized columns"),
         (Unfinished, "must be a sentence"),
     ],
 )

@@ -5,6 +5,7 @@ import pytest
 
 from multikernel.linalg.shifted import (
     OMITTED_TRACE,
+    DiagonalRoot,
     FactorRoot,
     ShiftedRoot,
     factor_root,
@@ -47,3 +48,10 @@ def test_columns_that_hardly_count_are_left_out():
 
 def test_no_root_of_what_is_not_definite():
     assert shifted_root(-2.0 * np.eye(5), np.ones(5)) is None
+
+
+def test_a_diagonal_root_equals_the_root_of_a_matrix_of_zeros():
+    shift, sides = np.array([0.25, 1.0, 9.0]), np.arange(6.0).reshape(3, 2)
+    root, whole = DiagonalRoot(1.0 / np.sqrt(shift)), shifted_root(0 * np.eye(3), shift)
+    np.testing.assert_allclose(root.half(sides), whole.half(sides), rtol=1e-15)
+    np.testing.assert_allclose(root.rest(sides), whole.rest(sides), rtol=1e-15)

@@ -60,6 +60,21 @@ OMITTED_TRACE = 1e-3
 
 
 @dataclass(frozen=True, eq=False)
+class DiagonalRoot:
+    """The root diag(d^(1/2)) of a diagonal matrix."""
+
+    scale: Array  # d^(-1/2)
+
+    def half(self, rhs: Array) -> Array:
+        """Return R^-1 @ rhs, the first half of a solution; see `rest`."""
+        return np.asarray(self.scale[:, None] * rhs)
+
+    def rest(self, halves: Array) -> Array:
+        """Return R^-T @ halves: rest(half(b)) solves R R^T x = b."""
+        return self.half(halves)
+
+
+@dataclass(frozen=True, eq=False)
 class ShiftedRoot:
     """A root R with K + diag(d) = R R^T, from a scaled Cholesky factor."""
 

@@ -16,6 +16,7 @@ from multikernel.certificates import (
     primal_value,
     project_dual,
 )
+from multikernel.exceptions import UnsupportedProblemError
 from multikernel.gram.base import GramStack
 from multikernel.gram.dense import DenseStack
 from multikernel.gram.metered import Meter, MeteredStack
@@ -60,9 +61,10 @@ def check_solver(
     For every supported problem: the solution is certified (`check_solution`); solving
     again gives the same numbers; a warm start is at least as good; callbacks see every
     line of the history, can stop the solver, and their exceptions propagate; passes
-    count all reads of Gram matrices; and reordering the kernels reorders the solution.
-    Otherwise an ``AssertionError`` names the property and the problem. By default the
-    problems are `small_problems`, and `tol` (relative duality gap) is the solver's.
+    count all reads of Gram matrices; reordering the kernels reorders the solution; and
+    unpenalized columns are refused or get coefficients. Otherwise an ``AssertionError``
+    names the property and the problem. By default the problems are `small_problems`,
+    and `tol` (relative duality gap) is the solver's.
     """
     if not isinstance(solver, Solver):
         raise AssertionError(
@@ -104,6 +106,7 @@ def _check_problem(solver: Solver, problem: Problem, tol: float) -> None:
     _check_warm_start(solver, problem, solution, tol)
     _check_callback(solver, problem, solution)
     _check_permutation(solver, problem, solution, tol)
+    _check_columns(solver, problem)
 
 
 def check_solution(problem: Problem, solution: Solution, tol: float) -> None:
@@ -261,6 +264,18 @@ def _check_warm_start(
     assert np.isnan(warm.duality_gap) or excess <= warm.duality_gap + 1e-8, (
         f"The warm start ends at an objective {excess:.3g} (relative) above that of "
         "its initial solution."
+    )
+
+
+def _check_columns(solver: Solver, problem: Problem) -> None:
+    """Check that unpenalized columns are refused, or get coefficients."""
+    columns = np.linspace(-1.0, 1.0, len(problem.y))[:, None]
+    try:
+        solution = solver.solve(replace(problem, columns=columns))
+    except UnsupportedProblemError:
+        return
+    assert solution.effects is not None, (
+        "The solver ignores unpenalized columns: raise an UnsupportedProblemError."
     )
 
 

@@ -1,5 +1,6 @@
 """Many targets side by side: each is solved for and certified as it is alone."""
 
+import tracemalloc
 from dataclasses import replace
 
 import numpy as np
@@ -381,6 +382,20 @@ def test_factors_are_solved_for_as_matrices_are(loss, intercept):
     ):
         assert solution.steps == ("newton_in_weights",)
         assert_solved(replace(thin, regularizer=penalty[0]), solution, 1e-7)
+
+
+def test_steps_on_factors_need_no_matrix_of_all_samples():
+    rng = np.random.default_rng(0)
+    Z = rng.normal(size=(1500, 200))
+    gram = LowRankStack(np.asfortranarray(Z), 40 * np.arange(6))
+    y = np.where(Z[:, 0] > 0.0, 1.0, -1.0)
+    problem = Problem(gram, y, LogisticLoss(), BlockL1(20.0))
+    tracemalloc.start()
+    solution = SpicyMKL(tol=1e-2).solve(problem)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert solution.steps[0] == "newton_in_weights"
+    assert peak < 8 * 1500**2
 
 
 def test_more_kernels_than_samples_are_solved_one_by_one():

@@ -10,7 +10,6 @@ import numpy as np
 from multikernel._typing import Array, Mask
 from multikernel.certificates import constant_model
 from multikernel.certificates.progress import metered
-from multikernel.exceptions import UnsupportedProblemError
 from multikernel.gram.factors.low_rank import low_rank_form
 from multikernel.losses.base import is_polyhedral
 from multikernel.machines import KernelMachine, machine_for
@@ -23,7 +22,7 @@ from multikernel.problem import (
     half_range,
 )
 from multikernel.regularizers.base import BlockRegularizer
-from multikernel.solvers.base import with_alpha
+from multikernel.solvers.base import check_supported, with_alpha
 from multikernel.solvers.group_omp.path import GreedyPath
 from multikernel.solvers.group_omp.refit import refit_for, whitening
 from multikernel.solvers.group_omp.selection import (
@@ -114,9 +113,7 @@ class GroupOMP:
         of `Problem`. Raises an UnsupportedProblemError if `unsupported` returns a
         reason, or a strength is below rounding errors.
         """
-        reason = self.unsupported(problem)
-        if reason is not None:
-            raise UnsupportedProblemError(reason)
+        check_supported(self, problem)
         problem, selector = _with_selector(center_targets(problem))
         problems = [with_alpha(problem, float(alpha)) for alpha in alphas]
         n_paths, n_kernels = len(problems), problem.gram.shape[0]

@@ -32,7 +32,7 @@ from multikernel.certificates import constant_model
 from multikernel.certificates.progress import Patience, Recorder
 from multikernel.certificates.side_by_side import CertifiedTargets
 from multikernel.gram.factors.low_rank import low_rank_form
-from multikernel.linalg.shifted import Root, ShiftedRoot, factor_root
+from multikernel.linalg.shifted import DiagonalRoot, Root, factor_root
 from multikernel.problem import Callback, Problem, Progress, Solution, Status
 from multikernel.regularizers.base import BlockRegularizer, kernel_weights
 from multikernel.solvers.base import continued
@@ -128,7 +128,7 @@ class NewtonState(CertifiedTargets):
         """Return a root of D + sum_m eta_m K_m, or None if rounding prevents it."""
         # The array `flexible` is the diagonal of D (see the module).
         if not eta.any():  # A is diagonal.
-            return ShiftedRoot(1.0 / np.sqrt(flexible), np.eye(len(flexible)).T)
+            return DiagonalRoot(1.0 / np.sqrt(flexible))
         if self.factors is None:
             return self.gram.combine(eta).root(flexible)
         self.gram.count(int(np.count_nonzero(eta)), len(flexible))

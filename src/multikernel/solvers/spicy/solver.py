@@ -207,10 +207,13 @@ def _has_small_roots(problem: Problem, n_targets: int) -> bool:
 
 
 def _on_one_stack(problems: Sequence[Problem]) -> bool:
-    """Return whether problems have one output each and differ in targets only."""
+    """Return whether problems have one output and differ in targets only."""
     first = problems[0]
     return all(
-        p.y.ndim == 1 and p.gram is first.gram and _equal_losses(p.loss, first.loss)
+        p.y.ndim == 1
+        and p.columns is None
+        and p.gram is first.gram
+        and _equal_losses(p.loss, first.loss)
         for p in problems
     )
 
