@@ -55,8 +55,8 @@ RENAMED = {
 Commits cec6abca and 7956193b have equal syntax trees for lp_norm, hkl and
 local_rademacher, up to names. For the next seven, the syntax trees are those of commit
 4f366934, up to texts of messages, the name of the setting `inward_share`, and the local
-name `outward` in `solvers/spicy/sides.py`. With the last two, SpicyMKL and GroupOMP also
-refuse unpenalized columns, and the first Newton step on factors stores no identity
+name `outward` in `solvers/spicy/sides.py`. With the last two, SpicyMKL and GroupOMP
+also refuse unpenalized columns, and the first Newton step on factors stores no identity
 matrix; 96 fits are equal to the last bit.
 """
 
