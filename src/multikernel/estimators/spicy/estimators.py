@@ -79,10 +79,10 @@ class SpicyMKLClassifier(SparseClassification, ClassifierMKL):
 
     with sample weights s and ``r = l1_ratio``. Most functions f_m are exactly zero.
     Every fit ends with a duality gap, a bound on the distance of ``objective_`` to the
-    optimum. Some problems are solved by the augmented Lagrangian of [1]_, the others by
-    Newton's method in the kernel weights, see `multikernel.solvers.SpicyMKL`. The
-    default kernels include interactions of pairs of columns, unless the number of pairs
-    would make the fit slow.
+    optimum. With a smooth loss, ``r = 1`` and at most 128 kernels, Newton's method in
+    the kernel weights is usually tried first; otherwise the augmented Lagrangian of
+    [1]_ runs, see `multikernel.solvers.SpicyMKL`. The default kernels include
+    interactions of pairs of columns unless the number of pairs would make the fit slow.
 
     Parameters
     ----------
@@ -224,10 +224,10 @@ class SpicyMKLRegressor(SparseRegression, RegressorMKL):
 
     with sample weights s and ``r = l1_ratio``. Most functions f_m are exactly zero.
     Every fit ends with a duality gap, a bound on the distance of ``objective_`` to the
-    optimum. Some problems are solved by the augmented Lagrangian of [1]_, the others by
-    Newton's method in the kernel weights, see `multikernel.solvers.SpicyMKL`. The
-    default kernels include interactions of pairs of columns, unless the number of pairs
-    would make the fit slow.
+    optimum. With a smooth loss, ``r = 1`` and at most 128 kernels, Newton's method in
+    the kernel weights is usually tried first; otherwise the augmented Lagrangian of
+    [1]_ runs, see `multikernel.solvers.SpicyMKL`. The default kernels include
+    interactions of pairs of columns unless the number of pairs would make the fit slow.
 
     Parameters
     ----------
