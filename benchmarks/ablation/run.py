@@ -27,6 +27,7 @@ import numpy as np
 from benchmarks.measure import Results, Row, cpu, in_child, limit_cpu, measured, read
 from benchmarks.middle.run import problem as middle
 from benchmarks.outputs.targets import SPACES, problem as targets
+from benchmarks.tables.generated import adult
 from sklearn.datasets import load_breast_cancer, load_digits
 from sklearn.preprocessing import StandardScaler
 
@@ -55,8 +56,6 @@ SMALL = 60
 """Samples of the fit that compiles everything before a call is measured."""
 
 REASONS = {
-    "sample": " It was removed although this ratio is above the limit, because it only "
-    "gained time with tol=1e-6 and alpha of at least 0.01.",
     "sparse images": " Dense stacks keep a form of them in matvec, see rows of a small "
     "support.",
     "one look at given matrices": " It is kept because products in single precision "
@@ -343,6 +342,20 @@ def spans() -> None:
     solver.SpannedTargets = solver.NewtonState
 
 
+def start_on_part() -> None:
+    """Start on all samples."""
+    from multikernel.solvers.spicy import solver
+
+    solver.start_on_part = lambda problem, solve, tol: None
+
+
+def block_descent() -> None:
+    """Take Newton steps however many columns factors have."""
+    from multikernel.solvers.spicy import working_set
+
+    working_set.prefers_descent = lambda problem, n_numbers: False
+
+
 def machines_first() -> None:
     """Start piecewise linear losses without machines."""
     from multikernel.solvers.spicy import working_set
@@ -536,6 +549,14 @@ MECHANISMS = {
         (f"{SPICY}/spans.py", f"{SPICY}/span_loops.py"),
         ("search, 2 targets", "search, 40 targets", "search, 200 targets"),
     ),
+    "sample": Mechanism(
+        start_on_part,
+        (f"{SPICY}/sampled_start.py",),
+        ("20 Gaussians, 100000 rows",),
+    ),
+    "block descent": Mechanism(
+        block_descent, (f"{SPICY}/descent.py",), ("adult, 20000 rows, alpha 0.0005",)
+    ),
     "machines first": Mechanism(
         machines_first,
         (f"{SPICY}/machine_start.py",),
@@ -695,6 +716,16 @@ def given(n_samples: int) -> Data:
 
 
 CALLS |= {
+    "20 Gaussians, 100000 rows": Call(
+        lambda: mk.SpicyMKLClassifier(
+            per_column(GaussianKernel(1.0), 20), alpha=0.005, normalize="trace"
+        ),
+        table,
+        100_000,
+    ),
+    "adult, 20000 rows, alpha 0.0005": Call(
+        lambda: mk.SpicyMKLClassifier(alpha=0.0005), adult, 20_000
+    ),
     "both ranks, lp": Call(lambda: mk.LpMKLClassifier(of_both_ranks()), mixed, 2000),
     "search, ordered classes": Call(
         lambda: mk.SpicyMKLOrdinalCV(cv=3, n_alphas=10), grades, 150

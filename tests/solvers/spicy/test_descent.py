@@ -27,6 +27,7 @@ def always(monkeypatch):
     from multikernel.solvers.spicy.settings import SETTINGS
 
     monkeypatch.setitem(SETTINGS.__dict__, "descent_flops", 0.0)
+    monkeypatch.setitem(SETTINGS.__dict__, "descent_columns", 0)
 
 
 def factors(seed=0):

@@ -38,8 +38,9 @@ def prefers_descent(problem: Problem, n_numbers: float) -> bool:
     if not (sparse and in_samples and is_smooth(loss)) or is_coupled(loss):
         return False
     # `n_numbers` is the number of entries of the working set's factors.
-    dear = n_numbers**2 > SETTINGS.descent_flops * gram.shape[1]
-    return dear and n_numbers < gram.shape[1] ** 2
+    n_columns = n_numbers / gram.shape[1]
+    dear = gram.shape[1] * n_columns**2 > SETTINGS.descent_flops
+    return dear and SETTINGS.descent_columns < n_columns < gram.shape[1]
 
 
 @dataclass(eq=False)

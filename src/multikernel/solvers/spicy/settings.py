@@ -47,7 +47,25 @@ class Settings:
     """Share of the gap at which the minimization over rho stops, and which the barrier
     of a bounded domain may add."""
 
+    # The start on a part of the samples.
+
+    part_samples: int = 20
+    """Number of samples of the part for each column of the factors."""
+
+    least_ratio: int = 5
+    """Minimum number of all samples, relative to those of the part."""
+
+    corrections: int = 8
+    """Maximum number of steps on all samples; each gains about a digit."""
+
+    near: float = 0.01
+    """Relative gap of a start above which it costs more than it saves."""
+
     # Block coordinate descent.
+
+    descent_columns: int = 1000
+    """Number of factor columns up to which a Newton step costs less than its descent,
+    whose rounds are limited by the speed of memory."""
 
     descent_flops: float = 1e11
     """Flops of a Newton step (n R^2) above which descent replaces it; about 10 s."""

@@ -27,6 +27,7 @@ from multikernel.solvers.spicy.outputs import (
     RotatedOutputs,
     has_redundant_outputs,
 )
+from multikernel.solvers.spicy.sampled_start import start_on_part
 from multikernel.solvers.spicy.settings import SETTINGS
 from multikernel.solvers.spicy.spans import SpannedTargets
 from multikernel.solvers.spicy.working_set import WorkingSet
@@ -118,13 +119,17 @@ class SpicyMKL:
             for inside in self.follow(turned.problem, regularizers, begin, callback):
                 yield turned.from_rotated(inside, self.tol)
             return
-        search, machines = None, self.algorithm == "auto"
+        search, is_auto = None, self.algorithm == "auto"
         for incumbent in incumbents(self, problem, regularizers, callback, *PATIENCE):
             if search is None:
-                search = WorkingSet(incumbent, machines=machines)
+                search = WorkingSet(incumbent, machines=is_auto)
+                if init is None and is_auto:
+                    init = start_on_part(incumbent.problem, self.solve, self.tol)
+                    if init is not None:
+                        incumbent.steps = ("subsampled_newton",)
                 search.start(init)
             elif not search.unfinished(incumbent.problem.regularizer):
-                last, search = search, WorkingSet(incumbent, machines=machines)
+                last, search = search, WorkingSet(incumbent, machines=is_auto)
                 search.start_from(last)
             solution = search.run(self.tol, self.max_iter)
             search.rest()

@@ -167,8 +167,10 @@ class WorkingSet:
         # If the descent hardly reduces the gap, later steps use Newton's method.
         self._descent_failed = descent.gap > max(target, 0.5 * descent.first_gap)
         if self.incumbent.recorder.inner_steps == 0:
-            self.incumbent.steps = ("block_descent",)
-        elif "block_descent" not in self.incumbent.steps:
+            self.incumbent.steps = tuple(
+                step for step in self.incumbent.steps if step != "augmented_lagrangian"
+            )
+        if "block_descent" not in self.incumbent.steps:
             self.incumbent.steps += ("block_descent",)
         self.incumbent.recorder.inner_steps += descent.rounds
         self.rho, self.side = descent.rho, None
