@@ -93,8 +93,7 @@ def test_every_promised_class_and_function_has_an_example():
     promised = {
         name: item
         for name, item in documented().items()
-        if callable(item)
-        and not (inspect.isclass(item) and issubclass(item, Warning))
+        if callable(item) and not (inspect.isclass(item) and issubclass(item, Warning))
     }
     assert len(promised) > 90
     assert [name for name, item in promised.items() if ">>> " not in item.__doc__] == []
