@@ -7,6 +7,7 @@ import re
 from collections import defaultdict
 
 import pytest
+from interface.names import documented
 from reference.estimators import ESTIMATORS
 
 import multikernel
@@ -85,6 +86,17 @@ def test_docstrings_are_valid(package):
             if code not in IGNORED
         ]
     assert not wrong, "\n".join(wrong)
+
+
+def test_every_promised_class_and_function_has_an_example():
+    """Warnings have none: there is nothing to call."""
+    promised = {
+        name: item
+        for name, item in documented().items()
+        if callable(item) and not (inspect.isclass(item) and issubclass(item, Warning))
+    }
+    assert len(promised) > 90
+    assert [name for name, item in promised.items() if ">>> " not in item.__doc__] == []
 
 
 def entries(docstring, section, end):

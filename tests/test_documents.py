@@ -7,6 +7,7 @@ import io
 import json
 import re
 import runpy
+import shlex
 import shutil
 import subprocess
 import sys
@@ -19,6 +20,7 @@ from statistics import median
 
 import pytest
 import sklearn
+from command_line import run_command
 from sklearn.utils.fixes import parse_version
 
 import multikernel
@@ -48,6 +50,21 @@ def test_readme_code_prints_what_the_readme_says():
         models.append(namespace["model"])
     n_pairs = sum(" × " in name for name in models[0].kernel_names_)
     assert f"the interactions of all {n_pairs} pairs" in README
+
+
+def test_readme_commands_run_in_an_empty_folder(tmp_path, monkeypatch):
+    blocks = re.findall(r"```console\n(.*?)```", README, flags=re.DOTALL)
+    (block,) = (block for block in blocks if "multikernel predict" in block)
+    monkeypatch.chdir(tmp_path)
+    for command in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
+        program, *words = shlex.split(command)
+        if program == "python":
+            subprocess.run([sys.executable, *words], check=True)
+            continue
+        assert program == "multikernel"
+        done = run_command(*words)
+        assert done.exit_code == 0, done.output
+    assert len(Path("predictions.csv").read_text("utf-8").splitlines()) == 43
 
 
 def test_readme_figures_are_those_that_are_printed_or_measured():

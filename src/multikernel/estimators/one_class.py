@@ -107,8 +107,7 @@ class OneClassMKL(OutlierMixin, BaseMKL):
     variance_shares_ : ndarray of shape (n_kernels,)
         Share of each f_m in the variance of training decision values; may be negative.
     view_weights_, view_shares_, kernel_views_, view_columns_ : dict, dict, list, dict
-        Only if ``kernels`` has views: the sums of kernel weights and of variance shares
-        of each view, the view of each kernel, and the columns of each view.
+        With views: sums of weights and shares, each kernel's view, each view's columns.
     category_features_, categories_, sequence_features_ : ndarray, list, ndarray
         Indices of category columns, values of each, and indices of sequence columns.
     active_kernels_ : ndarray of shape (n_active,)
@@ -251,7 +250,6 @@ class OneClassMKL(OutlierMixin, BaseMKL):
         Returns
         -------
         f : ndarray of shape (n_samples,)
-            ``decision_function(X) + offset_``.
         """
         scores: Array = self.decision_function(X) + self.offset_
         return scores

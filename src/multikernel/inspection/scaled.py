@@ -66,6 +66,17 @@ def scaled_intervals(estimator: Any, X: Any, y: Any) -> ScaledIntervals:
         Search with the squared loss and ``intervals=True``.
     X, y : array-like
         Training samples of `estimator`.
+
+    Examples
+    --------
+    >>> from multikernel import SpicyMKLRegressorCV
+    >>> from multikernel.datasets import make_additive_regression
+    >>> from multikernel.inspection import scaled_intervals
+    >>> X, y = make_additive_regression(80, random_state=0)
+    >>> model = SpicyMKLRegressorCV(n_alphas=4, intervals=True).fit(X, y)
+    >>> low, high = scaled_intervals(model, X, y).predict_interval([X[0], 3 * X[0]])
+    >>> bool((high - low)[1] > (high - low)[0])
+    True
     """
     model, read = squared_model(OWNER, estimator)
     state = model._fitted()

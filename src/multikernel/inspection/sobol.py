@@ -23,6 +23,17 @@ def sobol_indices(estimator: Any, X: Any, *, sample_weight: Any = None) -> Sobol
         Samples that contain the values of each column.
     sample_weight : array-like of shape (n_samples,), default=None
         Nonnegative weights of these values.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from multikernel import SpicyMKLRegressor
+    >>> from multikernel.inspection import sobol_indices
+    >>> from multikernel.kernels import Interactions
+    >>> X, views = np.random.default_rng(0).standard_normal((60, 2)), {"a": 0, "b": 1}
+    >>> model = SpicyMKLRegressor(Interactions(views)).fit(X, X[:, 0] * X[:, 1])
+    >>> sobol_indices(model, X).interactions.round(1)
+    array([1.])
     """
     # Sobol (1993), Mathematical Modelling and Computational Experiments 1, 407-414;
     # total indices: Homma, Saltelli (1996), Reliability Engineering and System Safety

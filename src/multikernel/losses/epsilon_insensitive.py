@@ -18,6 +18,13 @@ class EpsilonInsensitiveLoss:
     ----------
     epsilon : float, default=0.1
         Nonnegative half-width of the tube, in units of y.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from multikernel.losses import EpsilonInsensitiveLoss
+    >>> EpsilonInsensitiveLoss(epsilon=0.5).value(np.zeros(2), np.array([0.25, 2.0]))
+    array([0. , 1.5])
     """
 
     tasks: ClassVar[tuple[str, ...]] = ("regression",)

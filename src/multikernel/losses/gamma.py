@@ -26,6 +26,13 @@ class GammaLoss:
     ----------
     .. [1] McCullagh, P. and Nelder, J. A. (1989). Generalized Linear Models, chapter 8.
        Chapman and Hall. https://doi.org/10.1201/9780203753736
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from multikernel.losses import GammaLoss
+    >>> GammaLoss().value(np.ones(2), np.log([1.0, 2.0]))
+    array([0.        , 0.19314718])
     """
 
     tasks: ClassVar[tuple[str, ...]] = ("regression",)

@@ -13,6 +13,13 @@ class HingeLoss:
     r"""Margin violation, :math:`\ell(y, f) = \max(0, 1 - y f)`, y = -1 or +1.
 
     The conjugate is :math:`\ell^*(y, u) = y u` on :math:`-1 \le y u \le 0`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from multikernel.losses import HingeLoss
+    >>> HingeLoss().value(np.array([1.0, -1.0]), np.array([0.25, 0.25]))
+    array([0.75, 1.25])
     """
 
     tasks: ClassVar[tuple[str, ...]] = ("classification",)

@@ -26,6 +26,13 @@ class HuberLoss:
     ----------
     .. [1] Huber, P. J. (1964). Robust estimation of a location parameter. Ann. Math.
        Statist. 35, 73-101. https://doi.org/10.1214/aoms/1177703732
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from multikernel.losses import HuberLoss
+    >>> HuberLoss(delta=1.0).value(np.zeros(2), np.array([0.5, 3.0]))
+    array([0.125, 2.5  ])
     """
 
     tasks: ClassVar[tuple[str, ...]] = ("regression",)

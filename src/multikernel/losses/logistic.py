@@ -15,6 +15,13 @@ class LogisticLoss:
 
     With :math:`a = -y u` the conjugate is the negative entropy :math:`a \log a + (1 -
     a) \log(1 - a)` on :math:`0 \le a \le 1`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from multikernel.losses import LogisticLoss
+    >>> LogisticLoss().value(np.array([1.0, -1.0]), np.log([3.0, 3.0]))
+    array([0.28768207, 1.38629436])
     """
 
     tasks: ClassVar[tuple[str, ...]] = ("classification",)

@@ -25,6 +25,13 @@ class PinballLoss:
     ----------
     .. [1] Koenker, R. and Bassett, G. (1978). Regression quantiles. Econometrica 46,
        33-50. https://doi.org/10.2307/1913643
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from multikernel.losses import PinballLoss
+    >>> PinballLoss(quantile=0.9).value(np.zeros(2), np.array([-1.0, 1.0]))
+    array([0.9, 0.1])
     """
 
     tasks: ClassVar[tuple[str, ...]] = ("regression",)

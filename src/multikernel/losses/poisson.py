@@ -25,6 +25,13 @@ class PoissonLoss:
     ----------
     .. [1] McCullagh, P. and Nelder, J. A. (1989). Generalized Linear Models, section
        2.3. Chapman and Hall. https://doi.org/10.1201/9780203753736
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from multikernel.losses import PoissonLoss
+    >>> PoissonLoss().value(np.ones(2), np.log([1.0, 2.0]))
+    array([0.        , 0.30685282])
     """
 
     tasks: ClassVar[tuple[str, ...]] = ("regression",)

@@ -13,6 +13,13 @@ class SquaredLoss:
     r"""Half the squared error, :math:`\ell(y, f) = (y - f)^2 / 2`.
 
     Its conjugate is :math:`\ell^*(y, u) = u^2 / 2 + y u`, finite everywhere.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from multikernel.losses import SquaredLoss
+    >>> SquaredLoss().value(np.zeros(2), np.array([0.5, 3.0]))
+    array([0.125, 4.5  ])
     """
 
     tasks: ClassVar[tuple[str, ...]] = ("classification", "regression")

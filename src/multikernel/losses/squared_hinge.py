@@ -13,6 +13,13 @@ class SquaredHingeLoss:
     r"""Half the squared margin violation, :math:`\max(0, 1 - y f)^2 / 2`, y = -1 or +1.
 
     The conjugate is :math:`\ell^*(y, u) = u^2 / 2 + y u` on :math:`y u \le 0`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from multikernel.losses import SquaredHingeLoss
+    >>> SquaredHingeLoss().value(np.array([1.0, -1.0]), np.array([0.0, 1.0]))
+    array([0.5, 2. ])
     """
 
     tasks: ClassVar[tuple[str, ...]] = ("classification",)

@@ -75,13 +75,12 @@ def save(estimator: Any, path: PathLike) -> None:
     Examples
     --------
     >>> import tempfile
-    >>> from pathlib import Path
     >>> from sklearn.preprocessing import StandardScaler
     >>> from multikernel.persistence import load, save
     >>> scaler = StandardScaler().fit([[0.0], [2.0]])
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     save(scaler, Path(folder) / "scaler.skops")
-    ...     load(Path(folder) / "scaler.skops").transform([[3.0]])
+    ...     save(scaler, f"{folder}/scaler.skops")
+    ...     load(f"{folder}/scaler.skops").transform([[3.0]])
     array([[2.]])
     """
     _skops_io()
@@ -164,7 +163,7 @@ def _is_untrusted(item: Any) -> bool:
 def load(
     path: PathLike, trusted: Sequence[str | type] = (), *, max_bytes: int = MAX_BYTES
 ) -> Any:
-    """Read an estimator from a file written by `save`, which has an example.
+    """Read an estimator from a file written by `save`.
 
     `load` trusts the classes of this package, the plain types of skops, and these parts
     of scikit-learn: estimators that use NumPy only (scalers, encoders, imputers, linear
@@ -200,6 +199,15 @@ def load(
     multikernel.exceptions.VersionWarning
         If the file contains objects of an incompatible version of multikernel, another
         version of scikit-learn, or another major version of NumPy.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from multikernel import SpicyMKLRegressor, load, save
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save(SpicyMKLRegressor(alpha=0.1), f"{folder}/model.skops")
+    ...     load(f"{folder}/model.skops").alpha
+    0.1
     """
     _skops_io()
     check_parameter("load", "path", path, FILE)

@@ -140,11 +140,9 @@ class GroupOMPClassifier(GreedyClassification, ClassifierMKL):
         Norm of each function f_m in the space of its normalized kernel. More than two
         classes, or several labels, have one row each.
     variance_shares_ : ndarray of shape (n_kernels,) or (n_classes, n_kernels)
-        Share of each f_m in the variance of training decision values, by row as in
-        ``block_norms_``; may be negative.
+        Share of each f_m in the variance of training decision values; may be negative.
     view_weights_, view_shares_, kernel_views_, view_columns_ : dict, dict, list, dict
-        Only if ``kernels`` has views: the sums of kernel weights and of variance shares
-        of each view, the view of each kernel, and the columns of each view.
+        With views: sums of weights and shares, each kernel's view, each view's columns.
     category_features_, categories_, sequence_features_ : ndarray, list, ndarray
         Indices of category columns, values of each, and indices of sequence columns.
     active_kernels_ : ndarray of shape (n_selected,)
@@ -281,13 +279,11 @@ class GroupOMPRegressor(GreedyRegression, RegressorMKL):
     kernel_weights_ : ndarray of shape (n_kernels,)
         1 for each selected kernel, 0 for the others.
     block_norms_ : ndarray of shape (n_kernels,) or (n_targets, n_kernels)
-        Norm of each function f_m in the space of its normalized kernel; several targets
-        have one row each.
+        Norm of each function f_m in the space of its normalized kernel.
     variance_shares_ : ndarray of shape (n_kernels,) or (n_targets, n_kernels)
         Share of each f_m in the variance of training decision values; may be negative.
     view_weights_, view_shares_, kernel_views_, view_columns_ : dict, dict, list, dict
-        Only if ``kernels`` has views: the sums of kernel weights and of variance shares
-        of each view, the view of each kernel, and the columns of each view.
+        With views: sums of weights and shares, each kernel's view, each view's columns.
     category_features_, categories_, sequence_features_ : ndarray, list, ndarray
         Indices of category columns, values of each, and indices of sequence columns.
     active_kernels_ : ndarray of shape (n_selected,)

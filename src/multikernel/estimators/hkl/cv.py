@@ -80,8 +80,7 @@ class HKLClassifierCV(HullClassification, HullSearchCV, ClassifierMKL):
     fit_intercept : bool, default=True
         Whether to fit the intercept b; otherwise b = 0.
     tol : float, default=1e-3
-        Relative duality gap at which to stop: over the visited nodes, and with
-        `certify` over the whole graph. A fit that ends above ``tol`` warns.
+        Relative duality gap of the visited nodes at which to stop; see also `certify`.
     max_kernels : int or None, default=None
         Maximum number of nodes to visit; None means 300, or 1000 with `certify`.
     certify : bool, default=False
@@ -220,8 +219,7 @@ class HKLRegressorCV(HullRegression, HullSearchCV, RegressorMKL):
     fit_intercept : bool, default=True
         Whether to fit the intercept b; otherwise b = 0.
     tol : float, default=1e-3
-        Relative duality gap at which to stop: over the visited nodes, and with
-        `certify` over the whole graph. A fit that ends above ``tol`` warns.
+        Relative duality gap of the visited nodes at which to stop; see also `certify`.
     max_kernels : int or None, default=None
         Maximum number of nodes to visit; None means 300, or 1000 with `certify`.
     certify : bool, default=False

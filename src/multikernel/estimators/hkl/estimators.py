@@ -82,8 +82,7 @@ class HKLClassifier(HullClassification, ClassifierMKL):
     fit_intercept : bool, default=True
         Whether to fit the intercept b; otherwise b = 0.
     tol : float, default=1e-3
-        Relative duality gap at which to stop: over the visited nodes, and with
-        `certify` over the whole graph. A fit that ends above ``tol`` warns.
+        Relative duality gap of the visited nodes at which to stop; see also `certify`.
     max_kernels : int or None, default=None
         Maximum number of nodes to visit; None means 300, or 1000 with `certify`.
     certify : bool, default=False
@@ -208,8 +207,7 @@ class HKLRegressor(HullRegression, RegressorMKL):
     fit_intercept : bool, default=True
         Whether to fit the intercept b; otherwise b = 0.
     tol : float, default=1e-3
-        Relative duality gap at which to stop: over the visited nodes, and with
-        `certify` over the whole graph. A fit that ends above ``tol`` warns.
+        Relative duality gap of the visited nodes at which to stop; see also `certify`.
     max_kernels : int or None, default=None
         Maximum number of nodes to visit; None means 300, or 1000 with `certify`.
     certify : bool, default=False

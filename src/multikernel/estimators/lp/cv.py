@@ -190,11 +190,10 @@ class MarginSearchCV(SearchCV):
 class LpMKLClassifierCV(LpClassification, MarginSearchCV, ClassifierMKL):
     """Classification by lp-norm MKL with C and p chosen by cross-validation.
 
-    Each fold solves the problem of `LpMKLClassifier` for pairs of C and p. For the
-    largest p, C increases until the scores decrease. Each smaller p tries the best C of
-    the next larger p, the two neighbors of this C, and larger values of C while the
-    scores rise. ``cv_results_`` contains nan for skipped pairs. Each fold
-    normalizes kernels by its own training samples.
+    Each fold solves the problem of `LpMKLClassifier` for pairs of C and p, with kernels
+    normalized by its own training samples. For the largest p, C increases until the
+    scores decrease. Each smaller p tries the best C of the next larger p, its two
+    neighbors, and larger C while scores rise. ``cv_results_`` has nan for other pairs.
 
     Parameters
     ----------
@@ -229,11 +228,11 @@ class LpMKLClassifierCV(LpClassification, MarginSearchCV, ClassifierMKL):
         "newton", "cutting_plane", "alternating"; for p = 1 also "squared_form", "silp",
         "simple", "hessian". All reach the same optimum; "auto" chooses by data size.
     selection : {"shared", "separate"}, default="separate"
-        For several labels or more than two classes, "separate" fits a model with its
-        own kernels for each label or class. "shared" fits all with the same kernels: in
-        the penalty, ‖f_m‖ is the root of the sum of squares of ``block_norms_[:, m]``,
-        and for classes, "log_loss" is the multinomial loss, "hinge" the Crammer-Singer
-        loss. "shared" is often more accurate if classes depend on the same columns.
+        With several labels or more than two classes, "separate" fits each with its own
+        kernels. "shared" fits all with the same kernels: in the penalty, ‖f_m‖ is the
+        root of the sum of squares of ``block_norms_[:, m]``, and for classes,
+        "log_loss" is the multinomial loss, "hinge" the Crammer-Singer loss. "shared" is
+        often more accurate if classes depend on the same columns.
     normalize : str, Normalizer, list of str and Normalizer, or None, default="variance"
         Normalization: "variance" (variance of one in feature space), "trace" (mean
         diagonal of one), "cosine", "center" or a list of steps. None omits it.
@@ -281,17 +280,14 @@ class LpMKLClassifierCV(LpClassification, MarginSearchCV, ClassifierMKL):
     n_splits_ : int
         Number of folds.
     kernel_weights_ : ndarray of shape (n_kernels,) or (n_classes, n_kernels)
-        Nonnegative weights with p-norm one; all zero if no kernel enters. Separate
-        selections have one row per class or label.
+        Nonnegative, with p-norm one; zero if no kernel entered. One row per selection.
     block_norms_ : ndarray of shape (n_kernels,) or (n_classes, n_kernels)
         Norm of each function f_m in the space of its normalized kernel. More than two
         classes, or several labels, have one row each.
     variance_shares_ : ndarray of shape (n_kernels,) or (n_classes, n_kernels)
-        Share of each f_m in the variance of training decision values, by row as in
-        ``block_norms_``; may be negative.
+        Share of each f_m in the variance of training decision values; may be negative.
     view_weights_, view_shares_, kernel_views_, view_columns_ : dict, dict, list, dict
-        Only if ``kernels`` has views: the sums of kernel weights and of variance shares
-        of each view, the view of each kernel, and the columns of each view.
+        With views: sums of weights and shares, each kernel's view, each view's columns.
     category_features_, categories_, sequence_features_ : ndarray, list, ndarray
         Indices of category columns, values of each, and indices of sequence columns.
     active_kernels_ : ndarray of shape (n_active,)
@@ -346,11 +342,10 @@ class LpMKLClassifierCV(LpClassification, MarginSearchCV, ClassifierMKL):
 class LpMKLRegressorCV(LpRegression, MarginSearchCV, RegressorMKL):
     """Regression by lp-norm MKL with C and p chosen by cross-validation.
 
-    Each fold solves the problem of `LpMKLRegressor` for pairs of C and p. For the
-    largest p, C increases until the scores decrease. Each smaller p tries the best C of
-    the next larger p, the two neighbors of this C, and larger values of C while the
-    scores rise. ``cv_results_`` contains nan for skipped pairs. Each fold
-    normalizes kernels by its own training samples.
+    Each fold solves the problem of `LpMKLRegressor` for pairs of C and p, with kernels
+    normalized by its own training samples. For the largest p, C increases until the
+    scores decrease. Each smaller p tries the best C of the next larger p, its two
+    neighbors, and larger C while scores rise. ``cv_results_`` has nan for other pairs.
 
     Parameters
     ----------
@@ -391,9 +386,8 @@ class LpMKLRegressorCV(LpRegression, MarginSearchCV, RegressorMKL):
         "newton", "cutting_plane", "alternating"; for p = 1 also "squared_form", "silp",
         "simple", "hessian". All reach the same optimum; "auto" chooses by data size.
     selection : {"shared", "separate"}, default="shared"
-        Selection for several targets. "shared" selects the same kernels for all: in the
-        penalty, ‖f_m‖ is the root of the sum of squares of ``block_norms_[:, m]``.
-        "separate" fits each target with its own kernels and weights.
+        "shared" gives all targets the same kernels: in the penalty, ‖f_m‖ is the root
+        of the sum of squares of ``block_norms_[:, m]``. "separate" fits each alone.
     normalize : str, Normalizer, list of str and Normalizer, or None, default="variance"
         Normalization: "variance" (variance of one in feature space), "trace" (mean
         diagonal of one), "cosine", "center" or a list of steps. None omits it.
@@ -443,17 +437,13 @@ class LpMKLRegressorCV(LpRegression, MarginSearchCV, RegressorMKL):
     n_splits_ : int
         Number of folds.
     kernel_weights_ : ndarray of shape (n_kernels,) or (n_targets, n_kernels)
-        Nonnegative weights with p-norm one; all zero if no kernel enters. Separate
-        selections have one row per target.
+        Nonnegative, with p-norm one; zero if no kernel entered. One row per selection.
     block_norms_ : ndarray of shape (n_kernels,) or (n_targets, n_kernels)
-        Norm of each function f_m in the space of its normalized kernel. Several targets
-        have one row each, also with a shared selection.
+        Norm of each function f_m in the space of its normalized kernel.
     variance_shares_ : ndarray of shape (n_kernels,) or (n_targets, n_kernels)
-        Share of each f_m in the variance of training decision values, by row as in
-        ``block_norms_``; may be negative.
+        Share of each f_m in the variance of training decision values; may be negative.
     view_weights_, view_shares_, kernel_views_, view_columns_ : dict, dict, list, dict
-        Only if ``kernels`` has views: the sums of kernel weights and of variance shares
-        of each view, the view of each kernel, and the columns of each view.
+        With views: sums of weights and shares, each kernel's view, each view's columns.
     category_features_, categories_, sequence_features_ : ndarray, list, ndarray
         Indices of category columns, values of each, and indices of sequence columns.
     active_kernels_ : ndarray of shape (n_active,)

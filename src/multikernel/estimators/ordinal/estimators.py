@@ -79,8 +79,7 @@ class SpicyMKLOrdinal(OrdinalMKL):
     variance_shares_ : ndarray of shape (n_kernels,)
         Share of each f_m in the variance of training decision values; may be negative.
     view_weights_, view_shares_, kernel_views_, view_columns_ : dict, dict, list, dict
-        Only if ``kernels`` has views: the sums of kernel weights and of variance shares
-        of each view, the view of each kernel, and the columns of each view.
+        With views: sums of weights and shares, each kernel's view, each view's columns.
     category_features_, categories_, sequence_features_ : ndarray, list, ndarray
         Indices of category columns, values of each, and indices of sequence columns.
     active_kernels_ : ndarray of shape (n_active,)
@@ -190,10 +189,8 @@ class SpicyMKLOrdinalCV(OrdinalMKL, AlphaSearchCV):
     """Sparse model of ordered classes with alpha chosen by cross-validation.
 
     Each fold solves the problem of `SpicyMKLOrdinal` for all candidate alphas, with
-    warm starts. Some problems are solved by the augmented Lagrangian of SpicyMKL, the
-    others by Newton's method in the kernel weights, see `multikernel.solvers.SpicyMKL`.
-    The score is the mean share of correctly ordered pairs of validation samples from
-    different classes, 0.5 for a constant model.
+    warm starts. The score is the mean share of correctly ordered pairs of validation
+    samples from different classes, 0.5 for a constant model.
 
     Parameters
     ----------
@@ -267,8 +264,7 @@ class SpicyMKLOrdinalCV(OrdinalMKL, AlphaSearchCV):
     variance_shares_ : ndarray of shape (n_kernels,)
         Share of each f_m in the variance of training decision values; may be negative.
     view_weights_, view_shares_, kernel_views_, view_columns_ : dict, dict, list, dict
-        Only if ``kernels`` has views: the sums of kernel weights and of variance shares
-        of each view, the view of each kernel, and the columns of each view.
+        With views: sums of weights and shares, each kernel's view, each view's columns.
     category_features_, categories_, sequence_features_ : ndarray, list, ndarray
         Indices of category columns, values of each, and indices of sequence columns.
     active_kernels_ : ndarray of shape (n_active,)

@@ -362,9 +362,7 @@ class SearchCV(BaseMKL):
         offset: Any = None,
         callback: Callback | None = None,
     ) -> Self:
-        """Choose the parameters, and fit the model with them.
-
-        If an exception is raised, the estimator stays unchanged.
+        """Choose parameters and fit; an exception leaves the estimator unchanged.
 
         Parameters
         ----------

@@ -200,9 +200,7 @@ class SpicyMKLClassifierCV(SparseClassification, AlphaSearchCV, ClassifierMKL):
     """Sparse multiple kernel classification with alpha chosen by cross-validation.
 
     Each fold solves the problem of `SpicyMKLClassifier` for all candidate alphas, with
-    warm starts. Each fold normalizes kernels by its own training samples. Some problems
-    are solved by the augmented Lagrangian of SpicyMKL, the others by Newton's method in
-    the kernel weights, see `multikernel.solvers.SpicyMKL`.
+    warm starts, and normalizes kernels by its own training samples.
 
     Parameters
     ----------
@@ -239,11 +237,11 @@ class SpicyMKLClassifierCV(SparseClassification, AlphaSearchCV, ClassifierMKL):
     l1_ratio : float, default=1.0
         Share r of the block l1 norm, in [0, 1]. Below 1, similar kernels enter jointly.
     selection : {"shared", "separate"}, default="separate"
-        For several labels or more than two classes, "separate" fits a model with its
-        own kernels for each label or class. "shared" fits all with the same kernels: in
-        the penalty, ‖f_m‖ is the root of the sum of squares of ``block_norms_[:, m]``,
-        and for classes, "log_loss" is the multinomial loss, "hinge" the Crammer-Singer
-        loss. "shared" is often more accurate if classes depend on the same columns.
+        With several labels or more than two classes, "separate" fits each with its own
+        kernels. "shared" fits all with the same kernels: in the penalty, ‖f_m‖ is the
+        root of the sum of squares of ``block_norms_[:, m]``, and for classes,
+        "log_loss" is the multinomial loss, "hinge" the Crammer-Singer loss. "shared" is
+        often more accurate if classes depend on the same columns.
     normalize : str, Normalizer, list of str and Normalizer, or None, default="variance"
         Normalization: "variance" (variance of one in feature space), "trace" (mean
         diagonal of one), "cosine", "center" or a list of steps. None omits it.
@@ -287,17 +285,14 @@ class SpicyMKLClassifierCV(SparseClassification, AlphaSearchCV, ClassifierMKL):
     n_splits_ : int
         Number of folds.
     kernel_weights_ : ndarray of shape (n_kernels,) or (n_classes, n_kernels)
-        Nonnegative weights with sum one; all zero if no kernel entered. Separate
-        selections have one row per class or label.
+        Nonnegative, with sum one; zero if no kernel entered. One row per selection.
     block_norms_ : ndarray of shape (n_kernels,) or (n_classes, n_kernels)
         Norm of each function f_m in the space of its normalized kernel. More than two
         classes, or several labels, have one row each.
     variance_shares_ : ndarray of shape (n_kernels,) or (n_classes, n_kernels)
-        Share of each f_m in the variance of training decision values, by row as in
-        ``block_norms_``; may be negative.
+        Share of each f_m in the variance of training decision values; may be negative.
     view_weights_, view_shares_, kernel_views_, view_columns_ : dict, dict, list, dict
-        Only if ``kernels`` has views: the sums of kernel weights and of variance shares
-        of each view, the view of each kernel, and the columns of each view.
+        With views: sums of weights and shares, each kernel's view, each view's columns.
     category_features_, categories_, sequence_features_ : ndarray, list, ndarray
         Indices of category columns, values of each, and indices of sequence columns.
     active_kernels_ : ndarray of shape (n_active,)
@@ -353,9 +348,7 @@ class SpicyMKLRegressorCV(SparseRegression, AlphaSearchCV, RegressorMKL):
     """Sparse multiple kernel regression with alpha chosen by cross-validation.
 
     Each fold solves the problem of `SpicyMKLRegressor` for all candidate alphas, with
-    warm starts. Each fold normalizes kernels by its own training samples. Some problems
-    are solved by the augmented Lagrangian of SpicyMKL, the others by Newton's method in
-    the kernel weights, see `multikernel.solvers.SpicyMKL`. With
+    warm starts, and normalizes kernels by its own training samples. With
     ``selection="separate"`` each target gets its own alpha, unless ``scoring`` is a
     callable: it returns one score for all targets, so all targets share an alpha.
 
@@ -399,9 +392,8 @@ class SpicyMKLRegressorCV(SparseRegression, AlphaSearchCV, RegressorMKL):
     l1_ratio : float, default=1.0
         Share r of the block l1 norm, in [0, 1]. Below 1, similar kernels enter jointly.
     selection : {"shared", "separate"}, default="shared"
-        Selection for several targets. "shared" selects the same kernels for all: in the
-        penalty, ‖f_m‖ is the root of the sum of squares of ``block_norms_[:, m]``.
-        "separate" fits each target with its own kernels and weights.
+        "shared" gives all targets the same kernels: in the penalty, ‖f_m‖ is the root
+        of the sum of squares of ``block_norms_[:, m]``. "separate" fits each alone.
     normalize : str, Normalizer, list of str and Normalizer, or None, default="variance"
         Normalization: "variance" (variance of one in feature space), "trace" (mean
         diagonal of one), "cosine", "center" or a list of steps. None omits it.
@@ -453,17 +445,13 @@ class SpicyMKLRegressorCV(SparseRegression, AlphaSearchCV, RegressorMKL):
     n_splits_ : int
         Number of folds.
     kernel_weights_ : ndarray of shape (n_kernels,) or (n_targets, n_kernels)
-        Nonnegative weights with sum one; all zero if no kernel entered. Separate
-        selections have one row per target.
+        Nonnegative, with sum one; zero if no kernel entered. One row per selection.
     block_norms_ : ndarray of shape (n_kernels,) or (n_targets, n_kernels)
-        Norm of each function f_m in the space of its normalized kernel. Several targets
-        have one row each, also with a shared selection.
+        Norm of each function f_m in the space of its normalized kernel.
     variance_shares_ : ndarray of shape (n_kernels,) or (n_targets, n_kernels)
-        Share of each f_m in the variance of training decision values, by row as in
-        ``block_norms_``; may be negative.
+        Share of each f_m in the variance of training decision values; may be negative.
     view_weights_, view_shares_, kernel_views_, view_columns_ : dict, dict, list, dict
-        Only if ``kernels`` has views: the sums of kernel weights and of variance shares
-        of each view, the view of each kernel, and the columns of each view.
+        With views: sums of weights and shares, each kernel's view, each view's columns.
     category_features_, categories_, sequence_features_ : ndarray, list, ndarray
         Indices of category columns, values of each, and indices of sequence columns.
     active_kernels_ : ndarray of shape (n_active,)

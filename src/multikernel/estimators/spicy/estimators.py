@@ -103,11 +103,11 @@ class SpicyMKLClassifier(SparseClassification, ClassifierMKL):
     l1_ratio : float, default=1.0
         Share r of the block l1 norm, in [0, 1]. Below 1, similar kernels enter jointly.
     selection : {"shared", "separate"}, default="separate"
-        For several labels or more than two classes, "separate" fits a model with its
-        own kernels for each label or class. "shared" fits all with the same kernels: in
-        the penalty, ‖f_m‖ is the root of the sum of squares of ``block_norms_[:, m]``,
-        and for classes, "log_loss" is the multinomial loss, "hinge" the Crammer-Singer
-        loss. "shared" is often more accurate if classes depend on the same columns.
+        With several labels or more than two classes, "separate" fits each with its own
+        kernels. "shared" fits all with the same kernels: in the penalty, ‖f_m‖ is the
+        root of the sum of squares of ``block_norms_[:, m]``, and for classes,
+        "log_loss" is the multinomial loss, "hinge" the Crammer-Singer loss. "shared" is
+        often more accurate if classes depend on the same columns.
     normalize : str, Normalizer, list of str and Normalizer, or None, default="variance"
         Normalization: "variance" (variance of one in feature space), "trace" (mean
         diagonal of one), "cosine", "center" or a list of steps. None omits it.
@@ -139,17 +139,14 @@ class SpicyMKLClassifier(SparseClassification, ClassifierMKL):
     l1_ratio_ : float
         Value of ``l1_ratio``; only if it is below 1.
     kernel_weights_ : ndarray of shape (n_kernels,) or (n_classes, n_kernels)
-        Nonnegative weights with sum one; all zero if no kernel entered. Separate
-        selections have one row per class or label.
+        Nonnegative, with sum one; zero if no kernel entered. One row per selection.
     block_norms_ : ndarray of shape (n_kernels,) or (n_classes, n_kernels)
         Norm of each function f_m in the space of its normalized kernel. More than two
         classes, or several labels, have one row each.
     variance_shares_ : ndarray of shape (n_kernels,) or (n_classes, n_kernels)
-        Share of each f_m in the variance of training decision values, by row as in
-        ``block_norms_``; may be negative.
+        Share of each f_m in the variance of training decision values; may be negative.
     view_weights_, view_shares_, kernel_views_, view_columns_ : dict, dict, list, dict
-        Only if ``kernels`` has views: the sums of kernel weights and of variance shares
-        of each view, the view of each kernel, and the columns of each view.
+        With views: sums of weights and shares, each kernel's view, each view's columns.
     category_features_, categories_, sequence_features_ : ndarray, list, ndarray
         Indices of category columns, values of each, and indices of sequence columns.
     active_kernels_ : ndarray of shape (n_active,)
@@ -185,7 +182,6 @@ class SpicyMKLClassifier(SparseClassification, ClassifierMKL):
     See Also
     --------
     SpicyMKLClassifierCV : Chooses alpha by cross-validation along a path.
-    multikernel.solvers.SpicyMKL : The algorithm.
 
     References
     ----------
@@ -253,9 +249,8 @@ class SpicyMKLRegressor(SparseRegression, RegressorMKL):
     l1_ratio : float, default=1.0
         Share r of the block l1 norm, in [0, 1]. Below 1, similar kernels enter jointly.
     selection : {"shared", "separate"}, default="shared"
-        Selection for several targets. "shared" selects the same kernels for all: in the
-        penalty, ‖f_m‖ is the root of the sum of squares of ``block_norms_[:, m]``.
-        "separate" fits each target with its own kernels and weights.
+        "shared" gives all targets the same kernels: in the penalty, ‖f_m‖ is the root
+        of the sum of squares of ``block_norms_[:, m]``. "separate" fits each alone.
     normalize : str, Normalizer, list of str and Normalizer, or None, default="variance"
         Normalization: "variance" (variance of one in feature space), "trace" (mean
         diagonal of one), "cosine", "center" or a list of steps. None omits it.
@@ -287,17 +282,13 @@ class SpicyMKLRegressor(SparseRegression, RegressorMKL):
     l1_ratio_ : float or ndarray of shape (n_targets,)
         Value of ``l1_ratio`` for y that is not standardized; only if it is below 1.
     kernel_weights_ : ndarray of shape (n_kernels,) or (n_targets, n_kernels)
-        Nonnegative weights with sum one; all zero if no kernel entered. Separate
-        selections have one row per target.
+        Nonnegative, with sum one; zero if no kernel entered. One row per selection.
     block_norms_ : ndarray of shape (n_kernels,) or (n_targets, n_kernels)
-        Norm of each function f_m in the space of its normalized kernel. Several targets
-        have one row each, also with a shared selection.
+        Norm of each function f_m in the space of its normalized kernel.
     variance_shares_ : ndarray of shape (n_kernels,) or (n_targets, n_kernels)
-        Share of each f_m in the variance of training decision values, by row as in
-        ``block_norms_``; may be negative.
+        Share of each f_m in the variance of training decision values; may be negative.
     view_weights_, view_shares_, kernel_views_, view_columns_ : dict, dict, list, dict
-        Only if ``kernels`` has views: the sums of kernel weights and of variance shares
-        of each view, the view of each kernel, and the columns of each view.
+        With views: sums of weights and shares, each kernel's view, each view's columns.
     category_features_, categories_, sequence_features_ : ndarray, list, ndarray
         Indices of category columns, values of each, and indices of sequence columns.
     active_kernels_ : ndarray of shape (n_active,)
@@ -331,7 +322,6 @@ class SpicyMKLRegressor(SparseRegression, RegressorMKL):
     See Also
     --------
     SpicyMKLRegressorCV : Chooses alpha by cross-validation along a path.
-    multikernel.solvers.SpicyMKL : The algorithm.
 
     References
     ----------

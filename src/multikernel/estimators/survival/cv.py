@@ -76,10 +76,8 @@ def survival_scoring(value: object) -> str | None:
 class SpicyMKLSurvivalCV(SurvivalMKL, AlphaSearchCV):
     """Sparse log-logistic model of survival times, alpha chosen by cross-validation.
 
-    Each fold solves the problem of `SpicyMKLSurvival` for all candidate alphas, with
-    warm starts. Some problems are solved by the augmented Lagrangian of SpicyMKL, the
-    others by Newton's method in the kernel weights, see `multikernel.solvers.SpicyMKL`.
-    The score is the concordance index [1]_. Sigma is defined in `SpicyMKLSurvival`.
+    Each fold solves the problem of `SpicyMKLSurvival`, which defines sigma, for all
+    candidate alphas, with warm starts. The score is the concordance index [1]_.
 
     Parameters
     ----------
@@ -163,8 +161,7 @@ class SpicyMKLSurvivalCV(SurvivalMKL, AlphaSearchCV):
     variance_shares_ : ndarray of shape (n_kernels,)
         Share of each f_m in the variance of training decision values; may be negative.
     view_weights_, view_shares_, kernel_views_, view_columns_ : dict, dict, list, dict
-        Only if ``kernels`` has views: the sums of kernel weights and of variance shares
-        of each view, the view of each kernel, and the columns of each view.
+        With views: sums of weights and shares, each kernel's view, each view's columns.
     category_features_, categories_, sequence_features_ : ndarray, list, ndarray
         Indices of category columns, values of each, and indices of sequence columns.
     active_kernels_ : ndarray of shape (n_active,)
