@@ -1,6 +1,5 @@
 """Choice of a candidate in a search, warnings about it, and early stopping of paths."""
 
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -26,10 +25,12 @@ def best_candidate(results: Mapping[str, Any]) -> int:
     return int(ties[np.argmin(np.where(np.isnan(losses), np.inf, losses))])
 
 
-def simplest_candidate(results: Mapping[str, Any], best: int) -> int:
+def simplest_candidate(
+    results: Mapping[str, Any], fold_scores: Array, best: int
+) -> int:
     """Return the index of the simplest candidate within a standard error of `best`."""
-    scores = [results[name][best] for name in results if SPLIT_SCORE.fullmatch(name)]
-    n_folds = int(np.count_nonzero(np.isfinite(scores)))
+    # `fold_scores` has the shape (n_folds, n_candidates).
+    n_folds = int(np.count_nonzero(np.isfinite(fold_scores[:, best])))
     if n_folds < 2:
         return best
     # This is the standard error of the best candidate's mean over the folds.
@@ -212,7 +213,3 @@ def has_peaked(
     # also count as no longer improving.
     is_stale = chain_means.size - 1 - best >= max(2, round(patience * len(chain)))
     return bool(is_stale and chain_means[best] > chain_means[0])
-
-
-SPLIT_SCORE = re.compile(r"split\d+_test_score")
-"""Pattern of the names of scores of single folds in ``cv_results_``."""

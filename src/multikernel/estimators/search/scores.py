@@ -109,7 +109,7 @@ class FoldScorer:
         if samples.offset is not None and scoring is None and not classes:
             self.arguments["offset"] = samples.offset
 
-    def score_and_loss(self, solved: Solved, f: Array) -> tuple[float, float]:
+    def score_and_loss(self, solved: Solved, f: Array) -> tuple[Any, Any]:
         """Return the score and the mean loss of a model, given its decision values."""
         return self(solved.attributes, f), self.loss(f)
 

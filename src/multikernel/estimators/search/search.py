@@ -37,14 +37,15 @@ from multikernel.estimators.search.scores import (
     scoring_choice,
 )
 from multikernel.estimators.search.splits import make_splits
-from multikernel.estimators.search.target_scores import (
+from multikernel.estimators.search.targets import (
     TargetScorer,
     best_of_targets,
+    fold_of_targets,
     mean_over_choices,
     simplest_of_targets,
     target_means,
+    warn_choices,
 )
-from multikernel.estimators.search.targets import fold_of_targets, warn_choices
 from multikernel.exceptions import ConvergenceWarning, warn_user
 from multikernel.linalg.tables import CHUNK_BYTES
 from multikernel.problem import Callback
@@ -124,17 +125,16 @@ class Search:
         scores, results, samples = fit.scores, fit.results, fit.folds.data.samples
         best = best_candidate(results)
         if self.model.refit == SIMPLEST:
-            best = simplest_candidate(results, best)
+            best = simplest_candidate(results, scores.scores[:, :, 0], best)
         params = results["params"][best]
         prediction = constant_prediction(scores, best, samples)
         score = float(results["mean_test_score"][best])
         attributes = self._attributes(fit, best, params, score, prediction)
-        grids = fit.candidates.open_grids(params)
+        owner, grids = self.source.owner, fit.candidates.open_grids(params)
         parameters = self.model.get_params(deep=False)
         advice = class_advice(parameters, samples, scores)
-        warn_unscored(self.source.owner, scores)
-        one_class = prediction, advice
-        warn_choice(self.source.owner, parameters, grids, results, best, *one_class)
+        warn_unscored(owner, scores)
+        warn_choice(owner, parameters, grids, results, best, prediction, advice)
         return attributes
 
     def _publish_targets(self, fit: SearchOutcome) -> dict[str, Any]:
@@ -271,13 +271,8 @@ def _score_fold(
     scorer: Any = (TargetScorer if is_separate else FoldScorer)(folds.model, fold)
     scores.lacks_class[fold_index] = scorer.lacks_class
     means: Array | None = None
-
-    def n_unsolved(chain: Sequence[int]) -> int:
-        done = scores.done[fold_index][np.ix_(np.asarray(chain, dtype=np.intp), block)]
-        return int(np.count_nonzero(~done.any(axis=1)))
-
     solving = candidates.solve(fold.training, watch, lambda: means)
-    models = _count_progress(solving, watch, n_unsolved)
+    models = _count_progress(solving, watch)
     while not watch.stopped:
         batch: list[Solved] = []
         for solved in models:
@@ -294,18 +289,19 @@ def _score_fold(
         means = received if received is None or is_separate else received[:, 0]
 
 
-def _count_progress(
-    models: Iterator[Solved], watch: Watch, n_unsolved: Callable[[Sequence[int]], int]
-) -> Iterator[Solved]:
+def _count_progress(models: Iterator[Solved], watch: Watch) -> Iterator[Solved]:
     """Yield the models, and report solved and skipped candidates to `watch`."""
     chain: Sequence[int] = ()
+    n_solved = 0
     for solved in models:
         if solved.chain != chain:
-            watch.advance(n_unsolved(chain))
-            chain = solved.chain
+            watch.advance(len(chain) - n_solved)
+            chain, n_solved = solved.chain, 0
         watch.advance(len(solved.candidates))
+        n_solved += len(solved.candidates)
         yield solved
-    watch.advance(n_unsolved(chain))
+    if chain:
+        watch.advance(len(chain) - n_solved)
 
 
 def _score_batch(
