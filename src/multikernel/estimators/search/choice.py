@@ -1,16 +1,41 @@
 """Choice of a candidate in a search, warnings about it, and early stopping of paths."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from multikernel._typing import Array
 from multikernel._validation import listed
+from multikernel.estimators.method import Candidates, Data
 from multikernel.estimators.parameters import SIMPLEST
 from multikernel.estimators.read.samples import Samples
+from multikernel.estimators.search.folds import Folds
 from multikernel.estimators.search.scores import Scores, round_digits
 from multikernel.exceptions import SearchWarning, warn_user
+
+
+@dataclass(frozen=True, eq=False)
+class SearchOutcome:
+    """The scores of all candidates of a search, before one of them is chosen."""
+
+    folds: Folds  # of all samples
+    candidates: Candidates  # with the tolerance of the model on all samples
+    all_samples: Data
+    scores: Scores
+    results: dict[str, Any]  # the attribute ``cv_results_``
+    n_rows: int  # number of samples on which the candidates are scored
+
+    @property
+    def owner(self) -> str:
+        """The name of the estimator in messages."""
+        return type(self.folds.model).__name__
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """The parameters of the estimator."""
+        return dict(self.folds.model.get_params(deep=False))
 
 
 def best_candidate(results: Mapping[str, Any]) -> int:
@@ -138,20 +163,12 @@ def warn_unscored(owner: str, scores: Scores) -> None:
         )
 
 
-def warn_choice(
-    owner: str,
-    parameters: Mapping[str, Any],
-    grids: Mapping[str, Array],
-    results: Mapping[str, Any],
-    best: int,
-    prediction: str,
-    advice: str,
-) -> None:
+def warn_choice(fit: SearchOutcome, best: int, prediction: str) -> None:
     """Warn if a choice has no kernel, predicts one class, or is at an end of a grid."""
     # The choice is the candidate `best`, an index into `results`. `prediction` is the
     # result of `constant_prediction`: a text that names the only prediction for all
-    # validation samples, or "". `advice`, the result of `class_advice`, is the end of
-    # the warning about this prediction.
+    # validation samples, or "".
+    owner, parameters, results = fit.owner, fit.parameters, fit.results
     params = results["params"][best]
     if results["mean_n_active"][best] == 0.0:
         has_others = bool((results["mean_n_active"] > 0.0).any())
@@ -162,12 +179,13 @@ def warn_choice(
         )
         return
     if prediction:
+        advice = class_advice(parameters, fit.folds.data.samples, fit.scores)
         warn_user(
             f"{owner} chose {as_text(params)}, a model that predicts {prediction} for "
             f"all validation samples: {advice}.",
             SearchWarning,
         )
-    for name, grid in grids.items():
+    for name, grid in fit.candidates.open_grids(params).items():
         end = grid_end(results, best, name, grid)
         if end is not None:
             warn_user(

@@ -16,8 +16,8 @@ from multikernel.estimators.parameters import SIMPLEST, loss_of
 from multikernel.estimators.progress import Watch
 from multikernel.estimators.read.samples import Samples
 from multikernel.estimators.search.choice import (
+    SearchOutcome,
     best_candidate,
-    class_advice,
     constant_prediction,
     simplest_candidate,
     warn_choice,
@@ -57,18 +57,6 @@ TOLERANCE_FACTOR, MAX_TOLERANCE = 30.0, 3e-2
 
 FoldRun = Generator[None, Array | None, None]
 """Scores a batch of candidates on a fold per step; receives mean scores over folds."""
-
-
-@dataclass(frozen=True, eq=False)
-class SearchOutcome:
-    """The scores of all candidates of a search, before one of them is chosen."""
-
-    folds: Folds  # of all samples
-    candidates: Candidates  # with the tolerance of the model on all samples
-    all_samples: Data
-    scores: Scores
-    results: dict[str, Any]  # the attribute ``cv_results_``
-    n_rows: int  # number of samples on which the candidates are scored
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,33 +110,29 @@ class Search:
 
     def _publish(self, fit: SearchOutcome) -> dict[str, Any]:
         """Choose a candidate, and return the fitted attributes."""
-        scores, results, samples = fit.scores, fit.results, fit.folds.data.samples
+        scores, results = fit.scores, fit.results
         best = best_candidate(results)
         if self.model.refit == SIMPLEST:
             best = simplest_candidate(results, scores.scores[:, :, 0], best)
         params = results["params"][best]
-        prediction = constant_prediction(scores, best, samples)
+        prediction = constant_prediction(scores, best, fit.folds.data.samples)
         score = float(results["mean_test_score"][best])
         attributes = self._attributes(fit, best, params, score, prediction)
-        owner, grids = self.source.owner, fit.candidates.open_grids(params)
-        parameters = self.model.get_params(deep=False)
-        advice = class_advice(parameters, samples, scores)
-        warn_unscored(owner, scores)
-        warn_choice(owner, parameters, grids, results, best, prediction, advice)
+        warn_unscored(fit.owner, scores)
+        warn_choice(fit, best, prediction)
         return attributes
 
     def _publish_targets(self, fit: SearchOutcome) -> dict[str, Any]:
         """Choose a candidate for each target, and return the fitted attributes."""
-        means, candidates = target_means(fit.scores), fit.candidates
+        means = target_means(fit.scores)
         best = best_of_targets(means, fit.scores)
         if self.model.refit == SIMPLEST:
             best = simplest_of_targets(means, fit.scores)
-        params = {name: values[best] for name, values in candidates.grid().items()}
+        params = {name: values[best] for name, values in fit.candidates.grid().items()}
         best_scores = np.take_along_axis(means["mean_test_score"], best[None], axis=0)
         mean_score = float(best_scores.mean())
         attributes = self._attributes(fit, best, params, mean_score)
-        parameters = self.model.get_params(deep=False)
-        warn_choices(self.source.owner, parameters, candidates, means, best)
+        warn_choices(fit, means, best)
         scores = np.ascontiguousarray(means["mean_test_score"].T)
         return attributes | {"target_scores_": scores}
 
@@ -268,7 +252,7 @@ def _score_fold(
         return
     is_separate = candidates.blocks is not None
     fold = fold_of_targets(fold, block) if is_separate else fold
-    scorer: Any = (TargetScorer if is_separate else FoldScorer)(folds.model, fold)
+    scorer = (TargetScorer if is_separate else FoldScorer)(folds.model, fold)
     scores.lacks_class[fold_index] = scorer.lacks_class
     means: Array | None = None
     solving = candidates.solve(fold.training, watch, lambda: means)
@@ -284,7 +268,7 @@ def _score_fold(
                 break
         if not batch:
             return
-        _score_batch(scorer, fold, batch, fold_index, block, scores)
+        scorer.score_batch(batch, scores, fold_index, block)
         received = yield
         means = received if received is None or is_separate else received[:, 0]
 
@@ -302,30 +286,6 @@ def _count_progress(models: Iterator[Solved], watch: Watch) -> Iterator[Solved]:
         yield solved
     if chain:
         watch.advance(len(chain) - n_solved)
-
-
-def _score_batch(
-    scorer: Any,
-    fold: Fold,
-    batch: Sequence[Solved],
-    fold_index: int,
-    block: Indices,
-    scores: Scores,
-) -> None:
-    """Score the models of a batch on the validation set of a fold."""
-    values = fold.decision_values([solved.model for solved in batch])
-    for solved, f in zip(batch, values, strict=True):
-        targets = slice(None) if solved.targets is None else solved.targets
-        indices = np.array([fold_index]), np.asarray(solved.candidates, dtype=np.intp)
-        cells = np.ix_(*indices, block[targets])
-        score, loss = scorer.score_and_loss(solved, f)
-        scores.scores[cells], scores.losses[cells] = score, loss
-        predicted = dict.fromkeys(solved.candidates, scorer.predicted(f))
-        scores.predicted[fold_index].update(predicted)
-        scores.n_active[cells] = solved.n_active
-        scores.done[cells] = True
-        scores.gaps.append(solved.gaps)
-    scores.refusals[fold_index] = scorer.refusal
 
 
 def loosen_tol(tol: float) -> float:

@@ -10,10 +10,11 @@ from multikernel._typing import Array, Indices
 from multikernel.estimators.grams.recipe import GramFit, Recipe
 from multikernel.estimators.grams.solving import follow_outputs, follow_path
 from multikernel.estimators.grams.training import Training
-from multikernel.estimators.method import Candidates, Fold, Solved
+from multikernel.estimators.method import Fold, Solved
 from multikernel.estimators.parameters import loss_of
 from multikernel.estimators.progress import Watch
 from multikernel.estimators.search.choice import (
+    SearchOutcome,
     best_candidate,
     grid_advice,
     no_kernel_reason,
@@ -258,14 +259,9 @@ def _best_candidates(means: Mapping[str, Array]) -> Indices:
     )
 
 
-def warn_choices(
-    owner: str,
-    parameters: Mapping[str, Any],
-    candidates: Candidates,
-    means: Mapping[str, Array],
-    best: Indices,
-) -> None:
+def warn_choices(fit: SearchOutcome, means: Mapping[str, Array], best: Indices) -> None:
     """Warn about targets whose models are constant, or at an end of the grid."""
+    owner, parameters, candidates = fit.owner, fit.parameters, fit.candidates
     targets = np.arange(best.size)
     is_empty = means["mean_n_active"][best, targets] == 0.0
     if is_empty.any():
