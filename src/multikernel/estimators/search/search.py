@@ -115,11 +115,10 @@ class Search:
         if self.model.refit == SIMPLEST:
             best = simplest_candidate(results, scores.scores[:, :, 0], best)
         params = results["params"][best]
-        prediction = constant_prediction(scores, best, fit.folds.data.samples)
         score = float(results["mean_test_score"][best])
-        attributes = self._attributes(fit, best, params, score, prediction)
+        attributes = self._attributes(fit, best, params, score)
         warn_unscored(fit.owner, scores)
-        warn_choice(fit, best, prediction)
+        warn_choice(fit, best, attributes["fit_info_"]["predicted_alike"])
         return attributes
 
     def _publish_targets(self, fit: SearchOutcome) -> dict[str, Any]:
@@ -137,17 +136,11 @@ class Search:
         return attributes | {"target_scores_": scores}
 
     def _attributes(
-        self,
-        fit: SearchOutcome,
-        best: Any,
-        params: Mapping[str, Any],
-        score: float,
-        prediction: str = "",
+        self, fit: SearchOutcome, best: Any, params: Mapping[str, Any], score: float
     ) -> dict[str, Any]:
         """Return the fitted attributes of a choice, and of its model on all samples."""
         # The choice is the candidate with index `best`, parameters `params` and mean
         # score `score`. If targets choose separately, `best` has an index per target.
-        # `prediction` is the result of `constant_prediction`.
         folds, tol = fit.folds, self.cv_tol
         attributes: dict[str, Any] = {
             "cv_results_": fit.results,
@@ -156,6 +149,9 @@ class Search:
             "best_score_": score,
             "n_splits_": len(folds.splits),
         }
+        prediction = ""
+        if fit.candidates.blocks is None:
+            prediction = constant_prediction(fit.scores, best, folds.data.samples)
         search_info = {"search_rows": fit.n_rows, "predicted_alike": prediction}
         if fit.candidates.method.with_tol(tol) is not fit.candidates.method:
             search_info = {"cv_tol": tol, **search_info}
