@@ -20,7 +20,6 @@ from multikernel.estimators.search.choice import (
     no_kernel_reason,
     simplest_candidate,
 )
-from multikernel.estimators.search.path import PathPoint
 from multikernel.estimators.search.scores import FoldScorer, Scores
 from multikernel.exceptions import SearchWarning, warn_user
 from multikernel.problem import Solution
@@ -320,12 +319,12 @@ def refit_targets(
     watch: Watch,
     best: Indices,
     blocks: Sequence[Indices],
-) -> tuple[GramFit, list[list[PathPoint]]]:
+) -> tuple[GramFit, list[list[Solution]]]:
     """Return the models of all targets, and the path of each to its model."""
     # `recipes` are for all strengths down to the smallest chosen one, `best` contains
     # the index of each target's choice, and `final_recipe` has the model's tolerance.
     solutions: list[Solution] = []
-    paths: list[list[PathPoint]] = []
+    paths: list[list[Solution]] = []
     for block in blocks:
         watch.note = f"{block[0]} of {best.size} targets have a model"
         data, choices = training, best[block]
@@ -343,30 +342,42 @@ def refit_targets(
         watch.advance(len(recipes) - len(steps))
     if not watch.stopped:
         watch.note = f"{best.size} of {best.size} targets have a model"
-    unsolved = PathPoint.unsolved(training.stack.shape[0])
     for path, choice, solution in zip(paths, best.tolist(), solutions, strict=True):
         # A path has one point per strength. Above the chosen strength, the point is the
         # solution at its own strength, or empty if a callback stopped the path before.
         # At the chosen strength and all smaller ones, the point is the final model. The
         # point at the chosen strength has the iterations of all solves at it; points at
         # smaller strengths have zero iterations.
-        last_point = PathPoint.from_solution(solution)
+        last_point = _without_coefs(solution)
         n_iter = last_point.n_iter + sum(point.n_iter for point in path[choice:])
-        path[choice:] = [unsolved] * (choice - len(path))
-        path.append(last_point._replace(n_iter=n_iter))
-        path += [last_point._replace(n_iter=0)] * (len(recipes) - len(path))
+        path[choice:] = [_unsolved(last_point)] * (choice - len(path))
+        path.append(replace(last_point, n_iter=n_iter))
+        path += [replace(last_point, n_iter=0)] * (len(recipes) - len(path))
     return GramFit(final_recipe, training, solutions), paths
+
+
+def _without_coefs(solution: Solution) -> Solution:
+    """Return a solution with the arrays that a path stores only."""
+    nothing = np.empty(0)
+    return replace(solution, coefs=nothing, dual=nothing, effects=None, history=())
+
+
+def _unsolved(point: Solution) -> Solution:
+    """Return the point of a path at a strength that was not solved."""
+    no_kernel, zeros = np.empty(0, dtype=np.intp), np.zeros(point.norms.size)
+    point = replace(point, active=no_kernel, norms=zeros, kernel_weights=zeros)
+    return replace(point, objective=np.nan, duality_gap=np.nan, n_iter=0)
 
 
 def _paths_to_choices(
     recipes: Sequence[Recipe], training: Training, watch: Watch, choices: Indices
-) -> tuple[list[Solution | None], list[list[PathPoint]], Training]:
+) -> tuple[list[Solution | None], list[list[Solution]], Training]:
     """Return the solution and path of each target up to its choice, and final data."""
     # `choices` has the index of each target's last recipe. The final data have the
     # factors that were refined along the paths. Solutions are None if a callback stops
     # the fit.
     starts: list[Solution | None] = [None] * choices.size
-    paths: list[list[PathPoint]] = [[] for _ in starts]
+    paths: list[list[Solution]] = [[] for _ in starts]
     while not watch.stopped:
         paths, start_data = [[] for _ in starts], training
         for k, fit in enumerate(follow_path(recipes, start_data, watch, choices)):
@@ -374,7 +385,7 @@ def _paths_to_choices(
             for t, solution in enumerate(fit.solutions):
                 if solution is None or k > choices[t]:
                     continue
-                paths[t].append(PathPoint.from_solution(solution))
+                paths[t].append(_without_coefs(solution))
                 if k == choices[t]:
                     starts[t] = solution
             watch.advance(1)
