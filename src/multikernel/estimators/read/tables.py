@@ -118,6 +118,9 @@ def check_fit_data(
         kernels, views = sparse_kernels(kernels, data, interactions=paired)
         checked = read_sparse(columns, owner, data, reset=True)
         columns.sparse_input_ = True
+    elif kernels is None and numbers.is_plain(data) and data.dtype.kind in "bf":
+        checked = numbers.read_numbers(columns, owner, data, reset=True)
+        numbers.check_values(columns, checked, Layout(Features(checked.shape[1]), ()))
     else:
         sheet = Sheet(numbers.with_text_names(data))
         doubts.warn_doubts(owner, doubts.row_number_doubts(sheet.data))
