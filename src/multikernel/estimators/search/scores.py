@@ -108,7 +108,7 @@ class FoldScorer:
         for solved, f in zip(batch, values, strict=True):
             targets = slice(None) if solved.targets is None else solved.targets
             candidates = np.asarray(solved.candidates, dtype=np.intp)
-            cells = np.ix_([fold_index], candidates, block[targets])
+            cells = np.ix_(np.array([fold_index]), candidates, block[targets])
             scores.scores[cells], scores.losses[cells] = self.score_and_loss(solved, f)
             predicted = dict.fromkeys(solved.candidates, self.predicted(f))
             scores.predicted[fold_index].update(predicted)

@@ -319,7 +319,7 @@ def refit_targets(
     watch: Watch,
     best: Indices,
     blocks: Sequence[Indices],
-) -> tuple[GramFit, list[list[Solution]]]:
+) -> tuple[GramFit, Sequence[Sequence[Solution]]]:
     """Return the models of all targets, and the path of each to its model."""
     # `recipes` are for all strengths down to the smallest chosen one, `best` contains
     # the index of each target's choice, and `final_recipe` has the model's tolerance.
