@@ -654,10 +654,7 @@ MECHANISMS = {
     ),
     "joint targets": Mechanism(
         joint_targets,
-        (
-            "estimators/search/targets.py",
-            "estimators/search/target_scores.py",
-        ),
+        ("estimators/search/targets.py",),
         ("search, 2 targets", "search, 40 targets", "search, 200 targets"),
     ),
     "narrow factors": Mechanism(

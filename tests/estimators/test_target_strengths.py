@@ -11,7 +11,6 @@ from multikernel.display import RegularizationPathDisplay
 from multikernel.estimators import SpicyMKLRegressor, SpicyMKLRegressorCV
 from multikernel.estimators.search import (
     search as search_module,
-    target_scores,
     targets,
 )
 from multikernel.estimators.search.scores import Scores
@@ -54,7 +53,7 @@ def search(**settings):
 def test_without_a_standard_error_targets_choose_as_if_alone(
     scoring, loss, data, monkeypatch
 ):
-    monkeypatch.setattr(target_scores, "ERRORS", -1.0)
+    monkeypatch.setattr(targets, "ERRORS", -1.0)
     X, Y = data
     # Targets of other losses are solved for one by one.
     Y = Y if loss == "squared_error" else Y[:, :2]
@@ -168,7 +167,7 @@ def test_one_target_and_functions_that_score_have_one_strength(data):
 
 
 def test_factors_in_place_of_matrices(data, monkeypatch):
-    monkeypatch.setattr(target_scores, "ERRORS", -1.0)
+    monkeypatch.setattr(targets, "ERRORS", -1.0)
     X, Y = data
     dense, factors = (
         search(storage=storage).fit(X, Y) for storage in ("dense", "low_rank")
@@ -253,8 +252,8 @@ def scored(scores, losses):
 
 def choices(scores, losses=1.0):
     outcome = scored(scores, losses)
-    means = target_scores.target_means(outcome)
-    return target_scores.best_of_targets(means, outcome)
+    means = targets.target_means(outcome)
+    return targets.best_of_targets(means, outcome)
 
 
 def test_a_target_gives_way_to_the_others_by_standard_errors():
@@ -278,7 +277,7 @@ def test_a_target_gives_way_to_those_of_which_kernels_explain_as_much():
     chance = 0.2 * rng.standard_normal(5)
     scores[:, 4, 8] = chance - chance.mean() + 0.051
     every = scored(scores, 1.0 - scores)
-    alone = target_scores._best_candidates(target_scores.target_means(every))
+    alone = targets._best_candidates(targets.target_means(every))
     np.testing.assert_array_equal(alone, [1, 4, 4, 4, 4, 1, 1, 1, 4])
     np.testing.assert_array_equal(
         choices(scores, 1.0 - scores), [4, 4, 4, 4, 4, 1, 1, 1, 1]
@@ -287,20 +286,16 @@ def test_a_target_gives_way_to_those_of_which_kernels_explain_as_much():
 
 def test_without_losses_or_with_one_fold_all_targets_are_alike():
     best, losses = np.array([0, 2, 2]), np.ones((1, 3, 3))
-    np.testing.assert_array_equal(
-        target_scores._similar_medians(best, losses), [2, 2, 2]
-    )
+    np.testing.assert_array_equal(targets._similar_medians(best, losses), [2, 2, 2])
     nothing = np.full((4, 3, 3), np.nan)
-    np.testing.assert_array_equal(
-        target_scores._similar_medians(best, nothing), [2, 2, 2]
-    )
+    np.testing.assert_array_equal(targets._similar_medians(best, nothing), [2, 2, 2])
 
 
 def test_means_leave_out_folds_without_a_score():
     outcome = Scores.empty(2, 2, 2)
     outcome.scores[:] = [[[1.0, np.nan], [2.0, np.nan]], [[3.0, 5.0], [2.0, 4.0]]]
     outcome.done[:] = True
-    means = target_scores.target_means(outcome)["mean_test_score"]
+    means = targets.target_means(outcome)["mean_test_score"]
     np.testing.assert_array_equal(means, [[2.0, 5.0], [2.0, 4.0]])
 
 

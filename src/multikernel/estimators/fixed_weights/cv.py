@@ -40,7 +40,7 @@ class KernelCandidates(Candidates):
         rule = partial(given_weights, weights=weights)
         single = replace(method, solver=FixedWeights(rule, method.solver))
         first, exponents = m * len(self.Cs), np.array([np.inf])
-        return MarginCandidates(single, self.Cs, exponents, with_p=False, start=first)
+        return MarginCandidates(single, self.Cs, exponents, name="", start=first)
 
     def grid(self, max_kernels: int | None = None) -> dict[str, Array]:
         """Return the kernel and the C of each candidate; `max_kernels` is ignored."""
@@ -76,7 +76,7 @@ class WeightedSearchCV(SearchCV):
         method = weighted_method(self)
         choice = self.kernel_weights
         if not (isinstance(choice, str) and choice == "single"):
-            return margin_search(self, method, [np.inf], with_p=False)
+            return margin_search(self, method, [np.inf], name="")
 
         def candidates(data: Training) -> KernelCandidates:
             Cs = margin_grid(self.Cs, method, data, np.ones(1))

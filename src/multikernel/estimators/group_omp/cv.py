@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from multikernel._typing import Array, Indices
+from multikernel._typing import Array
 from multikernel.estimators.grams.recipe import Recipe
 from multikernel.estimators.grams.shortlist import greedy_list, is_shortened
 from multikernel.estimators.grams.training import Training
@@ -29,8 +29,7 @@ from multikernel.estimators.publish.fitted import BlockFunctions
 from multikernel.estimators.scale import grid_of
 from multikernel.estimators.search.search import Search, SearchCV
 from multikernel.estimators.tasks import ClassifierMKL, RegressorMKL
-from multikernel.problem import Problem, Status
-from multikernel.solvers import GreedyPath
+from multikernel.problem import Status
 
 RIDGES = (1.0, 1e-1, 1e-2, 1e-3, 1e-4)
 """The default candidate strengths of the ridge penalty."""
@@ -67,8 +66,16 @@ class PrefixCandidates(Candidates):
         """Yield the models with each number of kernels, for each strength."""
         recipes = self._recipes(training)
         problem = joint_problem(recipes[0], training)
-        kernel_list = greedy_list(problem) if is_shortened(training) else None
-        for a, path in enumerate(self._paths(recipes, problem, watch, kernel_list)):
+        strengths = np.array([recipe.penalties[0].alpha for recipe in recipes])
+        gram = problem.gram
+        listed = greedy_list(problem) if is_shortened(training) else None
+        if listed is not None:
+            gram = gram.take(listed)
+        solver = self.method.solver
+        paths = solver.paths(replace(problem, gram=gram), strengths, watch)
+        for a, path in enumerate(paths):
+            if listed is not None:
+                path = replace(path, problem=problem, order=listed[path.order])
             if path.status is Status.STOPPED:
                 continue
             published = published_path(path, training)
@@ -84,39 +91,21 @@ class PrefixCandidates(Candidates):
 
     def refit(self, training: Training, watch: Watch, best: int) -> dict[str, Any]:
         """Return the fitted attributes of candidate `best` on all samples."""
-        recipes = self._recipes(training)
-        n_selected, a = divmod(best, len(recipes))
+        n_selected, a = divmod(best, self.alphas.size)
+        recipe = self._recipes(training)[a]
         # The solver must select one kernel or more, but zero kernels may be the best.
         solver = replace(self.method.solver, max_kernels=max(n_selected, 1))
-        alone = replace(self, method=replace(self.method, solver=solver))
-        problem = joint_problem(recipes[a], training)
-        (path,) = alone._paths([recipes[a]], problem, watch)
+        strengths = np.array([recipe.penalties[0].alpha])
+        (path,) = solver.paths(joint_problem(recipe, training), strengths, watch)
         warn_interrupted(self.method.source.owner, path)
         n_kernels = min(n_selected, len(path))
-        attributes = prefix_attributes(recipes[a], training, path, n_kernels)
+        attributes = prefix_attributes(recipe, training, path, n_kernels)
         return attributes | {"alphas_": self.alphas}
 
     def _recipes(self, training: Training) -> list[Recipe]:
         return [
             replace(self.method, alpha=alpha).recipe(training)
             for alpha in self.alphas.tolist()
-        ]
-
-    def _paths(
-        self,
-        recipes: Sequence[Recipe],
-        problem: Problem,
-        watch: Watch,
-        kernel_list: Indices | None = None,
-    ) -> list[GreedyPath]:
-        """Return a path per strength; None for `kernel_list` allows all kernels."""
-        strengths = np.array([recipe.penalties[0].alpha for recipe in recipes])
-        if kernel_list is None:
-            return self.method.solver.paths(problem, strengths, watch)
-        listed_problem = replace(problem, gram=problem.gram.take(kernel_list))
-        return [
-            replace(path, problem=problem, order=kernel_list[path.order])
-            for path in self.method.solver.paths(listed_problem, strengths, watch)
         ]
 
 

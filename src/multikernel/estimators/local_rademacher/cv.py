@@ -1,6 +1,6 @@
 """Local Rademacher MKL, with C and theta chosen by cross-validation."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
@@ -31,16 +31,9 @@ class TailCandidates(MarginCandidates):
     """Candidates of a search: all pairs of C and theta; theta varies fastest."""
 
     # The inherited `ps` contains the values of theta, ascending, and `Cs` has a column
-    # for each of them; `with_p` is False.
+    # for each of them.
+    name: str = "theta"
     sums: Any = None  # `TailSums` of the training samples; None until `with_sums`
-
-    def grid(self, max_kernels: int | None = None) -> dict[str, Array]:
-        """Return the C and theta of each candidate; `max_kernels` is ignored."""
-        return {"C": self.Cs.ravel(), "theta": np.tile(self.ps, len(self.Cs))}
-
-    def open_grids(self, best_params: Mapping[str, Any]) -> Mapping[str, Array]:
-        """Return the grid of C for the chosen theta; a wider grid may be better."""
-        return {"C": self.Cs[:, np.searchsorted(self.ps, best_params["theta"])]}
 
     def with_tol(self, tol: float) -> Self:
         """Return candidates with tolerance `tol`, and a single start for "dc"."""
@@ -65,8 +58,7 @@ class TailCandidates(MarginCandidates):
     def refit(self, training: Training, watch: Watch, best: int) -> dict[str, Any]:
         """Return the fitted attributes of candidate `best`, and its path over C."""
         candidates = self.with_sums(training)
-        attributes = super(TailCandidates, candidates).refit(training, watch, best)
-        return attributes | {"thetas_": self.ps}
+        return super(TailCandidates, candidates).refit(training, watch, best)
 
     def recipes(self, training: Training, j: int) -> Sequence[Recipe]:
         """Return the losses, penalties and solver for each C and the `j`-th theta."""
@@ -105,7 +97,7 @@ class TailSearchCV(SearchCV):
                 tails = np.where(tails > 0.0, tails, 1.0)
                 sums = weight_sum * np.exp(-np.log(tails).mean(axis=1))
             Cs: Array = margin_grid(self.Cs, method, data, sums)
-            return TailCandidates(method, Cs, thetas, with_p=False)
+            return TailCandidates(method, Cs, thetas)
 
         return Search(self, method, candidates)
 

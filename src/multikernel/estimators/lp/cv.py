@@ -22,7 +22,7 @@ from multikernel.estimators.progress import Watch
 from multikernel.estimators.publish.fitted import iterations
 from multikernel.estimators.scale import grid_of
 from multikernel.estimators.search.choice import has_peaked
-from multikernel.estimators.search.path import RegularizationPath, path_arrays
+from multikernel.estimators.search.path import path_arrays
 from multikernel.estimators.search.search import Search, SearchCV, loosen_tol
 from multikernel.estimators.tasks import ClassifierMKL, RegressorMKL
 from multikernel.problem import Solution
@@ -50,24 +50,24 @@ def margin_grid(
 
 @dataclass(frozen=True, eq=False)
 class MarginCandidates(Candidates):
-    """Candidates of a search: all pairs of C and p; p varies fastest."""
+    """Candidates of a search: all pairs of C and p (or theta), which varies fastest."""
 
     Cs: Array  # shape (n_Cs, n_ps), ascending in every column
     ps: Array | Indices  # ascending
-    with_p: bool = True  # whether p is a parameter of the estimator
+    name: str = "p"  # name of the parameter in `ps`; "" if the estimator has none
     start: int = 0  # position of the first pair among all candidates
     with_path: bool = True  # whether `refit` computes the path over C
 
     def grid(self, max_kernels: int | None = None) -> dict[str, Array]:
-        """Return each candidate's C, and p if `with_p`; `max_kernels` is ignored."""
+        """Return each candidate's C and p; `max_kernels` is ignored."""
         columns = {"C": self.Cs.ravel()}
-        if self.with_p:
-            columns["p"] = np.tile(self.ps, len(self.Cs))
+        if self.name:
+            columns[self.name] = np.tile(self.ps, len(self.Cs))
         return columns
 
     def open_grids(self, best_params: Mapping[str, Any]) -> Mapping[str, Array]:
         """Return the grid of C for the chosen p; a wider grid may be better."""
-        column = np.searchsorted(self.ps, best_params["p"]) if self.with_p else 0
+        column = np.searchsorted(self.ps, best_params[self.name]) if self.name else 0
         return {"C": self.Cs[:, column]}
 
     def solve(self, training: Training, watch: Watch, means: Means) -> Iterator[Solved]:
@@ -123,13 +123,14 @@ class MarginCandidates(Candidates):
         attributes: dict[str, Any] = self.method.publish(path[-1])
         steps = [self.method.with_gaps(fit.solutions) for fit in path]
         paths = list(zip(*steps, strict=True))
-        all_Cs = self.Cs[:, j]
-        indices = slice(i + 1 - len(path), i + 1)
+        steps_done = slice(i + 1 - len(path), i + 1)
+        scales = np.transpose([r.objective_scale for r in recipes[steps_done]])
         attributes["n_iter_"] = iterations(paths)
-        attributes["path_"] = margin_path(all_Cs[indices], recipes[indices], paths)
-        attributes["Cs_"] = all_Cs
-        if self.with_p:
-            attributes["ps_"] = self.ps
+        # The strengths of the path are 1 / C.
+        attributes["path_"] = path_arrays(1.0 / self.Cs[steps_done, j], paths, scales)
+        attributes["Cs_"] = self.Cs[:, j]
+        if self.name:
+            attributes[f"{self.name}s_"] = self.ps
         return attributes
 
     def recipes(self, training: Training, j: int) -> Sequence[Recipe]:
@@ -148,9 +149,9 @@ def _best_in_chain(means: Array | None, chain: Sequence[int]) -> int | None:
 
 
 def margin_search(
-    model: Any, method: MarginMethod, ps: Sequence[float], *, with_p: bool
+    model: Any, method: MarginMethod, ps: Sequence[float], name: str = "p"
 ) -> Search:
-    """Return the search of an estimator over C and, if `with_p`, over p."""
+    """Return the search of an estimator over C and, unless `name` is empty, over p."""
     # The C and p of `method` are ignored.
     exponents = np.unique(np.asarray(ps, dtype=np.float64))
 
@@ -159,20 +160,9 @@ def margin_search(
         methods = [replace(method, p=p) for p in exponents.tolist()]
         sums = np.array([m.weight_sum(n_kernels) for m in methods])
         Cs = margin_grid(model.Cs, method, data, sums)
-        return MarginCandidates(method, Cs, exponents, with_p)
+        return MarginCandidates(method, Cs, exponents, name)
 
     return Search(model, method, candidates)
-
-
-def margin_path(
-    Cs: Array, recipes: Sequence[Recipe], paths: Sequence[Sequence[Solution]]
-) -> RegularizationPath:
-    """Return the solutions for ascending C as a path over the strengths 1 / C."""
-    # There is one path per output. It has a solution for each C, up to the C at which a
-    # callback stopped it.
-    n_Cs = len(paths[0])
-    scales = np.transpose([recipe.objective_scale for recipe in recipes[:n_Cs]])
-    return path_arrays(1.0 / Cs[:n_Cs], paths, scales)
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -183,7 +173,7 @@ class MarginSearchCV(SearchCV):
     ps: Sequence[float] = DEFAULT_PS
 
     def _method(self) -> Method:
-        return margin_search(self, lp_method(self, self.ps), self.ps, with_p=True)
+        return margin_search(self, lp_method(self, self.ps), self.ps)
 
 
 @dataclass(eq=False, repr=False)

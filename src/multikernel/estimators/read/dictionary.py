@@ -189,13 +189,8 @@ def choose_dictionary(
         rows = evenly_spaced(X.shape[0], LEARNT_ROWS)
         X, weights = X[rows], None if weights is None else weights[rows]
     is_default = table.kernels is None
-    limit = extent.FEW_KERNELS
-    n_defaults = len(median.MULTIPLES) + 1 + X.shape[1] * len(median.COLUMN_MULTIPLES)
-    if is_default and paired and n_defaults > limit and extent.is_affordable(samples):
-        limit += X.shape[1]
-    default = partial(default_dictionary, bounded=bounded, limit=limit, equality=paired)
     dictionary, views = _requested_kernels(
-        samples, X, weights, default, bounded=bounded
+        samples, X, weights, bounded=bounded, paired=paired
     )
     if table.has_text:
         dictionary = table.layout.resolve(dictionary)
@@ -218,17 +213,20 @@ def choose_dictionary(
 
 
 def _requested_kernels(
-    samples: Samples,
-    X: Array,
-    weights: Array | None,
-    default: Callable[[Array, Array | None], ListDictionary],
-    *,
-    bounded: bool,
+    samples: Samples, X: Array, weights: Array | None, *, bounded: bool, paired: bool
 ) -> tuple[KernelDictionary, list[str] | None]:
     """Return requested or default kernels, and the view of each; None without views."""
-    # If `bounded`, the default kernels of a view do not include linear kernels.
+    # `bounded` and `paired` are those of `choose_dictionary`.
     kernels = samples.table.kernels
     if kernels is None:
+        limit, n_columns = extent.FEW_KERNELS, X.shape[1]
+        n_on_columns = n_columns * len(median.COLUMN_MULTIPLES)
+        n_defaults = len(median.MULTIPLES) + 1 + n_on_columns
+        if paired and n_defaults > limit and extent.is_affordable(samples):
+            limit += n_columns
+        default = partial(
+            default_dictionary, bounded=bounded, limit=limit, equality=paired
+        )
         if samples.table.has_text:
             return _default_kernels(samples.table.layout, X, weights, default), None
         return default(X, weights), None

@@ -129,20 +129,17 @@ def warn_order(
     """Warn if `arguments`, such as y, have the row labels of X in another order."""
     # `labels` are those of the rows of Gram matrices in a fit.
     index = getattr(X, "index", None)
-    if labels is not None:
-        given: dict[str, Any] = {
-            name: getattr(v, "index", None) for name, v in arguments.items()
-        }
-        indexed = {n: i for n, i in given.items() if hasattr(i, "get_indexer_for")}
-        moved = [
-            name
-            for name, rows in indexed.items()
-            if {*rows} == {*labels} and tuple(rows) != labels
-        ]
-    elif hasattr(index, "get_indexer_for"):  # X is a pandas object
-        moved = [name for name, values in arguments.items() if _is_moved(index, values)]
-    else:
-        return
+    moved = []
+    for name, values in arguments.items():
+        rows: Any = getattr(values, "index", None)
+        if not hasattr(rows, "get_indexer_for"):
+            continue
+        if labels is not None:
+            is_moved = {*rows} == {*labels} and tuple(rows) != labels
+        else:  # only pandas objects have such an index
+            is_moved = hasattr(index, "get_indexer_for") and _is_moved(index, rows)
+        if is_moved:
+            moved.append(name)
     if moved:
         names = " and ".join(moved)
         order = "X.index" if labels is None else "list(X.labels)"
@@ -156,12 +153,11 @@ def warn_order(
         )
 
 
-def _is_moved(index: Any, values: Any) -> bool:
-    """Return whether `values` have most row labels of `index`, in another order."""
-    # Default labels of pandas (0, 1, ...) are compared only if `index` and `values`
-    # have the same set of labels.
-    labels: Any = getattr(values, "index", None)
-    if not hasattr(labels, "get_indexer_for") or len(labels) != len(index):
+def _is_moved(index: Any, labels: Any) -> bool:
+    """Return whether `labels` are mostly those of `index`, in another order."""
+    # Default labels of pandas (0, 1, ...) are compared only if `index` and `labels`
+    # contain the same labels.
+    if len(labels) != len(index):
         return False
     if index.equals(labels) or index.nlevels != labels.nlevels:
         return False

@@ -10,12 +10,7 @@ from sklearn.utils.validation import validate_data
 
 from multikernel._typing import Array
 from multikernel.datasets.csv_form import NUMBER
-from multikernel.estimators.read.kinds import (
-    TEXTS,
-    Sheet,
-    is_missing,
-    refuse_kinds,
-)
+from multikernel.estimators.read.kinds import Sheet, is_missing, refuse_kinds
 from multikernel.estimators.read.targets import read_quantity
 from multikernel.kernels.sequence.tables import Layout
 
@@ -48,8 +43,7 @@ def read_mixed(
     category_columns = fitted_columns(estimator, "category_features_")
     if categories is not None:
         category_columns = tuple(sorted(categories))
-    texts = (index for index, kind in enumerate(sheet.kinds) if kind in TEXTS)
-    sequence_columns = tuple(c for c in texts if c not in category_columns)
+    sequence_columns = tuple(c for c in sheet.texts if c not in category_columns)
     layout = Layout(sheet.features, sequence_columns, category_columns)
     if not fitting:
         _check_sequence_columns(fitted_columns(estimator, "sequence_features_"), layout)

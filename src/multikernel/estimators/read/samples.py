@@ -194,16 +194,13 @@ def read_samples(
     return replace(samples, offset=checked[rows])
 
 
-def _first_absent(rows: Indices) -> int:
-    """Return the smallest index that ascending `rows` do not contain."""
-    return int(np.argmax(np.append(rows, -1) != np.arange(rows.size + 1)))
-
-
 def _some_rows(X: Array, rows: Indices) -> Array:
     """Return rows of X, and the same columns of Gram matrices; raise for Dask data."""
     if isinstance(X, SampledRows):
+        # The smallest index that the ascending `rows` do not contain.
+        row = int(np.argmax(np.append(rows, -1) != np.arange(rows.size + 1)))
         raise ValueError(
-            f"sample_weight is zero at row {_first_absent(rows)}, "
+            f"sample_weight is zero at row {row}, "
             "but a fit cannot drop rows of a Dask collection: remove rows of weight "
             "zero before the fit."
         )

@@ -282,12 +282,6 @@ def is_precomputed(kernels: object) -> bool:
     return isinstance(kernels, str) and kernels == "precomputed"
 
 
-SAMPLES_ADVICE = (
-    " Add their rows with multikernel.with_samples(model, {{{view!r}: rows}})."
-)
-"""Advice for new samples without rows in a Gram matrix."""
-
-
 def sample_kernels(kernels: Iterable[Kernel]) -> Iterator[tuple[int, SampleKernel]]:
     """Yield (column of sample names, kernel) for each `Grams`, also in products."""
     for kernel in kernels:
@@ -322,15 +316,14 @@ def check_samples(
             continue
         values = sheet.values(layout.numeric[column])
         names = list(dict.fromkeys(values[absent].tolist()))
-        advice = (
-            " Add them to the matrix, or remove their rows from X."
-            if fitting
-            else SAMPLES_ADVICE.format(view=kernel.view)
-        )
+        advice = "Add them to the matrix, or remove their rows from X."
+        if not fitting:
+            call = f"multikernel.with_samples(model, {{{kernel.view!r}: rows}})"
+            advice = f"Add their rows with {call}."
         raise ValueError(
             f"View {kernel.view!r}: the matrix of Grams has no {axis} for "
             f"{listed(names)}. Column {layout.label(layout.numeric[column])} contains "
-            f"these names, first in row {absent[0]} of X.{advice}"
+            f"these names, first in row {absent[0]} of X. {advice}"
         )
 
 

@@ -1,17 +1,41 @@
 """Choice of a candidate in a search, warnings about it, and early stopping of paths."""
 
-import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from multikernel._typing import Array
 from multikernel._validation import listed
+from multikernel.estimators.method import Candidates, Data
 from multikernel.estimators.parameters import SIMPLEST
 from multikernel.estimators.read.samples import Samples
+from multikernel.estimators.search.folds import Folds
 from multikernel.estimators.search.scores import Scores, round_digits
 from multikernel.exceptions import SearchWarning, warn_user
+
+
+@dataclass(frozen=True, eq=False)
+class SearchOutcome:
+    """The scores of all candidates of a search, before one of them is chosen."""
+
+    folds: Folds  # of all samples
+    candidates: Candidates  # with the tolerance of the model on all samples
+    all_samples: Data
+    scores: Scores
+    results: dict[str, Any]  # the attribute ``cv_results_``
+    n_rows: int  # number of samples on which the candidates are scored
+
+    @property
+    def owner(self) -> str:
+        """The name of the estimator in messages."""
+        return type(self.folds.model).__name__
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """The parameters of the estimator."""
+        return dict(self.folds.model.get_params(deep=False))
 
 
 def best_candidate(results: Mapping[str, Any]) -> int:
@@ -26,10 +50,12 @@ def best_candidate(results: Mapping[str, Any]) -> int:
     return int(ties[np.argmin(np.where(np.isnan(losses), np.inf, losses))])
 
 
-def simplest_candidate(results: Mapping[str, Any], best: int) -> int:
+def simplest_candidate(
+    results: Mapping[str, Any], fold_scores: Array, best: int
+) -> int:
     """Return the index of the simplest candidate within a standard error of `best`."""
-    scores = [results[name][best] for name in results if SPLIT_SCORE.fullmatch(name)]
-    n_folds = int(np.count_nonzero(np.isfinite(scores)))
+    # `fold_scores` has the shape (n_folds, n_candidates).
+    n_folds = int(np.count_nonzero(np.isfinite(fold_scores[:, best])))
     if n_folds < 2:
         return best
     # This is the standard error of the best candidate's mean over the folds.
@@ -137,20 +163,12 @@ def warn_unscored(owner: str, scores: Scores) -> None:
         )
 
 
-def warn_choice(
-    owner: str,
-    parameters: Mapping[str, Any],
-    grids: Mapping[str, Array],
-    results: Mapping[str, Any],
-    best: int,
-    prediction: str,
-    advice: str,
-) -> None:
+def warn_choice(fit: SearchOutcome, best: int, prediction: str) -> None:
     """Warn if a choice has no kernel, predicts one class, or is at an end of a grid."""
     # The choice is the candidate `best`, an index into `results`. `prediction` is the
     # result of `constant_prediction`: a text that names the only prediction for all
-    # validation samples, or "". `advice`, the result of `class_advice`, is the end of
-    # the warning about this prediction.
+    # validation samples, or "".
+    owner, parameters, results = fit.owner, fit.parameters, fit.results
     params = results["params"][best]
     if results["mean_n_active"][best] == 0.0:
         has_others = bool((results["mean_n_active"] > 0.0).any())
@@ -161,12 +179,13 @@ def warn_choice(
         )
         return
     if prediction:
+        advice = class_advice(parameters, fit.folds.data.samples, fit.scores)
         warn_user(
             f"{owner} chose {as_text(params)}, a model that predicts {prediction} for "
             f"all validation samples: {advice}.",
             SearchWarning,
         )
-    for name, grid in grids.items():
+    for name, grid in fit.candidates.open_grids(params).items():
         end = grid_end(results, best, name, grid)
         if end is not None:
             warn_user(
@@ -212,7 +231,3 @@ def has_peaked(
     # also count as no longer improving.
     is_stale = chain_means.size - 1 - best >= max(2, round(patience * len(chain)))
     return bool(is_stale and chain_means[best] > chain_means[0])
-
-
-SPLIT_SCORE = re.compile(r"split\d+_test_score")
-"""Pattern of the names of scores of single folds in ``cv_results_``."""

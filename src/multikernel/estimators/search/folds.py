@@ -4,7 +4,6 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -155,9 +154,19 @@ def cut_fold(data: Data, split: Split, n_in_memory: int, link: str) -> Fold:
     if link == "labels":
         # A label that all training samples have is always predicted.
         absent_values *= 1.0 - 2.0 * (samples.labels[train].min(axis=0) > 0)
-    inputs = fold.decision_values, classes, absent_values, link
-    values = partial(_all_class_values, *inputs)
-    return Fold(fold.training, samples.subset(test), values)
+
+    def decision_values(models: Sequence[Any]) -> Array:
+        """Return decision values, also of absent classes."""
+        f = fold.decision_values(models)
+        if link != "labels" and classes.size == 2:
+            # Models of two classes have one decision value, that of the second class.
+            f = np.concatenate([0.0 * f if link == "joint" else -f, f], axis=2)
+        full = np.empty((*f.shape[:2], absent_values.size))
+        full[:] = absent_values
+        full[..., classes] = f
+        return full
+
+    return Fold(fold.training, samples.subset(test), decision_values)
 
 
 def _restrict_classes(samples: Samples, class_indices: Indices) -> Samples:
@@ -178,27 +187,6 @@ def _restrict_classes(samples: Samples, class_indices: Indices) -> Samples:
     return replace(
         samples, labels=codes[samples.labels], classes=classes, class_weight=weights
     )
-
-
-def _all_class_values(
-    values: Callable[[Sequence[Any]], Array],
-    present: Indices,
-    absent_values: Array,
-    link: str,
-    models: Sequence[Any],
-) -> Array:
-    """Return decision values, also of absent classes, (n_models, n_test, n_outputs)."""
-    # The training set of a fold may lack classes. `values` computes the decision values
-    # of `models` for the classes `present` in it. The absent classes get their entries
-    # of `absent_values`, (n_outputs,). `link` is the result of `find_link`.
-    f = values(models)
-    if link != "labels" and present.size == 2:
-        # Models of two classes have one decision value, that of the second class.
-        f = np.concatenate([0.0 * f if link == "joint" else -f, f], axis=2)
-    full = np.empty((*f.shape[:2], absent_values.size))
-    full[:] = absent_values
-    full[..., present] = f
-    return full
 
 
 def check_exchangeable(owner: str, samples: Samples, splits: Sequence[Split]) -> None:

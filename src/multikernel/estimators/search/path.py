@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple, Self
+from typing import Any
 
 import numpy as np
 
@@ -76,32 +76,8 @@ def strength_grid(
     return np.asarray(largest * np.geomspace(1.0, float(alpha_min_ratio), n_alphas))
 
 
-class PathPoint(NamedTuple):
-    """The fields of a solution that a path stores."""
-
-    active: Indices
-    norms: Array
-    kernel_weights: Array
-    objective: float
-    duality_gap: float
-    n_iter: int
-
-    @classmethod
-    def from_solution(cls, solution: Solution) -> Self:
-        """Return the point of a path for a solution, without its coefficients."""
-        return cls(*(getattr(solution, name) for name in cls._fields))
-
-    @classmethod
-    def unsolved(cls, n_kernels: int) -> Self:
-        """Return the point of a strength that was not solved."""
-        norms, weights = np.zeros((2, n_kernels))
-        return cls(np.empty(0, dtype=np.intp), norms, weights, np.nan, np.nan, 0)
-
-
 def path_arrays(
-    alphas: Array,
-    paths: Sequence[Sequence[Solution | PathPoint]],
-    scale: float | Array,
+    alphas: Array, paths: Sequence[Sequence[Solution]], scale: float | Array
 ) -> RegularizationPath:
     """Return the paths of all outputs, one solution per strength, as arrays."""
     active = [solution.active for path in paths for solution in path]

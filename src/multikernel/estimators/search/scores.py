@@ -4,7 +4,7 @@ import copy
 import difflib
 import inspect
 import reprlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -16,11 +16,9 @@ from multikernel.estimators.base import BaseMKL
 from multikernel.estimators.fit import all_attributes, find_link, publish
 from multikernel.estimators.method import Fold, Solved
 from multikernel.estimators.parameters import find_joint_loss, is_likelihood, loss_of
-from multikernel.estimators.read.samples import Samples
 from multikernel.estimators.scale import target_scale
 from multikernel.estimators.search.splits import learnt_classes
 from multikernel.estimators.tasks import class_codes, log_probabilities
-from multikernel.losses import Loss
 
 Scorer = Callable[..., float]
 
@@ -67,37 +65,30 @@ class Scores:
         return np.where(done, np.mean(values, axis=0, where=used[:, None]), np.nan)
 
 
-def scaled_losses(search: Any, samples: Samples) -> list[Loss]:
-    """Return the loss of each output, adapted to its target's standard deviation."""
-    loss = loss_of(search)
-    scale = target_scale(type(search).__name__, samples, loss.unit)
-    return loss.at_scale(scale)[0]
-
-
 class FoldScorer:
     """Scores the models of one fold with any scorer of scikit-learn."""
 
     def __init__(self, search: Any, fold: Fold) -> None:
-        from sklearn.base import is_classifier
         from sklearn.metrics import check_scoring
 
         self.search, self.fold = search, fold
-        scoring = search.scoring
+        scoring, samples = search.scoring, fold.validation
+        is_classifier = samples.classes is not None
         self.scorer: Scorer = check_scoring(search, scoring=scoring)
-        if scoring is None and is_classifier(search):
+        if scoring is None and is_classifier:
             self.scorer = _accuracy
         # A scorer given by name uses only predictions; a function of the user may read
         # any fitted attribute of the model.
         self.needs_model = callable(scoring)
-        self.link = find_link(search.loss, fold.validation)
+        self.link = find_link(search.loss, samples)
         # A classifier has a loss for each class, even if the training set lacks the
         # class. A regressor's losses depend on the standard deviations of the training
         # targets.
-        classes = fold.validation.classes is not None
-        samples = fold.validation if classes else fold.training.samples
-        self.losses = scaled_losses(search, samples)
+        fitted_samples = samples if is_classifier else fold.training.samples
+        loss = loss_of(search)
+        scale = target_scale(type(search).__name__, fitted_samples, loss.unit)
+        self.losses = loss.at_scale(scale)[0]
         self.X = fold.inputs(with_matrices=self.needs_model)
-        samples = fold.validation
         all_samples = np.arange(samples.rows.size)
         self.lacks_class = learnt_classes(samples, all_samples) is not None
         self.refusal = ""
@@ -106,10 +97,27 @@ class FoldScorer:
         weights = samples.sample_weight
         if weights is not None and accepts(self.scorer, "sample_weight"):
             self.arguments["sample_weight"] = weights
-        if samples.offset is not None and scoring is None and not classes:
+        if samples.offset is not None and scoring is None and not is_classifier:
             self.arguments["offset"] = samples.offset
 
-    def score_and_loss(self, solved: Solved, f: Array) -> tuple[float, float]:
+    def score_batch(
+        self, batch: Sequence[Solved], scores: Scores, fold_index: int, block: Indices
+    ) -> None:
+        """Score the models of a batch for the targets of a block, filling `scores`."""
+        values = self.fold.decision_values([solved.model for solved in batch])
+        for solved, f in zip(batch, values, strict=True):
+            targets = slice(None) if solved.targets is None else solved.targets
+            candidates = np.asarray(solved.candidates, dtype=np.intp)
+            cells = np.ix_(np.array([fold_index]), candidates, block[targets])
+            scores.scores[cells], scores.losses[cells] = self.score_and_loss(solved, f)
+            predicted = dict.fromkeys(solved.candidates, self.predicted(f))
+            scores.predicted[fold_index].update(predicted)
+            scores.n_active[cells] = solved.n_active
+            scores.done[cells] = True
+            scores.gaps.append(solved.gaps)
+        scores.refusals[fold_index] = self.refusal
+
+    def score_and_loss(self, solved: Solved, f: Array) -> tuple[Any, Any]:
         """Return the score and the mean loss of a model, given its decision values."""
         return self(solved.attributes, f), self.loss(f)
 

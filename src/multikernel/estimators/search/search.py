@@ -16,8 +16,8 @@ from multikernel.estimators.parameters import SIMPLEST, loss_of
 from multikernel.estimators.progress import Watch
 from multikernel.estimators.read.samples import Samples
 from multikernel.estimators.search.choice import (
+    SearchOutcome,
     best_candidate,
-    class_advice,
     constant_prediction,
     simplest_candidate,
     warn_choice,
@@ -37,14 +37,15 @@ from multikernel.estimators.search.scores import (
     scoring_choice,
 )
 from multikernel.estimators.search.splits import make_splits
-from multikernel.estimators.search.target_scores import (
+from multikernel.estimators.search.targets import (
     TargetScorer,
     best_of_targets,
+    fold_of_targets,
     mean_over_choices,
     simplest_of_targets,
     target_means,
+    warn_choices,
 )
-from multikernel.estimators.search.targets import fold_of_targets, warn_choices
 from multikernel.exceptions import ConvergenceWarning, warn_user
 from multikernel.linalg.tables import CHUNK_BYTES
 from multikernel.problem import Callback
@@ -56,18 +57,6 @@ TOLERANCE_FACTOR, MAX_TOLERANCE = 30.0, 3e-2
 
 FoldRun = Generator[None, Array | None, None]
 """Scores a batch of candidates on a fold per step; receives mean scores over folds."""
-
-
-@dataclass(frozen=True, eq=False)
-class SearchOutcome:
-    """The scores of all candidates of a search, before one of them is chosen."""
-
-    folds: Folds  # of all samples
-    candidates: Candidates  # with the tolerance of the model on all samples
-    all_samples: Data
-    scores: Scores
-    results: dict[str, Any]  # the attribute ``cv_results_``
-    n_rows: int  # number of samples on which the candidates are scored
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,49 +110,37 @@ class Search:
 
     def _publish(self, fit: SearchOutcome) -> dict[str, Any]:
         """Choose a candidate, and return the fitted attributes."""
-        scores, results, samples = fit.scores, fit.results, fit.folds.data.samples
+        scores, results = fit.scores, fit.results
         best = best_candidate(results)
         if self.model.refit == SIMPLEST:
-            best = simplest_candidate(results, best)
+            best = simplest_candidate(results, scores.scores[:, :, 0], best)
         params = results["params"][best]
-        prediction = constant_prediction(scores, best, samples)
         score = float(results["mean_test_score"][best])
-        attributes = self._attributes(fit, best, params, score, prediction)
-        grids = fit.candidates.open_grids(params)
-        parameters = self.model.get_params(deep=False)
-        advice = class_advice(parameters, samples, scores)
-        warn_unscored(self.source.owner, scores)
-        one_class = prediction, advice
-        warn_choice(self.source.owner, parameters, grids, results, best, *one_class)
+        attributes = self._attributes(fit, best, params, score)
+        warn_unscored(fit.owner, scores)
+        warn_choice(fit, best, attributes["fit_info_"]["predicted_alike"])
         return attributes
 
     def _publish_targets(self, fit: SearchOutcome) -> dict[str, Any]:
         """Choose a candidate for each target, and return the fitted attributes."""
-        means, candidates = target_means(fit.scores), fit.candidates
+        means = target_means(fit.scores)
         best = best_of_targets(means, fit.scores)
         if self.model.refit == SIMPLEST:
             best = simplest_of_targets(means, fit.scores)
-        params = {name: values[best] for name, values in candidates.grid().items()}
+        params = {name: values[best] for name, values in fit.candidates.grid().items()}
         best_scores = np.take_along_axis(means["mean_test_score"], best[None], axis=0)
         mean_score = float(best_scores.mean())
         attributes = self._attributes(fit, best, params, mean_score)
-        parameters = self.model.get_params(deep=False)
-        warn_choices(self.source.owner, parameters, candidates, means, best)
+        warn_choices(fit, means, best)
         scores = np.ascontiguousarray(means["mean_test_score"].T)
         return attributes | {"target_scores_": scores}
 
     def _attributes(
-        self,
-        fit: SearchOutcome,
-        best: Any,
-        params: Mapping[str, Any],
-        score: float,
-        prediction: str = "",
+        self, fit: SearchOutcome, best: Any, params: Mapping[str, Any], score: float
     ) -> dict[str, Any]:
         """Return the fitted attributes of a choice, and of its model on all samples."""
         # The choice is the candidate with index `best`, parameters `params` and mean
         # score `score`. If targets choose separately, `best` has an index per target.
-        # `prediction` is the result of `constant_prediction`.
         folds, tol = fit.folds, self.cv_tol
         attributes: dict[str, Any] = {
             "cv_results_": fit.results,
@@ -172,6 +149,9 @@ class Search:
             "best_score_": score,
             "n_splits_": len(folds.splits),
         }
+        prediction = ""
+        if fit.candidates.blocks is None:
+            prediction = constant_prediction(fit.scores, best, folds.data.samples)
         search_info = {"search_rows": fit.n_rows, "predicted_alike": prediction}
         if fit.candidates.method.with_tol(tol) is not fit.candidates.method:
             search_info = {"cv_tol": tol, **search_info}
@@ -268,16 +248,11 @@ def _score_fold(
         return
     is_separate = candidates.blocks is not None
     fold = fold_of_targets(fold, block) if is_separate else fold
-    scorer: Any = (TargetScorer if is_separate else FoldScorer)(folds.model, fold)
+    scorer = (TargetScorer if is_separate else FoldScorer)(folds.model, fold)
     scores.lacks_class[fold_index] = scorer.lacks_class
     means: Array | None = None
-
-    def n_unsolved(chain: Sequence[int]) -> int:
-        done = scores.done[fold_index][np.ix_(np.asarray(chain, dtype=np.intp), block)]
-        return int(np.count_nonzero(~done.any(axis=1)))
-
     solving = candidates.solve(fold.training, watch, lambda: means)
-    models = _count_progress(solving, watch, n_unsolved)
+    models = _count_progress(solving, watch)
     while not watch.stopped:
         batch: list[Solved] = []
         for solved in models:
@@ -289,47 +264,24 @@ def _score_fold(
                 break
         if not batch:
             return
-        _score_batch(scorer, fold, batch, fold_index, block, scores)
+        scorer.score_batch(batch, scores, fold_index, block)
         received = yield
         means = received if received is None or is_separate else received[:, 0]
 
 
-def _count_progress(
-    models: Iterator[Solved], watch: Watch, n_unsolved: Callable[[Sequence[int]], int]
-) -> Iterator[Solved]:
+def _count_progress(models: Iterator[Solved], watch: Watch) -> Iterator[Solved]:
     """Yield the models, and report solved and skipped candidates to `watch`."""
     chain: Sequence[int] = ()
+    n_solved = 0
     for solved in models:
         if solved.chain != chain:
-            watch.advance(n_unsolved(chain))
-            chain = solved.chain
+            watch.advance(len(chain) - n_solved)
+            chain, n_solved = solved.chain, 0
         watch.advance(len(solved.candidates))
+        n_solved += len(solved.candidates)
         yield solved
-    watch.advance(n_unsolved(chain))
-
-
-def _score_batch(
-    scorer: Any,
-    fold: Fold,
-    batch: Sequence[Solved],
-    fold_index: int,
-    block: Indices,
-    scores: Scores,
-) -> None:
-    """Score the models of a batch on the validation set of a fold."""
-    values = fold.decision_values([solved.model for solved in batch])
-    for solved, f in zip(batch, values, strict=True):
-        targets = slice(None) if solved.targets is None else solved.targets
-        indices = np.array([fold_index]), np.asarray(solved.candidates, dtype=np.intp)
-        cells = np.ix_(*indices, block[targets])
-        score, loss = scorer.score_and_loss(solved, f)
-        scores.scores[cells], scores.losses[cells] = score, loss
-        predicted = dict.fromkeys(solved.candidates, scorer.predicted(f))
-        scores.predicted[fold_index].update(predicted)
-        scores.n_active[cells] = solved.n_active
-        scores.done[cells] = True
-        scores.gaps.append(solved.gaps)
-    scores.refusals[fold_index] = scorer.refusal
+    if chain:
+        watch.advance(len(chain) - n_solved)
 
 
 def loosen_tol(tol: float) -> float:

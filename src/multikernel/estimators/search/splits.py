@@ -29,29 +29,31 @@ def make_splits(owner: str, model: Any, samples: Samples) -> list[Split]:
     # set is empty, if all folds are skipped, or if no fold can be scored.
     splits: list[Split] = []
     lacking: list[int] = []
-    unsolvable: dict[int, str] = {}
-    unscored: dict[int, str] = {}
+    # The folds that share a reason, by reason.
+    unsolvable: dict[str, list[int]] = {}
+    unscored: dict[str, list[int]] = {}
     shared: list[int] = []
     for k, (train, test) in enumerate(_sample_splits(model.cv, samples)):
         reason = find_obstacle(model, samples, train)
         if reason is not None:
-            unsolvable[k] = reason
+            unsolvable.setdefault(reason, []).append(k)
             continue
         if learnt_classes(samples, train) is not None:
             lacking.append(k)
         if (reason := model._why_unscored(samples, test)) is not None:
-            unscored[k] = reason
+            unscored.setdefault(reason, []).append(k)
         if np.isin(test, train).any():
             shared.append(k)
         # Sort the samples, so that the fold's model equals a fit on this set alone.
         splits.append((np.sort(train), test))
     if not splits and not unsolvable:
         _refuse_empty(model.cv)
-    if len(unscored) == len(splits):
-        facts = [f"training set of fold {k} of cv {v}" for k, v in unsolvable.items()]
-        facts += [f"validation set of fold {k} of cv {v}" for k, v in unscored.items()]
+    if sum(map(len, unscored.values())) == len(splits):
+        which = "training" if unsolvable else "validation"
+        reason, folds = next(iter((unsolvable or unscored).items()))
         raise ValueError(
-            f"{owner}: no fold of cv can be used, because the {facts[0]}: {REMEDY}."
+            f"{owner}: no fold of cv can be used, because the {which} set of fold "
+            f"{folds[0]} of cv {reason}: {REMEDY}."
         )
     _warn_folds(owner, lacking, unsolvable, unscored)
     _warn_overlap(owner, shared)
@@ -105,8 +107,8 @@ def _refuse_empty(cv: object) -> None:
 def _warn_folds(
     owner: str,
     lacking: list[int],
-    unsolvable: Mapping[int, str],
-    unscored: Mapping[int, str],
+    unsolvable: Mapping[str, list[int]],
+    unscored: Mapping[str, list[int]],
 ) -> None:
     """Warn about folds that lack a class, a model or a score."""
     sentences = []
@@ -115,13 +117,11 @@ def _warn_folds(
             f"the training set of fold {listed(lacking)} of cv lacks a class, which "
             "its models never predict"
         )
-    for reason in dict.fromkeys(unsolvable.values()):
-        skipped = [k for k, other in unsolvable.items() if other == reason]
+    for reason, skipped in unsolvable.items():
         sentences.append(
             f"fold {listed(skipped)} of cv is skipped because its training set {reason}"
         )
-    for reason in dict.fromkeys(unscored.values()):
-        without = [k for k, other in unscored.items() if other == reason]
+    for reason, without in unscored.items():
         sentences.append(
             f"fold {listed(without)} of cv has no score because its validation set "
             f"{reason}; mean scores ignore it"

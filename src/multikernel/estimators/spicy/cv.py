@@ -6,9 +6,9 @@ from typing import Any, Self
 
 import numpy as np
 
-from multikernel._typing import Array, Indices
+from multikernel._typing import Array
 from multikernel.estimators.grams.method import solved_candidate
-from multikernel.estimators.grams.recipe import Recipe, problems_of
+from multikernel.estimators.grams.recipe import GramFit, Recipe, problems_of
 from multikernel.estimators.grams.shortlist import is_shortened
 from multikernel.estimators.grams.solving import (
     follow_outputs,
@@ -19,9 +19,14 @@ from multikernel.estimators.grams.solving import (
 from multikernel.estimators.grams.training import Training
 from multikernel.estimators.method import Candidates, Means, Method, Solved
 from multikernel.estimators.progress import Watch
-from multikernel.estimators.publish.fitted import iterations, single
+from multikernel.estimators.publish.fitted import iterations
 from multikernel.estimators.scale import grid_of, target_scale
-from multikernel.estimators.search.choice import RATE, TARGET_PATIENCE, has_peaked
+from multikernel.estimators.search.choice import (
+    PATIENCE,
+    RATE,
+    TARGET_PATIENCE,
+    has_peaked,
+)
 from multikernel.estimators.search.path import path_arrays, strength_grid
 from multikernel.estimators.search.search import Search, SearchCV, loosen_tol
 from multikernel.estimators.search.targets import (
@@ -35,6 +40,7 @@ from multikernel.estimators.spicy.estimators import (
 )
 from multikernel.estimators.spicy.method import sparse_method
 from multikernel.estimators.tasks import ClassifierMKL, RegressorMKL
+from multikernel.problem import Solution
 
 ALPHA_MIN_RATIO = 1e-3
 """Default of ``alpha_min_ratio``; ``benchmarks/defaults`` (paths) compares values."""
@@ -98,36 +104,26 @@ class AlphaCandidates(Candidates):
         return replace(self, with_path=False)
 
     def solve(self, training: Training, watch: Watch, means: Means) -> Iterator[Solved]:
-        """Yield the models for decreasing strengths while the mean score improves."""
+        """Yield the models for decreasing strengths while the mean scores improve."""
         recipes, chain = self._recipes(training), range(self.alphas.size)
-        if self.blocks is not None:
-            yield from self._solve_targets(recipes, training, watch, means)
-            return
-        path = until_stopped(follow_path(recipes, training, watch))
-        for index, fit in enumerate(path):
-            yield replace(solved_candidate(index, fit), chain=chain)
-            if has_peaked(means(), chain):
-                return
-
-    def _solve_targets(
-        self, recipes: Sequence[Recipe], training: Training, watch: Watch, means: Means
-    ) -> Iterator[Solved]:
-        """Yield the models of each strength, for targets whose scores may improve."""
-        chain, n_targets = range(len(recipes)), len(recipes[0].losses)
-        last_steps = np.full(n_targets, len(recipes))
+        is_separate = self.blocks is not None
+        n_choices = len(recipes[0].losses) if is_separate else 1
+        patience = TARGET_PATIENCE if is_separate else PATIENCE
+        last_steps = np.full(n_choices, len(recipes))
         path = until_stopped(follow_path(recipes, training, watch, last_steps))
         for index, fit in enumerate(path):
             models = [solution for solution in fit.solutions if solution is not None]
-            yield replace(
-                solved_candidate(index, replace(fit, solutions=models)),
-                n_active=np.array([solution.active.size for solution in models]),
-                chain=chain,
-                targets=np.flatnonzero([s is not None for s in fit.solutions]),
-            )
-            mean_scores = means()
-            if mean_scores is not None:
-                stops = [has_peaked(m, chain, TARGET_PATIENCE) for m in mean_scores.T]
-                last_steps[stops] = -1
+            solved = solved_candidate(index, replace(fit, solutions=models))
+            if is_separate:
+                solved = replace(
+                    solved,
+                    n_active=np.array([solution.active.size for solution in models]),
+                    targets=np.flatnonzero([s is not None for s in fit.solutions]),
+                )
+            yield replace(solved, chain=chain)
+            if (mean_scores := means()) is not None:
+                columns = np.reshape(mean_scores, (len(recipes), n_choices)).T
+                last_steps[[has_peaked(m, chain, patience) for m in columns]] = -1
             if (last_steps < 0).all():
                 return
 
@@ -135,16 +131,33 @@ class AlphaCandidates(Candidates):
         """Return the fitted attributes of candidate `best`, and the path to it."""
         recipes = self._recipes(training)
         # Only the last fit needs the estimator's tol; others use the tol of folds.
-        path_recipes = self.with_tol(loosen_tol(self.method.tol))._recipes(training)
+        steps = self.with_tol(loosen_tol(self.method.tol))._recipes(training)
+        steps = steps[: int(np.max(best)) + 1]
         if self.blocks is not None:
-            return self._refit_targets(recipes, path_recipes, training, watch, best)
-        recipe, steps = recipes[best], path_recipes[: best + 1]
+            recipe = chosen_recipe(recipes, best)
+            fit, paths = refit_targets(
+                steps, recipe, training, watch, best, self.blocks
+            )
+            fit = self.method.finish(fit, stopped=watch.stopped)
+        else:
+            fit, paths = self._refit_together(steps, recipes[best], training, watch)
+        attributes: dict[str, Any] = self.method.publish(fit)
+        attributes["n_iter_"] = iterations(paths)
+        attributes["alphas_"] = self.alphas
+        alphas = self.alphas[len(steps) - len(paths[0]) : len(steps)]
+        scale = np.reshape(fit.recipe.objective_scale, (-1, 1))
+        attributes["path_"] = path_arrays(alphas, paths, scale)
+        return attributes
+
+    def _refit_together(
+        self, steps: Sequence[Recipe], recipe: Recipe, training: Training, watch: Watch
+    ) -> tuple[GramFit, list[tuple[Solution, ...]]]:
+        """Return the final fit with one strength for all outputs, and their paths."""
         if self.with_path:
             *path, fit = solve_path(steps, recipe, training, watch, follow_path)
         else:
             path, fit = [], next(follow_outputs([recipe], training, watch))
         fit = self.method.finish(fit, stopped=watch.stopped)
-        alphas = self.alphas[best - len(path) : best + 1]
         solved_steps = [step.solutions for step in path]
         if is_shortened(training):
             # The path was solved on a short list of kernels, so the gaps of its
@@ -153,35 +166,7 @@ class AlphaCandidates(Candidates):
                 [replace(s, duality_gap=np.nan) for s in solutions]
                 for solutions in solved_steps
             ]
-        attributes: dict[str, Any] = self.method.publish(fit)
-        paths = list(zip(*solved_steps, fit.solutions, strict=True))
-        attributes["n_iter_"] = iterations(paths)
-        attributes["alphas_"] = self.alphas
-        attributes["path_"] = path_arrays(alphas, paths, recipe.objective_scale)
-        return attributes
-
-    def _refit_targets(
-        self,
-        recipes: Sequence[Recipe],
-        path_recipes: Sequence[Recipe],
-        training: Training,
-        watch: Watch,
-        best: Indices,
-    ) -> dict[str, Any]:
-        """Return the attributes of the final models, with an alpha for each target."""
-        # `recipes` are for the final models. `path_recipes`, for the paths to these
-        # models, are the same recipes with the tolerance of folds.
-        assert self.blocks is not None
-        final, steps = chosen_recipe(recipes, best), path_recipes[: int(best.max()) + 1]
-        fit, paths = refit_targets(steps, final, training, watch, best, self.blocks)
-        fit = self.method.finish(fit, stopped=watch.stopped)
-        attributes: dict[str, Any] = self.method.publish(fit)
-        n_iter = [sum(point.n_iter for point in path) for path in paths]
-        attributes["n_iter_"] = single(np.maximum(n_iter, 1))
-        attributes["alphas_"] = self.alphas
-        scale = np.reshape(final.objective_scale, (-1, 1))
-        attributes["path_"] = path_arrays(self.alphas[: len(steps)], paths, scale)
-        return attributes
+        return fit, list(zip(*solved_steps, fit.solutions, strict=True))
 
     def _recipes(self, training: Training) -> list[Recipe]:
         samples = training.samples
