@@ -39,10 +39,8 @@ DECIMALS = {".": NUMBER, ",": WITH_COMMA}
 
 _SEPARATOR_LINE = re.compile(r'\s*"?sep=([^\w"])"?\s*', re.IGNORECASE)
 _MARKS = {
-    codecs.BOM_UTF32_LE: "UTF-32",
-    codecs.BOM_UTF32_BE: "UTF-32",
-    codecs.BOM_UTF16_LE: "UTF-16",
-    codecs.BOM_UTF16_BE: "UTF-16",
+    "UTF-32": (codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE),
+    "UTF-16": (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE),
 }
 
 
@@ -102,8 +100,8 @@ def find_form(file: BinaryIO, path: Path) -> CsvForm:
 
 def _decode(head: bytes, path: Path) -> str:
     """Return the first bytes of a file as text; raise if they are not UTF-8."""
-    for mark, name in _MARKS.items():
-        if head.startswith(mark):
+    for name, marks in _MARKS.items():
+        if head.startswith(marks):
             raise ValueError(f"{path} is {name} text: save it as UTF-8.")
     if b"\0" in head:
         raise ValueError(
@@ -241,16 +239,11 @@ def decimal_mark(cells: Iterable[str], separator: str) -> str | None:
     """Return the mark, "." or ",", with which all cells are numbers, or None."""
     # Words for missing numbers are skipped. Commas are decimal marks only if they do
     # not separate fields.
-    marks = ["."] if separator == "," else [".", ","]
-    has_values = False
-    for cell in cells:
-        if cell in MISSING:
-            continue
-        has_values = True
-        marks = [mark for mark in marks if DECIMALS[mark].fullmatch(cell)]
-        if not marks:
-            return None
-    return marks[0] if has_values else None
+    values = [cell for cell in cells if cell not in MISSING]
+    for mark in ["."] if separator == "," else [".", ","]:
+        if values and all(map(DECIMALS[mark].fullmatch, values)):
+            return mark
+    return None
 
 
 def mixed_marks(

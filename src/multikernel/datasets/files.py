@@ -27,14 +27,11 @@ NO_COLUMN = "{path} has no column {missing}: use one of its columns {names}."
 
 
 def check_columns(
-    path: Path,
-    present: Iterable[Any],
-    requested: Sequence[str],
-    message: str = NO_COLUMN,
+    path: Path, present: Iterable[Any], names: Sequence[str], message: str = NO_COLUMN
 ) -> None:
     """Raise if a requested column is not in a file, and name the available columns."""
     available = dict.fromkeys(present)
-    missing = [name for name in requested if name not in available]
+    missing = [name for name in names if name not in available]
     if missing:
         hint = HEADERS * (path.suffix.lower() in SUFFIXES)
         if available and all(NUMBER.fullmatch(str(name)) for name in available):

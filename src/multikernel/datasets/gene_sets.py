@@ -94,12 +94,10 @@ def read_gene_sets(
         )
     small = [name for name in present if name not in large]
     _warn(Path(path), absent, small, min_genes)
-    if by == "name":
-        return GeneSets(dict(large), absent)
-    numbered = {
-        name: [positions[gene] for gene in genes_in] for name, genes_in in large.items()
-    }
-    return GeneSets(numbered, absent)
+    views: dict[str, list[Any]] = dict(large)
+    if by == "position":
+        views = {name: [positions[gene] for gene in large[name]] for name in large}
+    return GeneSets(views, absent)
 
 
 def _read_sets(path: Path) -> dict[str, list[str]]:

@@ -24,13 +24,7 @@ _FILES: Mapping[str, str] = {
     "mnist": "mnist_t10k",
 }
 
-_BUNDLED = {
-    "breast_cancer": datasets.load_breast_cancer,
-    "diabetes": datasets.load_diabetes,
-    "digits": datasets.load_digits,
-    "iris": datasets.load_iris,
-    "wine": datasets.load_wine,
-}
+_BUNDLED = ("breast_cancer", "diabetes", "digits", "iris", "wine")
 
 
 def load(name: str, *, as_frame: bool = False) -> Bunch:
@@ -157,32 +151,27 @@ def _read_npz(name: str, path: Path) -> Bunch:
     """Return the arrays of a file, with views, names and sequences."""
     with np.load(path, allow_pickle=False) as archive:
         arrays: dict[str, Any] = {key: archive[key] for key in archive.files}
-    for key in ("feature_names", "kernel_names", "view_names", "class_names"):
-        if key in arrays:
-            arrays[key] = arrays[key].tolist()
+    names = {"feature_names", "kernel_names", "view_names", "class_names"}
+    for key in names & arrays.keys():
+        arrays[key] = arrays[key].tolist()
     if "view_start" in arrays:
         start = arrays.pop("view_start")
         blocks = zip(arrays.pop("view_names"), pairwise(start), strict=True)
         arrays["views"] = {view: arrays["X"][:, a:b] for view, (a, b) in blocks}
+    X = arrays.get("X", np.empty(0))
     if "seq" in arrays:
         text = arrays.pop("seq").tobytes().decode("ascii")
         start = arrays.pop("seq_start")
         arrays["sequences"] = [text[a:b] for a, b in pairwise(start)]
-    elif _holds_letters(arrays.get("X")):
-        arrays["sequences"] = [bytes(row).decode("ascii") for row in arrays["X"]]
+    elif X.dtype == np.uint8 and X.min() >= ord("A") and X.max() <= ord("Z"):
+        # Each row of X is a sequence, as ASCII codes of capital letters.
+        arrays["sequences"] = [bytes(row).decode("ascii") for row in X]
     return Bunch(name=name, **arrays)
-
-
-def _holds_letters(X: Any) -> bool:
-    """Return whether each row of X is a sequence, as ASCII codes of capital letters."""
-    if X is None or X.dtype != np.uint8:
-        return False
-    return bool(X.min() >= ord("A") and X.max() <= ord("Z"))
 
 
 def _bundled(name: str) -> Bunch:
     """Return a data set of scikit-learn; two classes are -1 and +1."""
-    source = _BUNDLED[name]()
+    source = getattr(datasets, f"load_{name}")()
     y = source.target
     if len(getattr(source, "target_names", ())) == 2:
         y = 2 * y - 1

@@ -66,8 +66,10 @@ def recovery_coefficient(
     n_kernels = gram.shape[0]
     good = _kernel_indices(owner, good, n_kernels)
     roots = [_hat_root(gram, m, alpha, fit_intercept=fit_intercept) for m in good]
-    total = sum(root @ root for root in roots)
-    basis, inverse_roots = _range_basis(np.asarray(total))
+    # Eigenvectors that span the range of S, and 1 / sqrt(eigenvalues).
+    values, vectors = np.linalg.eigh(np.asarray(sum(Q @ Q for Q in roots)))
+    is_positive = values > NEGLIGIBLE * max(values[-1], np.finfo(np.float64).tiny)
+    basis, inverse_roots = vectors[:, is_positive], 1.0 / np.sqrt(values[is_positive])
     # C_ij = A_i B_j with B_j = (U^T S U)^(-1/2) U^T Q_j, which all i share.
     factors = [root @ basis * inverse_roots for root in roots]
     bounds = []
@@ -110,13 +112,6 @@ def _hat_root(gram: GramStack, m: int, alpha: float, *, fit_intercept: bool) -> 
     # they are, their ratios values / (values + alpha) would be near one.
     values[values < n_samples * EPS * values[-1]] = 0.0
     return np.asarray((vectors * np.sqrt(values / (values + alpha))) @ vectors.T)
-
-
-def _range_basis(total: Array) -> tuple[Array, Array]:
-    """Return eigenvectors that span the range of `total`, and 1 / sqrt(eigenvalues)."""
-    values, vectors = np.linalg.eigh(total)
-    is_positive = values > NEGLIGIBLE * max(values[-1], np.finfo(np.float64).tiny)
-    return vectors[:, is_positive], 1.0 / np.sqrt(values[is_positive])
 
 
 def _norm_bounds(A_all: list[Array], B: Array) -> tuple[float, float]:

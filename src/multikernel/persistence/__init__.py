@@ -24,16 +24,7 @@ from multikernel.exceptions import UntrustedTypesError, VersionWarning, warn_use
 from multikernel.gram.memory import readable_bytes
 from multikernel.gram.temporary import PathLike as PathLike
 from multikernel.linalg.threads import aside
-from multikernel.persistence.archive import (
-    SAVE_AGAIN,
-    Content,
-    DamagedError,
-    RefusedError,
-    check_memory,
-    checked_archive,
-    versions,
-    with_version,
-)
+from multikernel.persistence import archive
 from multikernel.persistence.checks import check_loaded
 from multikernel.persistence.places import find_place, write_to
 from multikernel.persistence.trust import closed_names, trusted_names
@@ -121,8 +112,9 @@ def model_bytes(estimator: Any) -> bytes:
 
 def _serialize(item: Any) -> tuple[bytes, int, list[str]]:
     """Return the archive, the bytes of memory for loading, and the untrusted types."""
-    data = with_version(_skops_io().dumps(plain(item), compression=ZIP_DEFLATED))
-    content = checked_archive(data)
+    written = _skops_io().dumps(plain(item), compression=ZIP_DEFLATED)
+    data = archive.with_version(written)
+    content = archive.checked_archive(data)
     allowed = trusted_names(content.names, content.calls)
     untrusted = _untrusted_types(content, allowed)
     for name in untrusted:
@@ -223,11 +215,11 @@ def load(
         for item in trusted
     ]
     with _readable_errors(path):
-        check_memory(Path(path).stat().st_size, max_bytes)
+        archive.check_memory(Path(path).stat().st_size, max_bytes)
     # The file is read once, so that the model is built from the checked bytes.
     data = Path(path).read_bytes()
     with _readable_errors(path):
-        content = aside(partial(checked_archive, data, max_bytes))
+        content = aside(partial(archive.checked_archive, data, max_bytes))
         loaded = _build(path, content, {*names})
         check_loaded(loaded)
     _warn_of_versions(path, loaded, content)
@@ -243,7 +235,7 @@ def _expect_types(value: object) -> str | None:
     return "a list of types or of their names"
 
 
-def _build(path: PathLike, content: Content, trusted: set[str]) -> Any:
+def _build(path: PathLike, content: archive.Content, trusted: set[str]) -> Any:
     """Build the objects of a checked file; raise if types are not trusted."""
     allowed = trusted | trusted_names(content.names, content.calls)
     if untrusted := _untrusted_types(content, allowed):
@@ -253,7 +245,7 @@ def _build(path: PathLike, content: Content, trusted: set[str]) -> Any:
         )
     missing = [name for name in trusted & content.names if not _is_importable(name)]
     if missing:
-        raise RefusedError(
+        raise archive.RefusedError(
             f"The file contains {listed(sorted(missing))}, which cannot be imported: "
             "install or define the missing types, and load again."
         )
@@ -265,16 +257,16 @@ def _build(path: PathLike, content: Content, trusted: set[str]) -> Any:
     return restored(loaded) if STORED_VALUE in content.names else loaded
 
 
-def _untrusted_types(content: Content, allowed: set[str]) -> list[str]:
+def _untrusted_types(content: archive.Content, allowed: set[str]) -> list[str]:
     """Return names of a file's types that require trust and are not in `allowed`."""
     untrusted = closed_names(content.names, content.calls)
     untrusted.update(_skops_io().get_untrusted_types(data=content.data))
     return sorted(untrusted - allowed)
 
 
-def _warn_of_versions(path: PathLike, loaded: Any, content: Content) -> None:
+def _warn_of_versions(path: PathLike, loaded: Any, content: archive.Content) -> None:
     """Warn if a file's library versions may be incompatible with the installed ones."""
-    differing, installed = content.differing(), versions()
+    differing, installed = content.differing(), archive.versions()
     if not differing:
         return
     file_text = " and ".join(f"{name} {content.versions[name]}" for name in differing)
@@ -309,9 +301,9 @@ def _readable_errors(path: PathLike) -> Iterator[None]:
         yield
     except (UntrustedTypesError, MemoryError):
         raise
-    except RefusedError as error:
+    except archive.RefusedError as error:
         raise ValueError(f"Cannot load {path}. {error}") from error
-    except DamagedError as error:
+    except archive.DamagedError as error:
         raise ValueError(
             f"{path} is not a model file written by multikernel.save, or it is "
             f"damaged. {error}"
@@ -323,5 +315,5 @@ def _readable_errors(path: PathLike) -> Iterator[None]:
             reason = "its parts are inconsistent"
         raise ValueError(
             f"{path} is not a model file written by multikernel.save, or it is damaged "
-            f"({reason[:500].rstrip('.')}): {SAVE_AGAIN}"
+            f"({reason[:500].rstrip('.')}): {archive.SAVE_AGAIN}"
         ) from error

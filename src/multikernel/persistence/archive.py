@@ -100,20 +100,17 @@ def checked_archive(data: bytes, max_bytes: float = math.inf) -> Content:
     # `RefusedError` means another format, or more memory than `max_bytes`; damaged
     # files raise various errors. Reading the directory requires memory for each entry.
     n_members = data.count(b"PK\x01\x02")
-    needed = len(data) + ENTRY_BYTES * n_members
-    check_memory(needed, max_bytes)
+    needed = check_memory(len(data) + ENTRY_BYTES * n_members, max_bytes)
     if n_members > MAX_MEMBERS:
         raise DamagedError(
             f"The archive has more than {MAX_MEMBERS} members, the largest number "
             "accepted: save a model with fewer arrays."
         )
-    needed += _unpacked_bytes(data)
-    check_memory(needed, max_bytes)
+    needed = check_memory(needed + _unpacked_bytes(data), max_bytes)
     members = _unpacked(data)
     file_versions = _check_version(members[VERSION]) if VERSION in members else {}
     text = members[SCHEMA].decode()
-    needed += _parsed_bytes(text)
-    check_memory(needed, max_bytes)
+    needed = check_memory(needed + _parsed_bytes(text), max_bytes)
     tree = _Tree({name: _array_bytes(array) for name, array in members.items()})
     schema = tree.without_references(json.loads(text))
     if schema.get("protocol") == 0:
@@ -122,8 +119,7 @@ def checked_archive(data: bytes, max_bytes: float = math.inf) -> Content:
             "the list of functions that loading calls, so it cannot be checked: save "
             "the model again with a newer version of skops."
         )
-    needed += tree.n_bytes
-    check_memory(needed, max_bytes)
+    needed = check_memory(needed + tree.n_bytes, max_bytes)
     members[SCHEMA] = json.dumps(schema).encode()
     packed = io.BytesIO()
     with ZipFile(packed, "w", ZIP_STORED) as archive:
@@ -132,13 +128,14 @@ def checked_archive(data: bytes, max_bytes: float = math.inf) -> Content:
     return Content(packed.getvalue(), tree.names, tree.calls, file_versions, needed)
 
 
-def check_memory(needed: int, max_bytes: float) -> None:
-    """Raise if `needed` bytes exceed the limit."""
+def check_memory(needed: int, max_bytes: float) -> int:
+    """Return `needed`, a number of bytes; raise if it exceeds the limit."""
     if needed > max_bytes:
         raise RefusedError(
             f"Loading takes at least {readable_bytes(needed)}, but max_bytes is "
             f"{max_bytes}: if you trust the source of the file, raise max_bytes."
         )
+    return needed
 
 
 def _unpacked_bytes(data: bytes) -> int:
@@ -183,18 +180,15 @@ def _member(archive: ZipFile, entry: ZipInfo) -> bytes:
 def _check_version(text: bytes) -> dict[str, str]:
     """Return a file's library versions by name; raise unless it has format `FORMAT`."""
     version, installed = json.loads(text), versions()["multikernel"]
-    if version["format"] > FORMAT:
+    if version["format"] != FORMAT:
+        advice = "update multikernel"
+        if version["format"] < FORMAT:
+            writer = version["version"]
+            advice = f"fit the model again, or load the file with version {writer}"
         raise RefusedError(
             f"Version {version['version']} of multikernel wrote the file in format "
             f"{version['format']}, but the installed version {installed} reads format "
-            f"{FORMAT}: update multikernel."
-        )
-    if version["format"] < FORMAT:
-        raise RefusedError(
-            f"Version {version['version']} of multikernel wrote the file in format "
-            f"{version['format']}, but the installed version {installed} reads format "
-            f"{FORMAT}: fit the model again, or load the file with version "
-            f"{version['version']}."
+            f"{FORMAT}: {advice}."
         )
     file_versions = {name: version[name] for name in versions() if name in version}
     if not all(isinstance(number, str) for number in file_versions.values()):
@@ -235,11 +229,9 @@ class _Tree:
             return item
         # A stored dictionary may itself have the key "__id__", whose value is then a
         # node.
-        node = {
-            key: child
-            for key, child in item.items()
-            if key != "__id__" or isinstance(child, dict)
-        }
+        node = dict(item)
+        if not isinstance(node.get("__id__"), dict):
+            node.pop("__id__", None)
         if isinstance(node.get("__loader__"), str):
             # skops extends its list of trusted names at each node with ``__reduce__``,
             # so the nodes below it need more memory.

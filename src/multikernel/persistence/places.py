@@ -62,9 +62,9 @@ def find_place(path: PathLike, inputs: Iterable[PathLike] = ()) -> Place:
         raise OSError(
             f"Cannot save to {output}: {error.strerror}. Name another file."
         ) from error
+    refuse_input(state, output, inputs)
     for stream in (sys.stdout, sys.stderr):
         if _is_stream(state, stream):
-            refuse_input(state, output, inputs)
             return Place(output, errors=stream is sys.stderr)
     if stat.S_ISDIR(state.st_mode):
         raise IsADirectoryError(
@@ -75,7 +75,6 @@ def find_place(path: PathLike, inputs: Iterable[PathLike] = ()) -> Place:
             raise OSError(
                 f"Cannot save to {output}: it is {kind}, not a file. Name a file."
             )
-    refuse_input(state, output, inputs)
     if stat.S_ISFIFO(state.st_mode):
         return Place(output, pipe=True)
     return Place(output, Path(os.path.realpath(output)))
@@ -101,18 +100,16 @@ def _new_file(output: Path) -> Path:
     return target
 
 
-def refuse_input(
-    state: os.stat_result, output: Path, inputs: Iterable[PathLike]
-) -> None:
+def refuse_input(state: os.stat_result, path: Path, inputs: Iterable[PathLike]) -> None:
     """Raise if the output is one of the inputs (except a terminal)."""
     if stat.S_ISCHR(state.st_mode):
         return
     for source in _input_files(inputs):
         with suppress(OSError):  # a missing input raises when it is read
             if os.path.samestat(state, os.stat(source)):
-                which = "" if Path(source) == output else f", {source}"
+                which = "" if Path(source) == path else f", {source}"
                 raise ValueError(
-                    f"Cannot write to {output}: it is an input file{which}. "
+                    f"Cannot write to {path}: it is an input file{which}. "
                     "Choose another file."
                 )
 
@@ -196,17 +193,12 @@ def _replaced(target: Path, output: Path) -> Iterator[IO[bytes]]:
             file.flush()
             os.fsync(descriptor)
             file.close()  # Windows does not move open files
-            os.chmod(name, 0o666 & ~_umask())  # mkstemp makes files private
+            mask = os.umask(0)  # the umask can only be read by setting it
+            os.umask(mask)
+            os.chmod(name, 0o666 & ~mask)  # mkstemp makes files private
             os.replace(name, target)
     except BaseException:
         with suppress(OSError):  # unwritten data are discarded
             file.close()
         Path(name).unlink(missing_ok=True)
         raise
-
-
-def _umask() -> int:
-    """Return the umask, which can only be read by setting it."""
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask

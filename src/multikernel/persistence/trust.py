@@ -109,11 +109,5 @@ def _is_score(name: str) -> bool:
         return False
     from sklearn.metrics import get_scorer, get_scorer_names
 
-    functions = (
-        getattr(get_scorer(scorer), "_score_func", None)
-        for scorer in get_scorer_names()
-    )
-    return any(
-        function is not None and name == f"{function.__module__}.{function.__name__}"
-        for function in functions
-    )
+    functions = [get_scorer(scorer)._score_func for scorer in get_scorer_names()]
+    return name in [f"{score.__module__}.{score.__name__}" for score in functions]

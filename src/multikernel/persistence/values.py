@@ -1,15 +1,7 @@
 """Conversion of values that skops cannot store to plain values, and back."""
 
 from collections import OrderedDict, deque
-from collections.abc import (
-    Callable,
-    ItemsView,
-    Iterable,
-    Iterator,
-    KeysView,
-    Mapping,
-    ValuesView,
-)
+from collections.abc import Callable, Iterable, Iterator, Mapping, MappingView
 from copy import copy
 from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
@@ -108,7 +100,7 @@ OWNED = (
 )
 """Types of attributes that refer to their estimator, which a tree cannot store."""
 
-SEQUENCES = (KeysView, ValuesView, ItemsView, range, deque, memoryview)
+SEQUENCES: tuple[Any, ...] = (MappingView, range, deque, memoryview)
 """Types stored as a list."""
 
 ATOMS = (str, bytes, int, float, type, FunctionType, MethodType, ModuleType)
@@ -134,7 +126,10 @@ def _rebuilt(item: Any) -> Any:
 def _storable(item: Any) -> Any:
     """Return an object in a form that skops can store; its parts are not converted."""
     if isinstance(item, np.ndarray):
-        return _storable_array(item)
+        # Texts of NumPy's own type become objects, and subclasses, such as memory maps,
+        # plain arrays.
+        array = item.astype(object) if item.dtype.kind == "T" else item
+        return array if type(array) is np.ma.MaskedArray else np.asarray(array)
     if isinstance(item, Iterator):
         raise TypeError("An iterator is empty after one use: pass a list.")
     if isinstance(item, slice):
@@ -170,15 +165,6 @@ def _storable_by_name(item: Any) -> Any:
     return item
 
 
-def _storable_array(array: Any) -> Any:
-    """Return an array of a type that can be stored."""
-    if array.dtype.kind == "T":
-        array = array.astype(object)
-    if type(array) in (np.ndarray, np.ma.MaskedArray):
-        return array
-    return np.asarray(array)  # from a subclass, such as a memory map
-
-
 class _Replacer:
     """Callable that returns an object with a function applied to all its parts."""
 
@@ -204,7 +190,9 @@ class _Replacer:
             if all(new_part is b for new_part, b in zip(new, old, strict=True)):
                 return item
             if is_object_array:
-                return _object_array(item, new)
+                shaped = np.fromiter(new, dtype=object).reshape(item.shape)
+                is_masked = isinstance(item, np.ma.MaskedArray)
+                return np.ma.MaskedArray(shaped, item.mask) if is_masked else shaped
             return getattr(type(item), "_make", type(item))(new)
         if not isinstance(item, dict) and not hasattr(item, "__dict__"):
             return item
@@ -220,16 +208,6 @@ class _Replacer:
         copied = kind.__new__(kind)
         vars(copied).update(parts)
         return copied
-
-
-def _object_array(array: Any, items: list[Any]) -> Any:
-    """Return a copy of an array of objects, filled with `items`."""
-    flat = np.empty(array.size, dtype=object)
-    for position, item in enumerate(items):  # flat[:] = items unpacks lists
-        flat[position] = item
-    shaped = flat.reshape(array.shape)
-    is_masked = isinstance(array, np.ma.MaskedArray)
-    return np.ma.MaskedArray(shaped, array.mask) if is_masked else shaped
 
 
 def failing_part(root: Any, fails: Callable[[Any], bool]) -> tuple[str, Any]:

@@ -1,20 +1,15 @@
 """Conformance of kernels and of graphs of kernels."""
 
-from collections.abc import Sequence
 from itertools import islice
 from typing import Any
 
 import numpy as np
+from sklearn.utils import _safe_indexing
 
-from multikernel._typing import Array, Indices
+from multikernel._typing import Array
 from multikernel.kernels import Kernel
-from multikernel.kernels.graph.base import (
-    FittedGraph,
-    GraphSamples,
-    KernelGraph,
-    descendants,
-    hull,
-)
+from multikernel.kernels.graph import base
+from multikernel.kernels.graph.base import FittedGraph, GraphSamples, KernelGraph
 
 
 def check_kernel(kernel: Kernel, X: Any, tol: float = 1e-8) -> None:
@@ -56,19 +51,13 @@ def check_kernel(kernel: Kernel, X: Any, tol: float = 1e-8) -> None:
 def _check_parts(kernel: Kernel, X: Any, K: Array, size: float, name: str) -> None:
     """Raise if values depend on other samples, or diag(X) is not the diagonal."""
     rows, cols = np.arange(0, len(X), 2), np.arange(1, len(X), 3)
-    part = kernel(_select_rows(X, rows), _select_rows(X, cols))
+    some = _safe_indexing(X, rows)
+    part = kernel(some, _safe_indexing(X, cols))
     text = f"{name}: the value of two samples depends on other samples in the call"
     _assert_close(part, K[np.ix_(rows, cols)], size, text)
     text = f"{name}: diag(X) is not the diagonal of kernel(X)"
     _assert_close(kernel.diag(X), np.diagonal(K), size, text)
-    _assert_close(kernel.diag(_select_rows(X, rows)), np.diagonal(K)[rows], size, text)
-
-
-def _select_rows(X: Any, rows: Indices) -> Any:
-    """Return some samples of an array or a sequence."""
-    if isinstance(X, Sequence):
-        return [X[row] for row in rows.tolist()]
-    return X[rows]
+    _assert_close(kernel.diag(some), np.diagonal(K)[rows], size, text)
 
 
 def _matrix(values: Any, shape: tuple[int, ...], label: str) -> Array:
@@ -112,7 +101,7 @@ def check_kernel_graph(
     assert roots, "roots: a graph needs at least one node."
     nodes: list[Any] = []
     for root in roots:
-        visited = islice(descendants(bound, root), n_nodes)
+        visited = islice(base.descendants(bound, root), n_nodes)
         nodes.extend(node for node in visited if node not in nodes)
     nodes = nodes[: max(n_nodes, len(roots))]
     for node in nodes:
@@ -125,8 +114,7 @@ def check_kernel_graph(
     samples = bound.sample(X)
     rng = np.random.default_rng(seed)
     for node in nodes:
-        _check_form(bound, samples, node, tol, rng)
-        _check_features(bound, samples, node, X, tol)
+        _check_node(bound, samples, node, X, tol, rng)
     _check_sums(bound, samples, nodes, tol, rng)
 
 
@@ -143,7 +131,7 @@ def _check_edges(graph: FittedGraph, node: Any, roots: list[Any]) -> None:
             f"parents of {node!r} contain {parent!r}, but not the other way round: "
             f"children of {parent!r} must contain {node!r}."
         )
-        assert node not in hull(graph, [parent]), (
+        assert node not in base.hull(graph, [parent]), (
             f"{node!r} is an ancestor of its own parent {parent!r}."
         )
     for nodes, label in ((parents, "parents"), (children, "children")):
@@ -168,28 +156,15 @@ def _check_facts(graph: FittedGraph, node: Any) -> None:
     )
 
 
-def _check_features(
-    graph: FittedGraph, samples: GraphSamples, node: Any, X: Array, tol: float
-) -> None:
-    """Check that a node's features of a sample do not depend on other samples."""
-    basis = samples.basis(node)
-    Z, part = samples.features(node, basis), np.arange(0, len(X), 2)
-    size = max(float(np.abs(Z).max(initial=0.0)), np.finfo(np.float64).tiny)
-    for returned, case in (
-        (graph.sample(X[part]).features(node, basis), "on new samples"),
-        (samples.take(part).features(node, basis), "after take"),
-    ):
-        _assert_close(returned, Z[part], tol * size, f"features of {node!r} {case}")
-
-
-def _check_form(
+def _check_node(
     graph: FittedGraph,
     samples: GraphSamples,
     node: Any,
+    X: Array,
     tol: float,
     rng: np.random.Generator,
 ) -> None:
-    """Check the quadratic form and the width of a node against its features."""
+    """Check a node's quadratic form and width, and its features of other samples."""
     basis = samples.basis(node)
     Z, residual = samples.features(node, basis), samples.residual(node, basis)
     errors = np.zeros(len(Z)) if residual is None else np.sqrt(residual)
@@ -206,6 +181,13 @@ def _check_form(
         assert width == n_columns, (
             f"width of {node!r} is {width}, but it has {n_columns} features."
         )
+    part = np.arange(0, len(X), 2)
+    largest = max(float(np.abs(Z).max(initial=0.0)), np.finfo(np.float64).tiny)
+    for returned, case in (
+        (graph.sample(X[part]).features(node, basis), "on new samples"),
+        (samples.take(part).features(node, basis), "after take"),
+    ):
+        _assert_close(returned, Z[part], tol * largest, f"features of {node!r} {case}")
 
 
 def _check_sums(
@@ -224,7 +206,7 @@ def _check_sums(
         "descendant_forms must return two numbers per node."
     )
     form_of = {node: samples.form(node, vector) for node in nodes}
-    ancestors = {node: hull(graph, [node]) for node in nodes}
+    ancestors = {node: base.hull(graph, [node]) for node in nodes}
     for index, t in enumerate(inner):
         descendants = [w for w in nodes if t in ancestors[w]]
         total = 0.0

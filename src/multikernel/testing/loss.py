@@ -8,16 +8,11 @@ from numpy.random import Generator
 from scipy.optimize import linprog
 
 from multikernel._typing import Array
-from multikernel.losses.base import (
-    Loss,
-    PolyhedralLoss,
-    SmoothConjugateLoss,
-    degree,
-    is_shift_equivariant,
-)
+from multikernel.losses import base
+from multikernel.losses.base import Loss
 from multikernel.losses.weighted import part_of, weighted
 
-CAPABILITIES = (SmoothConjugateLoss, PolyhedralLoss)
+CAPABILITIES = (base.SmoothConjugateLoss, base.PolyhedralLoss)
 
 
 def check_loss(loss: Loss, y: Array | None = None, seed: int = 0) -> None:
@@ -31,12 +26,10 @@ def check_loss(loss: Loss, y: Array | None = None, seed: int = 0) -> None:
     and +1 by default; check regression losses with other values, too.
     """
     rng = np.random.default_rng(seed)
-    targets = (
-        rng.choice([-1.0, 1.0], size=24) if y is None else np.array(y, dtype=float)
-    )
+    targets = rng.choice([-1.0, 1.0], 24) if y is None else np.array(y, dtype=float)
     targets.flags.writeable = False
     _check_promises(loss, targets, rng)
-    if degree(loss) is not None:
+    if base.degree(loss) is not None:
         _check_degree(loss, targets, rng)
     weights: Array = rng.uniform(0.2, 3.0, size=targets.shape)
     _check_weighting(loss, targets, weights, rng)
@@ -57,11 +50,11 @@ def _check_promises(loss: Loss, y: Array, rng: Generator) -> None:
     _check_fenchel_young(loss, y, rng)
     _check_supremum(loss, y, rng)
     _check_large_values(loss, y)
-    if is_shift_equivariant(loss):
+    if base.is_shift_equivariant(loss):
         _check_shift(loss, y, rng)
-    if isinstance(loss, SmoothConjugateLoss):
+    if isinstance(loss, base.SmoothConjugateLoss):
         _check_conjugate_derivatives(loss, y, rng)
-    if isinstance(loss, PolyhedralLoss):
+    if isinstance(loss, base.PolyhedralLoss):
         _check_dual_pieces(loss, y, rng)
 
 
@@ -73,10 +66,11 @@ def _check_degree(loss: Loss, y: Array, rng: Generator) -> None:
     longer: Loss = replace(cast(Any, loss), **lengths) if lengths else loss
     small = loss.value(y, y + error)
     large = longer.value(100.0 * y, 100.0 * (y + error))
-    expected = 100.0 ** float(degree(loss) or 0)
+    power = base.degree(loss)
+    expected = 100.0 ** float(power or 0)
     assert np.allclose(large, expected * small, rtol=1e-3), (
-        f"degree is {degree(loss)}, but the loss does not scale by this power if all "
-        "its arguments are scaled."
+        f"degree is {power}, but the loss does not scale by this power if all its "
+        "arguments are scaled."
     )
 
 
@@ -225,19 +219,17 @@ def _check_large_values(loss: Loss, y: Array) -> None:
         f = np.full_like(y, size)
         try:
             with np.errstate(over="raise", invalid="raise", divide="raise"):
-                finite = np.isfinite(loss.value(y, f)) & np.isfinite(
-                    loss.gradient(y, f)
-                )
+                results = np.stack([loss.value(y, f), loss.gradient(y, f)])
         except FloatingPointError as error:
             raise AssertionError(
                 f"At f = {size:g} the loss must not overflow, divide by zero or "
                 f"compute nan, even in intermediate results: {error}."
             ) from error
-        assert bool(finite.all()), f"At f = {size:g} the loss is not finite."
+        assert np.isfinite(results).all(), f"At f = {size:g} the loss is not finite."
 
 
 def _check_conjugate_derivatives(
-    loss: SmoothConjugateLoss, y: Array, rng: Generator
+    loss: base.SmoothConjugateLoss, y: Array, rng: Generator
 ) -> None:
     """Check derivatives of the conjugate against finite differences."""
     step = 1e-6
@@ -256,7 +248,7 @@ def _check_conjugate_derivatives(
         assert bool(np.all(curvature > 0.0)), "conjugate_hessian must be positive."
 
 
-def _check_dual_pieces(loss: PolyhedralLoss, y: Array, rng: Generator) -> None:
+def _check_dual_pieces(loss: base.PolyhedralLoss, y: Array, rng: Generator) -> None:
     """Check that the linear program of `dual_pieces` has the conjugate as its value."""
     signs, costs, sizes = loss.dual_pieces(y)
     assert bool(np.all(np.abs(signs) == 1.0) and np.all(sizes > 0.0)), (
@@ -273,9 +265,8 @@ def _check_dual_pieces(loss: PolyhedralLoss, y: Array, rng: Generator) -> None:
             linprog(cost, A_eq=sign[None], b_eq=part, bounds=[(0.0, s) for s in size])
             for cost, sign, size, part in zip(costs.T, signs.T, sizes.T, u, strict=True)
         ]
-        error = _largest_error(
-            loss.conjugate(y, u), np.array([program.fun for program in programs])
-        )
+        values = np.array([program.fun for program in programs])
+        error = _largest_error(loss.conjugate(y, u), values)
         assert error <= 1e-9, (
             "The linear program of dual_pieces must have the conjugate as its value, "
             f"but it differs by {error:.3g}."

@@ -63,8 +63,7 @@ def _norms(n_kernels: int, rng: Generator) -> list[Array]:
     points = []
     for scale in np.geomspace(1e-2, 1e2, 16):
         norms = scale * rng.exponential(size=n_kernels)
-        points.append(norms)
-        points.append(norms * (rng.random(n_kernels) < 0.5))
+        points += [norms, norms * (rng.random(n_kernels) < 0.5)]
     for norms in points:
         norms.flags.writeable = False
     return points
@@ -167,11 +166,8 @@ def _check_no_kernels(penalty: ProximableRegularizer) -> None:
     """Check the penalty of no kernels."""
     # Working sets may be empty.
     empty = np.empty(0)
-    values = (
-        penalty.value(empty),
-        penalty.conjugate(empty, empty),
-        penalty.feasible_scale(empty),
-    )
+    scale = penalty.feasible_scale(empty)
+    values = penalty.value(empty), penalty.conjugate(empty, empty), scale
     assert values == (0.0, 0.0, 1.0), (
         "Without kernels the penalty and its conjugate must be 0 and feasible_scale 1, "
         f"got {values}."

@@ -7,15 +7,8 @@ from itertools import pairwise
 
 import numpy as np
 
+from multikernel import certificates
 from multikernel._typing import Array
-from multikernel.certificates import (
-    certify,
-    decision_values,
-    dual_norms,
-    duality_gap,
-    primal_value,
-    project_dual,
-)
 from multikernel.exceptions import UnsupportedProblemError
 from multikernel.gram.base import GramStack
 from multikernel.gram.dense import DenseStack
@@ -66,10 +59,9 @@ def check_solver(
     names the property and the problem. By default the problems are `small_problems`,
     and `tol` (relative duality gap) is the solver's.
     """
-    if not isinstance(solver, Solver):
-        raise AssertionError(
-            f"{solver!r} is not a Solver: define its methods solve and unsupported."
-        )
+    assert isinstance(solver, Solver), (
+        f"{solver!r} is not a Solver: define its methods solve and unsupported."
+    )
     target_gap = float(getattr(solver, "tol", np.nan)) if tol is None else tol
     assert np.isfinite(target_gap), (
         f"{solver!r} has no tol: pass tol, the gap that it must reach."
@@ -122,7 +114,7 @@ def check_solution(problem: Problem, solution: Solution, tol: float) -> None:
     if np.isnan(solution.duality_gap):
         return  # the solver is a heuristic and reports no gap
     _check_dual(problem, solution)
-    gap = duality_gap(problem, solution)
+    gap = certificates.duality_gap(problem, solution)
     noise = 1e-8 + _gap_noise(problem, solution)
     assert abs(gap - solution.duality_gap) <= noise + 1e-5 * abs(gap), (
         f"The duality gap is {gap:.6g} when recomputed, and {solution.duality_gap:.6g} "
@@ -158,10 +150,9 @@ def _check_form(problem: Problem, solution: Solution) -> None:
     assert np.array_equal(solution.kernel_weights > 0.0, solution.norms > 0.0), (
         "kernel_weights must be positive exactly where the norms are."
     )
-    if not problem.fit_intercept:
-        assert not solution.intercept.any(), (
-            "The intercept must be zero if fit_intercept is False."
-        )
+    assert problem.fit_intercept or not solution.intercept.any(), (
+        "The intercept must be zero if fit_intercept is False."
+    )
 
 
 def _check_values(problem: Problem, solution: Solution) -> None:
@@ -177,7 +168,8 @@ def _check_values(problem: Problem, solution: Solution) -> None:
         "norms do not match the expansions in coefs: they differ by "
         f"{np.abs(norms - solution.norms).max():.3g}."
     )
-    objective = primal_value(problem, norms, decision_values(problem, solution))
+    f = certificates.decision_values(problem, solution)
+    objective = certificates.primal_value(problem, norms, f)
     tolerance = 1e-7 * abs(objective) + problem.regularizer.value(np.sqrt(rounding))
     assert abs(objective - solution.objective) <= tolerance, (
         f"The objective is {objective:.10g} when recomputed, but the solution reports "
@@ -193,11 +185,11 @@ def _rounding(gram: GramStack, v: Array) -> Array:
 
 def _gap_noise(problem: Problem, solution: Solution) -> float:
     """Return a bound on the rounding error of the relative gap."""
-    forms = dual_norms(problem.gram, solution.dual) ** 2
+    forms = certificates.dual_norms(problem.gram, solution.dual) ** 2
     rounding = _rounding(problem.gram, solution.dual)
     values = [
-        certify(problem, solution.dual, solution.norms, np.sqrt(bound)).value
-        for bound in (np.maximum(forms - rounding, 0.0), forms + rounding)
+        certificates.certify(problem, solution.dual, solution.norms, root).value
+        for root in np.sqrt([np.maximum(forms - rounding, 0.0), forms + rounding])
     ]
     cancelled = float(np.abs(problem.y * solution.dual).sum())
     sums = 4.0 * np.finfo(float).eps * cancelled / max(abs(solution.objective), TINY)
@@ -207,12 +199,13 @@ def _gap_noise(problem: Problem, solution: Solution) -> float:
 def _check_dual(problem: Problem, solution: Solution) -> None:
     """Check that the dual point is feasible."""
     size = float(np.abs(solution.dual).max())
-    distance = float(np.abs(project_dual(problem, solution.dual) - solution.dual).max())
+    projected = certificates.project_dual(problem, solution.dual)
+    distance = float(np.abs(projected - solution.dual).max())
     assert distance <= 1e-9 * size, (
         "The dual point must be in the conjugate's domain and, with an intercept, sum "
         f"to zero, but is {distance:.3g} away from such points."
     )
-    forms = dual_norms(problem.gram, solution.dual) ** 2
+    forms = certificates.dual_norms(problem.gram, solution.dual) ** 2
     forms = np.maximum(forms - _rounding(problem.gram, solution.dual), 0.0)
     scale = problem.regularizer.feasible_scale(np.sqrt(forms))
     assert scale >= 1.0 - 1e-9, (
@@ -258,9 +251,8 @@ def _check_warm_start(
         f"{warm.n_iter}; without init it took {solution.n_iter}."
     )
     # Both solutions are certified, so their objectives differ at most by the gaps.
-    excess = (warm.objective - solution.objective) / max(
-        abs(solution.objective), 1e-300
-    )
+    size = max(abs(solution.objective), 1e-300)
+    excess = (warm.objective - solution.objective) / size
     assert np.isnan(warm.duality_gap) or excess <= warm.duality_gap + 1e-8, (
         f"The warm start ends at an objective {excess:.3g} (relative) above that of "
         "its initial solution."
