@@ -260,8 +260,7 @@ def _build_by_kernel(
     if is_dense.all() or not is_dense.any():
         return build(is_dense | True, "dense" if is_dense.all() else "low_rank")
     built_parts = build(is_dense, "dense"), build(~is_dense, "low_rank")
-    normalization = options.unfitted(len(dictionary), X.shape[0])
-    return join_parts(*built_parts, is_dense, dictionary, normalization)
+    return join_parts(*built_parts, is_dense, dictionary, options)
 
 
 def _build_lazy(

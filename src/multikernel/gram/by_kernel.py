@@ -14,11 +14,9 @@ from multikernel.gram.normalization import (
     BuildOptions,
     BuiltStack,
     GivenScales,
-    Normalization,
     check_steps,
 )
 from multikernel.gram.refine import Refinement, refined
-from multikernel.gram.steps import ScaleStep
 from multikernel.kernels.base import KernelDictionary
 
 
@@ -207,13 +205,6 @@ refined.register(ByKernelStack, ByKernelStack.refine)
 class SampleLandmarks(Landmarks):
     """Landmarks of a `ByKernelStack`; for kernels stored as matrices, every sample."""
 
-    def widths(self, stack: GramStack, kernels: Indices) -> tuple[int, ...]:
-        """Return how many coefficients the function of each chosen kernel has."""
-        assert isinstance(stack, ByKernelStack)
-        widths = np.full(stack.shape[0], stack.shape[1])
-        widths[~stack.is_dense] = stack.factored.ranks
-        return tuple(widths[kernels].tolist())
-
     def coefficients(
         self, stack: GramStack, m: int, coefs: Array
     ) -> tuple[Array, Array]:
@@ -231,17 +222,16 @@ def join_parts(
     factored: BuiltStack,
     is_dense: Mask,
     dictionary: KernelDictionary,
-    normalization: Normalization,
+    options: BuildOptions,
 ) -> BuiltStack:
     """Join normalized stacks of matrices and of factors, and their normalizations."""
+    normalization = options.unfitted(is_dense.size, dense.stack.shape[1])
     fitted = normalization, dense.normalization, factored.normalization
     steps = zip(*(each.steps for each in fitted), strict=True)
     for step, dense_step, factor_step in steps:
-        assert isinstance(step, ScaleStep)
-        assert isinstance(dense_step, ScaleStep)
-        assert isinstance(factor_step, ScaleStep)
-        step.factors[is_dense] = dense_step.factors
-        step.factors[~is_dense] = factor_step.factors
+        for name in step.per_kernel:
+            getattr(step, name)[is_dense] = getattr(dense_step, name)
+            getattr(step, name)[~is_dense] = getattr(factor_step, name)
     factors = factored.stack
     assert isinstance(factors, LowRankStack)
     scales = dense.normalization.factors(np.arange(dense.stack.shape[0]))

@@ -160,12 +160,6 @@ class MatrixPlusFactor(GramMatrix):
         entries += rows @ rows.T
         return entries
 
-    def between(self, rows: Indices, columns: Indices) -> Array:
-        """Return the entries of some rows and columns, shape (n_rows, n_columns)."""
-        entries = self.base.between(rows, columns)
-        entries += self.factor[rows] @ self.factor[columns].T
-        return entries
-
     def diagonal(self) -> Array:
         """Return the diagonal, shape (n_rows,)."""
         squares = np.einsum("ir,ir->i", self.factor, self.factor)

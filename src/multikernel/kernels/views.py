@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from multikernel._typing import Array
 from multikernel._validation import OneOf, check_parameter, listed, shown
-from multikernel.kernels.base import Kernel, check_kernel, kernel_diagonal, kernel_name
+from multikernel.kernels.base import AroundKernel, Kernel, check_kernel, kernel_diagonal
 from multikernel.kernels.category import CategoryKernel
 from multikernel.kernels.columns import (
     ColumnKernel,
@@ -358,7 +358,7 @@ def present_rows(X: Array) -> NDArray[np.bool_]:
 
 
 @dataclass(frozen=True)
-class OptionalKernel:
+class OptionalKernel(AroundKernel):
     """A kernel that is zero for samples that lack its columns.
 
     Samples whose values are all NaN get the value zero with every sample, so the
@@ -370,11 +370,6 @@ class OptionalKernel:
 
     def __post_init__(self) -> None:
         check_kernel(self.kernel, "The kernel of an OptionalKernel")
-
-    @property
-    def name(self) -> str:
-        """Return the name of the kernel."""
-        return kernel_name(self.kernel)
 
     def __call__(self, X: Array, Y: Array | None = None) -> Array:
         """Return the Gram matrix, shape (n_samples_X, n_samples_Y)."""

@@ -166,14 +166,11 @@ class LandmarkSearch:
         """Fit the normalization to the `moments` of `raw`; return the scalings."""
         sizes, mean = raw.sum(moments)
         scalings = []
-        for m, mean_of_kernel in enumerate(
-            np.split(mean, offsets_of(self._ranks)[1:-1])
-        ):
-            kernel_moments = Moments(
-                np.empty((mean_of_kernel.size, 0)), mean_of_kernel, float(sizes[m])
-            )
-            for step in normalization.steps:
-                step.learn_moments(m, kernel_moments)
+        means = np.split(mean, offsets_of(self._ranks)[1:-1])
+        for m, (size, mean_of_kernel) in enumerate(zip(sizes, means, strict=True)):
+            no_rows = np.empty((mean_of_kernel.size, 0))
+            kernel_moments = Moments(no_rows, mean_of_kernel, float(size))
+            normalization.learn_moments(m, kernel_moments)
             scalings.append(Scaling(kernel_moments.scale, kernel_moments.shift))
         return scalings
 

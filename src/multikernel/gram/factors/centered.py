@@ -18,7 +18,7 @@ from multikernel.gram.factors.growth import (
     rounding_error_share,
 )
 from multikernel.gram.factors.low_rank import LowRankStack
-from multikernel.gram.factors.pairs import PairOrder, as_slice, main_runs
+from multikernel.gram.factors.pairs import PairOrder, main_runs
 from multikernel.gram.memory import MODEST_BYTES, byte_limit, check_memory
 from multikernel.gram.products import LOOPS
 from multikernel.kernels.base import Kernel, KernelDictionary, kernel_diagonal
@@ -32,7 +32,7 @@ from multikernel.linalg.tables import (
     row_hashes,
     row_norms,
 )
-from multikernel.linalg.tall import GroupedFactor, slices_between
+from multikernel.linalg.tall import GroupedFactor, as_slice, slices_between
 from multikernel.linalg.threads import compiled
 
 TILE = 512

@@ -179,9 +179,10 @@ class Landmarks:
         return self._shared[m]
 
     def widths(self, stack: GramStack, kernels: Indices) -> tuple[int, ...]:
-        """Return the numbers of factor columns of some kernels of a stack."""
-        assert isinstance(stack, FactorStack)
-        return tuple(stack.ranks[kernels].tolist())
+        """Return how many coefficients the function of each chosen kernel has."""
+        # This is the rank of a factor, and the number of samples for a matrix.
+        widths = stack.held_numbers()[kernels] / stack.shape[1]
+        return tuple(widths.astype(int).tolist())
 
     def predictor(self, stack: GramStack, m: int) -> Kernel:
         """Return the kernel that evaluates kernel m of a stack at new samples."""

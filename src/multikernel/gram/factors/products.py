@@ -24,8 +24,7 @@ from multikernel.gram.factors.features import ProductFeatures
 from multikernel.gram.factors.growth import MOST_VALUES
 from multikernel.gram.factors.landmarks import Landmarks
 from multikernel.gram.factors.low_rank import LowRankStack, Residual
-from multikernel.gram.factors.pairs import PairOrder, as_slice, main_runs, pair_order
-from multikernel.gram.largest import Largest
+from multikernel.gram.factors.pairs import PairOrder, main_runs, pair_order
 from multikernel.gram.matrix import GramMatrix
 from multikernel.gram.products import ProductsOfMains
 from multikernel.gram.refine import Refinement, refined
@@ -35,7 +34,7 @@ from multikernel.kernels.products import CENTERING_ROWS
 from multikernel.kernels.terms import Terms
 from multikernel.linalg import EPS
 from multikernel.linalg.tables import row_norms
-from multikernel.linalg.tall import GroupedFactor
+from multikernel.linalg.tall import GroupedFactor, as_slice
 
 FINER = 1e-3
 """Factor by which refinement multiplies the tolerance of products."""
@@ -67,8 +66,7 @@ class ProductLandmarks(Landmarks):
 
     def widths(self, stack: GramStack, kernels: Indices) -> tuple[int, ...]:
         """Return the numbers of features of some kernels of a stack."""
-        widths = stack.once(kernels).held_numbers() / stack.shape[1]
-        return tuple(widths.astype(int).tolist())
+        return super().widths(stack.once(kernels), np.arange(kernels.size))
 
     def coefficients(
         self, stack: GramStack, m: int, coefs: Array
@@ -146,25 +144,15 @@ class FactoredProducts(ProductsOfMains):
             forms[m] = self.scales[m] * np.sum(factor.inner(v) ** 2)
         return forms
 
-    def _main_forms(self, v: Array) -> Array:
-        """Return the unscaled quadratic forms of this stack's main kernels."""
-        columns, stack = v.reshape(len(v), -1).T, self.mains.stack
-        u = columns @ stack.factors
-        u -= np.multiply.outer(columns.sum(axis=1), self.mains.shifts)
-        sums = np.add.reduceat((u**2).sum(axis=0), stack.offsets[:-1])
-        return np.asarray(sums[self.terms[self.main_kernels][:, 0]])
-
-    def runs(self, v: Array) -> Iterator[tuple[Indices, Array]]:
-        """Yield indices and forms of kernels, in one batch if any factor is inexact."""
-        if self.all_exact:
-            return self._runs(v)
-        return iter([(np.arange(self.shape[0]), self.quadratic_forms(v))])
-
     def _runs(self, v: Array) -> Iterator[tuple[Indices, Array]]:
         """Yield indices and quadratic forms of main kernels, then of products."""
         if self.main_kernels.size:
-            main_scales = self.scales[self.main_kernels]
-            yield self.main_kernels, main_scales * self._main_forms(v)
+            columns, stack = v.reshape(len(v), -1).T, self.mains.stack
+            u = columns @ stack.factors
+            u -= np.multiply.outer(columns.sum(axis=1), self.mains.shifts)
+            sums = np.add.reduceat((u**2).sum(axis=0), stack.offsets[:-1])
+            main_forms = sums[self.terms[self.main_kernels][:, 0]]
+            yield self.main_kernels, self.scales[self.main_kernels] * main_forms
         order = self._order
         for main_range in main_runs(self._main_offsets, TILE):
             forms = np.zeros(order.starts[main_range[1]] - order.starts[main_range[0]])
@@ -173,15 +161,6 @@ class FactoredProducts(ProductsOfMains):
                 products = order.part(*main_range)
                 forms *= self.scales[products]
                 yield products, forms
-
-    def largest_forms(
-        self, v: Array, level: float, n_largest: int
-    ) -> tuple[Indices, Array, float]:
-        """Return the largest quadratic forms; see `GramStack.largest_forms`."""
-        largest = Largest(level, n_largest)
-        for kernels, forms in self.runs(v):
-            largest.add(kernels, forms)
-        return largest.result()
 
     def matvec(self, v: Array) -> Array:
         """Return K_m v for every m, shape (n_kernels, n_samples[, n_outputs])."""
