@@ -53,8 +53,10 @@ class ByKernelStack(GramStack):
                 f"ByKernelStack: dense has {self.dense.shape[1]} samples, but factored "
                 f"has {self.factored.shape[1]}: pass stacks of the same samples."
             )
-        if self.dictionary is not None and self.factored.landmarks is not None:
-            object.__setattr__(self, "landmarks", self._all_landmarks())
+        dictionary, factors = self.dictionary, self.factored.landmarks
+        if dictionary is not None and factors is not None:
+            landmarks = self._all_landmarks(dictionary, factors)
+            object.__setattr__(self, "landmarks", landmarks)
 
     @property
     def shape(self) -> tuple[int, int, int]:
@@ -180,11 +182,10 @@ class ByKernelStack(GramStack):
         factors = self.factored.take(positions[~is_dense])
         return ByKernelStack(take_dense(positions[is_dense]), factors, is_dense)
 
-    def _all_landmarks(self) -> Landmarks:
+    def _all_landmarks(
+        self, dictionary: KernelDictionary, factors: Landmarks
+    ) -> Landmarks:
         """Return all kernels' landmarks: all samples for those stored as matrices."""
-        factors = self.factored.landmarks
-        assert factors is not None
-        assert self.dictionary is not None
         scales = np.ones(self.dense.shape[0]) if self.scales is None else self.scales
         dense_landmarks = [
             KernelLandmarks(factors.rows, None, s) for s in scales.tolist()
@@ -195,7 +196,7 @@ class ByKernelStack(GramStack):
         )
         samples = factors.X, factors.rows, factors.weights
         options = factors.cosine, factors.options
-        return SampleLandmarks(self.dictionary, *samples, *options, kernels)
+        return SampleLandmarks(dictionary, *samples, *options, kernels)
 
 
 refined.register(ByKernelStack, ByKernelStack.refine)

@@ -195,11 +195,13 @@ def _try_shifted(
         # Solve with the matrix S (K + U U^T) S + I, S = diag(shift)^(-1/2). Solutions
         # are accurate even if the shifts differ by orders of magnitude.
         scale, diagonal = 1.0 / np.sqrt(shift), np.ones(shift.size)
+        system = _scaled(K, scale)
     else:
         # An infinite shift fixes its unknown at zero.
         is_fixed = np.isinf(shift)
         scale, diagonal = np.where(is_fixed, 0.0, 1.0), np.where(is_fixed, 1.0, shift)
-    system = _scaled(K, scale)
+        system = K.copy(order="C")
+        system[is_fixed], system[:, is_fixed] = 0.0, 0.0
     if low_rank is not None and system.size:
         # Add U U^T to the triangle that `_cholesky_solve` reads.
         rows = np.ascontiguousarray(low_rank * scale[:, None]).T

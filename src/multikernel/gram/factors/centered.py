@@ -404,13 +404,6 @@ def _lapack_landmarks(A: Array, B: Array, tol: float) -> tuple[Indices, Array]:
     return (order[:rank] - 1).astype(np.intp), lower[:rank, :rank]
 
 
-def _has_centered_features(stack: LowRankStack, m: int) -> bool:
-    """Return whether a factor belongs to a kernel that is centered already."""
-    assert stack.landmarks is not None
-    kernel = stack.landmarks.dictionary[m]
-    return isinstance(kernel, ColumnKernel) and isinstance(kernel.kernel, ValueFeatures)
-
-
 def centered_mains(
     mains: KernelDictionary,
     stack: LowRankStack,
@@ -424,11 +417,13 @@ def centered_mains(
     for m, part in enumerate(slices_between(stack.offsets)):
         kernel = mains[m]
         centered, rank = deferred_centering(kernel), part.stop - part.start
-        if centered is None or _has_centered_features(stack, m):
+        if centered is None:
             continue
+        features = factor_features(stack, m, np.zeros(rank))
+        if isinstance(features.kernel, ValueFeatures):
+            continue  # the factor is centered already
         assert centered.samples is not None
         weights = equal_shares(len(centered.samples), centered.weights)
-        features = factor_features(stack, m, np.zeros(rank))
         Z = features.features(centered.samples)
         diagonal = kernel_diagonal(centered.kernel, centered.samples)
         residual = np.maximum(diagonal - np.sum(Z**2, axis=1), 0.0)

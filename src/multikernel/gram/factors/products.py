@@ -209,8 +209,7 @@ class FactoredProducts(ProductsOfMains):
         for main in np.unique(terms[terms >= 0]).tolist():
             Z = self.mains.factor(main)
             mains[main] = Z.T @ Z[:, indices]
-        columns: Array = mains[terms[:, 0]]
-        columns[self._products] *= mains[terms[self._products, 1]]
+        columns = self._multiplied(mains)
         for m, factor, _ in self._inexact_factors():
             columns[m] = factor.times(factor.rows_of(indices))
         columns *= self.scales[:, None, None]
@@ -224,9 +223,7 @@ class FactoredProducts(ProductsOfMains):
 
     def diagonals(self) -> Array:
         """Return every diagonal, shape (n_kernels, n_samples)."""
-        squares = self._main_diagonals
-        diagonals = squares[self.terms[:, 0]]
-        diagonals[self._products] *= squares[self.terms[self._products, 1]]
+        diagonals = self._multiplied(self._main_diagonals)
         diagonals *= self.scales[:, None]
         return diagonals
 
