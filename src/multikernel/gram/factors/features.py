@@ -113,10 +113,3 @@ class ProductFeatures(FeatureKernel):
         """Return the Gram matrix, shape (n_samples_X, n_samples_Y)."""
         others = () if Y is None else (Y,)
         return np.asarray(self.first(X, *others)) * np.asarray(self.second(X, *others))
-
-
-@kernel_features.register
-def _own_features(
-    kernel: CenteredFeatures | ProductFeatures | ValueFeatures, X: Array
-) -> Array | None:
-    return kernel.features(X)

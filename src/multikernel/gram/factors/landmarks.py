@@ -45,7 +45,7 @@ from multikernel.kernels.columns import ColumnKernel, select_columns
 from multikernel.kernels.dictionary import ListDictionary
 from multikernel.kernels.gaussian import radial_form
 from multikernel.kernels.polynomial import LinearKernel, PolynomialKernel
-from multikernel.kernels.sampled import NystroemKernel, RandomFourierFeatures
+from multikernel.kernels.sampled import FeatureKernel
 from multikernel.kernels.sequence import SequenceKernel
 
 MOST_MONOMIALS = 64
@@ -282,11 +282,10 @@ def _linear_features(kernel: LinearKernel, X: Array) -> Array | None:
 
 
 @kernel_features.register
-def _sampled_features(
-    kernel: NystroemKernel | RandomFourierFeatures, X: Array
-) -> Array | None:
-    is_sampled = type(kernel) in (NystroemKernel, RandomFourierFeatures)
-    return kernel.features(X) if is_sampled else None
+def _own_features(kernel: FeatureKernel, X: Array) -> Array | None:
+    """Return the features of a class of this library; None for users' subclasses."""
+    is_ours = type(kernel).__module__.startswith("multikernel.")
+    return kernel.features(X) if is_ours else None
 
 
 @kernel_features.register

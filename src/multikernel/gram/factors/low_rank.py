@@ -28,6 +28,9 @@ class FactorMatrix(GramMatrix):
     Z: TallMatrix
     weights: Array
 
+    # K v takes n_samples * rank steps, the same as a column of K.
+    quick_products = True
+
     @property
     def shape(self) -> tuple[int, int]:
         """Return (n_rows, n_cols)."""
@@ -40,11 +43,6 @@ class FactorMatrix(GramMatrix):
     def columns(self, indices: Indices) -> Array:
         """Return the chosen columns, shape (n_rows, n_indices)."""
         return self.Z.times((self.Z.rows(indices) * self.weights).T)
-
-    @property
-    def quick_products(self) -> bool:
-        """Return True: K v takes n_samples * rank steps, the same as a column of K."""
-        return True
 
     def within(self, indices: Indices) -> Array:
         """Return the entries among chosen samples, shape (n_indices, n_indices)."""

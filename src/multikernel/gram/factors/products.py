@@ -44,10 +44,8 @@ FINER = 1e-3
 class ProductLandmarks(Landmarks):
     """Landmarks of the main kernels of a stack of products."""
 
-    @property
-    def centered(self) -> bool:
-        """Return False: the stack centers its main kernels, but not their products."""
-        return False
+    # The stack centers its main kernels, but not their products.
+    centered = False
 
     @cached_property
     def scales(self) -> Array:
