@@ -59,9 +59,14 @@ def _cut(
             return with_device(built, stack.space)
         return built
     normalization = options.unfitted(stack.shape[0], samples.size)
-    cut: GramStack
-    if isinstance(stack, ProductStack) and normalization.only_scales:
-        cut = normalization.learn_scales(stack.restrict(samples))
+    is_stored = isinstance(stack, DenseStack | ProductStack | OnDevice)
+    cut: GramStack = stack
+    if is_stored and normalization.only_scales:
+        if not np.array_equal(samples, np.arange(stack.shape[1])):
+            cut = stack.restrict(samples)
+            if isinstance(stack, DenseStack):
+                cut = PartStack(stack, samples)
+        cut = normalization.learn_scales(cut)
     elif isinstance(stack, OnDevice):
         cut = part_on_device(stack, samples, normalization)
     elif isinstance(stack, DenseStack):
@@ -78,14 +83,8 @@ def _cut_dense(
     max_bytes: int | None,
     n_copies: int,
 ) -> GramStack:
-    """Return matrices of `samples`: a view if they are only scaled, else a copy."""
-    # `max_bytes` and `n_copies` matter only for copies; see `build_part`.
-    n_kernels, n_all, _ = stack.shape
-    if normalization.only_scales:
-        has_all = samples.size == n_all
-        return normalization.learn_scales(
-            stack if has_all else PartStack(stack, samples)
-        )
+    """Return a normalized copy of the matrices of `samples`; see `build_part`."""
+    n_kernels = stack.shape[0]
     # The bytes of `stack` are added only if the user passed `max_bytes`. The default
     # limit is half of the memory that is still available beside `stack`.
     copies = n_copies * n_kernels * samples.size**2 * stack.array.itemsize

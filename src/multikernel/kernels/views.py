@@ -97,12 +97,6 @@ class Views:
                 f"views: use one of {listed(list(self.views))}."
             )
 
-    def missing_in(self, view: str) -> str:
-        """Return the treatment of missing values in a view."""
-        if isinstance(self.missing, str):
-            return self.missing
-        return self.missing.get(view, "error")
-
 
 @dataclass(frozen=True)
 class Unpenalized:
@@ -205,7 +199,9 @@ def find_views(views: Views, X: Any, features: Features) -> list[View]:
     """Return the views of the data X; raise for unknown columns and invalid kernels."""
     names, resolved = names_by_column(views, features), []
     for name, spec in views.views.items():
-        missing = views.missing_in(name)
+        missing = views.missing
+        if not isinstance(missing, str):
+            missing = missing.get(name, "error")
         with _prefix_errors(name):
             if isinstance(spec, Grams):
                 view = _view_of_grams(name, spec, missing, names, features)

@@ -164,11 +164,6 @@ class CenteredMains:
         e, f = (self.roots[i] + self.mean_roots[i] for i in (first, second))
         return (z * f) ** 2 + (e * y) ** 2 + (e * f) ** 2 + from_product, 0.0
 
-    def inner_products(self, mains: Indices, v: Array) -> Array:
-        """Return Z^T diag(v) Z for centered factors Z of main kernels, side by side."""
-        Z = np.concatenate([self.factor(main) for main in mains.tolist()])
-        return np.asarray(np.dot(Z * v, Z.T))
-
     def form_of_product(self, first: int, second: int, v: Array) -> float:
         """Return v^T K v, summed over outputs, for the product K of two mains."""
         A, B, columns = self.factor(first), self.factor(second).T, v.reshape(len(v), -1)

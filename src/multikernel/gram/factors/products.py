@@ -181,8 +181,9 @@ class FactoredProducts(ProductsOfMains):
         if not self._products.size:
             return
         (mains, positions), offsets = self._product_mains, self._main_offsets
-        blocks = self.mains.inner_products(mains, v)
         factors = [self.mains.factor(main) for main in mains.tolist()]
+        Z = np.concatenate(factors)
+        blocks = np.dot(Z * v, Z.T)
         for m, (i, j) in zip(self._products.tolist(), positions.tolist(), strict=True):
             block = blocks[offsets[i] : offsets[i + 1], offsets[j] : offsets[j + 1]]
             np.einsum("ri,ri->i", factors[i], block @ factors[j], out=out[m])
