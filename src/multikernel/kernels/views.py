@@ -203,11 +203,18 @@ def find_views(views: Views, X: Any, features: Features) -> list[View]:
         if not isinstance(missing, str):
             missing = missing.get(name, "error")
         with _prefix_errors(name):
-            if isinstance(spec, Grams):
-                view = _view_of_grams(name, spec, missing, names, features)
-            else:
-                view = _find_view(name, spec, missing, X, features)
-        resolved.append(view)
+            if not isinstance(spec, Grams):
+                resolved.append(_find_view(name, spec, missing, X, features))
+                continue
+            if missing != "error":
+                raise ValueError(
+                    f"missing={missing!r} is supported for columns only, not for "
+                    "Grams: pass missing='error' for this view, and in the matrix set "
+                    "the rows and columns of samples without values to zero."
+                )
+            column = _sample_name_column(spec, features)
+            kernel = ColumnKernel(spec.kernel(name, names[column]), column, name)
+            resolved.append(View(name, (column,), (kernel,), "error"))
     return resolved
 
 
@@ -231,25 +238,6 @@ def _sample_name_column(grams: Grams, features: Features) -> int:
             f"sample names, got {len(columns)} columns: pass one column name or index."
         )
     return columns[0]
-
-
-def _view_of_grams(
-    name: str,
-    grams: Grams,
-    missing: str,
-    names: Mapping[int, Array],
-    features: Features,
-) -> View:
-    """Return the view of a Gram matrix; `names` are the sample names by column of X."""
-    if missing != "error":
-        raise ValueError(
-            f"missing={missing!r} is supported for columns only, not for Grams: pass "
-            "missing='error' for this view, and in the matrix set the rows and columns "
-            "of samples without values to zero."
-        )
-    column = _sample_name_column(grams, features)
-    kernel = grams.kernel(name, names[column])
-    return View(name, (column,), (ColumnKernel(kernel, column, name),), "error")
 
 
 def _find_view(name: str, spec: Any, missing: str, X: Any, features: Features) -> View:
