@@ -212,7 +212,17 @@ class CenteredMains:
         if key not in self.factor_cache:
             A, B = self.factor(first), self.factor(second)
             groups = self._pair_groups(first, second)
-            self.factor_cache[key] = self._factorize_groups(A, B, groups)
+            if groups is None:
+                factor = self._factorize(A, B)
+            else:
+                # Samples of a group have equal columns in A and in B, so one sample of
+                # each group suffices. `group` has the group of every sample.
+                members, group = groups
+                factor = self._factorize(A[:, members], B[:, members])
+                roots = None if factor.roots is None else factor.roots[group]
+                landmarks = members[factor.landmarks]
+                factor = replace(factor, group=group, roots=roots, landmarks=landmarks)
+            self.factor_cache[key] = factor
         return self.factor_cache[key]
 
     @cached_property
@@ -236,21 +246,6 @@ class CenteredMains:
         pairs = first_groups[1] * second_groups[0].size + second_groups[1]
         _, members, group = np.unique(pairs, return_index=True, return_inverse=True)
         return None if REPEATED * members.size > group.size else (members, group)
-
-    def _factorize_groups(
-        self, A: Array, B: Array, groups: tuple[Indices, Indices] | None
-    ) -> ProductFactor:
-        """Factorize the product of two kernels, given their factors A and B."""
-        # Samples of a group have equal columns in A and in B, so one sample of each
-        # group suffices. If `groups` is None, all samples are used.
-        if groups is None:
-            return self._factorize(A, B)
-        # `members` has one sample of each group, `group` the group of every sample.
-        members, group = groups
-        factor = self._factorize(A[:, members], B[:, members])
-        roots = None if factor.roots is None else factor.roots[group]
-        landmarks = members[factor.landmarks]
-        return replace(factor, group=group, roots=roots, landmarks=landmarks)
 
     def grouped_factor(self, first: int, second: int, scale: float) -> GroupedFactor:
         """Return the factor of `scale` times a product; equal rows are stored once."""
