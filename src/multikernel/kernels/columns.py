@@ -217,8 +217,10 @@ def _normalized(columns: Columns) -> slice | tuple[int, ...] | tuple[str, ...]:
     if isinstance(columns, slice):
         _check_slice(columns)
         return columns
-    if isinstance(columns, str) or _is_index(columns):
-        columns = [columns]
+    if isinstance(columns, str):
+        return (columns,)
+    if _is_index(columns):
+        return (int(columns),)
     if not isinstance(columns, Iterable):
         raise ValueError(
             "Columns must be an index, a name, a slice, or a sequence of indices or "
