@@ -15,11 +15,17 @@ from multikernel.gram import (
     DenseStack,
     LowRankStack,
     Refinement,
+    TailNormalizer,
     build_part,
     build_stack,
 )
 from multikernel.gram.refine import refined
-from multikernel.kernels import ColumnKernel, GaussianKernel, ListDictionary
+from multikernel.kernels import (
+    ColumnKernel,
+    GaussianKernel,
+    LinearKernel,
+    ListDictionary,
+)
 from multikernel.persistence import load, save
 
 N = 160
@@ -43,6 +49,18 @@ def fitted(estimator, storage, **parameters):
         kernels=mixed_dictionary(), tol=1e-6, storage=storage, **parameters
     )
     return model.fit(X, y)
+
+
+def test_kernels_without_a_tail_are_named_by_every_storage():
+    X, _ = problem()
+    # One column has the rank one; the other kernel has the rank N.
+    kernels = [ColumnKernel(LinearKernel(), 0), GaussianKernel(1.2)]
+    for storage in ("by_kernel", "dense"):
+        built = build_stack(
+            ListDictionary(kernels), X, normalize=TailNormalizer(1), storage=storage
+        )
+        assert isinstance(built.stack, ByKernelStack) == (storage == "by_kernel")
+        assert built.normalization.steps[0].short.tolist() == [True, False]
 
 
 def test_kernels_are_parted_by_rank():

@@ -8,7 +8,6 @@ import numpy as np
 
 from multikernel._typing import Array, Indices, Mask
 from multikernel._validation import InstanceOf
-from multikernel.gram.largest import Largest
 from multikernel.gram.matrix import (
     HELD_BYTES,
     BlockMultiplier,
@@ -178,9 +177,20 @@ class GramStack(ABC):
         The result is the kernels of these forms, ascending; the forms; and the largest
         form of the other kernels, minus infinity if all kernels are in the result.
         """
-        largest = Largest(level, n_largest)
-        largest.add(np.arange(self.shape[0]), self.quadratic_forms(v))
-        return largest.result()
+        kernels, forms = np.empty(0, dtype=np.intp), np.empty(0)
+        start, largest_other = 0, -np.inf
+        for part in self.in_parts():
+            stop = start + part.shape[0]
+            kernels = np.concatenate([kernels, np.arange(start, stop)])
+            forms = np.concatenate([forms, part.quadratic_forms(v)])
+            chosen = np.flatnonzero(forms > level)
+            if chosen.size > n_largest:
+                order = np.argpartition(-forms[chosen], n_largest - 1)
+                chosen = np.sort(chosen[order[:n_largest]])
+            others = np.delete(forms, chosen)
+            largest_other = max(largest_other, float(others.max(initial=-np.inf)))
+            kernels, forms, start = kernels[chosen], forms[chosen], stop
+        return kernels, forms, largest_other
 
     def resident_products(self, kernels: Indices) -> BlockMultiplier:
         """Return a function for repeated products of chosen kernels with vectors."""

@@ -204,18 +204,17 @@ def _build_on_device(
     normalization = options.unfitted(len(dictionary), X.shape[0])
     only_scales = normalization.only_scales
     computed, steps = dictionary, Normalization() if only_scales else normalization
-    interactions = dictionary if isinstance(dictionary, InteractionDictionary) else None
-    if interactions is not None and only_scales:
-        computed, steps = _uncentered_mains(interactions, X)
+    terms = None
+    if isinstance(dictionary, InteractionDictionary) and only_scales:
+        terms = np.asarray(dictionary.terms)
+        computed, steps = _uncentered_mains(dictionary, X)
     if options.max_bytes is not None:
         shape = len(computed), X.shape[0], X.shape[0]
         alternatives = "Device(precision='float32'), storage='low_rank',"
         item_bytes = 8 if device.precision == "float64" else 4
         check_size(shape, item_bytes, options.max_bytes, alternatives)
     matrices = build_matrices(computed, X, steps, space)
-    stack: GramStack = matrices
-    if interactions is not None and only_scales:
-        stack = DeviceProducts(matrices, np.asarray(interactions.terms))
+    stack: GramStack = matrices if terms is None else DeviceProducts(matrices, terms)
     if only_scales:
         stack = normalization.learn_scales(stack)
     return BuiltStack(stack, normalization, stack.zero_kernels())
@@ -260,8 +259,7 @@ def _build_by_kernel(
     if is_dense.all() or not is_dense.any():
         return build(is_dense | True, "dense" if is_dense.all() else "low_rank")
     built_parts = build(is_dense, "dense"), build(~is_dense, "low_rank")
-    normalization = options.unfitted(len(dictionary), X.shape[0])
-    return join_parts(*built_parts, is_dense, dictionary, normalization)
+    return join_parts(*built_parts, is_dense, dictionary, options)
 
 
 def _build_lazy(

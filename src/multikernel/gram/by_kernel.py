@@ -14,11 +14,9 @@ from multikernel.gram.normalization import (
     BuildOptions,
     BuiltStack,
     GivenScales,
-    Normalization,
     check_steps,
 )
 from multikernel.gram.refine import Refinement, refined
-from multikernel.gram.steps import ScaleStep
 from multikernel.kernels.base import KernelDictionary
 
 
@@ -55,8 +53,10 @@ class ByKernelStack(GramStack):
                 f"ByKernelStack: dense has {self.dense.shape[1]} samples, but factored "
                 f"has {self.factored.shape[1]}: pass stacks of the same samples."
             )
-        if self.dictionary is not None and self.factored.landmarks is not None:
-            object.__setattr__(self, "landmarks", self._all_landmarks())
+        dictionary, factors = self.dictionary, self.factored.landmarks
+        if dictionary is not None and factors is not None:
+            landmarks = self._all_landmarks(dictionary, factors)
+            object.__setattr__(self, "landmarks", landmarks)
 
     @property
     def shape(self) -> tuple[int, int, int]:
@@ -182,11 +182,10 @@ class ByKernelStack(GramStack):
         factors = self.factored.take(positions[~is_dense])
         return ByKernelStack(take_dense(positions[is_dense]), factors, is_dense)
 
-    def _all_landmarks(self) -> Landmarks:
+    def _all_landmarks(
+        self, dictionary: KernelDictionary, factors: Landmarks
+    ) -> Landmarks:
         """Return all kernels' landmarks: all samples for those stored as matrices."""
-        factors = self.factored.landmarks
-        assert factors is not None
-        assert self.dictionary is not None
         scales = np.ones(self.dense.shape[0]) if self.scales is None else self.scales
         dense_landmarks = [
             KernelLandmarks(factors.rows, None, s) for s in scales.tolist()
@@ -197,7 +196,7 @@ class ByKernelStack(GramStack):
         )
         samples = factors.X, factors.rows, factors.weights
         options = factors.cosine, factors.options
-        return SampleLandmarks(self.dictionary, *samples, *options, kernels)
+        return SampleLandmarks(dictionary, *samples, *options, kernels)
 
 
 refined.register(ByKernelStack, ByKernelStack.refine)
@@ -206,13 +205,6 @@ refined.register(ByKernelStack, ByKernelStack.refine)
 @dataclass(frozen=True, eq=False)
 class SampleLandmarks(Landmarks):
     """Landmarks of a `ByKernelStack`; for kernels stored as matrices, every sample."""
-
-    def widths(self, stack: GramStack, kernels: Indices) -> tuple[int, ...]:
-        """Return how many coefficients the function of each chosen kernel has."""
-        assert isinstance(stack, ByKernelStack)
-        widths = np.full(stack.shape[0], stack.shape[1])
-        widths[~stack.is_dense] = stack.factored.ranks
-        return tuple(widths[kernels].tolist())
 
     def coefficients(
         self, stack: GramStack, m: int, coefs: Array
@@ -231,17 +223,16 @@ def join_parts(
     factored: BuiltStack,
     is_dense: Mask,
     dictionary: KernelDictionary,
-    normalization: Normalization,
+    options: BuildOptions,
 ) -> BuiltStack:
     """Join normalized stacks of matrices and of factors, and their normalizations."""
+    normalization = options.unfitted(is_dense.size, dense.stack.shape[1])
     fitted = normalization, dense.normalization, factored.normalization
     steps = zip(*(each.steps for each in fitted), strict=True)
     for step, dense_step, factor_step in steps:
-        assert isinstance(step, ScaleStep)
-        assert isinstance(dense_step, ScaleStep)
-        assert isinstance(factor_step, ScaleStep)
-        step.factors[is_dense] = dense_step.factors
-        step.factors[~is_dense] = factor_step.factors
+        for name in step.per_kernel:
+            getattr(step, name)[is_dense] = getattr(dense_step, name)
+            getattr(step, name)[~is_dense] = getattr(factor_step, name)
     factors = factored.stack
     assert isinstance(factors, LowRankStack)
     scales = dense.normalization.factors(np.arange(dense.stack.shape[0]))

@@ -9,7 +9,7 @@ from multikernel._validation import check_symmetric
 from multikernel.gram.base import GramStack
 from multikernel.gram.dense import DenseStack
 from multikernel.gram.factors.blocked import BlockedStack
-from multikernel.gram.factors.low_rank import LowRankStack, Residual
+from multikernel.gram.factors.low_rank import LowRankStack
 from multikernel.gram.factors.products import FactoredProducts
 from multikernel.gram.matrix import ENTRIES_PER_TASK, GramMatrix
 from multikernel.gram.products import ProductStack
@@ -125,7 +125,14 @@ def _matrix_rows(stack: GramStack, rows: Indices) -> Array:
         return np.asarray(stack.array[:, rows], dtype=np.float64)
     columns = stack.columns(rows)
     if isinstance(stack, LowRankStack) and stack.residual is not None:
-        _replace_poor_columns(stack, stack.residual, rows, columns)
+        # Replace the columns of kernels with inaccurate factors by exact ones.
+        roots = stack.residual.roots
+        residual_traces = np.einsum("mi,mi->m", roots, roots)
+        poor = np.flatnonzero(residual_traces > 0.01 * stack.diagonals().sum(axis=1))
+        if poor.size and stack.landmarks is not None:
+            computed = stack.landmarks.full_columns(stack.kernel_ids[poor], rows)
+            is_finite = np.isfinite(computed).all(axis=(1, 2))
+            columns[poor[is_finite]] = computed[is_finite]
     return np.moveaxis(columns, 1, 2)
 
 
@@ -143,16 +150,3 @@ def _off_diagonal_sums(values: Array, rows: Indices) -> Array:
     differences[:, positions, rows] = 0.0
     squares = np.einsum("mij,mij->m", differences, differences)
     return np.column_stack([differences.sum(axis=(1, 2)), squares])
-
-
-def _replace_poor_columns(
-    stack: LowRankStack, residual: Residual, rows: Indices, columns: Array
-) -> None:
-    """Replace the `columns` of kernels with inaccurate factors by exact ones."""
-    # `columns`, (n_kernels, n_samples, n_rows), are those of the samples `rows`.
-    residual_traces = np.einsum("mi,mi->m", residual.roots, residual.roots)
-    poor = np.flatnonzero(residual_traces > 0.01 * stack.diagonals().sum(axis=1))
-    if poor.size and stack.landmarks is not None:
-        computed = stack.landmarks.full_columns(stack.kernel_ids[poor], rows)
-        is_finite = np.isfinite(computed).all(axis=(1, 2))
-        columns[poor[is_finite]] = computed[is_finite]

@@ -18,6 +18,7 @@ from multikernel.gram.matrix import (
     multiplier_of_arrays,
 )
 from multikernel.linalg.tables import read_only, write_block
+from multikernel.linalg.tall import as_slice
 from multikernel.linalg.threads import Block, compiled, run_blocks, with_one_blas_thread
 
 LOOPS = "multikernel.gram.dense_loops"
@@ -143,9 +144,9 @@ class DenseStack(GramStack):
     def take(self, kernels: Indices) -> GramStack:
         """Return the stack of the chosen kernels, a view."""
         indices = np.arange(self.shape[0])[kernels]
-        is_consecutive = bool(indices.size) and bool(np.all(np.diff(indices) == 1))
-        if is_consecutive:
-            return DenseStack(self.array[indices[0] : indices[0] + indices.size])
+        run = as_slice(indices)
+        if isinstance(run, slice):
+            return DenseStack(self.array[run])
         return self.once(indices)
 
     def once(self, kernels: Indices) -> GramStack:
@@ -239,21 +240,28 @@ class PartStack(GramStack):
 
     def quadratic_forms(self, v: Array) -> Array:
         """Return v^T K_m v (summed over outputs) for every m, shape (n_kernels,)."""
-        if v.size > len(v):
-            return self._joint_forms(v)
-        return super().quadratic_forms(v)
+        if v.size <= len(v):
+            return super().quadratic_forms(v)
+        # tr(v^T K_m v) = <K_m, v v^T> reads each kernel once.
+        outer, forms = v @ v.T, np.empty(self.shape[0])
+        kernels = self.kernels
+
+        def evaluate(k: int) -> None:
+            forms[k] = np.vdot(self._matrix(kernels[k]), outer)
+
+        self._run(evaluate, range(kernels.size))
+        return forms
 
     def matvec(self, v: Array) -> Array:
         """Return K_m v for every m, shape (n_kernels, n_samples[, n_outputs])."""
-        if v.size > len(v):
-            return self._joint_images(v[None])
-        return self._images(v.reshape(1, -1)).reshape(self.shape[0], *v.shape)
+        return self.block_matvec(v[None])
 
     def block_matvec(self, coefs: Array) -> Array:
-        """Return K_m coefs[m] for every m, shape (n_kernels, n_samples[, ...])."""
+        """Return K_m coefs[m], or K_m coefs[0] if `coefs` has one row, for every m."""
         if prod(coefs.shape[2:]) > 1:
             return self._joint_images(coefs)
-        return self._images(coefs.reshape(coefs.shape[:2])).reshape(coefs.shape)
+        images = self._images(coefs.reshape(coefs.shape[:2]))
+        return images.reshape(self.shape[0], *coefs.shape[1:])
 
     def combine(self, weights: Array) -> GramMatrix:
         """Return sum_m weights[m] K_m as one matrix."""
@@ -329,17 +337,6 @@ class PartStack(GramStack):
 
         self._run(work, _task_slices(kernels.size, self.samples.size**2))
         return images
-
-    def _joint_forms(self, v: Array) -> Array:
-        """Return tr(v^T K_m v) = <K_m, v v^T>, reading each kernel once."""
-        outer, forms = v @ v.T, np.empty(self.shape[0])
-        kernels = self.kernels
-
-        def evaluate(k: int) -> None:
-            forms[k] = np.vdot(self._matrix(kernels[k]), outer)
-
-        self._run(evaluate, range(kernels.size))
-        return forms
 
     def _joint_images(self, vectors: Array) -> Array:
         """Return K_m @ vectors[m]; vectors: (n_kernels or 1, n_samples, n_outputs)."""

@@ -33,15 +33,12 @@ from multikernel.gram.normalization import Normalization
 from multikernel.kernels.base import KernelDictionary
 from multikernel.linalg.threads import add_blocks, run_blocks
 
-Visit = Callable[[Indices, slice, Array], None]
-"""A function of kernel indices, a slice of rows, and a block K[kernels, rows]."""
-
 Term = TypeVar("Term")
 BlockTerm = Callable[[Indices, slice, Array], Term]
-"""A function of the arguments of a `Visit` that returns a term of a sum."""
+"""A function of the parts of a `Block` that returns a term of a sum."""
 
 Block = tuple[Indices, slice, Array]
-"""The arguments of a `Visit`."""
+"""Kernel indices, a slice of rows, and the block K[kernels, rows]."""
 
 Task = Callable[[], Block]
 """A function that computes a block, for a thread to call."""
@@ -109,12 +106,14 @@ class LazyStack(GramStack):
     ) -> Array:
         """Return `multiply(kernels, block)` of all blocks as one array."""
         # The array has shape (n_kernels, n_rows, *shape).
+        # Threads must neither change nor store the blocks.
         images = np.empty((*self.shape[:2], *shape))
 
         def visit(kernels: Indices, rows: slice, block: Array) -> None:
             images[kernels, rows] = multiply(kernels, block)
 
-        self.visit_blocks(visit)
+        normalized = self._block_normalizer()
+        run_blocks(lambda task: visit(*normalized(task())), self._tasks())
         return images
 
     def combine(self, weights: Array) -> GramMatrix:
@@ -187,27 +186,8 @@ class LazyStack(GramStack):
             rows, values = result
             total[rows] += values
 
-        self.sum_blocks(image, add)
-        return total
-
-    def visit_blocks(self, visit: Visit) -> None:
-        """Compute every kernel once, in blocks, and call `visit` for each, in threads.
-
-        `visit` gets positions of kernels, a slice of rows, and values of shape
-        (n_chosen_kernels, n_chosen_rows, n_cols), which it must neither change nor
-        store. Threads never call it twice for the same kernel and row.
-        """
-        normalized = self._block_normalizer()
-        run_blocks(lambda task: visit(*normalized(task())), self._tasks())
-
-    def sum_blocks(self, image: BlockTerm[Term], add: Callable[[Term], None]) -> None:
-        """Compute every kernel once, in blocks, and call ``add(image(...))`` for each.
-
-        The arguments of `image` are those of `visit` in `visit_blocks`, and its results
-        must be new arrays. Threads call `image`; only the calling thread calls `add`,
-        in the order of the blocks.
-        """
         self._sum_tasks(image, add, self._tasks())
+        return total
 
     def _sum_tasks(
         self,
@@ -216,6 +196,8 @@ class LazyStack(GramStack):
         tasks: Iterable[Task],
     ) -> None:
         """Call ``add(image(...))`` for the blocks that `tasks` compute."""
+        # Threads call `image`, whose results must be new arrays. Only the calling
+        # thread calls `add`, in the order of the blocks.
         normalized = self._block_normalizer()
         add_blocks(lambda task: image(*normalized(task())), tasks, add)
 

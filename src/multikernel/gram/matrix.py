@@ -38,11 +38,8 @@ class GramMatrix(ABC):
     array: Array | None = None
     """The matrix if it is one array, for loops that read it in place."""
 
-    @property
-    def quick_products(self) -> bool:
-        """Return whether computing K v is as fast as computing a few columns of K."""
-        # This is True for matrices that are stored as low-rank factors.
-        return False
+    quick_products: bool = False
+    """Whether computing K v is as fast as computing a few columns of K."""
 
     @property
     @abstractmethod
@@ -149,7 +146,7 @@ class MatrixPlusFactor(GramMatrix):
         return self.base.columns(indices) + self.factor @ self.factor[indices].T
 
     @property
-    def quick_products(self) -> bool:
+    def quick_products(self) -> bool:  # type: ignore[override]
         """Return whether products with K are quick; see `GramMatrix.quick_products`."""
         return self.base.quick_products
 
@@ -158,12 +155,6 @@ class MatrixPlusFactor(GramMatrix):
         rows = self.factor[indices]
         entries = self.base.within(indices)
         entries += rows @ rows.T
-        return entries
-
-    def between(self, rows: Indices, columns: Indices) -> Array:
-        """Return the entries of some rows and columns, shape (n_rows, n_columns)."""
-        entries = self.base.between(rows, columns)
-        entries += self.factor[rows] @ self.factor[columns].T
         return entries
 
     def diagonal(self) -> Array:

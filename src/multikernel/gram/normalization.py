@@ -79,19 +79,12 @@ class Normalization:
             for k, diagonal in enumerate(diagonals):
                 step.apply(first_kernel + k, matrices[k], diagonal.copy(), diagonal)
 
-    def learn_factor(
-        self, m: int, rows: Array, diagonal: Array, weights: Array
-    ) -> Moments:
-        """Learn every step from the factor Z of one matrix, given as rows Z^T.
-
-        The rows, (rank, n_train), are overwritten; weights sum to one. The kernel's
-        `diagonal` may exceed the factor's. The moments contain the learned scale s and
-        shift a, and the normalized factor sqrt(s) (Z - 1 a).
-        """
-        moments = Moments(rows, rows @ weights, float(diagonal @ weights))
+    def learn_moments(self, m: int, moments: Moments) -> None:
+        """Learn every step from the moments of kernel m's factor, and apply it."""
+        # Afterwards, the moments contain the learned scale s and shift a, and their
+        # rows the normalized factor sqrt(s) (Z - 1 a).
         for step in self.steps:
             step.learn_moments(m, moments)
-        return moments
 
     def learn_scales(self, stack: GramStack, forms: Array | None = None) -> GramStack:
         """Learn every step from a stack, and return the scaled stack.

@@ -1,7 +1,5 @@
 """Restrict stored Gram matrices to some samples, and normalize them on these alone."""
 
-from math import prod
-
 import numpy as np
 
 from multikernel._typing import Array, Indices, Mask
@@ -61,9 +59,14 @@ def _cut(
             return with_device(built, stack.space)
         return built
     normalization = options.unfitted(stack.shape[0], samples.size)
-    cut: GramStack
-    if isinstance(stack, ProductStack) and normalization.only_scales:
-        cut = normalization.learn_scales(stack.restrict(samples))
+    is_stored = isinstance(stack, DenseStack | ProductStack | OnDevice)
+    cut: GramStack = stack
+    if is_stored and normalization.only_scales:
+        if not np.array_equal(samples, np.arange(stack.shape[1])):
+            cut = stack.restrict(samples)
+            if isinstance(stack, DenseStack):
+                cut = PartStack(stack, samples)
+        cut = normalization.learn_scales(cut)
     elif isinstance(stack, OnDevice):
         cut = part_on_device(stack, samples, normalization)
     elif isinstance(stack, DenseStack):
@@ -80,15 +83,21 @@ def _cut_dense(
     max_bytes: int | None,
     n_copies: int,
 ) -> GramStack:
-    """Return matrices of `samples`: a view if they are only scaled, else a copy."""
-    # `max_bytes` and `n_copies` matter only for copies; see `build_part`.
-    n_kernels, n_all, _ = stack.shape
-    if normalization.only_scales:
-        has_all = samples.size == n_all
-        return normalization.learn_scales(
-            stack if has_all else PartStack(stack, samples)
-        )
-    _check_copies(stack, samples.size, max_bytes, n_copies)
+    """Return a normalized copy of the matrices of `samples`; see `build_part`."""
+    n_kernels = stack.shape[0]
+    # The bytes of `stack` are added only if the user passed `max_bytes`. The default
+    # limit is half of the memory that is still available beside `stack`.
+    copies = n_copies * n_kernels * samples.size**2 * stack.array.itemsize
+    needed = copies + (0 if max_bytes is None else stack.array.nbytes)
+    check_memory(
+        f"Normalizing {n_kernels} kernels in every fold requires a copy of "
+        f"{readable_bytes(copies // n_copies)} per fold. Folds at the same time: "
+        f"{n_copies}. Copies{' and the whole stack' * (max_bytes is not None)}",
+        needed,
+        byte_limit(max_bytes),
+        "Use normalize='trace', 'variance' or None to avoid copies, use fewer jobs, or "
+        "raise max_bytes.",
+    )
     copy = stack.copied(np.arange(n_kernels), samples, samples)
     normalize_in_place(copy.array, normalization)
     return copy
@@ -99,7 +108,7 @@ def _cut_both(
 ) -> BuiltStack:
     """Return a `ByKernelStack` on some samples, normalized on these samples alone."""
     assert stack.dictionary is not None
-    is_dense, n_kernels = stack.is_dense, stack.shape[0]
+    is_dense = stack.is_dense
 
     def cut(part_stack: GramStack, kernels: Mask) -> BuiltStack:
         built = _cut(part_stack, samples, subset_options(options, kernels))
@@ -107,28 +116,7 @@ def _cut_both(
         return built
 
     built_parts = cut(stack.dense, is_dense), cut(stack.factored, ~is_dense)
-    normalization = options.unfitted(n_kernels, samples.size)
-    return join_parts(*built_parts, is_dense, stack.dictionary, normalization)
-
-
-def _check_copies(
-    stack: DenseStack, n_samples: int, max_bytes: int | None, n_copies: int
-) -> None:
-    """Raise if the copies of parallel folds (and `stack`) exceed `max_bytes`."""
-    # The bytes of `stack` are added only if the user passed `max_bytes`. The default
-    # limit is half of the memory that is still available beside `stack`.
-    shape = stack.shape[0], n_samples, n_samples
-    copies = n_copies * prod(shape) * stack.array.itemsize
-    needed = copies + (0 if max_bytes is None else stack.array.nbytes)
-    check_memory(
-        f"Normalizing {shape[0]} kernels in every fold requires a copy of "
-        f"{readable_bytes(copies // n_copies)} per fold. Folds at the same time: "
-        f"{n_copies}. Copies{' and the whole stack' * (max_bytes is not None)}",
-        needed,
-        byte_limit(max_bytes),
-        "Use normalize='trace', 'variance' or None to avoid copies, use fewer jobs, or "
-        "raise max_bytes.",
-    )
+    return join_parts(*built_parts, is_dense, stack.dictionary, options)
 
 
 def normalize_in_place(array: Stored, normalization: Normalization) -> None:

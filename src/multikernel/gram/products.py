@@ -73,6 +73,13 @@ class ProductsOfMains(GramStack):
         # The second array, (n_products, 2), has positions in the first array.
         return main_places(self.terms[self._products])
 
+    def _multiplied(self, mains: Array) -> Array:
+        """Return values of every kernel, given those of the main kernels."""
+        # A value of a product is the product of the values of its main kernels.
+        values: Array = mains[self.terms[:, 0]]
+        values[self._products] *= mains[self.terms[self._products, 1]]
+        return values
+
     def zero_kernels(self) -> Indices:
         """Return the kernels whose matrix is zero: those with a zero diagonal."""
         return np.flatnonzero(self.traces() <= 0.0)
@@ -103,10 +110,7 @@ class ProductsOfWhole(ProductsOfMains):
 
     def diagonals(self) -> Array:
         """Return every diagonal, shape (n_kernels, n_samples)."""
-        mains = self.mains.diagonals()[:, self._sample_rows]
-        diagonals = mains[self.terms[:, 0]]
-        diagonals[self._products] *= mains[self.terms[self._products, 1]]
-        return diagonals
+        return self._multiplied(self.mains.diagonals()[:, self._sample_rows])
 
     def traces(self, shares: Array | None = None) -> Array:
         """Return the (weighted) trace of every matrix; see `GramStack.traces`."""

@@ -7,6 +7,7 @@ depends on the kernels only through the matrices P K_m P^T. P is not symmetric u
 is a multiple of the identity.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from math import prod
@@ -100,11 +101,9 @@ class ProjectedStack(AroundOther):
         """Return v^T P K_m P^T v (summed over outputs), shape (n_kernels,)."""
         return self.stack.quadratic_forms(self.projection.transposed(v))
 
-    def largest_forms(
-        self, v: Array, level: float, n_largest: int
-    ) -> tuple[Indices, Array, float]:
-        """Return the largest quadratic forms; see `GramStack.largest_forms`."""
-        return self.stack.largest_forms(self.projection.transposed(v), level, n_largest)
+    def in_parts(self) -> Iterator[GramStack]:
+        """Yield stacks of consecutive kernels."""
+        return (ProjectedStack(part, self.projection) for part in self.stack.in_parts())
 
     def rough_forms(self, v: Array) -> tuple[Array, Array]:
         """Return quadratic forms and error bounds; see `GramStack.rough_forms`."""

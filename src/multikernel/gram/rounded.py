@@ -84,11 +84,10 @@ def _ratios_of_steps(traces: Array, normalization: Normalization) -> Array:
 
 def _unscaled(traces: Array, normalization: Normalization) -> Array:
     """Return the traces of kernels before scaling; nan if unknown."""
-    if any(isinstance(step, CosineStep) for step in normalization.steps):
-        return np.full(traces.size, np.nan)
-    factors = normalization.factors(np.arange(traces.size))
-    unknown = np.full(traces.size, np.nan)
-    unscaled: Array = np.divide(traces, factors, out=unknown, where=factors > 0.0)
+    unscaled = np.full(traces.size, np.nan)
+    if not any(isinstance(step, CosineStep) for step in normalization.steps):
+        factors = normalization.factors(np.arange(traces.size))
+        np.divide(traces, factors, out=unscaled, where=factors > 0.0)
     return unscaled
 
 

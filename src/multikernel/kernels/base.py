@@ -42,6 +42,17 @@ def kernel_name(kernel: Kernel) -> str:
     return name if isinstance(name, str) else repr(kernel)
 
 
+class AroundKernel:
+    """Base class of kernels that have the name of their field `kernel`."""
+
+    kernel: Kernel
+
+    @property
+    def name(self) -> str:
+        """Return the name of the kernel."""
+        return kernel_name(self.kernel)
+
+
 def kernel_diagonal(kernel: Kernel, X: Array) -> Array:
     """Return k(x, x) for every row, shape (n_samples,)."""
     # A subclass may redefine `__call__` but inherit a `diag` that is wrong for it.

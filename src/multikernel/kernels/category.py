@@ -23,10 +23,7 @@ class CategoryKernel:
            [0.5, 1. ]])
     """
 
-    @property
-    def name(self) -> str:
-        """Return the readable name."""
-        return "category()"
+    name = "category()"
 
     def __call__(self, X: Array, Y: Array | None = None) -> Array:
         """Return the Gram matrix, shape (n_samples_X, n_samples_Y)."""

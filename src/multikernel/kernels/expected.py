@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from multikernel._typing import Array
-from multikernel.kernels.base import Kernel, kernel_name
+from multikernel.kernels.base import AroundKernel, Kernel, kernel_name
 from multikernel.kernels.category import CategoryKernel
 from multikernel.kernels.gaussian import GaussianKernel
 from multikernel.kernels.polynomial import LinearKernel
@@ -15,7 +15,7 @@ KINDS = (GaussianKernel, LinearKernel, CategoryKernel)
 
 
 @dataclass(frozen=True)
-class ExpectedKernel:
+class ExpectedKernel(AroundKernel):
     """The expectation of a kernel over the missing values (NaN) of both samples.
 
     Each missing value is drawn independently: from a normal distribution with the mean
@@ -41,11 +41,6 @@ class ExpectedKernel:
                 f"{kernel_name(self.kernel)} does not support missing values: use "
                 "GaussianKernel, LinearKernel or CategoryKernel."
             )
-
-    @property
-    def name(self) -> str:
-        """Return the name of the kernel."""
-        return kernel_name(self.kernel)
 
     def learnt_from(
         self, X: Array, sample_weight: Array | None = None

@@ -4,7 +4,6 @@ import difflib
 import importlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -89,22 +88,16 @@ class FunctionKernel:
         )
         return f"{name or repr(self.function)}({parameters})"
 
-    @cached_property
-    def _function(self) -> Callable[..., Array]:
-        if isinstance(self.function, str):
-            return pairwise_functions()[self.function]
-        return self.function
-
     def __call__(self, X: Array, Y: Array | None = None) -> Array:
         """Return the values, shape (n_samples_X, n_samples_Y)."""
-        return self._function(X, X if Y is None else Y, **self.parameters)
+        function = self.function
+        if isinstance(function, str):
+            function = pairwise_functions()[function]
+        return function(X, X if Y is None else Y, **self.parameters)
 
     def diag(self, X: Array) -> Array:
         """Return k(x, x) for every row, shape (n_samples_X,)."""
         return diagonal_in_blocks(self, X)
-
-    def __getstate__(self) -> dict[str, object]:
-        return {k: v for k, v in vars(self).items() if k != "_function"}
 
 
 def as_kernels(spec: Any) -> list[Kernel]:

@@ -29,10 +29,7 @@ class LinearKernel:
            [2., 4.]])
     """
 
-    @property
-    def name(self) -> str:
-        """Return the readable name."""
-        return "linear()"
+    name = "linear()"
 
     def __call__(self, X: Array, Y: Array | None = None) -> Array:
         """Return the Gram matrix, shape (n_samples_X, n_samples_Y)."""
@@ -134,10 +131,7 @@ class TanimotoKernel:
     # The kernel is positive semidefinite for any real vectors, as a power series with
     # positive coefficients in <x, z> / (|x|^2 + |z|^2).
 
-    @property
-    def name(self) -> str:
-        """Return the readable name."""
-        return "tanimoto()"
+    name = "tanimoto()"
 
     def __call__(self, X: Array, Y: Array | None = None) -> Array:
         """Return the Gram matrix, shape (n_samples_X, n_samples_Y)."""

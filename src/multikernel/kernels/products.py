@@ -8,7 +8,13 @@ import numpy as np
 
 from multikernel._typing import Array, Indices
 from multikernel._validation import check_shapes, check_weights
-from multikernel.kernels.base import Kernel, check_kernel, kernel_diagonal, kernel_name
+from multikernel.kernels.base import (
+    AroundKernel,
+    Kernel,
+    check_kernel,
+    kernel_diagonal,
+    kernel_name,
+)
 from multikernel.kernels.columns import ColumnKernel, Features, resolve_kernel
 from multikernel.kernels.polynomial import LinearKernel
 from multikernel.linalg.tables import equal_shares, evenly_spaced
@@ -18,7 +24,7 @@ CENTERING_ROWS = 2000
 
 
 @dataclass(frozen=True)
-class CenteredKernel:
+class CenteredKernel(AroundKernel):
     """A kernel whose functions have mean zero over some samples.
 
     `samples` have the kernel's columns, (n_samples, n_features); by default, estimators
@@ -39,11 +45,6 @@ class CenteredKernel:
         axes = "n_samples", "n_features"
         check_shapes("CenteredKernel", samples=(self.samples, axes))
         check_weights(self.weights, len(self.samples))
-
-    @property
-    def name(self) -> str:
-        """Return the name of the kernel."""
-        return kernel_name(self.kernel)
 
     def learnt(self, X: Array, sample_weight: Array | None = None) -> "CenteredKernel":
         """Return a copy centered on rows of X, or self if it has `samples` already."""

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from multikernel._typing import Array
 from multikernel._validation import OneOf, check_parameter, listed, shown
-from multikernel.kernels.base import Kernel, check_kernel, kernel_diagonal, kernel_name
+from multikernel.kernels.base import AroundKernel, Kernel, check_kernel, kernel_diagonal
 from multikernel.kernels.category import CategoryKernel
 from multikernel.kernels.columns import (
     ColumnKernel,
@@ -96,12 +96,6 @@ class Views:
                 f"Views: missing contains {unknown[0]!r}, which is not one of the "
                 f"views: use one of {listed(list(self.views))}."
             )
-
-    def missing_in(self, view: str) -> str:
-        """Return the treatment of missing values in a view."""
-        if isinstance(self.missing, str):
-            return self.missing
-        return self.missing.get(view, "error")
 
 
 @dataclass(frozen=True)
@@ -205,13 +199,22 @@ def find_views(views: Views, X: Any, features: Features) -> list[View]:
     """Return the views of the data X; raise for unknown columns and invalid kernels."""
     names, resolved = names_by_column(views, features), []
     for name, spec in views.views.items():
-        missing = views.missing_in(name)
+        missing = views.missing
+        if not isinstance(missing, str):
+            missing = missing.get(name, "error")
         with _prefix_errors(name):
-            if isinstance(spec, Grams):
-                view = _view_of_grams(name, spec, missing, names, features)
-            else:
-                view = _find_view(name, spec, missing, X, features)
-        resolved.append(view)
+            if not isinstance(spec, Grams):
+                resolved.append(_find_view(name, spec, missing, X, features))
+                continue
+            if missing != "error":
+                raise ValueError(
+                    f"missing={missing!r} is supported for columns only, not for "
+                    "Grams: pass missing='error' for this view, and in the matrix set "
+                    "the rows and columns of samples without values to zero."
+                )
+            column = _sample_name_column(spec, features)
+            kernel = ColumnKernel(spec.kernel(name, names[column]), column, name)
+            resolved.append(View(name, (column,), (kernel,), "error"))
     return resolved
 
 
@@ -235,25 +238,6 @@ def _sample_name_column(grams: Grams, features: Features) -> int:
             f"sample names, got {len(columns)} columns: pass one column name or index."
         )
     return columns[0]
-
-
-def _view_of_grams(
-    name: str,
-    grams: Grams,
-    missing: str,
-    names: Mapping[int, Array],
-    features: Features,
-) -> View:
-    """Return the view of a Gram matrix; `names` are the sample names by column of X."""
-    if missing != "error":
-        raise ValueError(
-            f"missing={missing!r} is supported for columns only, not for Grams: pass "
-            "missing='error' for this view, and in the matrix set the rows and columns "
-            "of samples without values to zero."
-        )
-    column = _sample_name_column(grams, features)
-    kernel = grams.kernel(name, names[column])
-    return View(name, (column,), (ColumnKernel(kernel, column, name),), "error")
 
 
 def _find_view(name: str, spec: Any, missing: str, X: Any, features: Features) -> View:
@@ -358,7 +342,7 @@ def present_rows(X: Array) -> NDArray[np.bool_]:
 
 
 @dataclass(frozen=True)
-class OptionalKernel:
+class OptionalKernel(AroundKernel):
     """A kernel that is zero for samples that lack its columns.
 
     Samples whose values are all NaN get the value zero with every sample, so the
@@ -370,11 +354,6 @@ class OptionalKernel:
 
     def __post_init__(self) -> None:
         check_kernel(self.kernel, "The kernel of an OptionalKernel")
-
-    @property
-    def name(self) -> str:
-        """Return the name of the kernel."""
-        return kernel_name(self.kernel)
 
     def __call__(self, X: Array, Y: Array | None = None) -> Array:
         """Return the Gram matrix, shape (n_samples_X, n_samples_Y)."""

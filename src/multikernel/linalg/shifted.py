@@ -181,11 +181,17 @@ def shifted_root(K: Array, shift: Array) -> ShiftedRoot | None:
     """Return a root of K + diag(shift); None if this sum is not positive definite."""
     # Shifts are positive, and K is not changed.
     scale = 1.0 / np.sqrt(shift)
-    system = np.multiply(K, scale, order="C")
-    system *= scale[:, None]
+    system = _scaled(K, scale)
     system.reshape(-1)[:: scale.size + 1] += 1.0
     factor = _lower_factor(system)
     return None if factor is None else ShiftedRoot(scale, factor)
+
+
+def _scaled(K: Array, scale: Array) -> Array:
+    """Return diag(scale) K diag(scale) as a new array in C order."""
+    system = np.multiply(K, scale, order="C")
+    system *= scale[:, None]
+    return system
 
 
 def _lower_factor(system: Array) -> Array | None:
@@ -203,21 +209,17 @@ def _try_shifted(
     if np.all(shift > 0.0):
         # Solve with the matrix S (K + U U^T) S + I, S = diag(shift)^(-1/2). Solutions
         # are accurate even if the shifts differ by orders of magnitude.
-        scale = 1.0 / np.sqrt(shift)
-        factor = None if low_rank is None else low_rank * scale[:, None]
-        system = np.multiply(K, scale, order="C")
-        system *= scale[:, None]
-        diagonal: Array | float = 1.0
+        scale, diagonal = 1.0 / np.sqrt(shift), np.ones(shift.size)
+        system = _scaled(K, scale)
     else:
         # An infinite shift fixes its unknown at zero.
         is_fixed = np.isinf(shift)
         scale, diagonal = np.where(is_fixed, 0.0, 1.0), np.where(is_fixed, 1.0, shift)
-        factor = None if low_rank is None else low_rank * scale[:, None]
         system = K.copy(order="C")
         system[is_fixed], system[:, is_fixed] = 0.0, 0.0
-    if factor is not None and system.size:
+    if low_rank is not None and system.size:
         # Add U U^T to the triangle that `_cholesky_solve` reads.
-        rows = np.ascontiguousarray(factor).T
+        rows = np.ascontiguousarray(low_rank * scale[:, None]).T
         add = partial(dsyrk, 1.0, rows, 1.0, system.T, 1, 1, 1)
         with_one_blas_thread(add)
     system.reshape(-1)[:: system.shape[0] + 1] += diagonal

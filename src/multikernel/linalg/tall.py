@@ -52,20 +52,20 @@ def weighted_gram(
 def take_columns(Z: Array, columns: Indices, roots: Array | None = None) -> Array:
     """Return some columns of a matrix, with rows multiplied by `roots` if given."""
     # The memory order is that of Z; a single run of columns is a view.
-    runs = consecutive_slices(columns)
+    run = as_slice(columns)
     by_rows = Z.strides[1] <= Z.strides[0]
-    if len(runs) == 1:
-        part = Z[:, runs[0]]
+    if isinstance(run, slice):
+        part = Z[:, run]
     else:
         part = np.take(Z, columns, axis=1) if by_rows else np.take(Z.T, columns, 0).T
     return part if roots is None else np.asarray(part * roots[:, None])
 
 
-def consecutive_slices(columns: Indices) -> list[slice]:
-    """Return the runs of consecutive columns, as slices."""
-    is_break = np.ones(columns.size + 1, dtype=bool)
-    np.not_equal(columns[1:] - columns[:-1], 1, out=is_break[1:-1])
-    return slices(columns[is_break[:-1]], columns[is_break[1:]] + 1)
+def as_slice(indices: Indices) -> Indices | slice:
+    """Return the indices as a slice if they are consecutive and ascend."""
+    if indices.size and np.all(np.diff(indices) == 1):
+        return slice(int(indices[0]), int(indices[-1]) + 1)
+    return indices
 
 
 def slices(starts: Indices, ends: Indices) -> list[slice]:

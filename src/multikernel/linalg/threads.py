@@ -225,35 +225,16 @@ def run_blocks(
         with_one_blas_thread(in_turn)
         return
     errors: list[BaseException] = []
-    process = partial(_process_blocks, work, iter(blocks), Lock(), errors)
 
     def halt() -> None:
         errors.append(KeyboardInterrupt())
         if stop is not None:
             stop()
 
-    run_all = partial(with_one_blas_thread, partial(_run_on_threads, process, threads))
-    uninterrupted(run_all, halt)
+    run = partial(_run_on_threads, work, iter(blocks), errors, threads)
+    uninterrupted(partial(with_one_blas_thread, run), halt)
     for error in errors:
         raise error
-
-
-def _process_blocks(
-    work: Callable[[Block], None],
-    blocks: Iterator[Block],
-    lock: Lock,
-    errors: list[BaseException],
-) -> None:
-    """Call `work` for each block until the iterator is empty or there is an error."""
-    try:
-        while not errors:
-            with lock:
-                block = list(islice(blocks, 1))
-            if not block:
-                return
-            work(block[0])
-    except BaseException as error:
-        errors.append(error)
 
 
 def add_blocks(
@@ -275,16 +256,30 @@ def add_blocks(
             add(parts[k])
 
 
-def _run_on_threads(work: Callable[[], None], n_threads: int) -> None:
-    """Call a function, which must not raise, on several threads, this one included."""
-    ended: SimpleQueue[None] = SimpleQueue()
+def _run_on_threads(
+    work: Callable[[Block], None],
+    blocks: Iterator[Block],
+    errors: list[BaseException],
+    n_threads: int,
+) -> None:
+    """Call `work` for blocks on several threads, until none is left or one raises."""
+    lock, ended = Lock(), SimpleQueue[None]()
 
     def run() -> None:
-        work()
-        ended.put(None)
+        try:
+            while not errors:
+                with lock:
+                    block = list(islice(blocks, 1))
+                if not block:
+                    break
+                work(block[0])
+        except BaseException as error:
+            errors.append(error)
+        finally:
+            ended.put(None)
 
     for _ in range(n_threads - 1):
         start_new_thread(run, ())
-    work()
-    for _ in range(n_threads - 1):
+    run()
+    for _ in range(n_threads):
         ended.get()

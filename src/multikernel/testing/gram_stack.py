@@ -61,6 +61,8 @@ def _check_products(stack: GramStack, K: Array, tol: float, rng: Generator) -> N
         rough, errors = stack.rough_forms(v)
         nearest = np.clip(forms, rough - errors, rough + errors)
         _compare(f"rough_forms {case}", nearest, forms, tol)
+        parts = [part.quadratic_forms(v) for part in stack.in_parts()]
+        _compare("forms of all parts", np.concatenate(parts), forms, tol)
         kernels, above, bound = stack.largest_forms(v, -np.inf, 2)
         _compare(f"largest_forms {case}", above, forms[kernels], tol)
         ordered = np.append(np.sort(above)[::-1], bound)[:n_kernels]
@@ -128,8 +130,6 @@ def _check_sizes(stack: GramStack, K: Array, tol: float) -> None:
     assert isinstance(shares_work, bool), (
         f"shares_work must return True or False, got {shown(shares_work)}."
     )
-    parts = [part.quadratic_forms(shares) for part in stack.in_parts()]
-    _compare("forms of all parts", np.concatenate(parts), shares @ K @ shares, tol)
 
 
 def _check_terms(stack: GramStack, K: Array, tol: float, rng: Generator) -> None:

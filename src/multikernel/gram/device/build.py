@@ -4,8 +4,6 @@ from collections.abc import Iterator
 from functools import singledispatch
 from itertools import chain
 
-import numpy as np
-
 from multikernel._typing import Array, Indices
 from multikernel.gram.base import GramStack
 from multikernel.gram.compute.matrices import (
@@ -87,10 +85,7 @@ def build_matrices(
 def part_on_device(
     stack: OnDevice, samples: Indices, normalization: Normalization
 ) -> GramStack:
-    """Return a stack on some samples, normalized on these samples alone."""
-    if normalization.only_scales:
-        has_all = np.array_equal(samples, np.arange(stack.shape[1]))
-        return normalization.learn_scales(stack if has_all else stack.restrict(samples))
+    """Return a normalized copy of the matrices of some samples."""
     space = stack.space
     with space.memory_guard(f"copies of {stack.shape[0]} matrices for a fold"):
         matrices = []

@@ -11,11 +11,12 @@ from multikernel._typing import Array, Indices
 from multikernel.gram.device.space import DeviceArray, Space
 from multikernel.gram.factors.centered import CenteredMains
 from multikernel.gram.factors.low_rank import LowRankStack
-from multikernel.gram.factors.pairs import PairOrder, as_slice, main_runs
+from multikernel.gram.factors.pairs import PairOrder, main_runs
 from multikernel.gram.factors.product_build import LearntScales
 from multikernel.gram.factors.products import FactoredProducts
 from multikernel.gram.normalization import BuiltStack
 from multikernel.gram.refine import Refinement, refined
+from multikernel.linalg.tall import as_slice
 
 COLUMNS = 2048
 """Number of factor columns that are multiplied by others in one matrix product."""
@@ -63,9 +64,8 @@ class DeviceMains(CenteredMains):
         # shape (total_rank, n_samples). The mask has shape (total_rank, n_mains): its
         # column k is one in the rows of the k-th factor, and else zero.
         space, ranks = self.space, self.stack.ranks[mains]
-        shifts = self.stack.offsets[mains] - np.cumsum(ranks) + ranks
-        rows = np.arange(ranks.sum()) + np.repeat(shifts, ranks)
-        factors = space.xp.take(self._device_factors, space.put_indices(rows), axis=0)
+        rows = space.put_indices(self.stack.columns_of(mains))
+        factors = space.xp.take(self._device_factors, rows, axis=0)
         owner_indices = space.put_indices(np.repeat(np.arange(mains.size), ranks))
         all_mains = space.put_indices(np.arange(mains.size))
         return factors, space.to_float64(owner_indices[:, None] == all_mains[None, :])
@@ -114,15 +114,10 @@ class DeviceFactors(LowRankStack):
         if finer is None:
             return None
         assert isinstance(finer, LowRankStack)
-        return _on_device(finer, self.space)
+        return DeviceFactors(**_fields(finer), space=self.space)
 
 
 refined.register(DeviceFactors, DeviceFactors.refine)
-
-
-def _on_device(stack: LowRankStack, space: Space) -> DeviceFactors:
-    """Return the stack with quadratic forms that are computed on a device."""
-    return DeviceFactors(**_fields(stack), space=space)
 
 
 def _fields(instance: LowRankStack | CenteredMains) -> dict[str, Any]:
@@ -134,7 +129,7 @@ def with_device(built: BuiltStack, space: Space) -> BuiltStack:
     """Return a built stack whose quadratic forms are computed on a device."""
     stack = built.stack
     if isinstance(stack, LowRankStack):
-        return replace(built, stack=_on_device(stack, space))
+        return replace(built, stack=DeviceFactors(**_fields(stack), space=space))
     assert isinstance(stack, FactoredProducts)
     mains = DeviceMains(**_fields(stack.mains), space=space)
     scales = stack.scales

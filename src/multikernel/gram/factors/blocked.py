@@ -72,8 +72,7 @@ class BlockedStack(FactorStack):
     @cached_property
     def block_columns(self) -> Indices:
         """Return the indices of the stack's columns in every block, (total_rank,)."""
-        ranges = [np.arange(run.start, run.stop) for run in self.column_slices]
-        return np.concatenate([np.arange(0), *ranges])
+        return self.columns_of(self.kernel_ids)
 
     @cached_property
     def factors(self) -> BlockedColumns:

@@ -54,7 +54,7 @@ JOINING = 16
 class BlockedLandmarks(Landmarks):
     """Landmarks that were chosen from a sample, and the data to choose more."""
 
-    blocks: RowBlocks | None = None  # all rows of the table
+    blocks: RowBlocks = field(kw_only=True)  # all rows of the table
     factors: tuple[Factor, ...] = ()  # at the sampled rows, not normalized
     row_weights: tuple[Array, ...] = ()  # weights of all rows, by block; the sum is one
 
@@ -68,12 +68,6 @@ class LandmarkSearch:
     landmarks: BlockedLandmarks
     max_bytes: int | None  # limit on the bytes of all factors
     factors: list[Factor] = field(default_factory=list)  # at the sampled rows
-
-    @property
-    def blocks(self) -> RowBlocks:
-        """Return the blocks of all rows of the table."""
-        assert self.landmarks.blocks is not None
-        return self.landmarks.blocks
 
     @property
     def all_kernels(self) -> list[int]:
@@ -98,7 +92,7 @@ class LandmarkSearch:
         """Return blocks of factors of some kernels, not normalized."""
         self._check_memory()
         weights, plans = self.landmarks.row_weights, self.plans(kernels)
-        raw = self.blocks.apply(raw_block, weights, plans=plans)
+        raw = self.landmarks.blocks.apply(raw_block, weights, plans=plans)
         # If factors are in files, unnormalized blocks are not stored: computing them
         # again for every use takes less time than writing them.
         return raw if raw.folder is not None else raw.persist()
@@ -115,7 +109,7 @@ class LandmarkSearch:
         # The result contains the values of these rows of the table, each row once. Each
         # kernel adds at most `JOINING` rows. `raw` are blocks of unnormalized factors
         # of `kernels`; sizes[b] has one number for each row of block b.
-        pairs = self.blocks.map(
+        pairs = self.landmarks.blocks.map(
             largest_residuals, raw.parts, sizes, kernels=kernels, n_rows=JOINING
         )
         rows = np.concatenate([rows for rows, _ in pairs])
@@ -148,12 +142,12 @@ class LandmarkSearch:
 
     def _check_memory(self) -> None:
         size = np.dtype(self.landmarks.options.dtype).itemsize
-        needed = size * int(offsets_of(self._ranks)[-1]) * self.blocks.n_rows
-        available = self.blocks.available_bytes
+        blocks = self.landmarks.blocks
+        needed = size * int(offsets_of(self._ranks)[-1]) * blocks.n_rows
+        available = blocks.available_bytes
         limit = available() if self.max_bytes is None else self.max_bytes
         check_memory(
-            f"The factors of {len(self.factors)} kernels on {self.blocks.n_rows} "
-            "samples",
+            f"The factors of {len(self.factors)} kernels on {blocks.n_rows} samples",
             needed,
             limit,
             "Use fewer kernels, a smaller rank (storage=LowRank(max_rank=...)), files "
@@ -166,14 +160,11 @@ class LandmarkSearch:
         """Fit the normalization to the `moments` of `raw`; return the scalings."""
         sizes, mean = raw.sum(moments)
         scalings = []
-        for m, mean_of_kernel in enumerate(
-            np.split(mean, offsets_of(self._ranks)[1:-1])
-        ):
-            kernel_moments = Moments(
-                np.empty((mean_of_kernel.size, 0)), mean_of_kernel, float(sizes[m])
-            )
-            for step in normalization.steps:
-                step.learn_moments(m, kernel_moments)
+        means = np.split(mean, offsets_of(self._ranks)[1:-1])
+        for m, (size, mean_of_kernel) in enumerate(zip(sizes, means, strict=True)):
+            no_rows = np.empty((mean_of_kernel.size, 0))
+            kernel_moments = Moments(no_rows, mean_of_kernel, float(size))
+            normalization.learn_moments(m, kernel_moments)
             scalings.append(Scaling(kernel_moments.scale, kernel_moments.shift))
         return scalings
 
@@ -304,7 +295,6 @@ def refine_blocked(
     """Return a stack with more landmarks for the kernels whose residuals have goals."""
     landmarks = stack.landmarks
     assert landmarks is not None
-    assert landmarks.blocks is not None
     # goals[m] limits the bound on v^T E_m v, with the residual E_m of kernel m and the
     # dual point v. The number of landmarks grows by at least half, up to max_rank, but
     # a bound may still exceed its goal. The scales of the kernels do not change.

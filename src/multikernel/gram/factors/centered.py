@@ -18,7 +18,7 @@ from multikernel.gram.factors.growth import (
     rounding_error_share,
 )
 from multikernel.gram.factors.low_rank import LowRankStack
-from multikernel.gram.factors.pairs import PairOrder, as_slice, main_runs
+from multikernel.gram.factors.pairs import PairOrder, main_runs
 from multikernel.gram.memory import MODEST_BYTES, byte_limit, check_memory
 from multikernel.gram.products import LOOPS
 from multikernel.kernels.base import Kernel, KernelDictionary, kernel_diagonal
@@ -32,7 +32,7 @@ from multikernel.linalg.tables import (
     row_hashes,
     row_norms,
 )
-from multikernel.linalg.tall import GroupedFactor, slices_between
+from multikernel.linalg.tall import GroupedFactor, as_slice, slices_between
 from multikernel.linalg.threads import compiled
 
 TILE = 512
@@ -164,11 +164,6 @@ class CenteredMains:
         e, f = (self.roots[i] + self.mean_roots[i] for i in (first, second))
         return (z * f) ** 2 + (e * y) ** 2 + (e * f) ** 2 + from_product, 0.0
 
-    def inner_products(self, mains: Indices, v: Array) -> Array:
-        """Return Z^T diag(v) Z for centered factors Z of main kernels, side by side."""
-        Z = np.concatenate([self.factor(main) for main in mains.tolist()])
-        return np.asarray(np.dot(Z * v, Z.T))
-
     def form_of_product(self, first: int, second: int, v: Array) -> float:
         """Return v^T K v, summed over outputs, for the product K of two mains."""
         A, B, columns = self.factor(first), self.factor(second).T, v.reshape(len(v), -1)
@@ -217,7 +212,17 @@ class CenteredMains:
         if key not in self.factor_cache:
             A, B = self.factor(first), self.factor(second)
             groups = self._pair_groups(first, second)
-            self.factor_cache[key] = self._factorize_groups(A, B, groups)
+            if groups is None:
+                factor = self._factorize(A, B)
+            else:
+                # Samples of a group have equal columns in A and in B, so one sample of
+                # each group suffices. `group` has the group of every sample.
+                members, group = groups
+                factor = self._factorize(A[:, members], B[:, members])
+                roots = None if factor.roots is None else factor.roots[group]
+                landmarks = members[factor.landmarks]
+                factor = replace(factor, group=group, roots=roots, landmarks=landmarks)
+            self.factor_cache[key] = factor
         return self.factor_cache[key]
 
     @cached_property
@@ -241,21 +246,6 @@ class CenteredMains:
         pairs = first_groups[1] * second_groups[0].size + second_groups[1]
         _, members, group = np.unique(pairs, return_index=True, return_inverse=True)
         return None if REPEATED * members.size > group.size else (members, group)
-
-    def _factorize_groups(
-        self, A: Array, B: Array, groups: tuple[Indices, Indices] | None
-    ) -> ProductFactor:
-        """Factorize the product of two kernels, given their factors A and B."""
-        # Samples of a group have equal columns in A and in B, so one sample of each
-        # group suffices. If `groups` is None, all samples are used.
-        if groups is None:
-            return self._factorize(A, B)
-        # `members` has one sample of each group, `group` the group of every sample.
-        members, group = groups
-        factor = self._factorize(A[:, members], B[:, members])
-        roots = None if factor.roots is None else factor.roots[group]
-        landmarks = members[factor.landmarks]
-        return replace(factor, group=group, roots=roots, landmarks=landmarks)
 
     def grouped_factor(self, first: int, second: int, scale: float) -> GroupedFactor:
         """Return the factor of `scale` times a product; equal rows are stored once."""
@@ -404,13 +394,6 @@ def _lapack_landmarks(A: Array, B: Array, tol: float) -> tuple[Indices, Array]:
     return (order[:rank] - 1).astype(np.intp), lower[:rank, :rank]
 
 
-def _has_centered_features(stack: LowRankStack, m: int) -> bool:
-    """Return whether a factor belongs to a kernel that is centered already."""
-    assert stack.landmarks is not None
-    kernel = stack.landmarks.dictionary[m]
-    return isinstance(kernel, ColumnKernel) and isinstance(kernel.kernel, ValueFeatures)
-
-
 def centered_mains(
     mains: KernelDictionary,
     stack: LowRankStack,
@@ -424,11 +407,13 @@ def centered_mains(
     for m, part in enumerate(slices_between(stack.offsets)):
         kernel = mains[m]
         centered, rank = deferred_centering(kernel), part.stop - part.start
-        if centered is None or _has_centered_features(stack, m):
+        if centered is None:
             continue
+        features = factor_features(stack, m, np.zeros(rank))
+        if isinstance(features.kernel, ValueFeatures):
+            continue  # the factor is centered already
         assert centered.samples is not None
         weights = equal_shares(len(centered.samples), centered.weights)
-        features = factor_features(stack, m, np.zeros(rank))
         Z = features.features(centered.samples)
         diagonal = kernel_diagonal(centered.kernel, centered.samples)
         residual = np.maximum(diagonal - np.sum(Z**2, axis=1), 0.0)

@@ -20,6 +20,7 @@ from multikernel.gram.normalization import (
     divides_centered,
 )
 from multikernel.gram.refine import refined
+from multikernel.gram.steps import Moments
 from multikernel.kernels.base import KernelDictionary
 from multikernel.linalg.tables import row_norms
 from multikernel.linalg.threads import run_blocks
@@ -198,7 +199,9 @@ class FactorCollector:
         has_features = factor.landmarks.size < rows.shape[0]
         triangle = None if has_features else extended_triangle(factor, triangle)
         if kernel is None:
-            moments = self.normalization.learn_factor(m, rows, factor.diagonal, weights)
+            size = float(factor.diagonal @ weights)
+            moments = Moments(rows, rows @ weights, size)
+            self.normalization.learn_moments(m, moments)
             scale, shift = moments.scale, moments.shift
         else:
             scale = kernel.scale
@@ -210,7 +213,11 @@ class FactorCollector:
             # Scales of an indefinite matrix may be negative; such kernels are removed
             # later.
             self._roots[m] = np.sqrt(np.maximum(scale * factor.bound, 0.0))
-        chosen = self._landmark_rows(m, factor)
+        # The landmarks as row numbers of `Landmarks.X`.
+        kernels = self.landmarks.kernels
+        chosen = kernels[m].chosen if kernels else np.empty(0, dtype=np.intp)
+        new_landmarks = self.landmarks.rows[factor.landmarks[chosen.size :]]
+        chosen = np.concatenate([chosen, new_landmarks])
         self._kernel_landmarks[m] = KernelLandmarks(chosen, triangle, scale, shift)
 
     def keep(self, m: int, stack: LowRankStack) -> None:
@@ -221,12 +228,6 @@ class FactorCollector:
         if stack.residual is not None:
             self._roots[m] = stack.residual.roots[m]
         self._kernel_landmarks[m] = self.landmarks.kernels[m]
-
-    def _landmark_rows(self, m: int, factor: Factor) -> Indices:
-        """Return the landmarks of a factor as row numbers of `Landmarks.X`."""
-        rows, kernels = self.landmarks.rows, self.landmarks.kernels
-        old_rows = kernels[m].chosen if kernels else np.empty(0, dtype=np.intp)
-        return np.concatenate([old_rows, rows[factor.landmarks[old_rows.size :]]])
 
     def _count_entries(self, n_entries: int) -> None:
         """Count the entries of a factor; raise if all factors take too much memory."""

@@ -8,7 +8,7 @@ from scipy.linalg import solve_triangular
 from multikernel._typing import Array
 from multikernel.gram.factors.growth import MOST_VALUES, kernel_columns
 from multikernel.gram.factors.landmarks import kernel_features
-from multikernel.kernels.base import Kernel, kernel_name
+from multikernel.kernels.base import AroundKernel, Kernel
 from multikernel.kernels.columns import ColumnKernel
 from multikernel.kernels.products import CenteredKernel
 from multikernel.kernels.sampled import FeatureKernel
@@ -17,7 +17,7 @@ from multikernel.linalg.tables import equal_shares
 
 
 @dataclass(frozen=True, eq=False)
-class CenteredFeatures(FeatureKernel):
+class CenteredFeatures(AroundKernel, FeatureKernel):
     """A kernel projected on the span of its landmarks, and centered."""
 
     # The features of x are R^-T k(L, x) - shift, with R the Cholesky factor of the
@@ -28,11 +28,6 @@ class CenteredFeatures(FeatureKernel):
     landmarks: Array  # (rank, n_columns); no rows if the kernel has features
     triangle: Array  # R transposed
     shift: Array  # (n_features_out,)
-
-    @property
-    def name(self) -> str:
-        """Return the name of the kernel."""
-        return kernel_name(self.kernel)
 
     def features(self, X: Array) -> Array:
         """Return features, shape (n_samples, n_features_out)."""
@@ -50,7 +45,7 @@ class CenteredFeatures(FeatureKernel):
 
 
 @dataclass(frozen=True, eq=False)
-class ValueFeatures(FeatureKernel):
+class ValueFeatures(AroundKernel, FeatureKernel):
     """A centered kernel of columns with few distinct values, as exact features."""
 
     # U Lambda U^T is the eigendecomposition of the centered kernel matrix of the c
@@ -58,11 +53,6 @@ class ValueFeatures(FeatureKernel):
     # values k(x, v) times U Lambda^-1/2.
     kernel: CenteredKernel  # centered over the distinct values, weighted by frequency
     roots: Array  # (n_values, rank), U Lambda^-1/2
-
-    @property
-    def name(self) -> str:
-        """Return the name of the kernel."""
-        return self.kernel.name
 
     def features(self, X: Array) -> Array:
         """Return features, shape (n_samples, rank)."""
@@ -123,10 +113,3 @@ class ProductFeatures(FeatureKernel):
         """Return the Gram matrix, shape (n_samples_X, n_samples_Y)."""
         others = () if Y is None else (Y,)
         return np.asarray(self.first(X, *others)) * np.asarray(self.second(X, *others))
-
-
-@kernel_features.register
-def _own_features(
-    kernel: CenteredFeatures | ProductFeatures | ValueFeatures, X: Array
-) -> Array | None:
-    return kernel.features(X)

@@ -200,7 +200,7 @@ def grow(columns: KernelColumns, factor: Factor, weights: Array, goal: Goal) -> 
                 return _completed_by_lapack(columns, current, weights, stage)
             rows, landmarks = _enlarged(rows[:rank], landmarks[:rank], size)
             current = replace(factor, rows=rows, residual=residual, landmarks=landmarks)
-            rank, is_done = _add_to_capacity(columns, current, rank, weights, stage)
+            rank, is_done = _add_landmarks(columns, current, rank, weights, stage)
     # Copy, so that the memory of unused rows is freed.
     return Factor(rows[:rank].copy(), residual, landmarks[:rank], factor.diagonal)
 
@@ -214,40 +214,28 @@ def _enlarged(rows: Array, landmarks: Indices, max_rank: int) -> tuple[Array, In
     return enlarged
 
 
-def _add_to_capacity(
+def _add_landmarks(
     columns: KernelColumns, factor: Factor, rank: int, weights: Array, goal: Goal
 ) -> tuple[int, bool]:
     """Add landmarks while there is space; return the rank and whether `goal` is met."""
     form = radial_form(columns.kernel)
     sizes = np.empty(0) if goal.sizes is None else goal.sizes
     floor = ROUNDING * EPS * float(factor.diagonal.max(initial=0.0))
-    state = factor.residual, factor.landmarks, weights, floor, goal.value, sizes
     if form is not None:
         features = np.ascontiguousarray(columns.X.T)
-        grow_radial = compiled(LOOPS, "grow_radial")
-        grown: tuple[int, bool] = grow_radial(
+        state = factor.residual, factor.landmarks, weights, floor, goal.value, sizes
+        grown: tuple[int, bool] = compiled(LOOPS, "grow_radial")(
             features, form.exponent, factor.rows, rank, *state
         )
         return grown
-    return _add_columns(columns, factor, rank, state)
-
-
-GrowthState = tuple[Array, Indices, Array, float, float, Array]
-"""Arguments of `grow_radial`: residual, landmarks, weights, floor, goal and sizes."""
-
-
-def _add_columns(
-    columns: KernelColumns, factor: Factor, rank: int, state: GrowthState
-) -> tuple[int, bool]:
-    """Add landmarks of a kernel that is not Gaussian; see `_add_to_capacity`."""
-    _, _, weights, floor, goal, sizes = state
     survey, is_small = compiled(LOOPS, "survey"), compiled(LOOPS, "small_enough")
     add_landmark = compiled(LOOPS, "add_landmark")
     centered = float(factor.diagonal @ weights)
     centered -= float(np.sum((factor.rows[:rank] @ weights) ** 2))
     while True:
         pivot, largest, total = survey(factor.residual, weights)
-        if is_small(largest, floor, total, centered, factor.residual, sizes, goal):
+        sums = largest, floor, total, centered
+        if is_small(*sums, factor.residual, sizes, goal.value):
             return rank, True
         if rank == factor.rows.shape[0]:
             return rank, False

@@ -45,7 +45,7 @@ from multikernel.kernels.columns import ColumnKernel, select_columns
 from multikernel.kernels.dictionary import ListDictionary
 from multikernel.kernels.gaussian import radial_form
 from multikernel.kernels.polynomial import LinearKernel, PolynomialKernel
-from multikernel.kernels.sampled import NystroemKernel, RandomFourierFeatures
+from multikernel.kernels.sampled import FeatureKernel
 from multikernel.kernels.sequence import SequenceKernel
 
 MOST_MONOMIALS = 64
@@ -179,9 +179,10 @@ class Landmarks:
         return self._shared[m]
 
     def widths(self, stack: GramStack, kernels: Indices) -> tuple[int, ...]:
-        """Return the numbers of factor columns of some kernels of a stack."""
-        assert isinstance(stack, FactorStack)
-        return tuple(stack.ranks[kernels].tolist())
+        """Return how many coefficients the function of each chosen kernel has."""
+        # This is the rank of a factor, and the number of samples for a matrix.
+        widths = stack.held_numbers()[kernels] / stack.shape[1]
+        return tuple(widths.astype(int).tolist())
 
     def predictor(self, stack: GramStack, m: int) -> Kernel:
         """Return the kernel that evaluates kernel m of a stack at new samples."""
@@ -281,11 +282,10 @@ def _linear_features(kernel: LinearKernel, X: Array) -> Array | None:
 
 
 @kernel_features.register
-def _sampled_features(
-    kernel: NystroemKernel | RandomFourierFeatures, X: Array
-) -> Array | None:
-    is_sampled = type(kernel) in (NystroemKernel, RandomFourierFeatures)
-    return kernel.features(X) if is_sampled else None
+def _own_features(kernel: FeatureKernel, X: Array) -> Array | None:
+    """Return the features of a class of this library; None for users' subclasses."""
+    is_ours = type(kernel).__module__.startswith("multikernel.")
+    return kernel.features(X) if is_ours else None
 
 
 @kernel_features.register

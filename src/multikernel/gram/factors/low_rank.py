@@ -28,6 +28,9 @@ class FactorMatrix(GramMatrix):
     Z: TallMatrix
     weights: Array
 
+    # K v takes n_samples * rank steps, the same as a column of K.
+    quick_products = True
+
     @property
     def shape(self) -> tuple[int, int]:
         """Return (n_rows, n_cols)."""
@@ -40,11 +43,6 @@ class FactorMatrix(GramMatrix):
     def columns(self, indices: Indices) -> Array:
         """Return the chosen columns, shape (n_rows, n_indices)."""
         return self.Z.times((self.Z.rows(indices) * self.weights).T)
-
-    @property
-    def quick_products(self) -> bool:
-        """Return True: K v takes n_samples * rank steps, the same as a column of K."""
-        return True
 
     def within(self, indices: Indices) -> Array:
         """Return the entries among chosen samples, shape (n_indices, n_indices)."""
@@ -154,6 +152,12 @@ class FactorStack(GramStack):
         """Return for each kernel of this stack its index in `landmarks`."""
         return np.arange(self.offsets.size - 1) if self.chosen is None else self.chosen
 
+    def columns_of(self, kernels: Indices) -> Indices:
+        """Return the columns of `kernels`, indices in `offsets`, in this order."""
+        ranks = np.diff(self.offsets)[kernels]
+        shifts = np.repeat(self.offsets[kernels] - np.cumsum(ranks) + ranks, ranks)
+        return shifts + np.arange(shifts.size)
+
     @abstractmethod
     def tall_form(self) -> tuple[TallMatrix, Indices]:
         """Return the factors as one tall matrix, and the kernels' column offsets."""
@@ -258,8 +262,6 @@ class LowRankStack(FactorStack):
         products = (v.T @ self.factors) ** 2
         if products.ndim == 2:
             products = products.sum(axis=0)
-        if products.size == self.shape[0]:
-            return products
         return np.asarray(np.add.reduceat(products, self.offsets[:-1]))
 
     def block_matvec(self, coefs: Array) -> Array:
@@ -281,7 +283,7 @@ class LowRankStack(FactorStack):
         # If the factor has as many columns as rows, the result is a dense matrix, whose
         # rows solvers read in place.
         nonzero = np.flatnonzero(weights)
-        columns = self._columns_of(nonzero)
+        columns = self.columns_of(nonzero)
         column_weights = np.repeat(weights[nonzero], self.ranks[nonzero])
         Z = take_columns(self.factors, columns)
         if columns.size >= self.shape[1] and np.all(column_weights >= 0.0):
@@ -317,7 +319,7 @@ class LowRankStack(FactorStack):
     def take(self, kernels: Indices) -> "LowRankStack":
         """Return the stack of the chosen kernels, a view if they are consecutive."""
         indices = np.arange(self.shape[0])[kernels]
-        columns = self._columns_of(indices)
+        columns = self.columns_of(indices)
         offsets = np.concatenate([[0], np.cumsum(self.ranks[indices])])
         residual = None if self.residual is None else self.residual.take(indices)
         Z, chosen = take_columns(self.factors, columns), self.kernel_ids[indices]
@@ -364,12 +366,6 @@ class LowRankStack(FactorStack):
         if self.residual is None or self.landmarks is None:
             return np.full(kernels.size, np.nan)
         return self.landmarks.full_forms(self.kernel_ids[kernels], v)
-
-    def _columns_of(self, kernels: Indices) -> Indices:
-        """Return the indices of the factor columns of `kernels`, in this order."""
-        ranks = self.ranks[kernels]
-        shifts = np.repeat(self.offsets[kernels] - np.cumsum(ranks) + ranks, ranks)
-        return shifts + np.arange(shifts.size)
 
 
 @singledispatch

@@ -47,10 +47,3 @@ def main_runs(offsets: Indices, max_columns: int) -> Iterator[tuple[int, int]]:
         stop = int(np.searchsorted(offsets, offsets[start] + max_columns, "right")) - 1
         yield start, max(start + 1, stop)
         start = max(start + 1, stop)
-
-
-def as_slice(indices: Indices) -> Indices | slice:
-    """Return ascending indices as a slice if they are consecutive."""
-    if indices.size and indices[-1] - indices[0] + 1 == indices.size:
-        return slice(int(indices[0]), int(indices[-1]) + 1)
-    return indices

@@ -14,7 +14,6 @@ from multikernel.gram.factors.features import exact_at_values
 from multikernel.gram.factors.landmarks import KernelLandmarks, LowRank
 from multikernel.gram.factors.low_rank import LowRankStack
 from multikernel.gram.factors.products import FactoredProducts, ProductLandmarks
-from multikernel.gram.largest import Largest
 from multikernel.gram.normalization import BuildOptions, BuiltStack, Normalization
 from multikernel.gram.steps import GivenScaleStep, MomentStep
 from multikernel.gram.views import ScaledStack
@@ -113,17 +112,6 @@ class EveryProduct(FactoredProducts):
         step = max(1, TILE // 2 * self.paired.size)
         for start in range(0, self.shape[0], step):
             yield np.arange(start, min(start + step, self.shape[0]))
-
-    def largest_forms(
-        self, v: Array, level: float, n_largest: int
-    ) -> tuple[Indices, Array, float]:
-        """Return the largest quadratic forms; see `GramStack.largest_forms`."""
-        largest, start = Largest(level, n_largest), 0
-        for stack in self.in_parts():
-            for kernels, forms in stack.runs(v):
-                largest.add(start + kernels, forms)
-            start += stack.shape[0]
-        return largest.result()
 
     def zero_kernels(self) -> Indices:
         """Return the kernels whose matrix is zero, ignoring the scales of products."""

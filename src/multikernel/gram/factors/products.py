@@ -24,8 +24,7 @@ from multikernel.gram.factors.features import ProductFeatures
 from multikernel.gram.factors.growth import MOST_VALUES
 from multikernel.gram.factors.landmarks import Landmarks
 from multikernel.gram.factors.low_rank import LowRankStack, Residual
-from multikernel.gram.factors.pairs import PairOrder, as_slice, main_runs, pair_order
-from multikernel.gram.largest import Largest
+from multikernel.gram.factors.pairs import PairOrder, main_runs, pair_order
 from multikernel.gram.matrix import GramMatrix
 from multikernel.gram.products import ProductsOfMains
 from multikernel.gram.refine import Refinement, refined
@@ -35,7 +34,7 @@ from multikernel.kernels.products import CENTERING_ROWS
 from multikernel.kernels.terms import Terms
 from multikernel.linalg import EPS
 from multikernel.linalg.tables import row_norms
-from multikernel.linalg.tall import GroupedFactor
+from multikernel.linalg.tall import GroupedFactor, as_slice
 
 FINER = 1e-3
 """Factor by which refinement multiplies the tolerance of products."""
@@ -45,10 +44,8 @@ FINER = 1e-3
 class ProductLandmarks(Landmarks):
     """Landmarks of the main kernels of a stack of products."""
 
-    @property
-    def centered(self) -> bool:
-        """Return False: the stack centers its main kernels, but not their products."""
-        return False
+    # The stack centers its main kernels, but not their products.
+    centered = False
 
     @cached_property
     def scales(self) -> Array:
@@ -67,8 +64,7 @@ class ProductLandmarks(Landmarks):
 
     def widths(self, stack: GramStack, kernels: Indices) -> tuple[int, ...]:
         """Return the numbers of features of some kernels of a stack."""
-        widths = stack.once(kernels).held_numbers() / stack.shape[1]
-        return tuple(widths.astype(int).tolist())
+        return super().widths(stack.once(kernels), np.arange(kernels.size))
 
     def coefficients(
         self, stack: GramStack, m: int, coefs: Array
@@ -146,25 +142,15 @@ class FactoredProducts(ProductsOfMains):
             forms[m] = self.scales[m] * np.sum(factor.inner(v) ** 2)
         return forms
 
-    def _main_forms(self, v: Array) -> Array:
-        """Return the unscaled quadratic forms of this stack's main kernels."""
-        columns, stack = v.reshape(len(v), -1).T, self.mains.stack
-        u = columns @ stack.factors
-        u -= np.multiply.outer(columns.sum(axis=1), self.mains.shifts)
-        sums = np.add.reduceat((u**2).sum(axis=0), stack.offsets[:-1])
-        return np.asarray(sums[self.terms[self.main_kernels][:, 0]])
-
-    def runs(self, v: Array) -> Iterator[tuple[Indices, Array]]:
-        """Yield indices and forms of kernels, in one batch if any factor is inexact."""
-        if self.all_exact:
-            return self._runs(v)
-        return iter([(np.arange(self.shape[0]), self.quadratic_forms(v))])
-
     def _runs(self, v: Array) -> Iterator[tuple[Indices, Array]]:
         """Yield indices and quadratic forms of main kernels, then of products."""
         if self.main_kernels.size:
-            main_scales = self.scales[self.main_kernels]
-            yield self.main_kernels, main_scales * self._main_forms(v)
+            columns, stack = v.reshape(len(v), -1).T, self.mains.stack
+            u = columns @ stack.factors
+            u -= np.multiply.outer(columns.sum(axis=1), self.mains.shifts)
+            sums = np.add.reduceat((u**2).sum(axis=0), stack.offsets[:-1])
+            main_forms = sums[self.terms[self.main_kernels][:, 0]]
+            yield self.main_kernels, self.scales[self.main_kernels] * main_forms
         order = self._order
         for main_range in main_runs(self._main_offsets, TILE):
             forms = np.zeros(order.starts[main_range[1]] - order.starts[main_range[0]])
@@ -173,15 +159,6 @@ class FactoredProducts(ProductsOfMains):
                 products = order.part(*main_range)
                 forms *= self.scales[products]
                 yield products, forms
-
-    def largest_forms(
-        self, v: Array, level: float, n_largest: int
-    ) -> tuple[Indices, Array, float]:
-        """Return the largest quadratic forms; see `GramStack.largest_forms`."""
-        largest = Largest(level, n_largest)
-        for kernels, forms in self.runs(v):
-            largest.add(kernels, forms)
-        return largest.result()
 
     def matvec(self, v: Array) -> Array:
         """Return K_m v for every m, shape (n_kernels, n_samples[, n_outputs])."""
@@ -204,8 +181,9 @@ class FactoredProducts(ProductsOfMains):
         if not self._products.size:
             return
         (mains, positions), offsets = self._product_mains, self._main_offsets
-        blocks = self.mains.inner_products(mains, v)
         factors = [self.mains.factor(main) for main in mains.tolist()]
+        Z = np.concatenate(factors)
+        blocks = np.dot(Z * v, Z.T)
         for m, (i, j) in zip(self._products.tolist(), positions.tolist(), strict=True):
             block = blocks[offsets[i] : offsets[i + 1], offsets[j] : offsets[j + 1]]
             np.einsum("ri,ri->i", factors[i], block @ factors[j], out=out[m])
@@ -230,8 +208,7 @@ class FactoredProducts(ProductsOfMains):
         for main in np.unique(terms[terms >= 0]).tolist():
             Z = self.mains.factor(main)
             mains[main] = Z.T @ Z[:, indices]
-        columns: Array = mains[terms[:, 0]]
-        columns[self._products] *= mains[terms[self._products, 1]]
+        columns = self._multiplied(mains)
         for m, factor, _ in self._inexact_factors():
             columns[m] = factor.times(factor.rows_of(indices))
         columns *= self.scales[:, None, None]
@@ -245,9 +222,7 @@ class FactoredProducts(ProductsOfMains):
 
     def diagonals(self) -> Array:
         """Return every diagonal, shape (n_kernels, n_samples)."""
-        squares = self._main_diagonals
-        diagonals = squares[self.terms[:, 0]]
-        diagonals[self._products] *= squares[self.terms[self._products, 1]]
+        diagonals = self._multiplied(self._main_diagonals)
         diagonals *= self.scales[:, None]
         return diagonals
 

@@ -13,7 +13,7 @@ from multikernel.gram.factors.growth import (
     without_landmarks,
 )
 from multikernel.gram.factors.landmarks import LowRank, kernel_features
-from multikernel.kernels.base import Kernel, KernelDictionary, kernel_name
+from multikernel.kernels.base import KernelDictionary, kernel_name
 from multikernel.kernels.products import ProductKernel, uncenter
 from multikernel.linalg.tables import equal_shares, evenly_spaced
 
@@ -46,7 +46,10 @@ def estimated_ranks(
     sample = X[evenly_spaced(n_samples, SAMPLED_ROWS)]
     ranks = np.empty(kernels.size, dtype=np.intp)
     for i, m in enumerate(kernels.tolist()):
-        kernel = _uncentered_kernel(dictionary[m])
+        # Uncentered kernels have a similar rank and cheaper columns.
+        kernel = uncenter(dictionary[m])
+        if isinstance(kernel, ProductKernel):
+            kernel = replace(kernel, kernels=[uncenter(k) for k in kernel.kernels])
         features = kernel_features(kernel, X[:1])
         if features is not None:
             ranks[i] = min(features.shape[1], n_samples)
@@ -59,13 +62,6 @@ def estimated_ranks(
         rank = _extrapolated_rank(columns, n_samples)
         ranks[i] = min(rank, n_samples)
     return ranks
-
-
-def _uncentered_kernel(kernel: Kernel) -> Kernel:
-    """Return the uncentered kernel, of similar rank and with cheaper columns."""
-    if not isinstance(kernel, ProductKernel):
-        return uncenter(kernel)
-    return replace(kernel, kernels=[uncenter(factor) for factor in kernel.kernels])
 
 
 def _extrapolated_rank(columns: KernelColumns, max_rank: int) -> int:

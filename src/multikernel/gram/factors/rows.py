@@ -190,27 +190,21 @@ def normalized(
     rows, roots = buffer[:n_columns], buffer[n_columns:]
     roots[:] = 0.0
     for m, (scaling, columns) in enumerate(zip(scalings, parts, strict=True)):
-        if m in block.kernels:
-            _write_scaled(block.kernels[m], scaling, rows[columns], roots[m])
+        if m not in block.kernels:
+            assert old_block is not None
+            rows[columns] = old_block.Z[:, old_parts[m]].T
+            roots[m] = 0.0 if old_block.roots is None else old_block.roots[m]
             continue
-        assert old_block is not None
-        rows[columns] = old_block.Z[:, old_parts[m]].T
-        roots[m] = 0.0 if old_block.roots is None else old_block.roots[m]
+        kernel = block.kernels[m]
+        shift = 0.0 if scaling.shift is None else scaling.shift[:, None]
+        np.multiply(kernel.rows - shift, np.sqrt(scaling.scale), out=rows[columns])
+        if kernel.bound is not None:
+            # Scales of an indefinite matrix may be negative; such kernels are removed
+            # later.
+            np.sqrt(np.maximum(scaling.scale * kernel.bound, 0.0), out=roots[m])
+            if roots.dtype == np.float32:
+                roots[m] *= 1.0 + 2.0 * SINGLE  # upper bounds also after rounding
     return FactorBlock(rows.T, roots if roots.any() else None)
-
-
-def _write_scaled(
-    kernel: KernelRows, scaling: Scaling, rows: Array, roots: Array
-) -> None:
-    """Write the normalized factor of a kernel, and square roots of its residuals."""
-    shift = 0.0 if scaling.shift is None else scaling.shift[:, None]
-    np.multiply(kernel.rows - shift, np.sqrt(scaling.scale), out=rows)
-    if kernel.bound is None:
-        return
-    # Scales of an indefinite matrix may be negative; such kernels are removed later.
-    np.sqrt(np.maximum(scaling.scale * kernel.bound, 0.0), out=roots)
-    if roots.dtype == np.float32:
-        roots *= 1.0 + 2.0 * SINGLE  # keeps them upper bounds after rounding
 
 
 def offsets_of(ranks: Indices) -> Indices:

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
@@ -220,7 +219,7 @@ class Alphabet:
         """Return the number of letters."""
         return len(self.letters)
 
-    @cached_property
+    @property
     def table(self) -> Letters:
         """Return the code of every byte, shape (256,)."""
         table = np.full(256, UNKNOWN, dtype=np.uint8)
@@ -231,9 +230,6 @@ class Alphabet:
         for code, letter in enumerate(self.letters):
             table[ord(letter)] = code
         return table
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {k: v for k, v in vars(self).items() if k != "table"}
 
     def encode(self, sequences: Sequences) -> Sequences:
         """Return codes from 0 for letters; unknown letters get 255, or an error."""

@@ -7,7 +7,7 @@ from itertools import combinations
 import numpy as np
 from scipy.sparse import csr_array
 
-from multikernel._typing import Array, Indices
+from multikernel._typing import Array
 from multikernel._validation import POSITIVE, OneOf, check_parameter
 from multikernel.kernels.sequence.base import (
     SequenceKernel,
@@ -112,15 +112,11 @@ class MotifKernel(SequenceKernel):
         width = f", sigma={self.sigma:g}" * (self.compare_by == "jensen_shannon")
         return f"motif({self.pattern}, {self.compare_by}{width})"
 
-    @property
-    def offsets(self) -> Indices:
-        """Return the selected positions of the pattern, shape (n_letters,)."""
-        return np.flatnonzero([letter == "x" for letter in self.pattern])
-
     def represent(self, sequences: Sequences) -> csr_array:
         """Return the counts of all motifs, shape (n_sequences, n_motifs)."""
         size = find_alphabet(self.alphabet).size
-        return count_words(self.encode(sequences), self.offsets, size)
+        offsets = np.flatnonzero([letter == "x" for letter in self.pattern])
+        return count_words(self.encode(sequences), offsets, size)
 
     def compare(self, rows: csr_array, cols: csr_array) -> Array:
         """Return the Gram matrix of histograms before cosine scaling."""

@@ -131,11 +131,6 @@ class SpectrumKernel(SequenceKernel):
         """Return the readable name."""
         return f"spectrum(k={self.k})"
 
-    @property
-    def n_features(self) -> int:
-        """Return the number of possible words, such as 4^k for DNA."""
-        return int(find_alphabet(self.alphabet).size ** self.k)
-
     def features(self, X: Any) -> csr_array:
         """Return sparse counts of all words, with rows of norm one if `cosine`."""
         # Columns are in the order of the alphabet: ACG is column 0 * 16 + 1 * 4 + 2.
@@ -147,7 +142,7 @@ class SpectrumKernel(SequenceKernel):
 
     def factor(self, X: Any) -> Array | None:
         """Return dense counts (at most 33 kB per sequence), or None for long words."""
-        if self.n_features > 4**6:
+        if find_alphabet(self.alphabet).size ** self.k > 4**6:
             return None
         return np.asarray(self.features(X).toarray())
 

@@ -11,7 +11,6 @@ from multikernel.kernels.base import Kernel, KernelDictionary, kernel_name
 from multikernel.kernels.category import CategoryKernel
 from multikernel.kernels.columns import (
     ColumnKernel,
-    Columns,
     Features,
     label_of,
     resolve_indices,
@@ -119,27 +118,24 @@ class Layout:
         if isinstance(kernel, ProductKernel):
             factors = [self._resolve(factor, m) for factor in kernel.kernels]
             return replace(kernel, kernels=factors)
-        columns: Columns | None = None
         inner, label, owner = kernel, None, f"Kernel {m} ({kernel_name(kernel)})"
+        indices: tuple[int, ...] | None = None
         if isinstance(kernel, ColumnKernel):
-            columns, inner = kernel.columns, kernel.kernel
-            label = kernel.label
-        column_kind = _supported_kind(inner)
-        if columns is None:
-            indices = self.kinds[column_kind]
-        else:
-            indices = resolve_indices(columns, self.features)
+            inner, label = kernel.kernel, kernel.label
+            indices = resolve_indices(kernel.columns, self.features)
             if label is None:
-                label = resolved_label(columns, indices, self.features)
+                label = resolved_label(kernel.columns, indices, self.features)
+        column_kind = _supported_kind(inner)
+        if indices is None:
+            indices = self.kinds[column_kind]
         self._check_kinds(owner, indices, column_kind)
         if column_kind == SEQUENCES:
-            string_column = self.sequences.index(indices[0])
-            start, step = len(self.numeric) + string_column, len(self.sequences)
             if label is None and self.features.number > 1:
                 label = self.name(indices[0])
-            packed: Columns = slice(start, None, step)
             if label is None:
                 return inner
+            start = len(self.numeric) + self.sequences.index(indices[0])
+            packed = slice(start, None, len(self.sequences))
             return ColumnKernel(inner, packed, label)
         position = {column: index for index, column in enumerate(self.numeric)}
         if label is None:

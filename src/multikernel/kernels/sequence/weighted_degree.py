@@ -117,12 +117,6 @@ class WeightedDegreeKernel(SequenceKernel):
         return f"weighted_degree(degree={self.degree}{shift})"
 
     @property
-    def degree_weights(self) -> Array:
-        """Return the weights of words of 1, 2, ..., `degree` letters, with sum one."""
-        D = self.degree
-        return np.asarray(2.0 * (D - np.arange(D)) / (D * (D + 1.0)))
-
-    @property
     def shift_weights(self) -> Array:
         """Return the weights of pairs of positions at distance 0, 1, ..., `shift`."""
         weights = np.asarray(0.5 / np.arange(1.0, self.shift + 2))
@@ -200,4 +194,6 @@ class WeightedDegreeKernel(SequenceKernel):
 
     def _loop(self) -> tuple[Callable[..., Any], Array, Array]:
         """Return the compiled loop, and the weights of degrees and of shifts."""
-        return compiled(LOOPS, "run_sums"), self.degree_weights, self.shift_weights
+        D = self.degree
+        degree_weights = np.asarray(2.0 * (D - np.arange(D)) / (D * (D + 1.0)))
+        return compiled(LOOPS, "run_sums"), degree_weights, self.shift_weights
