@@ -74,13 +74,8 @@ class AnyOf:
     checks: tuple[Check, ...]
 
     def __call__(self, value: object) -> str | None:
-        expected: list[str] = []
-        for check in self.checks:
-            accepted = check(value)
-            if accepted is None:
-                return None
-            expected.append(accepted)
-        return ", or ".join(expected)
+        expected = [check(value) for check in self.checks]
+        return None if None in expected else ", or ".join(filter(None, expected))
 
 
 @dataclass(frozen=True)

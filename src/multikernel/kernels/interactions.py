@@ -25,6 +25,7 @@ from multikernel.kernels.columns import (
     Features,
     label_of,
     resolve_indices,
+    select_columns,
     selected_indices,
 )
 from multikernel.kernels.dictionary import ListDictionary, unique_names
@@ -172,8 +173,9 @@ class InteractionDictionary:
 
     def scales(self) -> Array | TermWeights:
         """Return the factors that multiply normalized kernels, shape (n_kernels,)."""
-        weights = TermWeights(self.terms, self.weight)
-        return weights if isinstance(self.terms, EveryPair) else weights.whole
+        if isinstance(self.terms, EveryPair):
+            return TermWeights(self.terms, self.weight)
+        return np.where(self.terms[:, 1] < 0, 1.0, self.weight)
 
     def name(self, index: int) -> str:
         """Return the name of one kernel."""
@@ -350,8 +352,8 @@ def _centered(kernel: Kernel, X: Array, sample_weight: Array | None) -> Kernel:
     assert isinstance(kernel, ColumnKernel)
     if isinstance(kernel.kernel, CenteredKernel):
         return kernel
-    indices = np.array(resolve_indices(kernel.columns, Features(X.shape[1])))
-    inner = CenteredKernel(kernel.kernel).learnt(X[:, indices], sample_weight)
+    columns = select_columns(X, kernel.columns)
+    inner = CenteredKernel(kernel.kernel).learnt(columns, sample_weight)
     return replace(kernel, kernel=inner)
 
 
