@@ -30,7 +30,7 @@ from multikernel.kernels.columns import (
 )
 from multikernel.kernels.dictionary import ListDictionary, unique_names
 from multikernel.kernels.median import distinct_columns
-from multikernel.kernels.products import CenteredKernel, ProductKernel
+from multikernel.kernels.products import CenteredKernel, ProductKernel, centered
 from multikernel.kernels.terms import (
     MANY,
     EveryPair,
@@ -296,13 +296,12 @@ def _terms(
 def _paired_kernels(columns: Sequence[frozenset[int] | None], X: Array) -> Indices:
     """Return the indices of the kernels that `Interactions` multiplies."""
     # All kernels on a column of two values are equal after centering, so one suffices.
-    incomplete = np.flatnonzero(np.isnan(X).any(axis=0))
-    complete = np.setdiff1d(np.arange(X.shape[1]), incomplete)
+    is_incomplete = np.isnan(X).any(axis=0)
+    complete = np.flatnonzero(~is_incomplete)
     varying = complete[distinct_columns(X[:, complete])]
-    distinct = {*incomplete.tolist(), *varying.tolist()}
-    two_valued = {
-        c for c in distinct if np.isin(X[:, c], [X[:, c].min(), X[:, c].max()]).all()
-    }
+    distinct = {*np.flatnonzero(is_incomplete).tolist(), *varying.tolist()}
+    is_extreme = (X.min(axis=0) == X) | (X.max(axis=0) == X)
+    two_valued = distinct & {*np.flatnonzero(is_extreme.all(axis=0)).tolist()}
     paired_columns: set[int] = set()
     paired = []
     for m, indices in enumerate(columns):
@@ -353,8 +352,7 @@ def _centered(kernel: Kernel, X: Array, sample_weight: Array | None) -> Kernel:
     if isinstance(kernel.kernel, CenteredKernel):
         return kernel
     columns = select_columns(X, kernel.columns)
-    inner = CenteredKernel(kernel.kernel).learnt(columns, sample_weight)
-    return replace(kernel, kernel=inner)
+    return replace(kernel, kernel=centered(kernel.kernel, columns, sample_weight))
 
 
 def _labels(

@@ -217,7 +217,7 @@ def _pair_shares(weights: Array) -> Array:
 
 
 def _distances(rows: Array, weights: Array, shares: Array) -> tuple[Array, Array]:
-    """Return the distances between rows, and the shares of their pairs of the weight."""
+    """Return the distances between rows, and the shares of their pairs."""
     # `shares` are the `_pair_shares` of `weights`. Equal values of a single column with
     # many ties are merged, which changes the pairs.
     if rows.shape[1] == 1:

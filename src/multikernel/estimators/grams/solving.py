@@ -65,20 +65,18 @@ def solve_problems(
 ) -> GramFit:
     """Return the solutions of all problems, with refined matrices if required."""
     problems, solver = problems_of(recipe, training)
-    previous: Sequence[Solution | None] = [None] * len(problems)
-    starts = starts or previous
+    pairs = zip(problems, starts or [None] * len(problems), strict=True)
+    solutions = [solver.solve(problem, start, watch) for problem, start in pairs]
     # If the tolerance requires it, matrices are refined and the problems are solved
     # again, so that all solutions refer to the same matrices.
-    while True:
-        pairs = zip(problems, starts, strict=True)
-        latest = [solver.solve(problem, start, watch) for problem, start in pairs]
-        solutions = [continued(*pair) for pair in zip(previous, latest, strict=True)]
-        finer = refine_data(training, solutions)
-        if finer is training:
-            return GramFit(recipe, training, solutions)
+    while (finer := refine_data(training, solutions)) is not training:
         training = finer
         problems, solver = problems_of(recipe, training)
-        previous = starts = solutions
+        solutions = [
+            continued(start, solver.solve(problem, start, watch))
+            for problem, start in zip(problems, solutions, strict=True)
+        ]
+    return GramFit(recipe, training, solutions)
 
 
 def solve_outputs(
