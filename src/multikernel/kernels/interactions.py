@@ -221,7 +221,10 @@ def with_interactions(
     alone = np.arange(len(mains) if spec.mains else 0)
     # `between` refers to the user's columns (`features`). Column j of X comes from the
     # user's column origins[j], by default j.
-    allowed = _allowed_columns(spec.between, features, origins or range(X.shape[1]))
+    allowed = None
+    if spec.between is not None:
+        places = origins or range(X.shape[1])
+        allowed = _allowed_columns(spec.between, features, places)
     terms = _terms(alone, columns, allowed, X)
     if not len(terms):
         advice = "" if spec.between is None else "add columns to between, "
@@ -318,10 +321,8 @@ def _paired_kernels(columns: Sequence[frozenset[int] | None], X: Array) -> Indic
 
 def _allowed_columns(
     between: Any, features: Features, origins: Sequence[int]
-) -> ColumnPair | None:
-    """Return the columns allowed for the two factors; None if all are allowed."""
-    if between is None:
-        return None
+) -> ColumnPair:
+    """Return the columns allowed for the two factors."""
     groups = list(between)
     nested = [
         isinstance(g, slice) or (not isinstance(g, str) and hasattr(g, "__len__"))
