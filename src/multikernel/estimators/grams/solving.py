@@ -57,13 +57,17 @@ def refine_data(training: Training, solutions: Sequence[Solution | None]) -> Tra
     return replace(training, built=replace(training.built, stack=finer_stack))
 
 
-def solve_problems(
+def solve_outputs(
     recipe: Recipe,
     training: Training,
     watch: Watch | None,
     starts: Sequence[Solution | None] = (),
 ) -> GramFit:
-    """Return the solutions of all problems, with refined matrices if required."""
+    """Return the solutions of all problems; `starts` are warm starts, or empty."""
+    # With very many kernels, `starts` are ignored, and the returned fit contains only a
+    # short list of kernels.
+    if _uses_shortlist(recipe, training):
+        return _solve_short(recipe, training, watch)
     problems, solver = problems_of(recipe, training)
     pairs = zip(problems, starts or [None] * len(problems), strict=True)
     solutions = [solver.solve(problem, start, watch) for problem, start in pairs]
@@ -77,20 +81,6 @@ def solve_problems(
             for problem, start in zip(problems, solutions, strict=True)
         ]
     return GramFit(recipe, training, solutions)
-
-
-def solve_outputs(
-    recipe: Recipe,
-    training: Training,
-    watch: Watch | None,
-    starts: Sequence[Solution | None] = (),
-) -> GramFit:
-    """Return the solutions of all problems; `starts` are warm starts, or empty."""
-    # With very many kernels, `starts` are ignored, and the returned fit contains only a
-    # short list of kernels.
-    if _uses_shortlist(recipe, training):
-        return _solve_short(recipe, training, watch)
-    return solve_problems(recipe, training, watch, starts)
 
 
 def _solve_short(recipe: Recipe, training: Training, watch: Watch | None) -> GramFit:
@@ -111,7 +101,7 @@ def _solve_short(recipe: Recipe, training: Training, watch: Watch | None) -> Gra
     for _ in range(MAX_ROUNDS):
         shorter = _on_kernels(training, listed)
         share = listed.size / n_kernels
-        fit = solve_problems(recipe, shorter, watch, starts)
+        fit = solve_outputs(recipe, shorter, watch, starts)
         latest = [_with_scaled_passes(s, share) for s in fit.solutions]
         if solutions:
             latest = [continued(*pair) for pair in zip(solutions, latest, strict=True)]
