@@ -85,8 +85,8 @@ def build_checked(
 ) -> BuiltStack:
     """Return the result of `build_stack`, without validating the arguments."""
     if storage in ("auto", "device") or isinstance(storage, Device):
-        settings = options.normalize, storage, options.max_bytes
-        storage = choose_storage(dictionary, X, *settings).storage
+        requested = options.normalize, storage, options.max_bytes
+        storage = choose_storage(dictionary, X, *requested).storage
     if isinstance(storage, Device):
         return _build_on_device(dictionary, X, storage, options)
     if isinstance(storage, LowRank) or storage == "low_rank":
