@@ -8,8 +8,10 @@ from dataclasses import dataclass
 from decimal import Decimal
 from numbers import Integral, Real
 from types import NoneType
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from multikernel._typing import Array
 
@@ -74,13 +76,8 @@ class AnyOf:
     checks: tuple[Check, ...]
 
     def __call__(self, value: object) -> str | None:
-        expected: list[str] = []
-        for check in self.checks:
-            accepted = check(value)
-            if accepted is None:
-                return None
-            expected.append(accepted)
-        return ", or ".join(expected)
+        expected = [check(value) for check in self.checks]
+        return None if None in expected else ", or ".join(filter(None, expected))
 
 
 @dataclass(frozen=True)
@@ -277,18 +274,10 @@ def _weights_as_floats(sample_weight: object) -> Array:
             "sample_weight must hold one number per sample, but it contains sequences "
             "of different lengths."
         ) from error
-    dtype_kind, problem = array.dtype.kind, ""
-    if np.ma.is_masked(array):
-        problem = "masked values"
-    elif dtype_kind in "cmM":
-        problem = "complex numbers" if dtype_kind == "c" else "dates or durations"
-    elif dtype_kind not in "biuf":
-        # NumPy would silently convert text, dates and durations to numbers.
-        accepted = (Real, Decimal, NoneType)
-        invalid = [v for v in array.ravel().tolist() if not isinstance(v, accepted)]
-        problem = shown(invalid[0]) if invalid else ""
-    if problem:
-        raise ValueError(f"sample_weight must hold real numbers, got {problem}.")
+    if np.ma.is_masked(array) or array.dtype.kind not in "biuf":
+        problem = _why_not_real(array)
+        if problem:
+            raise ValueError(f"sample_weight must hold real numbers, got {problem}.")
     try:
         return np.asarray(array, dtype=np.float64)
     except (TypeError, ValueError, OverflowError) as error:
@@ -298,6 +287,18 @@ def _weights_as_floats(sample_weight: object) -> Array:
             "sample_weight must hold real numbers within the range of float64, got "
             f"{shown((invalid or values)[0])}."
         ) from error
+
+
+def _why_not_real(array: NDArray[Any]) -> str:
+    """Return what an array contains instead of real numbers, or ""."""
+    if np.ma.is_masked(array):
+        return "masked values"
+    if array.dtype.kind in "cmM":
+        return "complex numbers" if array.dtype.kind == "c" else "dates or durations"
+    # NumPy would silently convert text to numbers.
+    accepted = (Real, Decimal, NoneType)
+    invalid = [v for v in array.ravel().tolist() if not isinstance(v, accepted)]
+    return shown(invalid[0]) if invalid else ""
 
 
 def _is_convertible(number: Real | Decimal) -> bool:

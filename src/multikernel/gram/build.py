@@ -77,15 +77,16 @@ def build_stack(
     X = check_table("build_stack", X)
     weights = check_weights(sample_weight, X.shape[0])
     options = BuildOptions(normalize, weights, max_bytes)
-    if storage in ("auto", "device") or isinstance(storage, Device):
-        storage = choose_storage(dictionary, X, normalize, storage, max_bytes).storage
-    return _build(dictionary, X, storage, options)
+    return build_checked(dictionary, X, storage, options)
 
 
-def _build(
+def build_checked(
     dictionary: KernelDictionary, X: Array, storage: Storage, options: BuildOptions
 ) -> BuiltStack:
-    """Compute and normalize every Gram matrix in the given storage."""
+    """Return the result of `build_stack`, without validating the arguments."""
+    if storage in ("auto", "device") or isinstance(storage, Device):
+        requested = options.normalize, storage, options.max_bytes
+        storage = choose_storage(dictionary, X, *requested).storage
     if isinstance(storage, Device):
         return _build_on_device(dictionary, X, storage, options)
     if isinstance(storage, LowRank) or storage == "low_rank":
@@ -200,7 +201,8 @@ def _build_on_device(
         # Some training methods cannot refine factors, so factors start with the maximum
         # rank.
         max_rank_factors = LowRank(first=LowRank().max_rank)
-        return with_device(_build(dictionary, X, max_rank_factors, options), space)
+        built = build_checked(dictionary, X, max_rank_factors, options)
+        return with_device(built, space)
     normalization = options.unfitted(len(dictionary), X.shape[0])
     only_scales = normalization.only_scales
     computed, steps = dictionary, Normalization() if only_scales else normalization
@@ -252,7 +254,7 @@ def _build_by_kernel(
 
     def build(mask: Mask, storage: str) -> BuiltStack:
         kernels = [dictionary[m] for m in np.flatnonzero(mask).tolist()]
-        return _build(
+        return build_checked(
             ListDictionary(kernels), X, storage, subset_options(options, mask)
         )
 

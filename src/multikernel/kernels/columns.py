@@ -87,19 +87,18 @@ class ColumnKernel:
 
 
 def select_columns(X: Array, columns: Columns) -> Array:
-    """Return columns of X, (n_samples, n_columns); raise if `columns` are names."""
-    selected = _normalized(columns)
-    keys = (selected.start, selected.stop) if isinstance(selected, slice) else selected
+    """Return columns of X, as stored by a `ColumnKernel`; raise if they are names."""
+    keys: Any = (columns.start, columns.stop) if isinstance(columns, slice) else columns
     if any(isinstance(key, str) for key in keys):
         raise ValueError(
             f"The columns {label_of(tuple(map(repr, keys)))} are names, but an array "
             "has no names: fit on a data frame, or use column indices."
         )
-    if isinstance(selected, slice):
-        return X[:, selected]
-    if len(selected) == 1:
-        return X[:, int(selected[0])][:, None]
-    return X[:, np.array(selected, dtype=np.intp)]
+    if isinstance(columns, slice):
+        return X[:, columns]
+    if len(keys) == 1:
+        return X[:, int(keys[0])][:, None]
+    return X[:, np.array(keys, dtype=np.intp)]
 
 
 @singledispatch
@@ -261,15 +260,14 @@ def _is_index(column: object) -> TypeGuard[int]:
     return isinstance(column, Integral) and not isinstance(column, bool | np.bool_)
 
 
-def _default_label(columns: Columns) -> str:
+def _default_label(columns: Any) -> str:
     """Return the text for columns in a kernel's name; index 3 becomes "x3"."""
-    members = _normalized(columns)
-    if isinstance(members, slice):
-        start = "" if members.start is None else members.start
-        stop = "" if members.stop is None else members.stop
-        step = "" if members.step is None else f":{members.step}"
+    if isinstance(columns, slice):
+        start = "" if columns.start is None else columns.start
+        stop = "" if columns.stop is None else columns.stop
+        step = "" if columns.step is None else f":{columns.step}"
         return f"x{start}:{stop}{step}"
-    return label_of(members)
+    return label_of(columns)
 
 
 def label_of(columns: Sequence[int | str], names: Sequence[str] | None = None) -> str:

@@ -39,18 +39,23 @@ class ListDictionary:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "kernels", tuple(self.kernels))
-        if self.names is not None:
-            object.__setattr__(self, "names", tuple(self.names))
         if not self.kernels:
             raise ValueError("kernels must contain at least one kernel, got none.")
         for position, kernel in enumerate(self.kernels):
             check_kernel(kernel, f"Kernel {position}")
-        if self.names is not None and len(self.names) != len(self.kernels):
-            raise ValueError(
-                f"ListDictionary: there are {len(self.names)} names for "
-                f"{len(self.kernels)} kernels: pass one name per kernel."
-            )
-        for name, count in Counter(self._user_names()).most_common(1):
+        if self.names is None:
+            # Names made from parameters may be equal; labels are chosen by the user.
+            labeled = [k for k in self.kernels if getattr(k, "label", None) is not None]
+            user_names = list(map(kernel_name, labeled))
+        else:
+            user_names = list(self.names)
+            object.__setattr__(self, "names", tuple(user_names))
+            if len(user_names) != len(self.kernels):
+                raise ValueError(
+                    f"ListDictionary: there are {len(user_names)} names for "
+                    f"{len(self.kernels)} kernels: pass one name per kernel."
+                )
+        for name, count in Counter(user_names).most_common(1):
             if count > 1:
                 raise ValueError(
                     f"{count} kernels are named {name!r}: use different names."
@@ -72,16 +77,6 @@ class ListDictionary:
         if self.names is not None:
             return tuple(self.names)
         return unique_names([kernel_name(kernel) for kernel in self.kernels])
-
-    def _user_names(self) -> list[str]:
-        """Return the names chosen by the user, not those made from parameters."""
-        if self.names is not None:
-            return list(self.names)
-        return [
-            kernel_name(kernel)
-            for kernel in self.kernels
-            if getattr(kernel, "label", None) is not None
-        ]
 
 
 @dataclass(frozen=True)

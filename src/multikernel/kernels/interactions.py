@@ -21,15 +21,15 @@ from multikernel.kernels.base import Kernel, KernelDictionary, kernel_name
 from multikernel.kernels.category import CategoryKernel
 from multikernel.kernels.columns import (
     ColumnKernel,
-    Columns,
     Features,
     label_of,
     resolve_indices,
+    select_columns,
     selected_indices,
 )
 from multikernel.kernels.dictionary import ListDictionary, unique_names
 from multikernel.kernels.median import distinct_columns
-from multikernel.kernels.products import CenteredKernel, ProductKernel
+from multikernel.kernels.products import CenteredKernel, ProductKernel, centered
 from multikernel.kernels.terms import (
     MANY,
     EveryPair,
@@ -172,8 +172,9 @@ class InteractionDictionary:
 
     def scales(self) -> Array | TermWeights:
         """Return the factors that multiply normalized kernels, shape (n_kernels,)."""
-        weights = TermWeights(self.terms, self.weight)
-        return weights if isinstance(self.terms, EveryPair) else weights.whole
+        if isinstance(self.terms, EveryPair):
+            return TermWeights(self.terms, self.weight)
+        return np.where(self.terms[:, 1] < 0, 1.0, self.weight)
 
     def name(self, index: int) -> str:
         """Return the name of one kernel."""
@@ -219,7 +220,10 @@ def with_interactions(
     alone = np.arange(len(mains) if spec.mains else 0)
     # `between` refers to the user's columns (`features`). Column j of X comes from the
     # user's column origins[j], by default j.
-    allowed = _allowed_columns(spec.between, features, origins or range(X.shape[1]))
+    allowed = None
+    if spec.between is not None:
+        places = origins or range(X.shape[1])
+        allowed = _allowed_columns(spec.between, features, places)
     terms = _terms(alone, columns, allowed, X)
     if not len(terms):
         advice = "" if spec.between is None else "add columns to between, "
@@ -238,29 +242,28 @@ def with_interactions(
 
 
 def _default_columns(
-    kernels: Sequence[Kernel], columns: Sequence[frozenset[int] | None]
-) -> list[frozenset[int] | None]:
-    """Return the columns of each default kernel, or None if it has no interactions."""
+    kernels: Sequence[Kernel], columns: Sequence[frozenset[int]]
+) -> list[frozenset[int]]:
+    """Return the columns of each default kernel; none if it has no interactions."""
     # Kernels on several columns have no interactions. Category kernels on columns of
     # integers have none either, because the Gaussian kernels on these columns have
     # them.
-    paired_columns, seen = list[frozenset[int] | None](), set[frozenset[int] | None]()
+    paired_columns, seen = list[frozenset[int]](), set[frozenset[int]]()
     for kernel, indices in zip(kernels, columns, strict=True):
         inner = getattr(kernel, "kernel", kernel)
         is_second = indices in seen and isinstance(inner, CategoryKernel)
-        is_alone = indices is not None and len(indices) == 1
-        paired_columns.append(indices if is_alone and not is_second else None)
+        is_paired = len(indices) == 1 and not is_second
+        paired_columns.append(indices if is_paired else frozenset())
         seen.add(indices)
     return paired_columns
 
 
-def _kernel_columns(kernel: Kernel, n_features: int) -> frozenset[int] | None:
-    """Return the indices of a kernel's columns, or None if it uses all columns."""
+def _kernel_columns(kernel: Kernel, n_features: int) -> frozenset[int]:
+    """Return the indices of a kernel's columns; none if it uses all columns."""
     if not isinstance(kernel, ColumnKernel):
-        return None
-    columns: Columns = kernel.columns
-    indices = frozenset(resolve_indices(columns, Features(n_features)))
-    return None if len(indices) == n_features else indices
+        return frozenset()
+    indices = frozenset(resolve_indices(kernel.columns, Features(n_features)))
+    return frozenset() if len(indices) == n_features else indices
 
 
 ColumnPair = tuple[frozenset[int], frozenset[int]]
@@ -269,58 +272,50 @@ ColumnPair = tuple[frozenset[int], frozenset[int]]
 
 def _terms(
     alone: Indices,
-    columns: Sequence[frozenset[int] | None],
+    columns: Sequence[frozenset[int]],
     allowed: ColumnPair | None,
     X: Array,
 ) -> Terms:
     """Return the factors of each kernel: single kernels first, then allowed pairs."""
     terms = EveryPair(alone, _paired_kernels(columns, X))
-    sets = [frozenset() if indices is None else indices for indices in columns]
-    paired_sets = [sets[m] for m in terms.members.tolist()]
+    paired_sets = [columns[m] for m in terms.members.tolist()]
     is_disjoint = sum(map(len, paired_sets)) == len(frozenset().union(*paired_sets))
     if is_disjoint and allowed is None:
         return terms if len(terms) > MANY else terms.whole
     all_columns = frozenset(range(X.shape[1]))
     left, right = allowed or (all_columns, all_columns)
     pairs = [
-        not sets[a] & sets[b]
-        and any(sets[p] <= left and sets[q] <= right for p, q in ((a, b), (b, a)))
+        not columns[a] & columns[b]
+        and any(columns[p] <= left and columns[q] <= right for p, q in ((a, b), (b, a)))
         for a, b in terms.whole[alone.size :].tolist()
     ]
     is_allowed = np.array([True] * alone.size + pairs, dtype=bool)
     return np.asarray(terms.whole[is_allowed])
 
 
-def _paired_kernels(columns: Sequence[frozenset[int] | None], X: Array) -> Indices:
+def _paired_kernels(columns: Sequence[frozenset[int]], X: Array) -> Indices:
     """Return the indices of the kernels that `Interactions` multiplies."""
     # All kernels on a column of two values are equal after centering, so one suffices.
-    incomplete = np.flatnonzero(np.isnan(X).any(axis=0))
-    complete = np.setdiff1d(np.arange(X.shape[1]), incomplete)
+    is_incomplete = np.isnan(X).any(axis=0)
+    complete = np.flatnonzero(~is_incomplete)
     varying = complete[distinct_columns(X[:, complete])]
-    distinct = {*incomplete.tolist(), *varying.tolist()}
+    distinct = {*np.flatnonzero(is_incomplete).tolist(), *varying.tolist()}
+    is_extreme = (X.min(axis=0) == X) | (X.max(axis=0) == X)
     two_valued = {
-        c for c in distinct if np.isin(X[:, c], [X[:, c].min(), X[:, c].max()]).all()
+        frozenset([c]) for c in np.flatnonzero(is_extreme.all(axis=0)).tolist()
     }
-    paired_columns: set[int] = set()
-    paired = []
+    paired, used = list[int](), set[frozenset[int]]()
     for m, indices in enumerate(columns):
-        if indices is None or not indices & distinct:
-            continue
-        if len(indices) == 1:
-            (column,) = indices
-            if column in paired_columns:
-                continue
-            paired_columns |= indices & two_valued
-        paired.append(m)
+        if indices & distinct and indices not in used:
+            paired.append(m)
+            used |= {indices} & two_valued
     return np.array(paired, dtype=np.intp)
 
 
 def _allowed_columns(
     between: Any, features: Features, origins: Sequence[int]
-) -> ColumnPair | None:
-    """Return the columns allowed for the two factors; None if all are allowed."""
-    if between is None:
-        return None
+) -> ColumnPair:
+    """Return the columns allowed for the two factors."""
     groups = list(between)
     nested = [
         isinstance(g, slice) or (not isinstance(g, str) and hasattr(g, "__len__"))
@@ -350,9 +345,8 @@ def _centered(kernel: Kernel, X: Array, sample_weight: Array | None) -> Kernel:
     assert isinstance(kernel, ColumnKernel)
     if isinstance(kernel.kernel, CenteredKernel):
         return kernel
-    indices = np.array(resolve_indices(kernel.columns, Features(X.shape[1])))
-    inner = CenteredKernel(kernel.kernel).learnt(X[:, indices], sample_weight)
-    return replace(kernel, kernel=inner)
+    columns = select_columns(X, kernel.columns)
+    return replace(kernel, kernel=centered(kernel.kernel, columns, sample_weight))
 
 
 def _labels(

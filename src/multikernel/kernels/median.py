@@ -1,8 +1,6 @@
 """Median distances, and the default dictionary."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import cached_property
 from hashlib import blake2b
 from itertools import islice
 
@@ -172,66 +170,25 @@ def _checked_rows(
 
 def median_row_distance(rows: Array, weights: Array) -> float:
     """Return the median distance between weighted rows; one if all are equal."""
-    rows, weights = _merge_equal_values(rows, weights)
-    distances = _distances(rows, _pair_shares(weights))
-    return 1.0 if distances is None else distances.median()
+    distances, shares = _distances(rows, weights, _pair_shares(weights))
+    return _median(distances, shares) if distances.any() else 1.0
 
 
-def _merge_equal_values(rows: Array, weights: Array) -> tuple[Array, Array]:
-    """Return rows and weights; merge equal values of a single column with many ties."""
-    if rows.shape[1] > 1:
-        return rows, weights
-    values, groups = np.unique(rows[:, 0], return_inverse=True)
-    if 2 * values.size > len(rows):
-        return rows, weights
-    return values[:, None], np.bincount(groups, weights).astype(np.float64)
-
-
-@dataclass(frozen=True, eq=False)
-class _Distances:
-    """Distances between pairs of samples, and the pairs' shares of the total weight."""
-
-    values: Array
-    shares: Array
-
-    @cached_property
-    def nonzero(self) -> Array:
-        """Return the nonzero distances."""
-        return self.values[self.values > 0.0]
-
-    def median(self) -> float:
-        """Return the weighted median of the nonzero distances."""
-        nonzero = self.nonzero
-        if np.ptp(self.shares[:-1]) == 0.0:
-            # Equal weights need no sorting.
-            middle = nonzero.size // 2
-            values = np.partition(nonzero, middle)
-            lower = values[middle] if nonzero.size % 2 else values[:middle].max()
-            return 0.5 * float(lower + values[middle])
-        order = np.argsort(self.values)[-nonzero.size :]
-        total = np.cumsum(self.shares[order])
-        # If half of the weight ends between two distances, return their mean, as
-        # rounding would choose one of them arbitrarily.
-        middle = 0.5 * total[-1] * np.array([1.0 - ROUNDING, 1.0 + ROUNDING])
-        return float(self.values[order[np.searchsorted(total, middle)]].mean())
-
-    def gaussians(self, multiples: Sequence[float], n_rows: int) -> list[Kernel]:
-        """Return Gaussian kernels whose widths are multiples of the median distance."""
-        if not len(multiples):
-            return []
-        largest = self.nonzero.max()
-        if largest - self.nonzero.min() <= ROUNDING * largest:
-            # With a single nonzero distance, all widths give equivalent kernels.
-            multiples = [1.0]
-        median = self.median()
-        kernels = [GaussianKernel(rounded_width(median * m)) for m in multiples]
-        exponents = np.array([kernel.exponent for kernel in kernels])
-        values = np.exp(np.outer(exponents, self.values**2))
-        means = values @ self.shares
-        spreads = np.sqrt((values - means[:, None]) ** 2 @ self.shares)
-        ratios = off_diagonal_ratio(1.0 - means, spreads, n_rows)
-        # Kernels with ratios below MEMORIZES only memorize the samples.
-        return [kernels[i] for i in np.flatnonzero(ratios >= MEMORIZES)]
+def _median(distances: Array, shares: Array) -> float:
+    """Return the weighted median of the nonzero distances."""
+    nonzero = distances[distances > 0.0]
+    if np.ptp(shares[:-1]) == 0.0:
+        # Equal weights need no sorting.
+        middle = nonzero.size // 2
+        values = np.partition(nonzero, middle)
+        lower = values[middle] if nonzero.size % 2 else values[:middle].max()
+        return 0.5 * float(lower + values[middle])
+    order = np.argsort(distances)[-nonzero.size :]
+    total = np.cumsum(shares[order])
+    # If half of the weight ends between two distances, return their mean, as rounding
+    # would choose one of them arbitrarily.
+    ends = 0.5 * total[-1] * np.array([1.0 - ROUNDING, 1.0 + ROUNDING])
+    return float(distances[order[np.searchsorted(total, ends)]].mean())
 
 
 def rounded_width(width: float) -> float:
@@ -259,15 +216,20 @@ def _pair_shares(weights: Array) -> Array:
     return np.asarray(pairs / max(pairs.sum(), 1.0))
 
 
-def _distances(rows: Array, shares: Array) -> _Distances | None:
-    """Return the distances between all pairs of samples, or None if all are zero."""
-    size = float(np.abs(rows).max())
-    if size == 0.0:
-        return None
+def _distances(rows: Array, weights: Array, shares: Array) -> tuple[Array, Array]:
+    """Return the distances between rows, and the shares of their pairs."""
+    # `shares` are the `_pair_shares` of `weights`. Equal values of a single column with
+    # many ties are merged, which changes the pairs.
+    if rows.shape[1] == 1:
+        values, groups = np.unique(rows[:, 0], return_inverse=True)
+        if 2 * values.size <= len(rows):
+            totals = np.bincount(groups, weights).astype(np.float64)
+            rows, shares = values[:, None], _pair_shares(totals)
     # Divide first, because squares of large numbers overflow.
-    values = np.zeros(shares.size)  # the last entry: distance of equal samples
-    values[:-1] = size * pdist(rows / size)
-    return _Distances(values, shares) if values.any() else None
+    size = float(np.abs(rows).max()) or 1.0
+    distances = np.zeros(shares.size)  # the last entry: distance of equal samples
+    distances[:-1] = size * pdist(rows / size)
+    return distances, shares
 
 
 def _gaussians(
@@ -278,12 +240,22 @@ def _gaussians(
 ) -> list[Kernel]:
     """Return Gaussian kernels whose widths are multiples of the median row distance."""
     # `pairs` contains the weights of the rows, and their `_pair_shares`.
-    weights, shares = pairs
-    values, totals = _merge_equal_values(rows, weights)
-    distances = _distances(
-        values, shares if totals is weights else _pair_shares(totals)
-    )
-    return [] if distances is None else distances.gaussians(multiples, n_rows)
+    distances, shares = _distances(rows, *pairs)
+    largest = distances.max()
+    if not (largest and len(multiples)):
+        return []
+    if largest - distances[distances > 0.0].min() <= ROUNDING * largest:
+        # With a single nonzero distance, all widths give equivalent kernels.
+        multiples = [1.0]
+    median = _median(distances, shares)
+    kernels = [GaussianKernel(rounded_width(median * m)) for m in multiples]
+    exponents = np.array([kernel.exponent for kernel in kernels])
+    values = np.exp(np.outer(exponents, distances**2))
+    means = values @ shares
+    spreads = np.sqrt((values - means[:, None]) ** 2 @ shares)
+    ratios = off_diagonal_ratio(1.0 - means, spreads, n_rows)
+    # Kernels with ratios below MEMORIZES only memorize the samples.
+    return [kernels[i] for i in np.flatnonzero(ratios >= MEMORIZES)]
 
 
 def distinct_columns(rows: Array) -> list[int]:

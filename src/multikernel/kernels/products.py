@@ -48,13 +48,9 @@ class CenteredKernel(AroundKernel):
 
     def learnt(self, X: Array, sample_weight: Array | None = None) -> "CenteredKernel":
         """Return a copy centered on rows of X, or self if it has `samples` already."""
-        # At most `CENTERING_ROWS` evenly spaced rows become `samples`. `sample_weight`
-        # has one weight for each row of X; None means equal weights.
         if self.samples is not None:
             return self
-        rows = evenly_spaced(X.shape[0], CENTERING_ROWS)
-        weights = None if sample_weight is None else sample_weight[rows]
-        return replace(self, samples=X[rows], weights=equal_shares(rows.size, weights))
+        return centered(self.kernel, X, sample_weight)
 
     def means(self, X: Array) -> Array:
         """Return the weighted mean of k(x, x_i) over samples x_i, for every row x."""
@@ -141,6 +137,14 @@ class CenteredKernel(AroundKernel):
     def __getstate__(self) -> dict[str, object]:
         computed = "grand_mean", "_sample_means", "_index"
         return {k: v for k, v in vars(self).items() if k not in computed}
+
+
+def centered(kernel: Kernel, X: Array, sample_weight: Array | None) -> CenteredKernel:
+    """Return a kernel centered on at most `CENTERING_ROWS` evenly spaced rows of X."""
+    # `sample_weight` has one weight for each row of X; None means equal weights.
+    rows = evenly_spaced(X.shape[0], CENTERING_ROWS)
+    weights = None if sample_weight is None else sample_weight[rows]
+    return CenteredKernel(kernel, X[rows], equal_shares(rows.size, weights))
 
 
 def uncenter(kernel: Kernel) -> Kernel:

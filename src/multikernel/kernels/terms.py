@@ -70,10 +70,9 @@ class EveryPair(ComputedRows):
         is_pair = indices >= self.alone.size
         terms[~is_pair, 0] = self.alone[indices[~is_pair]]
         pairs = indices[is_pair]
-        first_member = np.searchsorted(self.starts, pairs, side="right") - 1
-        terms[is_pair, 0] = self.members[first_member]
-        offsets = pairs - self.starts[first_member]
-        terms[is_pair, 1] = self.members[first_member + 1 + offsets]
+        first = np.searchsorted(self.starts, pairs, side="right") - 1
+        second = first + 1 + pairs - self.starts[first]
+        terms[is_pair] = self.members[np.stack([first, second], axis=1)]
         return terms
 
 

@@ -175,10 +175,8 @@ def follow(
                 return
 
 
-def continued(before: Solution | None, after: Solution) -> Solution:
+def continued(before: Solution, after: Solution) -> Solution:
     """Return `after` with the history and steps of its warm start `before` in front."""
-    if before is None:
-        return after
     last_line = before.history[-1]
     lines = [
         replace(

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from multikernel._typing import Array, Indices
+from multikernel._validation import check_weights
 from multikernel.estimators.publish.fitted import BlockFunctions
 from multikernel.estimators.publish.predict import (
     AdditiveModel,
@@ -20,14 +21,15 @@ from multikernel.estimators.publish.predict import (
 )
 from multikernel.estimators.read.numbers import OF_A_FOLD, finite_predictions
 from multikernel.estimators.read.precomputed import precomputed_stack
-from multikernel.gram import BuiltStack, Device, GramStack, LowRank, build_stack
+from multikernel.gram import BuiltStack, Device, GramStack, LowRank
+from multikernel.gram.build import build_checked
 from multikernel.gram.costs import Storage
 from multikernel.gram.factors.blocked_build import build_blocked
 from multikernel.gram.factors.growth import kernel_and_columns
 from multikernel.gram.factors.landmarks import landmarks_of
 from multikernel.gram.factors.row_blocks import SampledRows, rows_in_blocks
 from multikernel.gram.matrix import cache_first_matrices, column_runs
-from multikernel.gram.normalization import GivenScales, StepName
+from multikernel.gram.normalization import BuildOptions, GivenScales, StepName
 from multikernel.gram.steps import CenterStep
 from multikernel.kernels import ColumnKernel, KernelDictionary
 from multikernel.kernels.interactions import InteractionDictionary
@@ -87,21 +89,22 @@ def gram_matrices(
 ) -> BuiltStack:
     """Return normalized Gram matrices; X contains matrices if `dictionary` is None."""
     # Sample `weights` affect the means and variances of the normalization.
-    settings: dict[str, Any] = {
-        "normalize": options.normalize,
-        "sample_weight": weights,
-        "max_bytes": options.max_bytes,
-    }
+    normalize, max_bytes = options.normalize, options.max_bytes
     if dictionary is None:
-        return precomputed_stack(X, **settings)
-    factors = options.storage if isinstance(options.storage, LowRank) else None
+        return precomputed_stack(X, weights, normalize, max_bytes)
     rows: Any = X
+    factors = options.storage if isinstance(options.storage, LowRank) else None
     if factors is not None and factors.folder is not None and isinstance(X, np.ndarray):
         rows = rows_in_blocks(X, factors.folder)
     if isinstance(rows, SampledRows):
         rows = replace(rows, tell=options.report)
-        return build_blocked(dictionary, rows, options=factors, **settings)
-    return build_stack(dictionary, X, storage=options.storage, **settings)
+        settings: dict[str, Any] = {"sample_weight": weights, "max_bytes": max_bytes}
+        return build_blocked(
+            dictionary, rows, normalize=normalize, options=factors, **settings
+        )
+    checked_weights = check_weights(weights, len(X))
+    build_options = BuildOptions(normalize, checked_weights, max_bytes)
+    return build_checked(dictionary, X, options.storage, build_options)
 
 
 def without_constants(

@@ -78,7 +78,11 @@ class GramSource(Source):
         if samples.table.views:
             design = find_design(self.owner, samples, fit_intercept=self.fit_intercept)
         dictionary = self.dictionary(samples)
-        factors = self._penalty_factors(dictionary, samples)
+        factors: Any = np.ones(1)
+        if isinstance(dictionary, InteractionDictionary):
+            factors = dictionary.scales()
+        if self.penalty_weights is not None:
+            factors = np.asarray(factors) * penalty_factors(self, dictionary, samples)
         options = replace(self.options, report=report).scaled(factors)
         fit_info = {"storage": "precomputed", "storage_reason": PRECOMPUTED}
         if dictionary is not None:
@@ -115,20 +119,6 @@ class GramSource(Source):
     def dictionary(self, samples: Samples) -> KernelDictionary | None:
         """Return the kernels, or None for precomputed kernels."""
         return choose_dictionary(samples, bounded=self.novelty, paired=self.paired)
-
-    def _penalty_factors(
-        self, dictionary: KernelDictionary | None, samples: Samples
-    ) -> Any:
-        """Return the factors by which penalty weights scale the kernels."""
-        factors: Any = np.ones(1)
-        if isinstance(dictionary, InteractionDictionary):
-            factors = dictionary.scales()
-        if self.penalty_weights is None:
-            return factors
-        n_kernels = samples.X.shape[2] if dictionary is None else len(dictionary)
-        names = KernelNames(dictionary, n_kernels, names_of_grams(samples.table.given))
-        weight_factors = penalty_factors(self.owner, self.penalty_weights, names)
-        return np.asarray(factors) * weight_factors
 
 
 def gram_source(model: Any, **overrides: Any) -> GramSource:
@@ -214,9 +204,14 @@ def _partition_storage(owner: str, rows: SampledRows, storage: Storage) -> Choic
     return Choice(low_rank, reason, n_kernels=0, n_bytes=0, seconds=0.0)
 
 
-def penalty_factors(owner: str, penalties: Any, names: KernelNames) -> Array:
+def penalty_factors(
+    source: GramSource, dictionary: KernelDictionary | None, samples: Samples
+) -> Array:
     """Return the factors 1 / w_m^2 of the kernels for their penalty weights w_m."""
     # The penalty w_m ||f_m|| is the norm of f_m in the space of K_m / w_m^2.
+    owner, penalties = source.owner, source.penalty_weights
+    n_kernels = samples.X.shape[2] if dictionary is None else len(dictionary)
+    names = KernelNames(dictionary, n_kernels, names_of_grams(samples.table.given))
     weights = np.ones(names.n_kernels)
     if not isinstance(penalties, Mapping):
         if len(penalties) != names.n_kernels:

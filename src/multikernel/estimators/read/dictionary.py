@@ -16,6 +16,7 @@ from multikernel.estimators.read.precomputed import check_gram_names
 from multikernel.estimators.read.samples import Samples
 from multikernel.estimators.read.tables import (
     EXPECTED_KERNELS,
+    NO_KERNEL,
     is_dictionary,
     is_precomputed,
 )
@@ -233,6 +234,8 @@ def _requested_kernels(
     if isinstance(kernels, Views):
         return _view_kernels(samples, X, weights, bounded=bounded)
     if is_dictionary(kernels):
+        if not len(kernels):
+            raise ValueError(NO_KERNEL)
         return kernels, None
     raise ValueError(EXPECTED_KERNELS.format(shown(kernels)))
 

@@ -202,7 +202,7 @@ def _standard_form(kernels: object) -> Any:
     if kernels is None or is_precomputed(kernels) or isinstance(kernels, np.ndarray):
         return kernels
     if isinstance(kernels, Sequence) and not kernels:
-        raise ValueError("kernels is empty: pass at least one kernel.")
+        raise ValueError(NO_KERNEL)
     for kernel in kernels if isinstance(kernels, list | tuple) else [kernels]:
         if isinstance(kernel, Grams | Unpenalized):
             kind = type(kernel).__name__
@@ -332,6 +332,8 @@ EXPECTED_KERNELS = (
     "names of views to columns, or a KernelDictionary, got {}."
 )
 """Error for a ``kernels`` parameter of another type."""
+
+NO_KERNEL = "kernels is empty: pass at least one kernel."
 
 
 def is_dictionary(kernels: Any) -> bool:

@@ -73,24 +73,19 @@ class SparseMethod(GramMethod):
 
     def at_strength_of(self, data: Training) -> Self:
         """Return the method with the alpha that it uses for `data`, as a number."""
-        alpha = self._strength(data)
-        return replace(self, alpha=alpha, by_default=False, null_alpha=None)
-
-    def _strength(self, data: Training) -> float:
-        """Return alpha: the result of `null_alpha`, the given value, or a default."""
-        samples, rule, loss = data.samples, self.null_alpha, self.loss.unit
-        has_defaults = self.by_default and self.source.kernels is None
-        n_samples = len(samples.table.y)
-        many_pairs = has_defaults and has_many_pairs(data.dictionary, n_samples)
-        if rule is None and many_pairs and why_not_permuted(data, loss) is None:
-            rule = NullAlpha(n_permutations=FEW_PERMUTATIONS)
+        samples, alpha, loss = data.samples, self.alpha, self.loss.unit
+        rule, min_alpha = self.null_alpha, 0.0
+        if self.by_default and self.source.kernels is None:
+            if has_many_pairs(data.dictionary, len(samples.table.y)):
+                if why_not_permuted(data, loss) is None:
+                    rule, min_alpha = NullAlpha(n_permutations=FEW_PERMUTATIONS), alpha
+            elif samples.classes is not None and is_on_all_columns(
+                samples, data.dictionary
+            ):
+                alpha = JOINT_CLASS_ALPHA
         if rule is not None:
-            strength = rule.on(data, loss) / (self.l1_ratio or 1.0)
-            min_alpha = self.alpha if self.null_alpha is None else 0.0
-            return max(strength, min_alpha)
-        is_classifier = has_defaults and samples.classes is not None
-        is_joint = is_classifier and is_on_all_columns(samples, data.dictionary)
-        return JOINT_CLASS_ALPHA if is_joint else self.alpha
+            alpha = max(rule.on(data, loss) / (self.l1_ratio or 1.0), min_alpha)
+        return replace(self, alpha=alpha, by_default=False, null_alpha=None)
 
     def recipe_at(self, scale: Scale, total: float) -> Recipe:
         """Return losses, penalties and solver; `total` is the sum of sample weights."""
@@ -132,11 +127,11 @@ def sparse_method(
 ) -> SparseMethod:
     """Return the method of an estimator; if alpha is "auto", it becomes `default`."""
     by_default = isinstance(alpha, str) and alpha == "auto"
+    null_alpha = alpha if isinstance(alpha, NullAlpha) else None
     if by_default:
         alpha = default
-    if isinstance(alpha, str):
-        alpha = NullAlpha()
-    null_alpha = alpha if isinstance(alpha, NullAlpha) else None
+    elif isinstance(alpha, str):
+        null_alpha = NullAlpha()
     options["merges_copies"] = null_alpha is None
     paired = only_scales_kernels(model.normalize)
     return SparseMethod(
