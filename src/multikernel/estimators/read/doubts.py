@@ -95,10 +95,6 @@ def row_number_doubts(X: Any) -> list[str]:
     ]
 
 
-LARGEST_INTEGER = 2.0**53
-"""Largest integer up to which float64 represents all integers."""
-
-
 def integer_doubts(
     sheet: kinds.Sheet, table: Array, positions: Sequence[int]
 ) -> list[str]:
@@ -108,10 +104,11 @@ def integer_doubts(
         return []
     # The leading columns of `table` are those of `sheet` at the given positions.
     columns = table[:, : len(positions)]
-    largest = np.maximum(columns.max(axis=0), -columns.min(axis=0))
+    largest = np.fmax(np.fmax.reduce(columns), -np.fmin.reduce(columns))
     merged_columns = []
-    for position in np.flatnonzero(largest > LARGEST_INTEGER).tolist():
-        exact_values = set(sheet.values(positions[position]).tolist())
+    for position in np.flatnonzero(largest >= kinds.LARGEST_INTEGER).tolist():
+        cells = list(sheet.column(positions[position]))
+        exact_values = {None if kinds.is_missing(cell) else cell for cell in cells}
         if len(exact_values) > np.unique(columns[:, position]).size:
             merged_columns.append(sheet.name(positions[position]))
     if not merged_columns:

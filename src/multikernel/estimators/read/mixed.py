@@ -9,11 +9,11 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
 from multikernel._typing import Array
-from multikernel.datasets.csv_form import NUMBER
 from multikernel.estimators.read.kinds import (
     TEXTS,
     Sheet,
     is_missing,
+    reads_as_quantity,
     refuse_kinds,
 )
 from multikernel.estimators.read.targets import read_quantity
@@ -114,7 +114,16 @@ def _sorted_values(column: Array, label: str) -> Array:
             f"sorted ({error}): convert them to text."
         ) from error
     if all(isinstance(value, str | bytes | Number) for value in ordered):
-        return np.array(ordered)
+        levels = np.array(ordered)
+        pairs = zip(ordered, levels.tolist(), strict=True)
+        changed = next((pair for pair in pairs if pair[0] != pair[1]), None)
+        if changed is None:
+            return levels
+        raise ValueError(
+            f"Column {label} is read as categories, but NumPy stores {changed[0]!r} as "
+            f"{changed[1]!r}: convert large integers to text, and remove NUL "
+            "characters at the end of text."
+        )
     # `np.array` would make a second axis of tuples.
     return np.fromiter(ordered, dtype=object, count=len(ordered))
 
@@ -145,16 +154,18 @@ def _category_codes(column: Array, levels: Array, label: str, source: str) -> Ar
         for row, value in enumerate(values)
         if not is_gap[row] and _type_word(value) != required
     ]
-    if wrong:
-        # Text '1' differs from the number 1, so every value would be unseen. One word
-        # in a file makes a column of numbers text: the message names this word.
-        texts = {str(level).lower() for level in levels.tolist()}
-        odd = (
-            (row, value)
-            for row, value in wrong
-            if not (NUMBER.fullmatch(str(value)) or str(value).lower() in texts)
-        )
-        row, value = next(odd, wrong[0])
+    # Text '1' differs from the number 1, so every value would be unseen. One word in a
+    # file makes a column of numbers text: the message names this word.
+    texts = {str(level).lower() for level in levels.tolist()}
+    words = [
+        (row, value)
+        for row, value in wrong
+        if isinstance(value, str)
+        and not (reads_as_quantity(value) or value.lower() in texts)
+    ]
+    # Beside numbers, a word is a category not seen in fit.
+    if len(words) < len(wrong) or (wrong and required != "numbers"):
+        row, value = (words or wrong)[0]
         raise ValueError(
             f"Column {label} holds {_type_word(value)}, but must hold "
             f"{required}, as in {source}: convert the column to {required}, or "

@@ -1,6 +1,6 @@
 """Read and validate targets, groups and other arguments with one value per sample."""
 
-from numbers import Integral
+from numbers import Integral, Number
 from typing import Any
 
 import numpy as np
@@ -256,8 +256,20 @@ def _read_labels(y: Array) -> Array:
     if y.dtype.kind in "fc":
         _check_finite(y)
     labels = _check_labels(y, "Input y")
-    if y.dtype.kind != "O" or isinstance(labels[0], str | bytes):
-        return y
+    if y.dtype.kind == "O" and not isinstance(labels[0], str | bytes):
+        y = _read_numbers(y, labels)
+    is_rounded = y.dtype.kind == "f" and np.abs(y).max() >= kinds.LARGEST_INTEGER
+    if is_rounded or (y.dtype.kind == "O" and isinstance(labels[0], Number)):
+        raise ValueError(
+            f"y holds {shown(max(y.ravel().tolist(), key=abs))}, but class labels that "
+            "are numbers must be integers of 64 bits, or floating-point numbers below "
+            "2**53: convert all labels to text, for example with y.astype(str)."
+        )
+    return y
+
+
+def _read_numbers(y: Array, labels: list[Any]) -> Array:
+    """Return objects as an array of numbers; raise if some are no real numbers."""
     kind = kinds.column_kind(y.ravel())
     if kind != NUMBERS:
         odd = [kinds.column_kind(np.array([v], dtype=object)) for v in labels]
@@ -268,11 +280,8 @@ def _read_labels(y: Array) -> Array:
         )
     # Equal numbers of different types, such as 1 and True, are one class.
     numeric = np.array([v if isinstance(v, Integral) else float(v) for v in labels])
-    if numeric.dtype.kind == "O":
-        raise ValueError(
-            "y holds an integer that is too large for a class label: convert all "
-            "labels to text, for example with y.astype(str)."
-        )
+    if numeric.dtype.kind == "f":
+        _check_finite(numeric.reshape(y.shape))
     return numeric.reshape(y.shape)
 
 
@@ -286,6 +295,13 @@ def _check_labels(values: Array, name: str) -> list[Any]:
         raise ValueError(
             f"{name} contains NaN at {_cell_of(gap, values)}, a missing label "
             f"({labels[gap]}). {numbers.LEAVE_OUT}"
+        )
+    ends = [isinstance(v, str | bytes) and v[-1:] in ("\0", b"\0") for v in labels]
+    if any(ends):
+        row = ends.index(True)
+        raise ValueError(
+            f"{name} holds {labels[row]!r} at {_cell_of(row, values)}, but NumPy "
+            "removes NUL characters at the end of text: correct this label."
         )
     text_types = [2 * isinstance(v, str) + isinstance(v, bytes) for v in labels]
     if len(set(text_types)) > 1:
