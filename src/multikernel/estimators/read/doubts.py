@@ -40,6 +40,11 @@ def label_doubts(where: str, column: object, labels: Collection[Any]) -> list[st
             "hexadecimal number or a number in Fortran notation: convert the column to "
             "numbers, or use pandas' astype('category') if it holds categories"
         )
+    if gaps := sorted({"nan", "NaT", "<NA>"} & {*texts}):
+        sentences.append(
+            f"{where} holds the text {gaps[0]!r}, as astype(str) writes missing "
+            "values: remove these rows, or replace the text if it is a label"
+        )
     if groups := similar_labels(texts):
         quoted = [" and ".join(map(repr, sorted(labels))) for labels in groups[:5]]
         suffix = f" and {len(groups) - 5} more" if len(groups) > 5 else ""

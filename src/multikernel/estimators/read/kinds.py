@@ -140,6 +140,13 @@ LARGEST_INTEGER = 2.0**53
 """Largest integer up to which float64 represents all integers."""
 
 
+def has_large_floats(values: Array) -> bool:
+    """Return whether floating-point numbers may be rounded integers."""
+    # In half precision, the limit would be infinite.
+    is_float = values.dtype.kind == "f" and values.dtype != np.float16
+    return is_float and bool((np.abs(values) >= LARGEST_INTEGER).any())
+
+
 def as_array(data: Any, name: str) -> Array:
     """Return array-like data as an array; the values of lists do not change."""
     try:
@@ -151,8 +158,9 @@ def as_array(data: Any, name: str) -> Array:
             f"{name} must hold one value per sample, or rows of equal length, but its "
             "rows have different lengths."
         ) from error
-    is_large = values.dtype.kind == "f" and (np.abs(values) >= LARGEST_INTEGER).any()
-    if isinstance(data, list | tuple) and (is_large or values.dtype.kind in "US"):
+    if isinstance(data, list | tuple) and (
+        values.dtype.kind in "US" or has_large_floats(values)
+    ):
         # NumPy converts numbers to text, removes NUL characters at the end of text, and
         # rounds large integers.
         array = np.asarray(data, dtype=object)

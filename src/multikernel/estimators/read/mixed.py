@@ -12,6 +12,7 @@ from multikernel._typing import Array
 from multikernel.estimators.read.kinds import (
     TEXTS,
     Sheet,
+    has_large_floats,
     is_missing,
     reads_as_quantity,
     refuse_kinds,
@@ -95,7 +96,9 @@ def _check_sequence_columns(fitted: Sequence[int], layout: Layout) -> None:
 
 def _sorted_values(column: Array, label: str) -> Array:
     """Return the sorted unique values of a column; raise if they cannot be sorted."""
-    values = {value for value in _category_values(column) if not is_missing(value)}
+    values = {
+        value for value in _category_values(column, label) if not is_missing(value)
+    }
     if not values:
         raise ValueError(
             f"Column {label} is read as categories, but holds no values: remove the "
@@ -128,8 +131,14 @@ def _sorted_values(column: Array, label: str) -> Array:
     return np.fromiter(ordered, dtype=object, count=len(ordered))
 
 
-def _category_values(column: Array) -> list[Any]:
+def _category_values(column: Array, label: str) -> list[Any]:
     """Return the values of a column as a list; dates get one unit, to be comparable."""
+    if has_large_floats(column):
+        raise ValueError(
+            f"Column {label} is read as categories, but holds floating-point numbers "
+            "of 2**53 or more, at which different integers become equal: convert the "
+            "integers to text before they become floating-point numbers."
+        )
     if column.dtype.kind in "mM":
         column = column.astype(f"{column.dtype.kind}8[us]")
     return list(column.tolist())
@@ -146,7 +155,7 @@ def _category_codes(column: Array, levels: Array, label: str, source: str) -> Ar
     """Return each value's index in `levels`; -1 for other values, nan if missing."""
     # `source` names the origin of the levels in the error message.
     codes_by_value = {value: float(code) for code, value in enumerate(levels.tolist())}
-    values = _category_values(column)
+    values = _category_values(column, label)
     is_gap = [is_missing(value) for value in values]
     required = _type_word(levels.tolist()[0])
     wrong = [

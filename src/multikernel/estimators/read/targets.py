@@ -1,6 +1,6 @@
 """Read and validate targets, groups and other arguments with one value per sample."""
 
-from numbers import Integral, Number
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -258,13 +258,7 @@ def _read_labels(y: Array) -> Array:
     labels = _check_labels(y, "Input y")
     if y.dtype.kind == "O" and not isinstance(labels[0], str | bytes):
         y = _read_numbers(y, labels)
-    is_rounded = y.dtype.kind == "f" and np.abs(y).max() >= kinds.LARGEST_INTEGER
-    if is_rounded or (y.dtype.kind == "O" and isinstance(labels[0], Number)):
-        raise ValueError(
-            f"y holds {shown(max(y.ravel().tolist(), key=abs))}, but class labels that "
-            "are numbers must be integers of 64 bits, or floating-point numbers below "
-            "2**53: convert all labels to text, for example with y.astype(str)."
-        )
+        _refuse_rounded(y, "y")
     return y
 
 
@@ -282,6 +276,12 @@ def _read_numbers(y: Array, labels: list[Any]) -> Array:
     numeric = np.array([v if isinstance(v, Integral) else float(v) for v in labels])
     if numeric.dtype.kind == "f":
         _check_finite(numeric.reshape(y.shape))
+    if numeric.dtype.kind == "O":
+        raise ValueError(
+            f"y holds {shown(max(labels, key=abs))}, but class labels that are "
+            "integers must have at most 64 bits: convert all labels to text, for "
+            "example with y.astype(str)."
+        )
     return numeric.reshape(y.shape)
 
 
@@ -289,6 +289,7 @@ def _check_labels(values: Array, name: str) -> list[Any]:
     """Raise for missing or mixed labels; return the checked labels as a list."""
     if values.dtype.kind not in "OMmfc":
         return []
+    _refuse_rounded(values, name)
     labels = values.ravel().tolist() if values.dtype.kind == "O" else [*values.ravel()]
     gap = next((row for row, v in enumerate(labels) if kinds.is_missing(v)), None)
     if gap is not None:
@@ -307,6 +308,16 @@ def _check_labels(values: Array, name: str) -> list[Any]:
     if len(set(text_types)) > 1:
         _refuse_mixed_labels(labels, text_types, name, values)
     return labels
+
+
+def _refuse_rounded(labels: Array, name: str) -> None:
+    """Raise for floating-point labels that may be rounded integers."""
+    if kinds.has_large_floats(labels):
+        raise ValueError(
+            f"{name} holds {float(np.nanmax(np.abs(labels)))}, but labels that are "
+            "floating-point numbers must be below 2**53, because larger integers are "
+            "rounded: convert integers to text before they become such numbers."
+        )
 
 
 def _cell_of(index: int, values: Array) -> str:
