@@ -71,13 +71,13 @@ class LearnsByCopy(BaseMKL):
         self, X: object, y: object, sample_weight: object, offset: object, groups: Any
     ) -> tuple[Self, Task]:
         """Return a copy that fits codes of y, and its task."""
-        self._refuse(offset)
+        self._refuse_offset(offset)
         # Compare row labels here, because the copy gets arrays without them.
         warn_order(type(self).__name__, X, labels_of_grams(X), y=y)
         task = self._task(y, sample_weight)
         return self._copied(task.loss, task.strata, groups), task
 
-    def _refuse(self, offset: object) -> None:
+    def _refuse_offset(self, offset: object) -> None:
         """Raise if there is an offset, which no model of this kind supports."""
         if offset is not None:
             raise ValueError(

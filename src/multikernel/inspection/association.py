@@ -221,7 +221,7 @@ def _model_and_data(
     before, estimator = model_of(OWNER, model)
     data, naming = refitted_steps(before, X, y)
     if isinstance(estimator, SurvivalMKL):
-        estimator._refuse(offset)
+        estimator._refuse_offset(offset)
         warn_order(OWNER, X, y=y)
         # The loss stores a table of the distinct survival times; the new targets are
         # row numbers of this table.

@@ -93,7 +93,7 @@ def check_scoring_choice(owner: str, model: Any, scoring: Any, offset: Any) -> N
             f"scoring={shown(scoring)}: remove scoring."
         )
     if isinstance(model, LearnsByCopy):
-        model._refuse(offset)
+        model._refuse_offset(offset)
 
 
 def data_at_model(before: Any, X: Any) -> Any:
