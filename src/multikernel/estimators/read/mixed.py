@@ -172,8 +172,9 @@ def _category_codes(column: Array, levels: Array, label: str, source: str) -> Ar
         if isinstance(value, str)
         and not (reads_as_quantity(value) or value.lower() in texts)
     ]
-    # Beside numbers, a word is a category not seen in fit.
-    if len(words) < len(wrong) or (wrong and required != "numbers"):
+    # In a prediction, a word in a column of numbers is a category not seen in fit.
+    accepts_words = required == "numbers" and source == "fit"
+    if len(words) < len(wrong) or (words and not accepts_words):
         row, value = (words or wrong)[0]
         raise ValueError(
             f"Column {label} holds {_type_word(value)}, but must hold "
