@@ -325,6 +325,7 @@ def test_splits_check_offsets_and_names_before_terms(split, monkeypatch):
     for settings, message in (
         ({"offset": y[1:]}, "offset must have shape"),
         ({"sample_weight": y[1:]}, "Sample weights"),
+        ({"groups": y[1:]}, "groups must hold one label per sample"),
         ({"by": "view"}, "was fitted without views"),
     ):
         with pytest.raises(ValueError, match=message):
