@@ -278,9 +278,9 @@ def _read_numbers(y: Array, labels: list[Any]) -> Array:
         _check_finite(numeric.reshape(y.shape))
     if numeric.dtype.kind == "O":
         raise ValueError(
-            f"y holds {shown(max(labels, key=abs))}, but class labels that are "
-            "integers must have at most 64 bits: convert all labels to text, for "
-            "example with y.astype(str)."
+            f"y holds {shown(max(labels, key=abs))}, which is too large for a class "
+            "label, because integers must have at most 64 bits: convert all labels to "
+            "text, for example with y.astype(str)."
         )
     return numeric.reshape(y.shape)
 
