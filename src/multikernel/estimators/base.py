@@ -370,7 +370,8 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
         warn_order(owner, X, offset=offset)
         shape = X_checked.shape[0], model.n_outputs
         offset = check_offset(owner, offset, *shape, shared=alike)
-        return model.decision_values(X_checked) + offset
+        f: Array = model.decision_values(X_checked) + offset
+        return f
 
     def _model_and_data(self, X: Any) -> tuple[AdditiveModel, Array]:
         """Return the fitted model, and X validated and encoded for it."""

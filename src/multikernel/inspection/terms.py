@@ -102,7 +102,7 @@ def _unpenalized_terms(model: Any, X: Any) -> Array:
     fitted, checked = model._model_and_data(X)
     columns = fitted.design(checked) + fitted.design.origins
     # (n_samples, 1, n_columns) times (n_outputs, n_columns)
-    terms = columns[:, None] * np.atleast_2d(model.unpenalized_coef_)
+    terms: Array = columns[:, None] * np.atleast_2d(model.unpenalized_coef_)
     return terms[:, 0] if np.ndim(model.unpenalized_coef_) == 1 else terms
 
 
