@@ -7,6 +7,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from multikernel import SpicyMKLRegressor
+
 BOTH = ("--target", "amount", "--target", "rate", "--kernels", "columns")
 
 
@@ -82,7 +84,7 @@ def test_every_target_has_a_score(run, two_targets, tmp_path):
     ],
 )
 def test_equal_names_of_terms_get_a_sentence(
-    run, frame, tmp_path, targets, names, repeated
+    run, frame, tmp_path, monkeypatch, targets, names, repeated
 ):
     path, model = tmp_path / "terms.csv", tmp_path / "model.skops"
     data = frame[["age", "dose"]].set_axis(names, axis=1)
@@ -90,6 +92,8 @@ def test_equal_names_of_terms_get_a_sentence(
     options = [option for name in targets for option in ("-t", name)]
     views = [option for name in names for option in ("--view", f"{name}={name}")]
     assert run("fit", path, *options, *views, "-o", model).exit_code == 0
+    # Names are checked before predictions are computed.
+    monkeypatch.setattr(SpicyMKLRegressor, "predict", None)
     result = run("predict", model, path, "--contributions", "view")
     assert result.exit_code == 1
     assert f"two columns named '{repeated}'" in result.stderr
@@ -111,3 +115,40 @@ def test_an_id_named_like_an_output_gets_a_sentence(run, frame, tmp_path, form, 
     assert result.stdout == ""
     as_json = run("predict", model, path, "--id", "score", "--json")
     assert "two columns named 'score'" in as_json.stderr
+
+
+@pytest.mark.parametrize(
+    ("option", "message"),
+    [
+        (("--later", "1"), "--later requires a survival model"),
+        (("--proba",), "This model has no probabilities"),
+        (("--interval", "0.9"), "--interval requires a model fitted with --cv"),
+        (("--contributions", "row"), "--contributions must be one of"),
+        (("--contributions", "view"), "was fitted without views"),
+    ],
+)
+def test_options_are_checked_before_predictions(
+    run, two_targets, tmp_path, monkeypatch, option, message
+):
+    model = tmp_path / "model.skops"
+    assert run("fit", two_targets, *BOTH, "-o", model).exit_code == 0
+    monkeypatch.setattr(SpicyMKLRegressor, "predict", None)
+    result = run("predict", model, two_targets, *option)
+    assert result.exit_code == 1
+    assert message in result.stderr
+
+
+def test_a_new_word_among_categories_that_are_numbers(run, frame, tmp_path):
+    path, model = tmp_path / "wards.csv", tmp_path / "model.skops"
+    frame = frame.assign(ward=np.resize([1, 2, 3], 60))[["age", "ward", "amount"]]
+    frame.to_csv(path, index=False)
+    options = ("-t", "amount", "--category", "ward", "-o", model)
+    assert run("fit", path, *options).exit_code == 0
+    plain = run("predict", model, path)
+    words = frame["ward"].astype(str).where(frame.index != 3, "Oslo")
+    frame.assign(ward=words).to_csv(path, index=False)
+    result = run("predict", model, path)
+    assert result.exit_code == 0, result.stderr
+    assert "column 'ward' in 1 of 60 rows ('Oslo')" in result.stderr
+    tables = [pd.read_csv(io.StringIO(r.stdout))["prediction"] for r in (plain, result)]
+    assert np.flatnonzero(tables[0] != tables[1]).tolist() == [3]

@@ -198,6 +198,10 @@ def test_classes_are_named(data):
     assert "of class low" in display.ax_.get_ylabel()
     with pytest.raises(ValueError, match=r"3 classes.*: pass one of 'high'"):
         ContributionDisplay.from_estimator(three, X, 0)
+    # The output is checked before the terms of all rows are computed.
+    three.contributions = None
+    with pytest.raises(ValueError, match=r"3 classes.*: pass one of 'high'"):
+        ExplanationDisplay.from_estimator(three, X, 0)
     two = SpicyMKLClassifier(KERNELS[:1], 0.02).fit(X, y > 0)
     display = ContributionDisplay.from_estimator(two, X, 0)
     assert "(positive: True)" in display.ax_.get_ylabel()

@@ -36,12 +36,14 @@ from multikernel.estimators import (
 )
 from multikernel.estimators.read.kinds import first_odd_cell, kinds_of, row_numbers
 from multikernel.exceptions import DataWarning, IndefiniteKernelError, SearchWarning
+from multikernel.inspection.resampling import units_of
 from multikernel.kernels import (
     FunctionKernel,
     GaussianKernel,
     Grams,
     LinearKernel,
     Unpenalized,
+    Views,
 )
 
 rng = np.random.default_rng(0)
@@ -602,6 +604,87 @@ def test_score_names_classes_that_the_fit_has_not_seen():
         "in 30 of 60 rows: 3" in said(lambda: numbers.score(X, np.resize([1, 3], N)))[0]
     )
     assert not said(lambda: numbers.score(X, np.resize([1.0, 2.0], N)))
+
+
+CHANGED = {
+    "text": (["a", "a\0"], "'a.x00' at row 1, but NumPy removes NUL"),
+    "bytes": ([b"a", b"a\0"], "b'a.x00' at row 1, but NumPy removes NUL"),
+    "signs": ([-1, 2**63], "holds 9.22.*e.18, but labels that are floating"),
+    "floats": ([0.0, 2**53 + 1], "must be below 2..53"),
+    "huge": ([1, 2**64], "integers must have at most 64 bits"),
+}
+
+
+@pytest.mark.parametrize("form", [list, lambda y: pd.Series(y, dtype=object)])
+@pytest.mark.parametrize("case", CHANGED)
+def test_labels_that_numpy_would_change_are_refused(case, form):
+    labels, message = CHANGED[case]
+    for model in (SpicyMKLClassifier(KERNELS), SpicyMKLOrdinal(KERNELS)):
+        with pytest.raises(ValueError, match=message):
+            model.fit(X, form(labels * (N // 2)))
+
+
+def test_large_labels_that_integers_can_be_are_kept_apart():
+    for labels in ([2**62, 2**62 + 1], np.array([1, 2**63 + 1], dtype=np.uint64)):
+        model = SpicyMKLClassifier(KERNELS).fit(X, np.resize(labels, N))
+        assert model.classes_.tolist() == list(labels)
+    half = np.resize([1, 2], N).astype(np.float16)
+    assert SpicyMKLClassifier(KERNELS).fit(X, half).classes_.tolist() == [1.0, 2.0]
+
+
+def test_groups_that_numpy_would_change():
+    search = SpicyMKLRegressorCV(KERNELS, n_alphas=2, cv=2)
+    for groups in (["a", "a\0"], [2.0**53, 2.0**53 + 2]):
+        with pytest.raises(ValueError, match=r"groups holds .* (NUL|below 2\*\*53)"):
+            search.fit(X, X[:, 0], groups=groups * (N // 2))
+    groups = [-1, 2**63, 2**63 + 1, 2**63 + 2] * (N // 4)
+    assert np.unique(units_of(groups, N)).size == 4
+
+
+@pytest.mark.parametrize(
+    "values",
+    [["u", "u\0"], [-1, 2**63, 2**63 + 1], [2.0**53, 2.0**53 + 2]],
+)
+def test_categories_that_numpy_would_change_are_refused(values):
+    column = pd.Categorical(pd.Series((values * N)[:N], dtype=object))
+    if isinstance(values[0], float):
+        column = pd.Categorical(np.resize(values, N))
+    with pytest.raises(ValueError, match="Column 'g' is read as categories, but"):
+        SpicyMKLRegressor({"a": ["g"]}).fit(pd.DataFrame({"g": column}), X[:, 0])
+
+
+def test_categories_that_are_large_integers_are_no_floats_at_predict():
+    numbers = 2**60 + np.arange(N) % 3
+    frame = pd.DataFrame({"g": pd.Categorical(numbers)})
+    model = SpicyMKLRegressor({"a": ["g"]}).fit(frame, X[:, 0])
+    with pytest.raises(ValueError, match="at which different integers become equal"):
+        model.predict(pd.DataFrame({"g": numbers.astype(float)}))
+
+
+def test_names_of_samples_end_in_no_nul_character():
+    with pytest.raises(ValueError, match="must not end in a NUL character"):
+        Grams(np.eye(2), "id", names=["a", "b\0"])
+
+
+@pytest.mark.parametrize("library", [pd.DataFrame, pl.DataFrame, pa.table])
+def test_large_integers_beside_missing_ones_are_named(library):
+    numbers = [None, *(2**53 + row for row in range(N - 1))]
+    if library is pd.DataFrame:
+        numbers = pd.array(numbers, dtype="Int64")
+    frame = library({"id": numbers, "a": X[:, 0]})
+    views = Views({"u": (["id", "a"], [GaussianKernel("median")])}, "expected")
+    messages = said(lambda: SpicyMKLRegressor(views).fit(frame, X[:, 1]))
+    assert any("'id' of X holds different integers" in text for text in messages)
+
+
+@pytest.mark.parametrize("text", ["nan", "<NA>", "NaT"])
+def test_missing_labels_as_text_are_doubtful(text):
+    y = np.resize(["a", text], N)
+    (message,) = said(lambda: SpicyMKLClassifier(KERNELS).fit(X, y))
+    assert f"y holds the text {text!r}, as astype(str) writes missing" in message
+    frame = pd.DataFrame({"g": y})
+    (message,) = said(lambda: SpicyMKLRegressor({"a": ["g"]}).fit(frame, X[:, 0]))
+    assert f"column 'g' holds the text {text!r}" in message
 
 
 def test_labels_that_are_numbers_of_other_languages():

@@ -1,5 +1,6 @@
 """HKL as an estimator: what it says, what it refuses, what it equals."""
 
+import re
 import warnings
 
 import numpy as np
@@ -381,5 +382,15 @@ def test_advice_on_data_says_what_hkl_does_not_support(case):
         "sparse": csr_array(np.eye(8)),
         "strings": ["acg", "act"] * 4,
     }[case]
-    with pytest.raises(ValueError, match=r"[Ee]xcept for HKL|pass a dense table"):
+    advice = {
+        "words": "in a ColumnTransformer, or remove them.",
+        "gaps": "with SimpleImputer, or remove these rows.",
+        "sparse": "pass a dense table, X.toarray().",
+        "strings": "pass a table of numbers.",
+    }[case]
+    with pytest.raises(ValueError, match=re.escape(advice) + "$") as caught:
         HKLRegressor().fit(X, y)
+    assert "HKL" not in str(caught.value)
+    if case == "gaps":
+        with pytest.raises(ValueError, match=re.escape(advice) + "$"):
+            HKLRegressor().fit(X[:6], y[:6]).predict(X)

@@ -156,6 +156,12 @@ def test_many_rows_take_no_time_of_their_own():
             "same name: 'when week cos'",
         ),
         ({}, np.ones((3, 2)), TypeError, "a pandas data frame, got ndarray"),
+        (
+            {"max_categories": 2},
+            pd.DataFrame({"a": [1, "1", 2, "2"]}),
+            ValueError,
+            "Column 'a' holds different values with the same text",
+        ),
     ],
 )
 def test_what_it_refuses(settings, X, kind, message):

@@ -346,6 +346,20 @@ def test_categories_stay_text_or_numbers(column, now, message):
         model.predict(FRAME.assign(**{column: now}))
 
 
+def test_a_word_beside_numbers_is_a_category_not_seen_in_fit():
+    model = SpicyMKLRegressor({"origin": ["site", "ward"]}).fit(FRAME, Y)
+    ward = FRAME["ward"].astype(object).where(np.arange(N) != 3, "Oslo")
+    with pytest.warns(DataWarning, match=r"column 'ward' in 1 of 90 rows \('Oslo'\)"):
+        predicted = model.predict(FRAME.assign(ward=ward))
+    assert np.flatnonzero(predicted != model.predict(FRAME)).tolist() == [3]
+    with pytest.warns(DataWarning, match="column 'ward' in 1 of 1 rows"):
+        alone = model.predict(FRAME.assign(ward=ward)[3:4])
+    np.testing.assert_allclose(alone, predicted[3:4])
+    # A number as text is an error, also beside numbers.
+    with pytest.raises(ValueError, match="correct '1' at row 3"):
+        model.predict(FRAME.assign(ward=ward.where(ward != "Oslo", "1")))
+
+
 @pytest.mark.parametrize("kernels", [None, [GaussianKernel(1.0)]])
 def test_a_column_without_any_value_is_named(kernels):
     clinic = ["age", "stage"] if kernels is None else (["age", "stage"], kernels)

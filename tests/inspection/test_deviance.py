@@ -131,7 +131,9 @@ def test_sentences():
         (SpicyMKLOrdinal(VIEWS), np.digitize(y, [0.2, 1.2])),
     ):
         name = type(model).__name__
-        with pytest.raises(ValueError, match=f"survival and ordinal .* {name}"):
+        with pytest.raises(
+            ValueError, match=f"survival, ordinal and one-class .* {name}"
+        ):
             deviance_split(model.fit(X, targets), X, targets)
 
 

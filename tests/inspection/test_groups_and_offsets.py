@@ -6,8 +6,11 @@ import pytest
 from sklearn.linear_model import LinearRegression
 
 from multikernel import (
+    OneClassMKL,
     SpicyMKLClassifier,
+    SpicyMKLOrdinal,
     SpicyMKLRegressor,
+    SpicyMKLSurvival,
     estimate_cost,
     regularization_path,
     report,
@@ -18,6 +21,7 @@ from multikernel.inspection import (
     deviance_split,
     group_permutation_importance,
     kernel_tests,
+    nested_cross_validate,
     stability_selection,
     term_posterior,
     variance_split,
@@ -270,6 +274,62 @@ def test_a_split_refuses_one_group():
     model = SpicyMKLRegressor(KERNELS, 0.1).fit(X, y)
     with pytest.raises(ValueError, match="groups contains one group"):
         variance_split(model, X, y, groups=np.zeros(len(y)))
+
+
+def test_offsets_of_models_without_offsets_get_a_sentence():
+    X, y, _ = data()
+    times = pd.DataFrame({"event": 1, "time": np.exp(y)})
+    survival = SpicyMKLSurvival([LinearKernel()]).fit(X, times)
+    message = r"SpicyMKLSurvival does not support offset: divide the times by exp"
+    for function in (
+        group_permutation_importance,
+        nested_cross_validate,
+        kernel_tests,
+        bootstrap,
+        stability_selection,
+    ):
+        with pytest.raises(ValueError, match=message):
+            function(survival, X, times, offset=y)
+    classes = np.digitize(y, [0.0])
+    ordinal = SpicyMKLOrdinal([LinearKernel()]).fit(X, classes)
+    with pytest.raises(ValueError, match="SpicyMKLOrdinal does not support offset"):
+        group_permutation_importance(ordinal, X, classes, offset=y)
+    with pytest.raises(ValueError, match="kernel_tests does not support SpicyMKLOrd"):
+        kernel_tests(ordinal, X, classes, offset=y)
+
+
+def test_one_class_models_have_no_score():
+    X, y, _ = data()
+    model = OneClassMKL([GaussianKernel(1.0)]).fit(X)
+    for function in (group_permutation_importance, nested_cross_validate):
+        for settings in ({}, {"offset": y}):
+            with pytest.raises(TypeError, match="OneClassMKL has no score: pass"):
+                function(model, X, np.ones(len(y)), **settings)
+    with pytest.raises(ValueError, match="one-class models such as OneClassMKL"):
+        deviance_split(model, X, np.ones(len(y)))
+
+
+def test_ordered_classes_are_drawn_with_their_names():
+    X, y, _ = data()
+    classes = np.where(np.arange(len(y)) == 0, "rare", "usual")
+    model = SpicyMKLOrdinal([LinearKernel()], order=["usual", "rare"])
+    with pytest.raises(ValueError, match="Class 'rare' has one sample"):
+        bootstrap(model, X, classes, 2)
+
+
+@pytest.mark.parametrize("split", [variance_split, deviance_split])
+def test_splits_check_offsets_and_names_before_terms(split, monkeypatch):
+    X, y, _ = data()
+    model = SpicyMKLRegressor(KERNELS, 0.1).fit(X, y)
+    monkeypatch.setattr(type(model), "contributions", None)
+    for settings, message in (
+        ({"offset": y[1:]}, "offset must have shape"),
+        ({"sample_weight": y[1:]}, "Sample weights"),
+        ({"groups": y[1:]}, "groups must hold one label per sample"),
+        ({"by": "view"}, "was fitted without views"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            split(model, X, y, **settings)
 
 
 @pytest.mark.parametrize("resample", [bootstrap, stability_selection])

@@ -16,8 +16,9 @@ from sklearn.utils.multiclass import unique_labels
 
 from multikernel._typing import Array
 from multikernel.display._style import DASHED, clean_axes, color, headline, literal
-from multikernel.estimators.publish.summary import html_table
+from multikernel.estimators.publish.summary import html_table, predicts_times
 from multikernel.estimators.read.targets import check_target_names
+from multikernel.estimators.survival.times import read_times
 from multikernel.inspection.pipelines import data_at_model, last_step
 
 if TYPE_CHECKING:
@@ -56,6 +57,19 @@ class Answers:
         return getattr(last, method)(data, *y, offset=self.offset)
 
 
+def checked_targets(inner: Any, X: Any, y: Any) -> Any:
+    """Return valid targets for the scores of a model."""
+    if predicts_times(inner):
+        return read_times("report", y).structured()
+    y = check_target_names(inner, X, y)
+    if is_outlier_detector(inner) and not np.isin(y, [-1, 1]).all():
+        raise ValueError(
+            f"report: y contains {y[~np.isin(y, [-1, 1])][0]}, but for novelty "
+            "detection it must contain only 1 for usual and -1 for unusual samples."
+        )
+    return y
+
+
 def outcomes_on(
     answers: Answers, inner: Any, y: Any, predicted: Any
 ) -> tuple[dict[str, Any], list[tuple[str, str]]]:
@@ -65,12 +79,6 @@ def outcomes_on(
         return {}, []
     if y is None:
         return {"share of rows inside": float(np.mean(predicted == 1))}, []
-    y = check_target_names(inner, X, y)
-    if is_novelty and not np.isin(y, [-1, 1]).all():
-        raise ValueError(
-            f"report: y contains {y[~np.isin(y, [-1, 1])][0]}, but for novelty "
-            "detection it must contain only 1 for usual and -1 for unusual samples."
-        )
     scores = _scores(answers, inner, y, predicted)
     if is_novelty:
         sides = [np.where(v == 1, "inside", "outside") for v in (y, predicted)]

@@ -11,7 +11,13 @@ from typing import Any
 import numpy as np
 
 from multikernel._report import cautions
-from multikernel._report.outcomes import Answers, html_image, outcomes_on, scrolling
+from multikernel._report.outcomes import (
+    Answers,
+    checked_targets,
+    html_image,
+    outcomes_on,
+    scrolling,
+)
 from multikernel._report.outcomes_of_times import outcomes_of_times
 from multikernel._report.pictures import pictures_of, stopping_gap
 from multikernel.display import VarianceSplitDisplay
@@ -102,6 +108,7 @@ def report(
     answers = Answers(model, X, offset)
     with warnings.catch_warnings(record=True) as caught_warnings:
         warnings.simplefilter("always")
+        y = None if y is None else checked_targets(inner, X, y)
         predicted = None if X is None else answers("predict")
         if y is not None and summary.predicts_times(inner):
             scores, outcomes = outcomes_of_times(model, X, y)

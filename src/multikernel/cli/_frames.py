@@ -277,6 +277,20 @@ def marked_numbers(cells: pd.Series, mark: str | None) -> pd.Series | None:
     return None if None in truths else pd.Series(truths, cells.index)
 
 
+def with_numbers(cells: pd.Series) -> pd.Series:
+    """Return a column in which text cells that are numbers become numbers."""
+    if pd.api.types.is_numeric_dtype(cells):
+        return cells
+
+    def read(cell: Any) -> Any:
+        if cell in MISSING:
+            return np.nan
+        is_number = isinstance(cell, str) and csv_form.NUMBER.fullmatch(cell)
+        return float(cell) if is_number else cell
+
+    return cells.astype(object).map(read)
+
+
 def _first_cell(cells: Array, matches: Callable[[str], bool]) -> Cell:
     """Return the row and the text of the first cell for which `matches` is true."""
     rows = enumerate(cells.tolist())

@@ -115,7 +115,7 @@ def user_errors(
 
 def _shell_message(error: BaseException, options: Sequence[str]) -> str:
     """Return an error's message with Python advice replaced by options."""
-    from multikernel.estimators.read.numbers import IMPUTE
+    from multikernel.estimators.read.numbers import IMPUTE, IMPUTE_OR_VIEWS
 
     text = str(error)
     if isinstance(error, OSError) and error.filename is not None and error.strerror:
@@ -123,7 +123,9 @@ def _shell_message(error: BaseException, options: Sequence[str]) -> str:
         text = f"Cannot open {error.filename}: {error.strerror.lower()}. {advice}"
     elif isinstance(error, OSError) and error.errno == errno.ENOSPC:
         text = "Cannot write standard output or a temporary file: free disk space."
-    text = _with_options(text.replace(IMPUTE, FILL), options)
+    for advice in (IMPUTE, IMPUTE_OR_VIEWS):
+        text = text.replace(advice, FILL)
+    text = _with_options(text, options)
     for pattern, replacement in ADVICE.items():
         text = re.sub(pattern, replacement, text)
     if match := TRUSTED.search(text):

@@ -1,5 +1,6 @@
 """The command `multikernel predict`."""
 
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -7,6 +8,7 @@ import pandas as pd
 from sklearn.base import is_outlier_detector
 
 from multikernel._report.outcomes import Answers
+from multikernel._typing import Array
 from multikernel.cli import _tables
 from multikernel.cli._frames import NAME, first_repeated
 from multikernel.cli._large import (
@@ -24,12 +26,14 @@ from multikernel.cli._saved import (
     known_choice,
     known_table,
     opened_model,
+    predicts_one_column,
 )
 from multikernel.datasets.files import FORMATS as STREAMED
 from multikernel.estimators.publish.summary import predicts_times
 from multikernel.estimators.read.targets import scored_targets
 from multikernel.inspection import contributions
 from multikernel.inspection.pipelines import data_at_model, final_estimator, last_step
+from multikernel.inspection.terms import names_of_terms
 from multikernel.persistence.places import Place
 
 
@@ -86,12 +90,13 @@ def _predict_partitions(
     y, predicted, offsets, n_rows = [], [], [], 0
     with table_writer(place, STREAMED) as write:
         for table in known_partitions(request.data, choice):
+            if names:
+                check_targets(model, table.y)
             answers = Answers(estimator, table.X, table.offset)
             frame = _predictions(answers, request, table.ids)
             write(frame)
             n_rows += len(frame)
             if names:
-                check_targets(model, table.y)
                 y.append(table.y)
                 predicted.append(frame["prediction"].to_numpy())
                 offsets.append(table.offset)
@@ -109,35 +114,60 @@ def _predictions(
 ) -> pd.DataFrame:
     """Return a table of ids, predictions, and the columns that options add."""
     estimator, X = ask.model, ask.X
-    (before, model), times = last_step(estimator), request.later or []
-    predicted = ask("predict")
-    frame = pd.DataFrame(predicted, columns=_heads(model, predicted, "prediction"))
+    before, model = last_step(estimator)
+    # This raises for options and names, before predictions are computed.
+    names = _column_names(estimator, request)
+    frames = [] if ids is None else [ids.reset_index(drop=True)]
+    if getattr(X, "index", pd.Index([])).name == NAME:
+        frames.insert(0, X.index.to_frame(index=False))
+    # The key "score" of --json is beside the columns.
+    keys = [*chain.from_iterable(frames), *names, *(["score"] if request.json else [])]
+    _refuse_repeated(keys, ids)
+    values = [ask("predict")]
     if is_outlier_detector(estimator):
-        frame["decision"] = estimator.decision_function(X)
+        values.append(estimator.decision_function(X))
     if predicts_times(model):
-        model_data = data_at_model(before, X)
-        frame["median_time"] = model.predict_median(model_data)
-        survival = model.predict_survival_function(model_data, times)
-        for time, column in zip(times, survival.T, strict=True):
-            frame[f"later_than_{repr(time).removesuffix('.0')}"] = column
+        data = data_at_model(before, X)
+        values.append(model.predict_median(data))
+        values.append(model.predict_survival_function(data, request.later or []))
+    if request.proba:
+        values.append(ask("predict_proba"))
+    if request.interval is not None:
+        data = data_at_model(before, X)
+        values += model.predict_interval(data, request.interval, offset=ask.offset)
+    if request.contributions is not None:
+        values.append(_terms(ask, model, request.contributions))
+    predictions = pd.concat([pd.DataFrame(array) for array in values], axis=1)
+    return pd.concat([*frames, predictions.set_axis(names, axis=1)], axis=1)
+
+
+def _column_names(estimator: Any, request: Predict) -> list[str]:
+    """Return the names of the predicted columns; raise for unsupported options."""
+    _, model = last_step(estimator)
+    names, outputs = _heads(model, "prediction"), list(model.output_names_)
+    if is_outlier_detector(estimator):
+        names.append("decision")
+    times = [repr(time).removesuffix(".0") for time in request.later or []]
+    if predicts_times(model):
+        names += ["median_time", *(f"later_than_{time}" for time in times)]
     elif times:
         raise ValueError("--later requires a survival model: remove --later.")
     if request.proba:
         if not hasattr(estimator, "predict_proba"):
             raise ValueError("This model has no probabilities: remove --proba.")
-        labels = estimator.classes_ if predicted.ndim == 1 else model.output_names_
-        probabilities = ask("predict_proba").T
-        for label, column in zip(labels, probabilities, strict=True):
-            frame[f"probability_{label}"] = column
-    frames = [frame, *_intervals(ask, model, request), _terms(ask, model, request)]
-    if ids is not None:
-        frames.insert(0, ids.reset_index(drop=True))
-    if getattr(X, "index", pd.Index([])).name == NAME:
-        frames.insert(0, X.index.to_frame(index=False))
-    table = pd.concat(frames, axis=1)
-    # The key "score" of --json is beside the columns.
-    _refuse_repeated([*table, *(["score"] if request.json else [])], ids)
-    return table
+        labels = estimator.classes_ if predicts_one_column(model) else outputs
+        names += [f"probability_{label}" for label in labels]
+    if request.interval is not None:
+        _check_interval(model)
+        names += _heads(model, "low") + _heads(model, "high")
+    if request.contributions is not None:
+        by = request.contributions
+        check_choice("--contributions", by, ("kernel", "view", "column"))
+        terms, heads = [*names_of_terms(model, by), "intercept"], ["contribution"]
+        if np.size(model.intercept_) > 1:
+            heads = [f"contribution_{name}" for name in outputs]
+        names += [f"{head}_{term}" for head in heads for term in terms]
+    return names
 
 
 def _refuse_repeated(names: list[Any], ids: pd.DataFrame | None) -> None:
@@ -150,16 +180,15 @@ def _refuse_repeated(names: list[Any], ids: pd.DataFrame | None) -> None:
         raise ValueError(f"The output has two columns named {name!r}: {advice}.")
 
 
-def _heads(model: Any, predicted: Any, prefix: str) -> list[str]:
-    """Return one column name per output of `predicted`, beginning with `prefix`."""
-    several = np.ndim(predicted) > 1
-    return [f"{prefix}_{name}" for name in model.output_names_] if several else [prefix]
+def _heads(model: Any, prefix: str) -> list[str]:
+    """Return the name of each column of predictions, beginning with `prefix`."""
+    if predicts_one_column(model):
+        return [prefix]
+    return [f"{prefix}_{name}" for name in model.output_names_]
 
 
-def _intervals(answers: Answers, model: Any, request: Predict) -> list[pd.DataFrame]:
-    """Return the lower and the upper bounds of --interval, if requested."""
-    if request.interval is None:
-        return []
+def _check_interval(model: Any) -> None:
+    """Raise unless a model has prediction intervals."""
     if not hasattr(type(model), "predict_interval"):
         raise ValueError("--interval requires a regression model: remove --interval.")
     if getattr(model._state, "folds", None) is None:
@@ -167,29 +196,13 @@ def _intervals(answers: Answers, model: Any, request: Predict) -> list[pd.DataFr
             "--interval requires a model fitted with --cv and --intervals: fit it "
             "again with these options, or remove --interval."
         )
-    data = data_at_model(last_step(answers.model)[0], answers.X)
-    bounds = model.predict_interval(data, request.interval, offset=answers.offset)
-    return [
-        pd.DataFrame(values, columns=_heads(model, values, head))
-        for head, values in zip(("low", "high"), bounds, strict=True)
-    ]
 
 
-def _terms(answers: Answers, model: Any, request: Predict) -> pd.DataFrame:
-    """Return contributions and intercepts; no columns without --contributions."""
-    if request.contributions is None:
-        return pd.DataFrame()
-    check_choice("--contributions", request.contributions, ("kernel", "view", "column"))
-    result = contributions(answers.model, answers.X, request.contributions)
+def _terms(answers: Answers, model: Any, by: str) -> Array:
+    """Return the contributions and the intercept of each output, side by side."""
+    terms = contributions(answers.model, answers.X, by).terms
     constants = np.ravel(model.intercept_)
-    terms = result.terms.reshape(len(result.terms), constants.size, -1)
+    terms = terms.reshape(len(terms), constants.size, -1)
     values = np.empty((len(terms), constants.size, terms.shape[2] + 1))
     values[..., :-1], values[..., -1] = terms, constants
-    heads = ["contribution"]
-    if constants.size > 1:
-        heads = [f"contribution_{name}" for name in model.output_names_]
-    names = [
-        f"{head}_{term}" for head in heads for term in (*result.names, "intercept")
-    ]
-    # Names may repeat, such as that of a view called intercept: `_predictions` raises.
-    return pd.DataFrame(values.reshape(len(terms), -1), columns=names)
+    return values.reshape(len(terms), -1)

@@ -93,8 +93,7 @@ def known_table(
 
 def check_targets(model: Any, y: Any) -> None:
     """Raise unless targets have the number and the kind that a model predicts."""
-    is_single = hasattr(model, "classes_") and model._state.link != "labels"
-    expected = 1 if is_single else len(model.output_names_)
+    expected = 1 if predicts_one_column(model) else len(model.output_names_)
     n_targets = 1 if np.ndim(y) == 1 else np.shape(y)[1]
     if n_targets != expected:
         raise ValueError(
@@ -107,6 +106,12 @@ def check_targets(model: Any, y: Any) -> None:
             f"The model predicts numbers, but --target holds {bad_target!r}: name the "
             "column that the model predicts."
         )
+
+
+def predicts_one_column(model: Any) -> bool:
+    """Return whether predictions are one column: one target, or classes."""
+    has_classes = hasattr(model, "classes_") and model._state.link != "labels"
+    return has_classes or len(model.output_names_) == 1
 
 
 def known_choice(

@@ -110,6 +110,12 @@ def make_table(path: Path, frame: pd.DataFrame, choice: ColumnChoice) -> Table:
     texts = _classify_texts(features, {*strings, *words, *dates}, all_words, choice)
     strings, words, doubts = (strings + texts[0], words + texts[1], texts[2])
     skip = (*strings, *words, *dates)
+    if choice.is_known:
+        # One new word makes a column of categories that are numbers text.
+        coded = [n for n in words if n not in choice.texts]
+        features = features.assign(
+            **{n: _frames.with_numbers(features[n]) for n in coded}
+        )
     X = numeric_features(path, features, skip, doubts, from_model=choice.is_known)
     # Estimators read columns of this type as categories, even if they contain numbers.
     X = X.astype(dict.fromkeys(words, "category")) if words else X

@@ -116,14 +116,15 @@ class ExplanationDisplay(Display):
                 "To draw the function of a kernel, a column or an interaction, use "
                 "ContributionDisplay.from_estimator(model, X, kernel)."
             )
+        has_several = len(np.ravel(model.intercept_)) > 1
+        position = pipelines.output_index(model, output) if has_several else 0
         terms = np.asarray(model.contributions(pipelines.data_at_model(before, X)))
         if not 0 <= sample < len(terms):
             raise ValueError(
                 f"sample={sample} is not a row of X: pass a number from 0 to "
                 f"{len(terms) - 1}."
             )
-        position = pipelines.output_index(model, output) if terms.ndim == 3 else 0
-        terms = terms[:, position] if terms.ndim == 3 else terms
+        terms = terms[:, position] if has_several else terms
         means = terms.mean(axis=0)
         names = model.kernel_names_
         errors = None

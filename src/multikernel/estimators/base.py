@@ -363,13 +363,15 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
         if state is not None and state.known is not None and state.known[0] is X:
             return state.known[1]  # a search stored the values for X, offsets included
         model, X_checked = self._model_and_data(X)
-        f = model.decision_values(X_checked)
         if offset is None:
             warn_without_offset(self)
-            return f
+            return model.decision_values(X_checked)
         owner, alike = type(self).__name__, not hasattr(self, "classes_")
         warn_order(owner, X, offset=offset)
-        return f + check_offset(owner, offset, *f.shape, shared=alike)
+        shape = X_checked.shape[0], model.n_outputs
+        offset = check_offset(owner, offset, *shape, shared=alike)
+        f: Array = model.decision_values(X_checked) + offset
+        return f
 
     def _model_and_data(self, X: Any) -> tuple[AdditiveModel, Array]:
         """Return the fitted model, and X validated and encoded for it."""

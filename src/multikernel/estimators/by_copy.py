@@ -3,11 +3,11 @@
 import copy
 from abc import abstractmethod
 from collections.abc import Callable
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
-from multikernel._typing import Array, Indices
+from multikernel._typing import Array
 from multikernel.estimators.base import BaseMKL
 from multikernel.estimators.fit import fit_estimator, publish
 from multikernel.estimators.read.doubts import warn_order
@@ -18,8 +18,15 @@ from multikernel.problem import Callback
 # It adds fitted attributes to a dict, given a function that returns decision values.
 SetAttributes = Callable[[dict[str, Any], Callable[[], Array]], None]
 
-Task = tuple[Any, Indices, Any, SetAttributes]
-"""Loss, integer code of each target, fold strata, setter of further attributes."""
+
+class Task(NamedTuple):
+    """The regression that a copy fits, and how to get attributes from its fit."""
+
+    loss: Any
+    codes: Array  # one integer for each target
+    strata: Any  # for the folds of a search
+    classes: Array | None  # in their order; None for times
+    add_attributes: SetAttributes
 
 
 class LearnsByCopy(BaseMKL):
@@ -52,28 +59,31 @@ class LearnsByCopy(BaseMKL):
     ) -> Self:
         """Fit a copy to the codes of y, and set its attributes on this estimator."""
         self._check_parameters()
-        inner, codes, add_attributes = self._coded(X, y, sample_weight, offset, groups)
-        fit_estimator(inner, X, codes, sample_weight, callback, groups)
+        inner, task = self._coded(X, y, sample_weight, offset, groups)
+        fit_estimator(inner, X, task.codes, sample_weight, callback, groups)
         fitted = vars(inner).items()
         attributes = {k: v for k, v in fitted if k.endswith("_") or k == "_state"}
-        add_attributes(attributes, lambda: np.asarray(inner.linear_predictor(X)))
+        task.add_attributes(attributes, lambda: np.asarray(inner.linear_predictor(X)))
         publish(self, attributes)
         return self
 
     def _coded(
         self, X: object, y: object, sample_weight: object, offset: object, groups: Any
-    ) -> tuple[Self, Array, SetAttributes]:
-        """Return a copy that fits codes of y, the codes, and the setter of `Task`."""
-        owner = type(self).__name__
+    ) -> tuple[Self, Task]:
+        """Return a copy that fits codes of y, and its task."""
+        self._refuse_offset(offset)
+        # Compare row labels here, because the copy gets arrays without them.
+        warn_order(type(self).__name__, X, labels_of_grams(X), y=y)
+        task = self._task(y, sample_weight)
+        return self._copied(task.loss, task.strata, groups), task
+
+    def _refuse_offset(self, offset: object) -> None:
+        """Raise if there is an offset, which no model of this kind supports."""
         if offset is not None:
             raise ValueError(
-                f"{owner} does not support offset: {self._instead_of_offset}."
+                f"{type(self).__name__} does not support offset: "
+                f"{self._instead_of_offset}."
             )
-        # Compare row labels here, because the copy gets arrays without them.
-        warn_order(owner, X, labels_of_grams(X), y=y)
-        loss, codes, strata, add_attributes = self._task(y, sample_weight)
-        inner = self._copied(loss, strata, groups)
-        return inner, codes.astype(np.float64), add_attributes
 
     def _copied(self, loss: Any, strata: Any, groups: Any) -> Self:
         """Return a copy of this estimator that fits the given loss."""

@@ -93,7 +93,8 @@ def estimate_cost(model: Any, X: Any, y: Any = None, *, offset: Any = None) -> F
         # because some losses require this.
         y = np.arange(len(X)) % 2 + (0 if is_classifier(model) else 1.0)
     elif isinstance(model, LearnsByCopy):
-        model, y, _ = model._coded(X, y, None, offset, None)
+        model, task = model._coded(X, y, None, offset, None)
+        y = task.codes
     samples = read_input(model, source, X, y, offset=offset)
     dictionary, X = source.dictionary(samples), samples.X
     if dictionary is None:

@@ -136,6 +136,12 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         ranked = {name: _values_by_frequency(X[name]) for name in text_columns}
         n_frequent, fill = self.max_categories - 1, self.missing == MOST_FREQUENT
         long = {name: v for name, v in ranked.items() if len(v) > n_frequent + 1}
+        for name, values in long.items():
+            if len({*map(str, values)}) < len(values):
+                raise ValueError(
+                    f"Column {name!r} holds different values with the same text, such "
+                    "as 1 and '1': convert all values of the column to text."
+                )
         self.categories_ = dict.fromkeys(text_columns) | {
             name: tuple(values[:n_frequent]) for name, values in long.items()
         }

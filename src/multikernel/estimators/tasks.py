@@ -263,12 +263,14 @@ class RegressorMKL(RegressorMixin, BaseMKL):
         _, X_checked = self._model_and_data(X)
         folds, link = self._state.folds, self._state.link
         assert folds is not None
-        f = folds.decision_values(X_checked)
         if offset is None:
             warn_without_offset(self)
         else:
-            owner = type(self).__name__
-            f = f + check_offset(owner, offset, *f.shape[1:], shared=True)
+            owner, n_outputs = type(self).__name__, folds.residuals.shape[1]
+            n_rows = X_checked.shape[0]
+            offset = check_offset(owner, offset, n_rows, n_outputs, shared=True)
+        f = folds.decision_values(X_checked)
+        f = f if offset is None else f + offset
         low, high = folds.interval(predicted_means(link, f), coverage)
         if link == "log":
             low = np.maximum(low, 0.0)  # targets are nonnegative

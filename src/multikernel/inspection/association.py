@@ -151,7 +151,7 @@ def kernel_tests(
     check_parameter(OWNER, "analytic", analytic, FLAG)
     check_parameter(OWNER, "permute", permute, OneOf(("within", "groups")))
     warn_order(OWNER, X, groups=groups, covariates=covariates, offset=offset)
-    estimator, data, y, naming = _model_and_data(model, X, y)
+    estimator, data, y, naming = _model_and_data(model, X, y, offset)
     training = _matrices(estimator, data, y, offset)
     stack = training.stack
     null = _null_model(training, estimator, covariates)
@@ -211,7 +211,9 @@ def _is_quantity(y: Any) -> bool:
     return has_many_values or type_of_target(y).startswith("continuous")
 
 
-def _model_and_data(model: Any, X: Any, y: Any) -> tuple[BaseMKL, Any, Any, Naming]:
+def _model_and_data(
+    model: Any, X: Any, y: Any, offset: Any
+) -> tuple[BaseMKL, Any, Any, Naming]:
     """Return the estimator, its X and y, and a function that renames kernels."""
     if not (hasattr(model, "get_params") and hasattr(model, "fit")):
         estimator_class = SpicyMKLRegressor if _is_quantity(y) else SpicyMKLClassifier
@@ -219,12 +221,18 @@ def _model_and_data(model: Any, X: Any, y: Any) -> tuple[BaseMKL, Any, Any, Nami
     before, estimator = model_of(OWNER, model)
     data, naming = refitted_steps(before, X, y)
     if isinstance(estimator, SurvivalMKL):
+        estimator._refuse_offset(offset)
         warn_order(OWNER, X, y=y)
         # The loss stores a table of the distinct survival times; the new targets are
         # row numbers of this table.
         _, codes, loss = regression_on_rows(read_times(OWNER, y))
         estimator, y = copy.copy(estimator), codes.astype(np.float64)
         estimator.loss = loss
+    if getattr(estimator, "loss", None) is None:
+        raise ValueError(
+            f"{OWNER} does not support {type(estimator).__name__}: pass a classifier "
+            "or a regressor with a smooth loss, such as SpicyMKLClassifier()."
+        )
     return estimator, data, y, naming
 
 
@@ -249,11 +257,6 @@ def _null_model(
     training: Training, estimator: Any, covariates: Any
 ) -> scores.NullModel:
     """Return the null model of every output: covariates, but no kernels."""
-    if getattr(estimator, "loss", None) is None:
-        raise ValueError(
-            f"{OWNER} does not support {type(estimator).__name__}: pass a classifier "
-            "or a regressor with a smooth loss, such as SpicyMKLClassifier()."
-        )
     loss = loss_of(estimator).unit
     if not is_smooth(loss):
         raise ValueError(

@@ -8,6 +8,7 @@ from multikernel._typing import Array
 from multikernel.certificates import best_intercepts
 from multikernel.certificates.rounding import largest_losses
 from multikernel.estimators.by_copy import LearnsByCopy
+from multikernel.estimators.one_class import OneClassMKL
 from multikernel.estimators.parameters import find_joint_loss, find_loss
 from multikernel.inspection.pipelines import model_of
 from multikernel.inspection.split import Draws, HeldOut, VarianceSplit, held_out
@@ -95,9 +96,9 @@ def deviance_split(
     (True, True)
     """
     _, model = model_of(OWNER, estimator)
-    if isinstance(model, LearnsByCopy):
+    if isinstance(model, LearnsByCopy | OneClassMKL):
         raise ValueError(
-            f"{OWNER} does not support survival and ordinal models such as "
+            f"{OWNER} does not support survival, ordinal and one-class models such as "
             f"{type(model).__name__}: use group_permutation_importance."
         )
     draws = Draws(n_resamples, sample_weight, groups, random_state)

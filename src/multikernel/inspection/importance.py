@@ -87,8 +87,8 @@ def group_permutation_importance(
     """
     owner = "group_permutation_importance"
     check_parameter(owner, "n_repeats", n_repeats, COUNT)
-    pipelines.check_scoring_choice(owner, scoring, offset)
     before, model = pipelines.model_of(owner, estimator)
+    pipelines.check_scoring_choice(owner, model, scoring, offset)
     warn_order(owner, X, sample_groups=sample_groups, offset=offset)
     if isinstance(model, SurvivalMKL):
         warn_order(owner, X, y=y, sample_weight=sample_weight)

@@ -106,12 +106,12 @@ class Bootstrap:
         share of the fits inside each point's interval. If `center` is given, each fit's
         sum has mean zero over these samples. Bounds have shape (n_samples, n_outputs).
         """
+        levels = quantile_levels(type(self).__name__, level)
         X, center = _as_rows(X), None if center is None else _as_rows(center)
         values = [
             sum_terms(model, active, kernels, X, center)
             for model, active in zip(self.models, self.active_kernels, strict=True)
         ]
-        levels = quantile_levels(type(self).__name__, level)
         low, high = np.quantile(np.stack(values), levels, axis=0)
         return low, high
 

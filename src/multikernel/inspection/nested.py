@@ -175,7 +175,7 @@ def nested_cross_validate(
             f"{OWNER}: sample_weight and offset require a search of this library, got "
             f"{type(inner).__name__}: use SpicyMKLRegressorCV, for example."
         )
-    check_scoring_choice(OWNER, scoring, offset)
+    check_scoring_choice(OWNER, inner, scoring, offset)
     stratify = is_classifier(inner) and np.ndim(y) == 1
     labels = np.asarray(y) if stratify else np.zeros(len(y))
     splits = folds_of(cv, labels, groups, stratify=stratify)

@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from multikernel._typing import Array, Indices
 from multikernel._validation import check_parameter, listed, shown, type_shown
 from multikernel.estimators.base import BaseMKL
+from multikernel.estimators.by_copy import LearnsByCopy
 from multikernel.estimators.publish.columns import (
     NamesBehindSteps,
     column_names,
@@ -78,14 +79,21 @@ def model_of(owner: str, estimator: Any) -> tuple[Any, Any]:
     return before, model
 
 
-def check_scoring_choice(owner: str, scoring: Any, offset: Any) -> None:
-    """Raise if `scoring` is not a score, or is combined with an offset."""
+def check_scoring_choice(owner: str, model: Any, scoring: Any, offset: Any) -> None:
+    """Raise unless the model has the score, with the offset if there is one."""
     check_parameter(owner, "scoring", scoring, scoring_choice)
+    if not hasattr(model, "score") and (scoring is None or offset is not None):
+        raise TypeError(
+            f"{owner}: {type(model).__name__} has no score: pass a callable scoring, "
+            "without offset."
+        )
     if offset is not None and scoring is not None:
         raise ValueError(
             f"{owner}: offset requires the estimator's own score, got "
             f"scoring={shown(scoring)}: remove scoring."
         )
+    if isinstance(model, LearnsByCopy):
+        model._refuse_offset(offset)
 
 
 def data_at_model(before: Any, X: Any) -> Any:

@@ -66,11 +66,10 @@ def refit(
     # `data` are X, y, sample weights, groups and offsets.
     X, naming = refitted_steps(before, *data[:2])
     y, weights, groups, offset = data[1:]
-    coded: dict[str, Any] = {}
+    ordered_classes = None
     if isinstance(model, LearnsByCopy):
-        model, codes, add_classes = model._coded(X, y, weights, offset, groups)
-        add_classes(coded, lambda: codes)
-        y = codes
+        model, task = model._coded(X, y, weights, offset, groups)
+        y, ordered_classes = task.codes, task.classes
     method = model._method()
     source = replace(method.source, parts=True)
     attributes: dict[int, dict[str, Any]] = {}
@@ -83,9 +82,11 @@ def refit(
             warn_repeated(owner, training.samples, "pass groups")
         with training.naming_errors():
             resamples = Resamples(model, method, training)
-            # Codes of ordered classes are stratified like classes.
-            classes = coded.get("classes_", training.samples.classes)
-            counts = draw(replace(training.samples, classes=classes))
+            samples = training.samples
+            if ordered_classes is not None:
+                # Codes of ordered classes are stratified like classes.
+                samples = replace(samples, classes=ordered_classes)
+            counts = draw(samples)
             jobs = min(effective_n_jobs(n_jobs), len(counts))
 
             def work(index: int) -> None:

@@ -16,7 +16,11 @@ from multikernel.estimators.read.doubts import warn_order
 from multikernel.estimators.read.samples import check_offset
 from multikernel.estimators.read.targets import check_target_names
 from multikernel.inspection.pipelines import model_of
-from multikernel.inspection.resampling import quantile_levels, resampled_weights
+from multikernel.inspection.resampling import (
+    quantile_levels,
+    resampled_weights,
+    units_of,
+)
 from multikernel.inspection.terms import contributions
 from multikernel.linalg import EPS
 
@@ -231,15 +235,17 @@ def held_out(
     warn_order(owner, X, groups=draws.groups, offset=offset)
     check_consistent_length(X, y)
     targets = check_target_names(model, X, y, draws.sample_weight)
-    by_term = contributions(estimator, X, by)
-    terms = by_term.terms if by_term.terms.ndim == 3 else by_term.terms[:, None]
+    shape = len(targets), np.size(model.intercept_)
     if offset is None:
         warn_without_offset(model)
-        offset = np.zeros(terms.shape[:2])
+        offset = np.zeros(shape)
     alike = not hasattr(model, "classes_")
-    offset = check_offset(owner, offset, *terms.shape[:2], shared=alike)
+    offset = check_offset(owner, offset, *shape, shared=alike)
     weights = check_weights(draws.sample_weight, len(targets))
     weights = np.ones(len(targets)) if weights is None else weights
+    units_of(draws.groups, len(targets))  # raises for invalid groups
+    by_term = contributions(estimator, X, by)
+    terms = by_term.terms if by_term.terms.ndim == 3 else by_term.terms[:, None]
     return HeldOut(model, tuple(by_term.names), targets, terms, weights, offset)
 
 

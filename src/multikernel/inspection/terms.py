@@ -58,20 +58,30 @@ def contributions(estimator: Any, X: Any, by: str = "kernel") -> Bunch:
     """
     check_parameter("contributions", "by", by, OneOf(("kernel", "view", "column")))
     before, model = model_of("contributions", estimator)
-    data = data_at_model(before, X)
+    names, data = names_of_terms(model, by), data_at_model(before, X)
     terms = np.asarray(model.contributions(data))
-    names = [model.kernel_names_[m] for m in model.active_kernels_]
     if by != "kernel":
         kernel_groups = _kernel_groups(model, by)
         indicators = np.zeros((terms.shape[-1], len(kernel_groups)))
         for index, kernels in enumerate(kernel_groups.values()):
             indicators[kernels, index] = 1.0
-        terms, names = terms @ indicators, list(kernel_groups)
-    free, more_names = _unpenalized_terms(model, data)
-    if more_names and by == "view":
-        free, more_names = (free.sum(axis=-1, keepdims=True), ["unpenalized columns"])
-    terms = np.concatenate([terms, free], axis=-1) if more_names else terms
-    return Bunch(terms=terms, names=names + more_names)
+        terms = terms @ indicators
+    if getattr(model, "unpenalized_names_", []):
+        free = _unpenalized_terms(model, data)
+        free = free.sum(axis=-1, keepdims=True) if by == "view" else free
+        terms = np.concatenate([terms, free], axis=-1)
+    return Bunch(terms=terms, names=names)
+
+
+def names_of_terms(model: Any, by: str) -> list[str]:
+    """Return the names of the terms that `contributions` computes."""
+    names = [model.kernel_names_[m] for m in model.active_kernels_]
+    if by != "kernel":
+        names = list(_kernel_groups(model, by))
+    free = getattr(model, "unpenalized_names_", [])
+    if by == "view":
+        return names + ["unpenalized columns"] * bool(free)
+    return names + [f"{name} (unpenalized)" for name in free]
 
 
 def sum_terms(
@@ -87,17 +97,13 @@ def sum_terms(
     return values
 
 
-def _unpenalized_terms(model: Any, X: Any) -> tuple[Array, list[str]]:
-    """Return the terms of unpenalized columns and their names; both may be empty."""
-    names = getattr(model, "unpenalized_names_", [])
-    if not names:
-        return np.empty(0), []
+def _unpenalized_terms(model: Any, X: Any) -> Array:
+    """Return the terms of unpenalized columns, (n_samples, [n_outputs, ]n_columns)."""
     fitted, checked = model._model_and_data(X)
     columns = fitted.design(checked) + fitted.design.origins
     # (n_samples, 1, n_columns) times (n_outputs, n_columns)
-    terms = columns[:, None] * np.atleast_2d(model.unpenalized_coef_)
-    names = [f"{name} (unpenalized)" for name in names]
-    return terms[:, 0] if np.ndim(model.unpenalized_coef_) == 1 else terms, names
+    terms: Array = columns[:, None] * np.atleast_2d(model.unpenalized_coef_)
+    return terms[:, 0] if np.ndim(model.unpenalized_coef_) == 1 else terms
 
 
 def _kernel_groups(model: Any, by: str) -> dict[str, list[int] | Indices]:

@@ -280,6 +280,11 @@ def validate_names(row_names: Iterable[Any], n_rows: int) -> Array:
             "Numeric names of samples must be finite, with absolute values below "
             f"2**53, got {invalid[0]}: use text instead, such as str(name)."
         )
+    if array.tolist() != names:
+        raise ValueError(
+            "Names of samples must not end in a NUL character, which NumPy removes: "
+            "rename these samples."
+        )
     distinct, counts = np.unique(array, return_counts=True)
     if distinct.size < array.size:
         repeated = distinct[counts > 1].tolist()

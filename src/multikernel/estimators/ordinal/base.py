@@ -77,17 +77,19 @@ class OrdinalMKL(ClassifierMixin, LearnsByCopy):
         is_used = counts > 0.0
         classes = classes_in_order(type(self).__name__, self.order, y, targets[is_used])
         grades = class_numbers(classes, targets)
+        codes = grades.astype(np.float64)
 
         def fitted_loss(f: Array) -> CumulativeLogitLoss:
-            codes = grades[is_used].astype(np.float64)
-            return CumulativeLogitLoss.fitted(codes, f[is_used], counts[is_used])
+            used = codes[is_used], f[is_used], counts[is_used]
+            return CumulativeLogitLoss.fitted(*used)
 
         def add_attributes(attributes: dict[str, Any], f: Callable[[], Array]) -> None:
             attributes["classes_"] = classes
             if "dual_coef_" in attributes:
                 attributes["thresholds_"] = fitted_loss(f()).thresholds
 
-        return fitted_loss(np.zeros(len(targets))), grades, grades, add_attributes
+        loss = fitted_loss(np.zeros(len(targets)))
+        return Task(loss, codes, grades, classes, add_attributes)
 
     def predict(self, X: Any) -> Array:
         """Return the most probable classes.

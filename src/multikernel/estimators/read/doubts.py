@@ -40,6 +40,11 @@ def label_doubts(where: str, column: object, labels: Collection[Any]) -> list[st
             "hexadecimal number or a number in Fortran notation: convert the column to "
             "numbers, or use pandas' astype('category') if it holds categories"
         )
+    if gaps := sorted({"nan", "NaT", "<NA>"} & {*texts}):
+        sentences.append(
+            f"{where} holds the text {gaps[0]!r}, as astype(str) writes missing "
+            "values: remove these rows, or replace the text if it is a label"
+        )
     if groups := similar_labels(texts):
         quoted = [" and ".join(map(repr, sorted(labels))) for labels in groups[:5]]
         suffix = f" and {len(groups) - 5} more" if len(groups) > 5 else ""
@@ -95,10 +100,6 @@ def row_number_doubts(X: Any) -> list[str]:
     ]
 
 
-LARGEST_INTEGER = 2.0**53
-"""Largest integer up to which float64 represents all integers."""
-
-
 def integer_doubts(
     sheet: kinds.Sheet, table: Array, positions: Sequence[int]
 ) -> list[str]:
@@ -108,10 +109,11 @@ def integer_doubts(
         return []
     # The leading columns of `table` are those of `sheet` at the given positions.
     columns = table[:, : len(positions)]
-    largest = np.maximum(columns.max(axis=0), -columns.min(axis=0))
+    largest = np.fmax(np.fmax.reduce(columns), -np.fmin.reduce(columns))
     merged_columns = []
-    for position in np.flatnonzero(largest > LARGEST_INTEGER).tolist():
-        exact_values = set(sheet.values(positions[position]).tolist())
+    for position in np.flatnonzero(largest >= kinds.LARGEST_INTEGER).tolist():
+        cells = list(sheet.column(positions[position]))
+        exact_values = {None if kinds.is_missing(cell) else cell for cell in cells}
         if len(exact_values) > np.unique(columns[:, position]).size:
             merged_columns.append(sheet.name(positions[position]))
     if not merged_columns:

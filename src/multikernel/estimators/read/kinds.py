@@ -136,8 +136,19 @@ def column_values(column: Any) -> Array:
     return values
 
 
+LARGEST_INTEGER = 2.0**53
+"""Largest integer up to which float64 represents all integers."""
+
+
+def has_large_floats(values: Array) -> bool:
+    """Return whether floating-point numbers may be rounded integers."""
+    # In half precision, the limit would be infinite.
+    is_float = values.dtype.kind == "f" and values.dtype != np.float16
+    return is_float and bool((np.abs(values) >= LARGEST_INTEGER).any())
+
+
 def as_array(data: Any, name: str) -> Array:
-    """Return array-like data as an array; numbers mixed with text remain numbers."""
+    """Return array-like data as an array; the values of lists do not change."""
     try:
         values = column_values(data)
     except TypeError:  # NumPy dates mixed with numbers
@@ -147,11 +158,14 @@ def as_array(data: Any, name: str) -> Array:
             f"{name} must hold one value per sample, or rows of equal length, but its "
             "rows have different lengths."
         ) from error
-    if values.dtype.kind in "US" and isinstance(data, list | tuple):
+    if isinstance(data, list | tuple) and (
+        values.dtype.kind in "US" or has_large_floats(values)
+    ):
+        # NumPy converts numbers to text, removes NUL characters at the end of text, and
+        # rounds large integers.
         array = np.asarray(data, dtype=object)
-        cells = array.ravel().tolist()
-        alike = any(all(isinstance(v, text) for v in cells) for text in (str, bytes))
-        values = values if alike else array
+        is_exact = array.ravel().tolist() == values.ravel().tolist()
+        values = values if is_exact else array
     # scikit-learn does not support NumPy's StringDType.
     return values.astype(object) if values.dtype.kind == "T" else values
 
@@ -299,7 +313,7 @@ def checked_text_kinds(sheet: Sheet) -> dict[int, str]:
     present = [v for v in sheet.values(column).tolist() if not is_missing(v)]
     if mostly_differ(len(set(present)), len(present)):
         as_categories = ""
-    are_quantities = all(isinstance(v, str) and _reads_as_quantity(v) for v in present)
+    are_quantities = all(isinstance(v, str) and reads_as_quantity(v) for v in present)
     convert = (
         "If it holds numbers or dates, convert them, for example with "
         "pandas.to_numeric. "
@@ -335,7 +349,7 @@ def _why_no_categories(values: list[Any]) -> str | None:
         return "more than half of the values differ"
     if all(len(v) >= LEAST_LETTERS and len(v.split()) == 1 for v in distinct_values):
         return "all values are as long as sequences"
-    quantity = next(filter(_reads_as_quantity, sorted(distinct_values)), None)
+    quantity = next(filter(reads_as_quantity, sorted(distinct_values)), None)
     if quantity is not None:
         return f"{quantity!r} reads as a number or a date"
     return None
@@ -361,7 +375,7 @@ def refuse_identifiers(label: str, n_distinct: int, n_values: int) -> None:
         )
 
 
-def _reads_as_quantity(text: str) -> bool:
+def reads_as_quantity(text: str) -> bool:
     """Return whether a text is a number, an ISO date, or has digits but no letters."""
     # A comma may be the decimal mark. Texts with digits but without letters include
     # 31/01/2024, 1,000,000 and 50 %.

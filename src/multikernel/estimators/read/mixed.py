@@ -9,8 +9,13 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
 from multikernel._typing import Array
-from multikernel.datasets.csv_form import NUMBER
-from multikernel.estimators.read.kinds import Sheet, is_missing, refuse_kinds
+from multikernel.estimators.read.kinds import (
+    Sheet,
+    has_large_floats,
+    is_missing,
+    reads_as_quantity,
+    refuse_kinds,
+)
 from multikernel.estimators.read.targets import read_quantity
 from multikernel.kernels.sequence.tables import Layout
 
@@ -89,7 +94,9 @@ def _check_sequence_columns(fitted: Sequence[int], layout: Layout) -> None:
 
 def _sorted_values(column: Array, label: str) -> Array:
     """Return the sorted unique values of a column; raise if they cannot be sorted."""
-    values = {value for value in _category_values(column) if not is_missing(value)}
+    values = {
+        value for value in _category_values(column, label) if not is_missing(value)
+    }
     if not values:
         raise ValueError(
             f"Column {label} is read as categories, but holds no values: remove the "
@@ -108,13 +115,28 @@ def _sorted_values(column: Array, label: str) -> Array:
             f"sorted ({error}): convert them to text."
         ) from error
     if all(isinstance(value, str | bytes | Number) for value in ordered):
-        return np.array(ordered)
+        levels = np.array(ordered)
+        pairs = zip(ordered, levels.tolist(), strict=True)
+        changed = next((pair for pair in pairs if pair[0] != pair[1]), None)
+        if changed is None:
+            return levels
+        raise ValueError(
+            f"Column {label} is read as categories, but NumPy stores {changed[0]!r} as "
+            f"{changed[1]!r}: convert large integers to text, and remove NUL "
+            "characters at the end of text."
+        )
     # `np.array` would make a second axis of tuples.
     return np.fromiter(ordered, dtype=object, count=len(ordered))
 
 
-def _category_values(column: Array) -> list[Any]:
+def _category_values(column: Array, label: str) -> list[Any]:
     """Return the values of a column as a list; dates get one unit, to be comparable."""
+    if has_large_floats(column):
+        raise ValueError(
+            f"Column {label} is read as categories, but holds floating-point numbers "
+            "of 2**53 or more, at which different integers become equal: convert the "
+            "integers to text before they become floating-point numbers."
+        )
     if column.dtype.kind in "mM":
         column = column.astype(f"{column.dtype.kind}8[us]")
     return list(column.tolist())
@@ -131,7 +153,7 @@ def _category_codes(column: Array, levels: Array, label: str, source: str) -> Ar
     """Return each value's index in `levels`; -1 for other values, nan if missing."""
     # `source` names the origin of the levels in the error message.
     codes_by_value = {value: float(code) for code, value in enumerate(levels.tolist())}
-    values = _category_values(column)
+    values = _category_values(column, label)
     is_gap = [is_missing(value) for value in values]
     required = _type_word(levels.tolist()[0])
     wrong = [
@@ -139,16 +161,19 @@ def _category_codes(column: Array, levels: Array, label: str, source: str) -> Ar
         for row, value in enumerate(values)
         if not is_gap[row] and _type_word(value) != required
     ]
-    if wrong:
-        # Text '1' differs from the number 1, so every value would be unseen. One word
-        # in a file makes a column of numbers text: the message names this word.
-        texts = {str(level).lower() for level in levels.tolist()}
-        odd = (
-            (row, value)
-            for row, value in wrong
-            if not (NUMBER.fullmatch(str(value)) or str(value).lower() in texts)
-        )
-        row, value = next(odd, wrong[0])
+    # Text '1' differs from the number 1, so every value would be unseen. One word in a
+    # file makes a column of numbers text: the message names this word.
+    texts = {str(level).lower() for level in levels.tolist()}
+    words = [
+        (row, value)
+        for row, value in wrong
+        if isinstance(value, str)
+        and not (reads_as_quantity(value) or value.lower() in texts)
+    ]
+    # In a prediction, a word in a column of numbers is a category not seen in fit.
+    accepts_words = required == "numbers" and source == "fit"
+    if len(words) < len(wrong) or (words and not accepts_words):
+        row, value = (words or wrong)[0]
         raise ValueError(
             f"Column {label} holds {_type_word(value)}, but must hold "
             f"{required}, as in {source}: convert the column to {required}, or "

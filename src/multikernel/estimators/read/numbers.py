@@ -16,10 +16,10 @@ from multikernel.estimators.read import kinds
 from multikernel.kernels.sequence.builders import LEAST_LETTERS
 from multikernel.kernels.sequence.tables import NUMBERS, Layout
 
-IMPUTE = (
+IMPUTE = "Impute them, for example with SimpleImputer, or remove these rows."
+IMPUTE_OR_VIEWS = (
     "Pass kernels=Views({'a name': columns, ...}, missing='expected'), which accepts "
-    "missing values (except for HKL); impute them, for example with SimpleImputer; or "
-    "remove these rows."
+    "missing values; impute them, for example with SimpleImputer; or remove these rows."
 )
 OF_A_FOLD = "the validation samples of a fold"
 LEAVE_OUT = "Correct these values, or remove the samples."
@@ -143,17 +143,25 @@ def with_text_names(X: Any, *, fit_had_names: bool | None = None) -> Any:
 
 
 BY_DEFAULT = (
-    "(Except for HKL, kernels=None reads text as sequences if all values have at least "
+    "(kernels=None reads text as sequences if all values have at least "
     f"{LEAST_LETTERS} capital letters of DNA, RNA or proteins, and more than half of "
     "the values differ. In a data frame, it reads other text as categories if at most "
     "half of the values differ.)"
 )
 
 
-def read_numbers(estimator: BaseEstimator, owner: str, X: Any, *, reset: bool) -> Array:
+def read_numbers(
+    estimator: BaseEstimator,
+    owner: str,
+    X: Any,
+    *,
+    reset: bool,
+    only_numbers: bool = False,
+) -> Array:
     """Return X as float64, finite or not; store its column names if `reset`."""
     # In a fit (`reset`), the number and names of the columns are stored on the
-    # `estimator`; otherwise X is compared with these.
+    # `estimator`; otherwise X is compared with these. Messages do not advise kernels
+    # for text if `only_numbers`.
     attributes = vars(estimator)
     if is_plain(X) and "feature_names_in_" not in attributes:
         # A plain array needs no full check, which takes a sixth of a millisecond.
@@ -162,9 +170,9 @@ def read_numbers(estimator: BaseEstimator, owner: str, X: Any, *, reset: bool) -
         if attributes.get("n_features_in_") == X.shape[1]:
             return np.ascontiguousarray(X, dtype=np.float64)
     if kinds.names_of(X) is None:
-        _refuse_unsupported_arrays(X)
+        _refuse_unsupported_arrays(X, only_numbers=only_numbers)
     else:
-        _refuse_text_columns(X, fitting=reset)
+        _refuse_text_columns(X, fitting=reset, only_numbers=only_numbers)
     settings = {"reset": reset, "dtype": np.float64, "order": "C"}
     return np.asarray(read_array(estimator, owner, X, **settings))
 
@@ -221,8 +229,8 @@ def _clearer_message(shape: tuple[int, ...], text: str) -> str:
     return text
 
 
-def _refuse_text_columns(X: object, *, fitting: bool) -> None:
-    """Raise for columns that are not numbers; `fitting` changes only the advice."""
+def _refuse_text_columns(X: object, *, fitting: bool, only_numbers: bool) -> None:
+    """Raise for columns that are not numbers; the flags change only the advice."""
     names, column_kinds = list(kinds.names_of(X) or ()), kinds.kinds_of(X)
     kinds.refuse_kinds(names, column_kinds)
     pairs = zip(names, column_kinds, strict=True)
@@ -233,22 +241,25 @@ def _refuse_text_columns(X: object, *, fitting: bool) -> None:
             f"{listed(not_numeric)}. Convert them, for example with astype(float)."
         )
     if not_numeric:
+        advice = (
+            f" Views, such as kernels={{'a name': [{not_numeric[0]!r}]}}, read text as "
+            "categories, and kernels of multikernel.kernels.sequence read it as "
+            f"sequences. {BY_DEFAULT}"
+        )
         raise ValueError(
             f"X has columns that are not numeric: {listed(not_numeric)}. Encode them, "
-            "for example with OneHotEncoder in a ColumnTransformer; remove them; or, "
-            "except for HKL, pass views, such as kernels={'a name': "
-            f"[{not_numeric[0]!r}]}}, which read text as categories, or kernels of "
-            f"multikernel.kernels.sequence. {BY_DEFAULT}"
+            "for example with OneHotEncoder in a ColumnTransformer, or remove them."
+            f"{'' if only_numbers else advice}"
         )
 
 
-def _refuse_unsupported_arrays(X: Array) -> None:
+def _refuse_unsupported_arrays(X: Array, *, only_numbers: bool) -> None:
     """Raise for an array of dates or objects, and for one-dimensional text."""
     if X.ndim not in (1, 2) or X.dtype.kind not in "OUSMm":
         return
     column_kinds = kinds.kinds_of(X[:, None] if X.ndim == 1 else X)
     if X.ndim == 1 and column_kinds[0] in kinds.TEXTS:
-        _refuse_texts(X.tolist())
+        _refuse_texts(X.tolist(), only_numbers=only_numbers)
     if X.ndim == 1 and column_kinds[0] in kinds.LEFT_TO_NUMPY:
         raise ValueError(
             f"X holds one object per sample, of type {type(X[0]).__name__}, but "
@@ -265,7 +276,7 @@ def _refuse_unsupported_arrays(X: Array) -> None:
     kinds.refuse_kinds(range(len(checked_kinds)), checked_kinds)
 
 
-def _refuse_texts(values: list[Any]) -> None:
+def _refuse_texts(values: list[Any], *, only_numbers: bool) -> None:
     """Raise for a list of strings that kernels do not read as sequences."""
     row = next(
         (i for i, v in enumerate(values) if not isinstance(v, str | bytes)), None
@@ -275,23 +286,27 @@ def _refuse_texts(values: list[Any]) -> None:
             f"X holds {shown(values[row])} at row {row}, and strings in other rows: "
             "pass strings only, and remove samples without a string."
         )
+    if only_numbers:
+        raise ValueError("X is a list of strings: pass a table of numbers.")
     reason = kinds.why_no_text_sequences(values)
     raise ValueError(
-        "X is a list of strings: pass numbers, or, except for HKL, kernels for "
-        "sequences, such as kernels=[SpectrumKernel(3)] of "
-        "multikernel.kernels.sequence. "
+        "X is a list of strings: pass numbers, or kernels for sequences, such as "
+        "kernels=[SpectrumKernel(3)] of multikernel.kernels.sequence. "
         f"{BY_DEFAULT}{'' if reason is None else f' In X, {reason}.'}"
     )
 
 
-def check_values(estimator: Any, table: Array, layout: Layout) -> None:
+def check_values(
+    estimator: Any, table: Array, layout: Layout, *, only_numbers: bool = False
+) -> None:
     """Raise for values that are too large, or missing where NaN is not supported."""
+    # Messages do not advise views if `only_numbers`.
     if is_bounded(table):
         return
     numbers = table[:, : len(layout.numeric)]
     if hasattr(estimator, "view_columns_"):
         numbers = _used_values(estimator, numbers, layout)
-    check_finite_table(numbers, layout)
+    check_finite_table(numbers, layout, IMPUTE if only_numbers else IMPUTE_OR_VIEWS)
 
 
 def _used_values(estimator: Any, numbers: Array, layout: Layout) -> Array:
@@ -323,7 +338,7 @@ def _used_values(estimator: Any, numbers: Array, layout: Layout) -> Array:
     return filled
 
 
-def check_finite_table(X: Array, layout: Layout) -> None:
+def check_finite_table(X: Array, layout: Layout, missing_advice: str = IMPUTE) -> None:
     """Raise if a value is infinite, nan or too large; the message names its cell."""
     # The columns of X are the numeric columns of the layout.
     columns = layout.numeric
@@ -332,7 +347,7 @@ def check_finite_table(X: Array, layout: Layout) -> None:
         X,
         lambda index: f"row {index[0]}, column {layout.label(columns[index[1]])}",
         "Scale this column, for example with StandardScaler.",
-        missing_advice=IMPUTE,
+        missing_advice,
     )
 
 

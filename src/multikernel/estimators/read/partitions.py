@@ -117,7 +117,9 @@ def _as_array(rows: Any, index: int, owner: str, names: Sequence[str] | None) ->
         rows = _open_partition(rows, names)
         if not len(rows) and rows.ndim == 2:
             return np.empty(rows.shape)
-        values = numbers.read_numbers(columns, owner, rows, reset=True)
+        values = numbers.read_numbers(
+            columns, owner, rows, reset=True, only_numbers=True
+        )
         numbers.check_finite_table(
             values, Layout(Features(rows.shape[1], columns.names), ())
         )

@@ -146,15 +146,19 @@ def _read_columns(
         columns.missing_views_ = {view.name: view.missing for view in views}
     view_kernels = [kernel for view in views for kernel in view.kernels or ()]
     coded = _category_columns(kernels, view_kernels, sheet, sample_names)
+    # Graphs of kernels accept neither text nor missing values.
+    is_graph = isinstance(kernels, KernelGraph)
     if coded is None:
-        checked = numbers.read_numbers(columns, owner, sheet.data, reset=True)
+        checked = numbers.read_numbers(
+            columns, owner, sheet.data, reset=True, only_numbers=is_graph
+        )
         layout = Layout(sheet.features, ())
     else:
         checked, layout = mixed.read_mixed(columns, owner, sheet, coded, sample_names)
     if sample_names:
         pairs = sample_kernels(layout.resolve(ListDictionary(view_kernels)).kernels)
         check_samples(pairs, checked, layout, sheet, fitting=True)
-    numbers.check_values(columns, checked, layout)
+    numbers.check_values(columns, checked, layout, only_numbers=is_graph)
     sentences = doubts.integer_doubts(sheet, checked, layout.numeric)
     for index, column in enumerate(layout.categories):
         if column not in sample_names:
@@ -236,10 +240,13 @@ def check_predict_data(estimator: Any, X: Any, *, precomputed: bool) -> Array:
         check_samples(pairs, checked, layout, sheet, fitting=False)
         doubts.warn_unseen(owner, len(checked), _unseen(checked, layout, sheet))
     else:
-        checked = numbers.read_numbers(estimator, owner, X, reset=False)
+        checked = numbers.read_numbers(
+            estimator, owner, X, reset=False, only_numbers=True
+        )
         names = None if names is None else tuple(map(str, names))
         layout = Layout(Features(checked.shape[1], names), ())
-    numbers.check_values(estimator, checked, layout)
+    is_graph = hasattr(estimator, "hull_")
+    numbers.check_values(estimator, checked, layout, only_numbers=is_graph)
     return checked
 
 

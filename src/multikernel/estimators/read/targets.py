@@ -256,8 +256,14 @@ def _read_labels(y: Array) -> Array:
     if y.dtype.kind in "fc":
         _check_finite(y)
     labels = _check_labels(y, "Input y")
-    if y.dtype.kind != "O" or isinstance(labels[0], str | bytes):
-        return y
+    if y.dtype.kind == "O" and not isinstance(labels[0], str | bytes):
+        y = _read_numbers(y, labels)
+        _refuse_rounded(y, "y")
+    return y
+
+
+def _read_numbers(y: Array, labels: list[Any]) -> Array:
+    """Return objects as an array of numbers; raise if some are no real numbers."""
     kind = kinds.column_kind(y.ravel())
     if kind != NUMBERS:
         odd = [kinds.column_kind(np.array([v], dtype=object)) for v in labels]
@@ -268,10 +274,13 @@ def _read_labels(y: Array) -> Array:
         )
     # Equal numbers of different types, such as 1 and True, are one class.
     numeric = np.array([v if isinstance(v, Integral) else float(v) for v in labels])
+    if numeric.dtype.kind == "f":
+        _check_finite(numeric.reshape(y.shape))
     if numeric.dtype.kind == "O":
         raise ValueError(
-            "y holds an integer that is too large for a class label: convert all "
-            "labels to text, for example with y.astype(str)."
+            f"y holds {shown(max(labels, key=abs))}, which is too large for a class "
+            "label, because integers must have at most 64 bits: convert all labels to "
+            "text, for example with y.astype(str)."
         )
     return numeric.reshape(y.shape)
 
@@ -280,6 +289,7 @@ def _check_labels(values: Array, name: str) -> list[Any]:
     """Raise for missing or mixed labels; return the checked labels as a list."""
     if values.dtype.kind not in "OMmfc":
         return []
+    _refuse_rounded(values, name)
     labels = values.ravel().tolist() if values.dtype.kind == "O" else [*values.ravel()]
     gap = next((row for row, v in enumerate(labels) if kinds.is_missing(v)), None)
     if gap is not None:
@@ -287,10 +297,27 @@ def _check_labels(values: Array, name: str) -> list[Any]:
             f"{name} contains NaN at {_cell_of(gap, values)}, a missing label "
             f"({labels[gap]}). {numbers.LEAVE_OUT}"
         )
+    ends = [isinstance(v, str | bytes) and v[-1:] in ("\0", b"\0") for v in labels]
+    if any(ends):
+        row = ends.index(True)
+        raise ValueError(
+            f"{name} holds {labels[row]!r} at {_cell_of(row, values)}, but NumPy "
+            "removes NUL characters at the end of text: correct this label."
+        )
     text_types = [2 * isinstance(v, str) + isinstance(v, bytes) for v in labels]
     if len(set(text_types)) > 1:
         _refuse_mixed_labels(labels, text_types, name, values)
     return labels
+
+
+def _refuse_rounded(labels: Array, name: str) -> None:
+    """Raise for floating-point labels that may be rounded integers."""
+    if kinds.has_large_floats(labels):
+        raise ValueError(
+            f"{name} holds {float(np.nanmax(np.abs(labels)))}, but labels that are "
+            "floating-point numbers must be below 2**53, because larger integers are "
+            "rounded: convert integers to text before they become such numbers."
+        )
 
 
 def _cell_of(index: int, values: Array) -> str:

@@ -59,7 +59,8 @@ class SurvivalMKL(LearnsByCopy):
             if "scale_" not in attributes and "dual_coef_" in attributes:
                 attributes["scale_"] = most_likely_scale(*times.logs, f(), weights)
 
-        return loss, codes, (table, codes), add_attributes
+        targets = codes.astype(np.float64)
+        return Task(loss, targets, (table, codes), None, add_attributes)
 
     def predict(self, X: Any) -> Array:
         """Return risks; a higher risk means an earlier event.
