@@ -11,9 +11,12 @@ from sklearn.model_selection import GroupKFold, KFold, StratifiedKFold, cross_va
 
 from multikernel.cli import _methods, _outputs, _report, _training
 from multikernel.cli._features import Table
-from multikernel.cli._methods import METHODS, Entry
+from multikernel.cli._messages import note
+from multikernel.cli._methods import METHODS
 from multikernel.cli._requests import Compare
 from multikernel.estimators import ProgressBar
+from multikernel.losses import LOSSES
+from multikernel.losses.base import is_smooth
 
 
 def run_compare(request: Compare) -> None:
@@ -36,9 +39,9 @@ def run_compare(request: Compare) -> None:
         )
     _training.check_folds("--folds", request.folds, table)
     _training.check_folds("--cv", request.cv, table)
-    names = list(dict.fromkeys(request.methods or _supporting_methods(task, table)))
+    names = request.methods or _supporting_methods(request, task, table)
     request = replace(request, task=task)
-    models = {name: _model(request, METHODS[name], table) for name in names}
+    models = {name: _model(request, name, table) for name in names}
     splits = _splits(table, task, request.folds)
     lines = []
     with closing(ProgressBar("Comparing")) as bar:
@@ -55,19 +58,41 @@ def run_compare(request: Compare) -> None:
     (_outputs.print_json if request.json else _print_report)(report)
 
 
-def _supporting_methods(task: str, table: Table) -> list[str]:
-    """Return the methods that support a task and the columns of a table."""
-    options = [table.views, table.sequences, table.categories, table.unpenalized]
-    is_special = table.precomputed or table.offset is not None or any(options)
-    return [
-        name
-        for name, method in METHODS.items()
-        if task in method.tasks and not (method.graphs and is_special)
-    ]
+def _supporting_methods(request: Compare, task: str, table: Table) -> list[str]:
+    """Return the methods that support a task and a table; say why others do not."""
+    names = []
+    for name in [name for name in METHODS if task in METHODS[name].tasks]:
+        unsupported = _training.why_unsupported(METHODS[name], request, table)
+        unsupported = unsupported or _why_another_loss(name, request, task, table)
+        if unsupported is None:
+            names.append(name)
+            continue
+        reason, remedy = unsupported
+        note(f"{name} is not compared, because it {reason}. To compare it, {remedy}.")
+    if not names:
+        raise ValueError("No method supports these options: change them.")
+    return names
 
 
-def _model(request: Compare, method: Entry, table: Table) -> Any:
+def _why_another_loss(
+    name: str, request: Compare, task: str, table: Table
+) -> tuple[str, str] | None:
+    """Return why a method requires another loss for unpenalized columns, or None."""
+    loss = request.loss or METHODS[name].estimator(task)().loss
+    is_supported = is_smooth(LOSSES[loss]())
+    if name == "rademacher":
+        is_supported = loss == "squared_error"
+    if is_supported or not table.unpenalized:
+        return None
+    return (
+        f"does not support the loss {loss} with --unpenalized",
+        "use --loss squared_error",
+    )
+
+
+def _model(request: Compare, name: str, table: Table) -> Any:
     """Return the pipeline of a method; with --cv it ends in a search over strengths."""
+    method, request = METHODS[name], replace(request, method=name)
     searches = request.cv is not None and method.search is not None
     if method.graphs:
         # Methods on graphs ignore --kernels and --interactions, because the default

@@ -1,8 +1,6 @@
 """Arguments and options of the commands, one dataclass per command."""
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
-from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -13,18 +11,10 @@ import typer
 
 FILES = "CSV, TSV, Parquet, FASTA or npz file, or - for CSV on standard input"
 SEVERAL = f"{FILES}. For several FASTA files, the column class holds the file names."
-EVENT = (
-    "Event indicator (1 observed, 0 censored); --target is then the event or censoring "
-    "time."
-)
-DROP = "Columns to ignore, comma-separated; may be repeated."
-ID = (
-    "Column of ids, such as a record number. It is not a feature; predict writes it "
-    "first. May be repeated."
-)
-OFFSET = (
-    "Column of known parts of the decision values, such as the logarithm of an "
-    "exposure for --loss poisson. It is not a feature."
+KERNELS = (
+    "default (linear, and Gaussians with widths from the data), columns (Gaussians on "
+    "each column), joint (Gaussians on all columns), linear (one linear kernel per "
+    "column) or tanimoto (bits or counts, not standardized)."
 )
 ONE_ERROR = (
     "With --cv, choose the simplest model within one standard error of the best score."
@@ -42,62 +32,23 @@ def option(help: str, *names: str, default: Any = None, **settings: Any) -> Any:
     return field(default=default, metadata={"option": parameter})
 
 
-def integer(help: str, *names: str, low: float = -inf, **settings: Any) -> Any:
-    """Return a dataclass field that defines an option for an integer."""
-    parser = _number_parser(int, "an integer", low, inf)
-    return option(help, *names, parser=parser, metavar="INTEGER", **settings)
-
-
-def number(
-    help: str, *names: str, low: float = -inf, high: float = inf, **settings: Any
-) -> Any:
-    """Return a dataclass field that defines an option for a number."""
-    parser = _number_parser(float, "a number", low, high)
-    return option(help, *names, parser=parser, metavar="NUMBER", **settings)
-
-
 def file(help: str, *names: str, metavar: str = "FILE", **settings: Any) -> Any:
     """Return a dataclass field that defines an option for a file or a folder."""
-    parser = _path_parser(metavar.lower())
-    return option(help, *names, parser=parser, metavar=metavar, **settings)
+    return option(help, *names, parser=path, metavar=metavar, **settings)
 
 
 def argument(help: str) -> Any:
     """Return a dataclass field that defines the required file name of a command."""
-    parser = _path_parser("file")
-    parameter = typer.Argument(..., help=help, parser=parser, show_default=False)
+    parameter = typer.Argument(..., help=help, parser=path, show_default=False)
     return field(metadata={"option": parameter})
 
 
-def _number_parser(
-    convert: Callable[[Any], float], kind: str, low: float, high: float
-) -> Callable[[Any], float]:
-    """Return a function that converts text to a number from `low` to `high`."""
-    bounds = f" of at least {low:g}" if low > -inf else ""
-    bounds = f" from {low:g} to {high:g}" if high < inf else bounds
-
-    def parse(text: Any) -> float:
-        try:
-            value = convert(text)
-        except ValueError:
-            value = float("nan")
-        if not low <= value <= high:
-            raise typer.BadParameter(f"{text!r} is not {kind}{bounds}.")
-        return value
-
-    return parse
-
-
-def _path_parser(kind: str) -> Callable[[Any], Path]:
-    """Return a function that converts text to a path of a `kind`, file or folder."""
-
-    def parse(text: Any) -> Path:
-        # An unset shell variable is empty.
-        if not str(text).strip():
-            raise typer.BadParameter(f"{text!r} is not a name: name a {kind}.")
-        return Path(text)
-
-    return parse
+def path(text: Any) -> Path:
+    """Convert text to a path."""
+    # An unset shell variable is empty.
+    if not str(text).strip():
+        raise typer.BadParameter(f"{text!r} is not a name: name a file or a folder.")
+    return Path(text)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -115,15 +66,35 @@ class Demo:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Training:
+class Columns:
+    """Options on columns that are not features."""
+
+    target: list[str] | None = option(
+        "Target column (or npz array); repeat it for several targets.", "--target", "-t"
+    )
+    event: str | None = option(
+        "Event indicator (1 observed, 0 censored); --target is then the event or "
+        "censoring time."
+    )
+    drop: list[str] | None = option(
+        "Columns to ignore, comma-separated; may be repeated."
+    )
+    id: list[str] | None = option(
+        "Column of ids, such as a record number. It is not a feature; predict writes "
+        "it first. May be repeated."
+    )
+    offset: str | None = option(
+        "Column of known parts of the decision values, such as the logarithm of an "
+        "exposure for --loss poisson. It is not a feature."
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Training(Columns):
     """Options of the commands that train on a file."""
 
     # A subclass removes an option by giving its field a plain value.
     data: list[Path] = argument(SEVERAL)
-    target: list[str] | None = option(
-        "Target column (or npz array); repeat it for several targets.", "--target", "-t"
-    )
-    event: str | None = option(EVENT)
     method: str = option(
         "Method: spicy, group-omp, hkl, lp, rademacher or uniform. Baselines: "
         "alignment, easy or single (the best single kernel). Without a target: "
@@ -142,11 +113,8 @@ class Training:
         metavar="NAME",
     )
     kernels: str = option(
-        "default (linear, and Gaussians with widths from the data), columns "
-        "(Gaussians on each column), joint (Gaussians on all columns), linear (one "
-        "linear kernel per column) or tanimoto (bits or counts, not standardized). For "
-        "hkl, a graph: default or polynomial (powers), "
-        "hermite (Gaussians) or subsets (of columns).",
+        f"{KERNELS} For hkl, a graph: default or polynomial (powers), hermite "
+        "(Gaussians) or subsets (of columns).",
         default="default",
     )
     interactions: bool = option(
@@ -155,14 +123,14 @@ class Training:
         "--interactions",
         default=False,
     )
-    tol: float | None = number(
+    tol: float | None = option(
         "Stop when the relative duality gap is below this value."
     )
     storage: str | None = option(
         "Storage of kernels: auto, dense, dense32, lazy or low_rank.", metavar="NAME"
     )
-    max_rank: int | None = integer(
-        "Maximum number of landmarks per kernel, for --storage low_rank.", low=1
+    max_rank: int | None = option(
+        "Maximum number of landmarks per kernel, for --storage low_rank.", min=1
     )
     folder: Path | None = file(
         "Folder for large temporary files (factors and tables). The data file is then "
@@ -182,9 +150,6 @@ class Training:
         "categories with the most frequent one.",
         metavar="NAME",
     )
-    drop: list[str] | None = option(DROP)
-    id: list[str] | None = option(ID)
-    offset: str | None = option(OFFSET)
     unpenalized: list[str] | None = option(
         "Columns without a penalty and without kernels, such as age,sex; may be "
         "repeated."
@@ -237,16 +202,16 @@ class Fit(Training):
     """Train a model on a CSV, TSV, Parquet, FASTA or npz file, and save it."""
 
     output: Path | None = file("Model file to write.", "--output", "-o")
-    alpha: float | None = number(
+    alpha: float | None = option(
         "Regularization strength on the mean loss, for spicy, group-omp and hkl."
     )
-    C: float | None = number(
+    C: float | None = option(
         "Weight of the losses, for lp, rademacher, uniform and the baselines.", "-C"
     )
-    p: float | None = number(
+    p: float | None = option(
         "Norm of the kernel weights, 1 to inf, for lp and one-class.", "-p"
     )
-    cv: int | None = integer(
+    cv: int | None = option(
         "Number of folds of a cross-validation that chooses the regularization "
         "strength, or the kernel for --method single."
     )
@@ -269,43 +234,54 @@ class Fit(Training):
 
 
 @dataclass(frozen=True, kw_only=True)
-class FollowPath(Training):
-    """Follow the regularization path, starting where the first kernel enters."""
+class Exploring(Training):
+    """Options of the commands that fit several models and save none."""
 
     event: str | None = None
     folder: Path | None = None
+    task: str | None = option(
+        "classification or regression. Default: depending on the targets."
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class FollowPath(Exploring):
+    """Follow the regularization path, starting where the first kernel enters."""
+
     group: str | None = None
-    n_alphas: int = integer("Number of regularization strengths.", low=2, default=20)
-    alpha_min_ratio: float = number(
+    method: str = option(
+        "Method: spicy, the only one with a regularization path.", default="spicy"
+    )
+    kernels: str = option(KERNELS, default="default")
+    n_alphas: int = option("Number of regularization strengths.", min=2, default=20)
+    alpha_min_ratio: float = option(
         "Smallest strength divided by the largest.", default=1e-2
     )
     plot: Path | None = file("Plot file to write (PNG, PDF or SVG).")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Compare(Training):
+class Compare(Exploring):
     """Cross-validate several methods on the same folds of the same data."""
 
-    event: str | None = None
     method: str = ""
     storage: str | None = None
     max_rank: int | None = None
-    folder: Path | None = None
     settings: list[str] | None = None
     methods: list[str] | None = option(
         "Method to compare, as for fit; may be repeated. Default: all methods that "
         "support the targets.",
         "--method",
     )
-    folds: int = integer(
-        "Number of folds on which all methods are scored.", default=5, low=2
+    folds: int = option(
+        "Number of folds on which all methods are scored.", default=5, min=2
     )
     scoring: str | None = option(
         "Scikit-learn score, such as roc_auc. Default: accuracy for classification, R2 "
         "(D2 of counts and quantiles) for regression.",
         metavar="NAME",
     )
-    cv: int | None = integer(
+    cv: int | None = option(
         "Number of inner folds that choose the strength of each method. Without it, "
         "every method uses its default strength."
     )
@@ -317,9 +293,9 @@ class Saved:
     """Options of the commands on a saved model."""
 
     model: Path = argument("Model file written by fit.")
-    max_bytes: int | None = integer(
+    max_bytes: int | None = option(
         "Maximum memory for loading the model, in bytes. Default: 2.1 GB.",
-        low=1,
+        min=1,
         show_default=False,
     )
     trusted: list[str] | None = option(
@@ -333,23 +309,19 @@ class Saved:
 class Inspect(Saved):
     """Show the kernels, weights, parameters and duality gap of a saved model."""
 
-    rows: int | None = integer(
-        "Maximum number of kernels to list.", low=1, show_default=False
+    rows: int | None = option(
+        "Maximum number of kernels to list.", min=1, show_default=False
     )
     json: bool = option(JSON, "--json", default=False)
 
 
 @dataclass(frozen=True, kw_only=True)
-class SavedOnData(Saved):
+class SavedOnData(Columns, Saved):
     """Options of the commands that apply a saved model to data."""
 
     target: list[str] | None = option(
         "Column of true targets; may be repeated.", "--target", "-t"
     )
-    event: str | None = option(EVENT)
-    drop: list[str] | None = option(DROP)
-    id: list[str] | None = option(ID)
-    offset: str | None = option(OFFSET)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -360,19 +332,19 @@ class Predict(SavedOnData):
     output: Path | None = file(
         "CSV, Parquet or npz file. Default: standard output.", "--output", "-o"
     )
-    later: list[float] | None = number(
+    later: list[float] | None = option(
         "Time: add the probability that the event occurs later (survival models); may "
         "be repeated.",
-        low=0,
+        min=0,
     )
     proba: bool = option(
         "Add a column with the probability of each class.", default=False
     )
-    interval: float | None = number(
+    interval: float | None = option(
         "Add intervals that contain this share of targets, such as 0.9. Requires a "
         "model fitted with --intervals.",
-        low=0.5,
-        high=1,
+        min=0.5,
+        max=1,
     )
     contributions: str | None = option(
         "Add the terms that sum to the prediction or decision value, by kernel, view "

@@ -69,12 +69,15 @@ def read_targets(
 
 def read_offset(path: Path, frame: pd.DataFrame, name: str) -> Any:
     """Return an offset column as numbers; raise unless all cells are finite numbers."""
-    numbers = pd.to_numeric(frame[name], errors="coerce").to_numpy(np.float64)
+    # pandas would convert dates to nanoseconds.
+    is_time = frame[name].dtype.kind in "mM"
+    column = frame[name].astype(str) if is_time else frame[name]
+    numbers = pd.to_numeric(column, errors="coerce").to_numpy(np.float64)
     if not np.isfinite(numbers).all():
         row = int(np.argmin(np.isfinite(numbers)))
         is_log_of_zero = bool(numbers[row] == -np.inf)
         reason = ", the logarithm of an exposure of zero" * is_log_of_zero
-        cell = frame[name].tolist()[row]
+        cell = column.tolist()[row]
         raise ValueError(
             f"--offset: column {name!r} of {path} contains {cell!r} "
             f"at row {row}{reason}; every value must be a finite number. Correct "
@@ -136,7 +139,8 @@ def read_target(
     if not valid:
         raise ValueError(
             f"The targets of {path} must be real numbers, text or booleans, but "
-            f"{name!r} holds {content}: convert the targets, or name another column."
+            f"{name!r} holds {content}: convert the targets, for example dates to days "
+            "since a reference date, or name another column."
         )
     if not choice.labels:
         option = choice.label_option

@@ -13,7 +13,7 @@ from sklearn.preprocessing import StandardScaler
 
 from multikernel.cli import _methods
 from multikernel.cli._columns import ColumnChoice, parse_views
-from multikernel.cli._features import Table, refuse_empty
+from multikernel.cli._features import Table, drop_options, refuse_empty
 from multikernel.cli._kernels import find_kernels, with_interactions
 from multikernel.cli._messages import check_choice
 from multikernel.cli._requests import Compare, Fit, Training
@@ -24,10 +24,6 @@ from multikernel.estimators.parameters import SIMPLEST
 from multikernel.estimators.read.targets import check_groups
 from multikernel.estimators.table_encoder import PERIODS
 from multikernel.gram import LowRank, Storage
-
-OPTIONS: Mapping[str, str] = {"alpha": "--alpha", "C": "-C", "p": "-p"}
-"""Options for regularization strengths and for the norm p, by parameter."""
-
 
 NEEDS_CV = (
     "{0} requires --cv, the number of folds: add it, such as --cv 5, or remove {0}."
@@ -51,6 +47,12 @@ def requested_estimator(
     if "class_weight" in settings:
         labels = _methods.label_keys(settings["class_weight"], table.y)
         settings["class_weight"] = labels
+    if unsupported := why_unsupported(method, request, table):
+        name = request.method
+        reason, remedy = unsupported
+        raise ValueError(
+            f"--method {name} {reason}: {remedy}, or use another --method."
+        )
     kernels = find_kernels(request, table, graphs=method.graphs)
     if request.interactions:
         kernels = with_interactions(
@@ -64,11 +66,35 @@ def requested_estimator(
             f"--set {repeated[0]} sets a parameter that another option, such as "
             f"--method or --cv, also sets: remove --set {repeated[0]}, or that option."
         )
+    if task == "ordinal" and table.order is not None:
+        settings.setdefault("order", table.order)
     estimator_class = method.estimator(task, cv=cv)
     try:
         return estimator_class(**parameters, **settings)
     except TypeError as error:  # an unknown parameter
         raise ValueError(str(error)) from error
+
+
+def why_unsupported(
+    method: _methods.Entry, request: Training, table: Table
+) -> tuple[str, str] | None:
+    """Return why a method does not support a table, and what to do; None if it does."""
+    options = {
+        "--offset": table.offset is not None,
+        "--unpenalized": table.unpenalized,
+        "--view": table.views,
+    }
+    for option in [option for option in method.refuses if options[option]]:
+        return f"does not support {option}", f"remove {option}"
+    if method.graphs and table.precomputed:
+        return "requires columns", "pass a table instead of Gram matrices"
+    texts = [*table.sequences, *table.categories]
+    if method.graphs and texts:
+        kinds = {"--category": request.category, "--sequence": request.sequence}
+        named = " and ".join(option for option, names in kinds.items() if names)
+        remedy = f"{f'remove {named}, and ' * bool(named)}ignore the other columns"
+        return "supports numeric columns only", f"{remedy}{drop_options(texts)}"
+    return None
 
 
 def check_folds(option: str, folds: int | None, table: Table) -> None:
@@ -160,21 +186,19 @@ def requested_columns(request: Training, targets: list[str]) -> ColumnChoice:
             "--period."
         )
     labels, option = _labels(request)
+    lists = ("drop", "category", "sequence", "id", "date", "period", "unpenalized")
+    columns: dict[str, Any] = {
+        name: tuple(getattr(request, name) or ()) for name in lists
+    }
     return ColumnChoice(
         target=tuple(targets),
         event=request.event,
-        drop=tuple(request.drop or ()),
-        views=parse_views(request.view or ()),
-        categories=tuple(request.category or ()),
+        view=parse_views(request.view or ()),
         group=request.group,
-        sequences=tuple(request.sequence or ()),
         labels=labels,
         label_option=option,
-        ids=tuple(request.id or ()),
         offset=request.offset,
-        dates=tuple(request.date or ()),
-        periods=tuple(request.period or ()),
-        unpenalized=tuple(request.unpenalized or ()),
+        **columns,
     )
 
 
