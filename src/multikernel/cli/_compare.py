@@ -15,6 +15,7 @@ from multikernel.cli._messages import note
 from multikernel.cli._methods import METHODS
 from multikernel.cli._requests import Compare
 from multikernel.estimators import ProgressBar
+from multikernel.estimators.parameters import SIMPLEST
 from multikernel.losses import LOSSES
 from multikernel.losses.base import is_smooth
 
@@ -27,6 +28,8 @@ def run_compare(request: Compare) -> None:
             f"--task {request.task} is supported by --method spicy only, so there is "
             "nothing to compare: use the command fit."
         )
+    if request.one_standard_error and request.cv is None:
+        raise ValueError(_training.NEEDS_CV.format("--one-standard-error"))
     if request.scoring is not None:
         _methods.check_scoring(request.scoring)
     methods = [_methods.find_method(name) for name in request.methods or ["spicy"]]
@@ -98,8 +101,9 @@ def _model(request: Compare, name: str, table: Table) -> Any:
         # Methods on graphs ignore --kernels and --interactions, because the default
         # graph already contains all interactions.
         request = replace(request, kernels="default", interactions=False)
-    simplest = _training.simplest(request)
-    strength = {"cv": request.cv, **simplest} if searches else {}
+    strength: dict[str, Any] = {"cv": request.cv} if searches else {}
+    if searches and request.one_standard_error:
+        strength["refit"] = SIMPLEST
     model = _training.requested_estimator(request, method, table, strength, cv=searches)
     scale, impute = request.standardized, request.impute
     return _training.with_steps(model, table, scale=scale, impute=impute)

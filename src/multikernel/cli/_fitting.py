@@ -21,6 +21,7 @@ from multikernel.cli._messages import say
 from multikernel.cli._methods import SPECIAL, Entry, check_scoring, find_method
 from multikernel.cli._requests import Fit
 from multikernel.estimators import ProgressBar
+from multikernel.estimators.parameters import SIMPLEST
 from multikernel.exceptions import SearchWarning, warn_user
 from multikernel.persistence import model_bytes
 from multikernel.persistence.places import write_to
@@ -156,11 +157,14 @@ def strength_parameters(request: Fit, method: Entry) -> dict[str, Any]:
         "--scoring": request.scoring,
         "--intervals": request.intervals,
         "--group": request.group,
+        "--one-standard-error": request.one_standard_error,
     }
     for option, value in for_searches.items():
         if value and request.cv is None:
             raise ValueError(_training.NEEDS_CV.format(option))
-    strength = _strength(request, method) | _training.simplest(request)
+    strength = _strength(request, method)
+    if request.one_standard_error:
+        strength["refit"] = SIMPLEST
     if request.scoring is not None:
         check_scoring(request.scoring)
         strength["scoring"] = request.scoring

@@ -34,7 +34,7 @@ GRIDS = "alphas|Cs|ps|thetas"
 
 NAMES = (
     f"{GRIDS}|alpha_min_ratio|class_weight|cv|l1_ratio|max_bytes|max_iter|max_kernels"
-    "|max_search_rows|n_alphas|random_state|tol"
+    "|max_search_rows|n_alphas|random_state|theta|tol"
 )
 """Parameters of estimators that messages name without a value."""
 
@@ -57,6 +57,9 @@ ADVICE = {
         "rank the rows by the columns of predict --proba or predict --contributions"
     ),
     r"use by='kernel'": "use --contributions kernel",
+    r"^y\['time'\] (must hold numbers, but it holds .*): convert.*": (
+        r"--target \1: name another column, or correct the value."
+    ),
 }
 """Advice for the command line that replaces Python's advice, by pattern."""
 
@@ -106,8 +109,13 @@ def user_errors(
         settings: Any = kwargs.get("settings") or ()
         # Messages name parameters as options.
         names = [*options, *(f"--set {pair.partition('=')[0]}" for pair in settings)]
+
+        def show(message: Any, category: type[Warning], *_: object, **__: Any) -> None:
+            text = _with_options(str(message), names)
+            say(text, f"{category.__name__}:", "bold yellow", stderr=True)
+
         with warnings.catch_warnings():
-            warnings.showwarning = functools.partial(_show_warning, names)
+            warnings.showwarning = show
             try:
                 command(*args, **kwargs)
                 sys.stdout.flush()
@@ -176,18 +184,6 @@ def _with_options(text: str, options: Sequence[str]) -> str:
     if "--set " in advice and "--set" not in options:
         advice += " Only the commands fit and path have --set."
     return advice + listing + parameters
-
-
-def _show_warning(
-    options: Sequence[str],
-    message: Warning | str,
-    category: type[Warning],
-    *_: object,
-    **__: object,
-) -> None:
-    """Print a warning on one line, with options instead of parameters."""
-    text = _with_options(str(message), options)
-    say(text, f"{category.__name__}:", "bold yellow", stderr=True)
 
 
 def check_choice(option: str, value: str, choices: Iterable[str]) -> None:

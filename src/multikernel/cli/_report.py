@@ -16,20 +16,24 @@ from multikernel.inspection.pipelines import final_estimator
 CHOSEN = ("alpha", "C", "p", "theta")
 """Parameters that cross-validation may choose."""
 
+PLAIN = (str, int, float, bool)
+"""Types of the parameters that reports contain."""
+
 
 def model_report(estimator: Any) -> dict[str, Any]:
     """Return the facts about a fitted model, alone or in a pipeline."""
     model = final_estimator(estimator)
     facts, has_views = summary.facts(model), hasattr(model, "kernel_views_")
-    parameters = {name: getattr(model, f"{name}_", None) for name in CHOSEN}
+    strengths = {name: getattr(model, f"{name}_", None) for name in CHOSEN}
+    parameters = model.get_params(deep=False).items()
     return {
         "estimator": type(model).__name__,
         "task": task_of(model),
         "measure": score_name(model),
-        **{name: value for name, value in parameters.items() if value is not None},
+        **{name: value for name, value in strengths.items() if value is not None},
         "score": facts.get("score"),
         "scoring": facts.get("scoring"),
-        "parameters": _plain_parameters(model),
+        "parameters": {k: v for k, v in parameters if isinstance(v, PLAIN)},
         "n_kernels": facts["n_kernels"],
         "n_active": facts["n_active"],
         "objective": model.objective_,
@@ -99,13 +103,6 @@ def task_of(model: Any) -> str:
     if hasattr(model, "thresholds_"):
         return "ordinal"
     return "classification" if is_classifier(model) else "regression"
-
-
-def _plain_parameters(model: Any) -> dict[str, Any]:
-    """Return the parameters that are numbers, strings or booleans."""
-    plain = (str, int, float, bool)
-    parameters = model.get_params(deep=False)
-    return {key: value for key, value in parameters.items() if isinstance(value, plain)}
 
 
 def chosen_parameters(report: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,6 +1,9 @@
 """Arguments and options of the commands, one dataclass per command."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
+from math import inf, nan
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +33,37 @@ def option(help: str, *names: str, default: Any = None, **settings: Any) -> Any:
     """Return a dataclass field that defines an option of a command."""
     parameter = typer.Option(default, *names, help=help, **settings)
     return field(default=default, metadata={"option": parameter})
+
+
+def number(
+    help: str,
+    *names: str,
+    kind: Callable[[Any], float] = float,
+    low: float = -inf,
+    high: float = inf,
+    **settings: Any,
+) -> Any:
+    """Return a dataclass field that defines an option for a number (int or float)."""
+    expected = "an integer" if kind is int else "a number"
+    if high < inf:
+        expected += f" from {low:g} to {high:g}"
+    elif low > -inf:
+        expected += f" of at least {low:g}"
+
+    def parse(text: Any) -> float:
+        try:
+            value = kind(text)
+        except ValueError:
+            value = nan
+        if not low <= value <= high:
+            raise typer.BadParameter(f"{text!r} is not {expected}.")
+        return value
+
+    metavar = "INTEGER" if kind is int else "NUMBER"
+    return option(help, *names, parser=parse, metavar=metavar, **settings)
+
+
+integer = partial(number, kind=int)
 
 
 def file(help: str, *names: str, metavar: str = "FILE", **settings: Any) -> Any:
@@ -104,7 +138,8 @@ class Training(Columns):
     task: str | None = option(
         "classification, regression, survival (with --event) or ordinal. Default: "
         "classification or regression, depending on the targets. For text classes, "
-        'ordinal requires their order: --set \'order=["low", "high"]\'.'
+        'ordinal requires their order: --set \'order=["low", "high"]\', or ordered '
+        "categories in a Parquet file."
     )
     loss: str | None = option(
         "For classification: log_loss, hinge, squared_hinge or squared_error. For "
@@ -123,14 +158,14 @@ class Training(Columns):
         "--interactions",
         default=False,
     )
-    tol: float | None = option(
+    tol: float | None = number(
         "Stop when the relative duality gap is below this value."
     )
     storage: str | None = option(
         "Storage of kernels: auto, dense, dense32, lazy or low_rank.", metavar="NAME"
     )
-    max_rank: int | None = option(
-        "Maximum number of landmarks per kernel, for --storage low_rank.", min=1
+    max_rank: int | None = integer(
+        "Maximum number of landmarks per kernel, for --storage low_rank.", low=1
     )
     folder: Path | None = file(
         "Folder for large temporary files (factors and tables). The data file is then "
@@ -202,16 +237,16 @@ class Fit(Training):
     """Train a model on a CSV, TSV, Parquet, FASTA or npz file, and save it."""
 
     output: Path | None = file("Model file to write.", "--output", "-o")
-    alpha: float | None = option(
+    alpha: float | None = number(
         "Regularization strength on the mean loss, for spicy, group-omp and hkl."
     )
-    C: float | None = option(
+    C: float | None = number(
         "Weight of the losses, for lp, rademacher, uniform and the baselines.", "-C"
     )
-    p: float | None = option(
+    p: float | None = number(
         "Norm of the kernel weights, 1 to inf, for lp and one-class.", "-p"
     )
-    cv: int | None = option(
+    cv: int | None = integer(
         "Number of folds of a cross-validation that chooses the regularization "
         "strength, or the kernel for --method single."
     )
@@ -253,8 +288,8 @@ class FollowPath(Exploring):
         "Method: spicy, the only one with a regularization path.", default="spicy"
     )
     kernels: str = option(KERNELS, default="default")
-    n_alphas: int = option("Number of regularization strengths.", min=2, default=20)
-    alpha_min_ratio: float = option(
+    n_alphas: int = integer("Number of regularization strengths.", low=2, default=20)
+    alpha_min_ratio: float = number(
         "Smallest strength divided by the largest.", default=1e-2
     )
     plot: Path | None = file("Plot file to write (PNG, PDF or SVG).")
@@ -273,15 +308,15 @@ class Compare(Exploring):
         "support the targets.",
         "--method",
     )
-    folds: int = option(
-        "Number of folds on which all methods are scored.", default=5, min=2
+    folds: int = integer(
+        "Number of folds on which all methods are scored.", default=5, low=2
     )
     scoring: str | None = option(
         "Scikit-learn score, such as roc_auc. Default: accuracy for classification, R2 "
         "(D2 of counts and quantiles) for regression.",
         metavar="NAME",
     )
-    cv: int | None = option(
+    cv: int | None = integer(
         "Number of inner folds that choose the strength of each method. Without it, "
         "every method uses its default strength."
     )
@@ -293,9 +328,9 @@ class Saved:
     """Options of the commands on a saved model."""
 
     model: Path = argument("Model file written by fit.")
-    max_bytes: int | None = option(
+    max_bytes: int | None = integer(
         "Maximum memory for loading the model, in bytes. Default: 2.1 GB.",
-        min=1,
+        low=1,
         show_default=False,
     )
     trusted: list[str] | None = option(
@@ -309,8 +344,8 @@ class Saved:
 class Inspect(Saved):
     """Show the kernels, weights, parameters and duality gap of a saved model."""
 
-    rows: int | None = option(
-        "Maximum number of kernels to list.", min=1, show_default=False
+    rows: int | None = integer(
+        "Maximum number of kernels to list.", low=1, show_default=False
     )
     json: bool = option(JSON, "--json", default=False)
 
@@ -332,19 +367,19 @@ class Predict(SavedOnData):
     output: Path | None = file(
         "CSV, Parquet or npz file. Default: standard output.", "--output", "-o"
     )
-    later: list[float] | None = option(
+    later: list[float] | None = number(
         "Time: add the probability that the event occurs later (survival models); may "
         "be repeated.",
-        min=0,
+        low=0,
     )
     proba: bool = option(
         "Add a column with the probability of each class.", default=False
     )
-    interval: float | None = option(
+    interval: float | None = number(
         "Add intervals that contain this share of targets, such as 0.9. Requires a "
         "model fitted with --intervals.",
-        min=0.5,
-        max=1,
+        low=0.5,
+        high=1,
     )
     contributions: str | None = option(
         "Add the terms that sum to the prediction or decision value, by kernel, view "

@@ -227,14 +227,6 @@ def as_times(table: Table, event: str | None) -> Table:
             f"it holds {invalid.tolist()[0]!r} at row {invalid.index[0]}: name another "
             "column, or correct the value."
         )
-    if not pd.api.types.is_numeric_dtype(times["time"]):
-        is_text = pd.to_numeric(times["time"], errors="coerce").isna()
-        row = int(np.argmax(is_text))
-        raise ValueError(
-            f"--target {time_names[0]} must hold times as numbers, but it holds "
-            f"{times['time'].tolist()[row]!r} at row {row}: name another column, or "
-            "correct the value."
-        )
     return replace(table, y=times)
 
 

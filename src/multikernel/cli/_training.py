@@ -16,11 +16,10 @@ from multikernel.cli._columns import ColumnChoice, parse_views
 from multikernel.cli._features import Table, drop_options, refuse_empty
 from multikernel.cli._kernels import find_kernels, with_interactions
 from multikernel.cli._messages import check_choice
-from multikernel.cli._requests import Compare, Fit, Training
+from multikernel.cli._requests import Training
 from multikernel.cli._tables import as_times, read_table
 from multikernel.cli._targets import default_target
 from multikernel.estimators import TableEncoder
-from multikernel.estimators.parameters import SIMPLEST
 from multikernel.estimators.read.targets import check_groups
 from multikernel.estimators.table_encoder import PERIODS
 from multikernel.gram import LowRank, Storage
@@ -132,29 +131,17 @@ def explain_settings(request: Training) -> Iterator[None]:
 
 def _storage(request: Training) -> Storage | None:
     """Return the storage from the options; None if no option sets it."""
-    if request.max_rank is not None and request.storage != "low_rank":
-        raise ValueError(
-            f"--max-rank {request.max_rank} requires --storage low_rank: use --storage "
-            "low_rank, or remove --max-rank."
-        )
     if request.folder is None and request.max_rank is None:
         return request.storage
-    if request.storage not in (None, "low_rank"):
+    option = "--folder" if request.max_rank is None else "--max-rank"
+    by_default = request.storage is None and request.max_rank is None
+    if request.storage != "low_rank" and not by_default:
         raise ValueError(
-            f"--folder requires --storage low_rank, but --storage is "
-            f"{request.storage}: use --storage low_rank, or remove --folder."
+            f"{option} requires --storage low_rank: use --storage low_rank, or remove "
+            f"{option}."
         )
     folder = None if request.folder is None else str(request.folder)
     return LowRank(request.max_rank or LowRank().max_rank, folder=folder)
-
-
-def simplest(request: Fit | Compare) -> dict[str, str]:
-    """Return the search parameter of the one-standard-error rule, if requested."""
-    if not request.one_standard_error:
-        return {}
-    if request.cv is None:
-        raise ValueError(NEEDS_CV.format("--one-standard-error"))
-    return {"refit": SIMPLEST}
 
 
 def requested_targets(request: Training, method: _methods.Entry) -> list[str]:
