@@ -16,8 +16,6 @@ from multikernel.cli._methods import METHODS
 from multikernel.cli._requests import Compare
 from multikernel.estimators import ProgressBar
 from multikernel.estimators.parameters import SIMPLEST
-from multikernel.losses import LOSSES
-from multikernel.losses.base import is_smooth
 
 
 def run_compare(request: Compare) -> None:
@@ -66,31 +64,12 @@ def _supporting_methods(request: Compare, task: str, table: Table) -> list[str]:
     names = []
     for name in [name for name in METHODS if task in METHODS[name].tasks]:
         unsupported = _training.why_unsupported(METHODS[name], request, table)
-        unsupported = unsupported or _why_another_loss(name, request, task, table)
         if unsupported is None:
             names.append(name)
-            continue
-        reason, remedy = unsupported
-        note(f"{name} is not compared, because it {reason}. To compare it, {remedy}.")
-    if not names:
-        raise ValueError("No method supports these options: change them.")
+        else:
+            reason, remedy = unsupported
+            note(f"{name} is not compared: it {reason}. To compare it, {remedy}.")
     return names
-
-
-def _why_another_loss(
-    name: str, request: Compare, task: str, table: Table
-) -> tuple[str, str] | None:
-    """Return why a method requires another loss for unpenalized columns, or None."""
-    loss = request.loss or METHODS[name].estimator(task)().loss
-    is_supported = is_smooth(LOSSES[loss]())
-    if name == "rademacher":
-        is_supported = loss == "squared_error"
-    if is_supported or not table.unpenalized:
-        return None
-    return (
-        f"does not support the loss {loss} with --unpenalized",
-        "use --loss squared_error",
-    )
 
 
 def _model(request: Compare, name: str, table: Table) -> Any:

@@ -187,11 +187,9 @@ def open_partitions(
             )
             first_rows = frame.head(npartitions=-1)
         # pandas reads categories that are numbers as numbers.
+        kinds = first_rows.select_dtypes("category").dtypes
         coded = [
-            name
-            for name, kind in first_rows.dtypes.items()
-            if isinstance(kind, pd.CategoricalDtype)
-            and kind.categories.dtype.kind in _frames.NUMBERS
+            n for n in kinds.index if kinds[n].categories.dtype.kind in _frames.NUMBERS
         ]
         numeric = dict.fromkeys(coded, np.float64)
         frame, first_rows = frame.astype(numeric), first_rows.astype(numeric)

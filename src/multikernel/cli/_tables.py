@@ -16,7 +16,7 @@ from multikernel.cli import _frames
 from multikernel.cli._columns import PLAIN, ColumnChoice, say_ignored, split_names
 from multikernel.cli._features import Table, note_ids, numeric_features, text_columns
 from multikernel.cli._targets import date_names, read_offset, read_targets
-from multikernel.datasets.files import SUFFIXES as FASTA, check_columns
+from multikernel.datasets.files import NO_COLUMN, SUFFIXES as FASTA, check_columns
 from multikernel.estimators import NamedGrams, stack_grams
 from multikernel.estimators.read.kinds import Sheet, default_text_kinds
 from multikernel.estimators.read.targets import category_order
@@ -133,12 +133,9 @@ def require_columns(path: Path, present: Iterable[Any], choice: ColumnChoice) ->
         if key == "target":
             names = [name for name in names if name != choice.event]
         names_of[key] = names
-        try:
-            check_columns(path, present, names)
-        except ValueError as error:
-            if choice.is_known and key in KINDS:
-                raise  # the model, not an option, names these columns
-            raise ValueError(f"--{key}: {error}") from error
+        # A saved model, not an option, may name columns of these kinds.
+        option = "" if choice.is_known and key in KINDS else f"--{key}: "
+        check_columns(path, present, names, option + NO_COLUMN)
     features = () if choice.is_known else FEATURES
     other_keys = dict.fromkeys(
         ("target", "event"), ("offset", "id", "group", *features)

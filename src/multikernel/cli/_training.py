@@ -98,11 +98,9 @@ def why_unsupported(
 
 def check_folds(option: str, folds: int | None, table: Table) -> None:
     """Raise unless every fold can have a row, or a group if there are groups."""
-    groups = table.groups
     unit, n_units = "rows", len(table)
-    if groups is not None:
-        unit = "groups"
-        n_units = len(np.unique(check_groups(groups, len(table))))
+    if table.groups is not None:
+        unit, n_units = "groups", np.unique(check_groups(table.groups, n_units)).size
     if folds is not None and n_units < 2:
         raise ValueError(
             f"{option} {folds} requires at least two {unit}, got {n_units}: pass more "
