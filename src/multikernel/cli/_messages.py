@@ -34,11 +34,14 @@ GRIDS = "alphas|Cs|ps|thetas"
 
 NAMES = (
     f"{GRIDS}|alpha_min_ratio|class_weight|cv|l1_ratio|max_bytes|max_iter|max_kernels"
-    "|max_search_rows|n_alphas|random_state|theta|tol"
+    "|max_rank|max_search_rows|n_alphas|random_state|theta|tol"
 )
 """Parameters of estimators that messages name without a value."""
 
-NAMED = re.compile(rf"(?<![-\w'])(?<!--set )({NAMES})(?![\w'=])|(?<=did you mean )\w+")
+NAMED = re.compile(
+    rf"(?<![-\w'])(?<!--set )({NAMES})(?![\w'=])|(?<=did you mean )\w+"
+    r"|(?:(?<=ncrease )|(?<=larger )|(?<=smaller )|(?<=tol or ))alpha\b"
+)
 WORDS = "alpha|loss|method|normalize|order|refit|scoring|selection|solver|storage"
 ASSIGNED = re.compile(rf"(?<![-\w('])({NAMES}|{WORDS})=('\w+'|\[[^]]*\])(?!\))")
 """A parameter with its value in Python, outside of calls such as ``f(loss='a')``."""
@@ -57,6 +60,9 @@ ADVICE = {
         "rank the rows by the columns of predict --proba or predict --contributions"
     ),
     r"use by='kernel'": "use --contributions kernel",
+    r"with \w+CV \(on the command line (--cv 5)\)": r"with \1",
+    r" \(see LowRank\)": "",
+    "certify=True and a larger weight_base": "--set certify=true",
     r"^y\['time'\] (must hold numbers, but it holds .*): convert.*": (
         r"--target \1: name another column, or correct the value."
     ),
