@@ -20,6 +20,7 @@ from multikernel.cli._features import Table
 from multikernel.cli._messages import say
 from multikernel.cli._methods import SPECIAL, Entry, check_scoring, find_method
 from multikernel.cli._requests import Fit
+from multikernel.cli._tables import FEATURES
 from multikernel.estimators import ProgressBar
 from multikernel.estimators.parameters import SIMPLEST
 from multikernel.exceptions import SearchWarning, warn_user
@@ -62,15 +63,7 @@ def run_fit(request: Fit) -> None:
         (_outputs.print_json if request.json else _print_report)(report)
 
 
-NO_PARTITIONS = (
-    "category",
-    "view",
-    "group",
-    "sequence",
-    "offset",
-    "date",
-    "unpenalized",
-)
+NO_PARTITIONS = (*FEATURES, "view", "group", "offset")
 """Options on columns that require the whole file."""
 
 

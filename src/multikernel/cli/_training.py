@@ -47,10 +47,9 @@ def requested_estimator(
         labels = _methods.label_keys(settings["class_weight"], table.y)
         settings["class_weight"] = labels
     if unsupported := why_unsupported(method, request, table):
-        name = request.method
-        reason, remedy = unsupported
         raise ValueError(
-            f"--method {name} {reason}: {remedy}, or use another --method."
+            f"--method {request.method} {unsupported[0]}: {unsupported[1]}, or use "
+            "another --method."
         )
     kernels = find_kernels(request, table, graphs=method.graphs)
     if request.interactions:
@@ -83,8 +82,9 @@ def why_unsupported(
         "--unpenalized": table.unpenalized,
         "--view": table.views,
     }
-    for option in [option for option in method.refuses if options[option]]:
-        return f"does not support {option}", f"remove {option}"
+    refused = [option for option in method.refuses if options[option]]
+    if refused:
+        return f"does not support {refused[0]}", f"remove {refused[0]}"
     if method.graphs and table.precomputed:
         return "requires columns", "pass a table instead of Gram matrices"
     texts = [*table.sequences, *table.categories]
