@@ -62,6 +62,7 @@ ADVICE = {
     r"use by='kernel'": "use --contributions kernel",
     r"with \w+CV \(on the command line (--cv 5)\)": r"with \1",
     r" \(see LowRank\)": "",
+    "does not support offset: remove this argument": "does not support --offset",
     "certify=True and a larger weight_base": "--set certify=true",
     r"^y\['time'\] (must hold numbers, but it holds .*): convert.*": (
         r"--target \1: name another column, or correct the value."

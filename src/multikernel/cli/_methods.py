@@ -73,26 +73,26 @@ class Entry:
         return estimator_class
 
 
-FIXED = ("--offset", "--unpenalized")
-"""Options that rules for kernel weights do not support."""
+EXTRAS = ("--offset", "--unpenalized")
+"""Options that some methods do not support."""
 
 METHODS: Mapping[str, Entry] = {
     "spicy": Entry("SpicyMKL", "SpicyMKL", TASKS, path=True),
     "group-omp": Entry("Group-OMP", "GroupOMP"),
-    "hkl": Entry("HKL", "HKL", graphs=True, refuses=(*FIXED, "--view")),
+    "hkl": Entry("HKL", "HKL", graphs=True, refuses=(*EXTRAS, "--view")),
     "lp": Entry("lp-norm MKL", "LpMKL"),
     "rademacher": Entry("local Rademacher MKL", "LocalRademacherMKL"),
     "uniform": Entry("the unweighted sum", "FixedWeightsMKL"),
     "alignment": Entry(
-        "centered alignment", "FixedWeightsMKL", weights="alignment", refuses=FIXED
+        "centered alignment", "FixedWeightsMKL", weights="alignment", refuses=EXTRAS
     ),
     "easy": Entry(
-        "EasyMKL", "FixedWeightsMKL", USUAL[:1], weights="easy", refuses=FIXED
+        "EasyMKL", "FixedWeightsMKL", USUAL[:1], weights="easy", refuses=EXTRAS
     ),
     "single": Entry(
         "the best single kernel", "FixedWeightsMKL", always=True, weights="single"
     ),
-    "one-class": Entry("one-class MKL", "OneClassMKL", (), search=None),
+    "one-class": Entry("one-class MKL", "OneClassMKL", (), search=None, refuses=EXTRAS),
 }
 
 
