@@ -360,7 +360,7 @@ def test_warnings_are_one_line_on_stderr(run, csv):
     ("options", "advice"),
     [
         (
-            ("--set", "alpha_min_ratio=0.8"),
+            ("--set", "alpha_min_ratio=0.1"),
             "pass a smaller --set alpha_min_ratio, or smaller values in --set "
             "'alphas=[...]'.",
         ),
@@ -375,13 +375,6 @@ def test_warnings_of_searches_name_options(run, csv, options, advice):
     result = run("fit", csv, "-t", "amount", "--drop", "outcome", "--cv", 3, *options)
     assert result.exit_code == 0
     assert advice in result.stderr
-
-
-def test_warnings_of_a_comparison_name_the_commands_with_set(run, csv):
-    options = ("--method", "spicy", "--cv", 3, "--folds", 2, "--tol", 1e-12)
-    result = run("compare", csv, "-t", "amount", "--drop", "outcome", *options)
-    assert result.exit_code == 0
-    assert "Only the commands fit and path have --set." in result.stderr
 
 
 def test_defects_keep_their_traceback(run, csv, monkeypatch):
