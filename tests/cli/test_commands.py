@@ -377,6 +377,11 @@ def test_warnings_of_searches_name_options(run, csv, options, advice):
     assert advice in result.stderr
 
 
+def test_the_status_names_options(run, csv):
+    shown = run("fit", csv, *FIT, "--set", "max_iter=1", "--tol", 1e-9).stdout
+    assert "raise --set max_iter or --tol" in " ".join(shown.split())
+
+
 def test_defects_keep_their_traceback(run, csv, monkeypatch):
     def broken(*_, **__):
         raise AssertionError("a defect")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from multikernel.cli._messages import _with_options
+from multikernel.cli._messages import with_options
 
 FIT = ("--alpha", "-C", "--cv", "--loss", "--max-rank", "--method", "--scoring")
 FIT = (*FIT, "--set", "--tol")
@@ -40,10 +40,10 @@ FIT = (*FIT, "--set", "--tol")
     ],
 )
 def test_parameters_become_options(python, shell):
-    assert _with_options(python, FIT) == (python if shell is None else shell)
+    assert with_options(python, FIT) == (python if shell is None else shell)
 
 
 def test_commands_without_set_name_those_with_set():
-    assert _with_options("Raise max_iter.", ["--tol"]) == (
+    assert with_options("Raise max_iter.", ["--tol"]) == (
         "Raise --set max_iter. Only the commands fit and path have --set."
     )

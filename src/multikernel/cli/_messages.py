@@ -118,7 +118,7 @@ def user_errors(
         names = [*options, *(f"--set {pair.partition('=')[0]}" for pair in settings)]
 
         def show(message: Any, category: type[Warning], *_: object, **__: Any) -> None:
-            text = _with_options(str(message), names)
+            text = with_options(str(message), names)
             say(text, f"{category.__name__}:", "bold yellow", stderr=True)
 
         with warnings.catch_warnings():
@@ -151,7 +151,7 @@ def _shell_message(error: BaseException, options: Sequence[str]) -> str:
             f"A file is truncated ({error}): the model file, or a file in numba's "
             "cache folder. Save the model again, or delete the cache folder."
         )
-    text = _with_options(text.replace(IMPUTE, FILL), options)
+    text = with_options(text.replace(IMPUTE, FILL), options)
     if match := TRUSTED.search(text):
         names = [name.strip(" '") for name in match[1].split(",")]
         replacement = " ".join(f"--trusted {name}" for name in names)
@@ -161,7 +161,7 @@ def _shell_message(error: BaseException, options: Sequence[str]) -> str:
     return text
 
 
-def _with_options(text: str, options: Sequence[str]) -> str:
+def with_options(text: str, options: Sequence[str]) -> str:
     """Return a message with `options` in place of the parameters that they set."""
     option_of = {o.split()[-1].lstrip("-").replace("-", "_"): o for o in options}
     # --method chooses an estimator; some estimators have another parameter `method`.

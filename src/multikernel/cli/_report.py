@@ -8,13 +8,16 @@ from rich.table import Column
 from rich.text import Text
 from sklearn.base import is_classifier, is_outlier_detector
 
-from multikernel.cli._messages import say
+from multikernel.cli._messages import say, with_options
 from multikernel.cli._outputs import aligned, print_table, readable
 from multikernel.estimators.publish import summary
 from multikernel.inspection.pipelines import final_estimator
 
 CHOSEN = ("alpha", "C", "p", "theta")
 """Parameters that cross-validation may choose."""
+
+FIT_OPTIONS = ("--alpha", "--max-rank", "--set", "--tol")
+"""Options of fit that replace parameters in status messages."""
 
 PLAIN = (str, int, float, bool)
 """Types of the parameters that reports contain."""
@@ -164,5 +167,5 @@ def diagnostics(report: Mapping[str, Any]) -> dict[str, Any]:
         **{name: value for name, value in gap.items() if value is not None},
         "tolerance": report["tol"],
         "iterations": report["n_iter"],
-        "status": report["status_message"],
+        "status": with_options(report["status_message"], FIT_OPTIONS),
     }
