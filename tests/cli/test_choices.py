@@ -265,7 +265,7 @@ def test_class_weights_get_the_labels(labels, given, expected):
 def test_unknown_parameters_are_named(run, csv):
     command = "fit", csv, "-t", "amount", "--drop", "outcome"
     message = told(run(*command, "--set", "alfa=1"))
-    assert "has no parameter 'alfa': did you mean alpha" in message
+    assert "has no parameter 'alfa': did you mean --alpha" in message
 
 
 @pytest.mark.parametrize(
@@ -273,7 +273,7 @@ def test_unknown_parameters_are_named(run, csv):
     [
         (("--alpha", -1), "--alpha must be a finite number above 0"),
         (("--offset", ""), "--offset is empty: give a value, or remove it. Help: Col"),
-        (("-C", 1), "SpicyMKLRegressor does not support -C: did you mean alpha"),
+        (("-C", 1), "SpicyMKLRegressor does not support -C: did you mean --alpha"),
         (("--offset", "amount"), "--offset amount is also the column of --target"),
         (("--event", "amount"), "--event amount is also the column of --target"),
         (("--category", "age", "--drop", "age"), "--category age is also the column"),
@@ -286,7 +286,7 @@ def test_unknown_parameters_are_named(run, csv):
         (("--loss", "log_loss"), "--loss log_loss requires classes, but the target"),
         (("--unpenalized", "sex"), "--unpenalized: "),
         (("--event", "died"), "--event: "),
-        (("--max-rank", 5), "--max-rank 5 requires --storage low_rank: use"),
+        (("--max-rank", 5), "--max-rank requires --storage low_rank: use"),
     ],
 )
 def test_messages_name_the_option_of_a_value(run, csv, words, message):
@@ -300,7 +300,10 @@ def test_messages_name_the_option_of_a_value(run, csv, words, message):
         (("--cv", "five"), "'--cv': 'five' is not an integer."),
         (("--tol", "nan"), "'--tol': 'nan' is not a number."),
         (("--max-rank", "0"), "'--max-rank': '0' is not an integer of at least 1."),
-        (("--output", ""), "'--output' / '-o': '' is not a name: name a file."),
+        (
+            ("--output", ""),
+            "'--output' / '-o': '' is not a name: name a file or a folder.",
+        ),
     ],
 )
 def test_values_that_cannot_be_converted_are_shown(run, csv, words, message):

@@ -5,10 +5,12 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
+from command_line import command_tree
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 
 from multikernel import SpicyMKLClassifier
+from multikernel.cli._methods import METHODS
 from multikernel.persistence import load, save
 
 FIT = ("--target", "outcome", "--drop", "amount", "--kernels", "columns")
@@ -65,7 +67,7 @@ def test_fit_and_path_on_landmarks(run, csv):
     assert answer(run("path", csv, *FIT, *thin))["n_kernels"] == 12
     result = run("fit", csv, *FIT, "--max-rank", 50)
     assert result.exit_code == 1
-    assert "--max-rank 50 requires --storage low_rank" in result.stderr
+    assert "--max-rank requires --storage low_rank" in result.stderr
 
 
 def test_fit_regression_with_further_settings(run, csv, frame, tmp_path):
@@ -156,8 +158,11 @@ def test_fit_of_local_rademacher_models(run, csv):
         (("--method", "lp", "-C", 1, "--cv", 3), "-C cannot be used with --cv"),
         (("--alpha", 1, "--cv", 3), "--alpha cannot be used with --cv"),
         (("--method", "lp", "-p", 0.5), "-p must be a number of at least 1"),
-        (("--method", "spicy", "-C", 1), "does not support -C: did you mean alpha?"),
-        (("--method", "lp", "--alpha", 1), "does not support --alpha: did you mean C?"),
+        (("--method", "spicy", "-C", 1), "does not support -C: did you mean --alpha?"),
+        (
+            ("--method", "lp", "--alpha", 1),
+            "does not support --alpha: did you mean -C?",
+        ),
     ],
 )
 def test_strengths_that_do_not_fit_get_a_sentence(run, csv, options, message):
@@ -166,18 +171,17 @@ def test_strengths_that_do_not_fit_get_a_sentence(run, csv, options, message):
     assert message in " ".join(result.stderr.split())
 
 
-def test_a_margin_model_has_no_path_of_strengths(run, csv):
-    result = run("path", csv, *FIT, "--method", "lp")
+@pytest.mark.parametrize("method", [n for n in METHODS if n != "spicy"])
+def test_methods_without_a_path_name_one_with_a_path(run, csv, method):
+    result = run("path", csv, *FIT, "--method", method)
     assert result.exit_code == 1
-    assert "has active kernels at every C" in " ".join(result.stderr.split())
+    assert "has no regularization path: use --method spicy." in result.stderr
 
 
-def test_a_greedy_selection_has_no_path_of_strengths(run, csv):
-    result = run("path", csv, *FIT, "--method", "group-omp")
-    assert result.exit_code != 0
-    assert "path over numbers of kernels, not over strengths" in " ".join(
-        result.stderr.split()
-    )
+def test_the_help_of_path_offers_only_methods_with_a_path():
+    helps = [p.help for p in command_tree().commands["path"].params if p.help]
+    words = {word.strip(".,:;()") for text in helps for word in text.split()}
+    assert {*METHODS} & words == {"spicy"}
 
 
 def test_fit_of_several_classes(run, frame, tmp_path):
@@ -350,6 +354,32 @@ def test_warnings_are_one_line_on_stderr(run, csv):
     json.loads(result.stdout)
     assert result.stderr.startswith("ConvergenceWarning: SpicyMKLClassifier stopped")
     assert result.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("options", "advice"),
+    [
+        (
+            ("--set", "alpha_min_ratio=0.1"),
+            "pass a smaller --set alpha_min_ratio, or smaller values in --set "
+            "'alphas=[...]'.",
+        ),
+        (
+            ("--method", "lp", "--set", "Cs=[1e-4, 2e-4, 3e-4]"),
+            "pass larger values in --set 'Cs=[...]'.",
+        ),
+        (("--set", "max_iter=1", "--tol", 1e-9), "Raise --set max_iter or --tol."),
+    ],
+)
+def test_warnings_of_searches_name_options(run, csv, options, advice):
+    result = run("fit", csv, "-t", "amount", "--drop", "outcome", "--cv", 3, *options)
+    assert result.exit_code == 0
+    assert advice in result.stderr
+
+
+def test_the_status_names_options(run, csv):
+    shown = run("fit", csv, *FIT, "--set", "max_iter=1", "--tol", 1e-9).stdout
+    assert "raise --set max_iter or --tol" in " ".join(shown.split())
 
 
 def test_defects_keep_their_traceback(run, csv, monkeypatch):

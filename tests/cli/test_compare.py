@@ -99,3 +99,27 @@ def test_what_cannot_be_compared_is_a_sentence(run, csv, words, said):
     result = run("compare", csv, *words)
     assert result.exit_code == 1
     assert said in " ".join(result.stderr.split())
+
+
+def test_notes_name_the_methods_that_are_left_out(run, csv, frame):
+    def notes(*options):
+        result = run("compare", csv, *VALUES, "--folds", "2", "--json", *options)
+        assert result.exit_code == 0, result.stderr
+        compared_methods = {
+            line["method"] for line in json.loads(result.stdout)["methods"]
+        }
+        lines = [n for n in result.stderr.splitlines() if "is not compared" in n]
+        assert len(lines) == len(BOTH_TASKS - compared_methods)
+        return " ".join(lines)
+
+    frame["site"] = np.where(frame["age"] > 0, "lung", "skin")
+    frame.to_csv(csv, index=False)
+    kernels = ("--kernels", "linear")
+    assert notes(*kernels) == (
+        "Note: hkl is not compared: it supports numeric columns only. To "
+        "compare it, ignore the other columns with --drop 'site'."
+    )
+    said = notes(*kernels, "--drop", "site", "--offset", "age")
+    assert "alignment is not compared: it does not support --offset" in said
+    view = ("--view", "a=dose,age", "--view", "b=width")
+    assert "hkl is not compared: it does not support --view" in notes(*view)

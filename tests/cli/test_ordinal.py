@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from multikernel import SpicyMKLOrdinal
+from multikernel import SpicyMKLOrdinal, load
 
 ORDER = ["none", "some", "much"]
 
@@ -47,6 +47,44 @@ def test_the_model_is_that_of_python(run, grades, tmp_path):
     done = run("report", model_file, grades, "-t", "grade", "-o", page)
     assert done.exit_code == 0, done.output
     assert "Calibration" in page.read_text()
+
+
+def test_the_order_of_categories_in_parquet_is_used(run, grades, tmp_path):
+    table = pd.read_csv(grades)
+    labels = pd.Categorical(table["grade"], ORDER, ordered=True)
+    path, model_file = tmp_path / "grades.parquet", tmp_path / "model.skops"
+    table.assign(grade=labels).to_parquet(path)
+    done = run("fit", path, "-t", "grade", "--task", "ordinal", "-o", model_file)
+    assert done.exit_code == 0, done.output
+    assert "alphabetically" not in done.stderr
+    assert load(model_file)[-1].classes_.tolist() == ORDER
+    assert run("score", model_file, path, "-t", "grade").exit_code == 0
+    other = ("--set", f"order={json.dumps(ORDER[::-1])}")
+    asked = ("fit", path, "-t", "grade", "--task", "ordinal", "-o", model_file)
+    assert run(*asked, *other).exit_code == 0
+    assert load(model_file)[-1].classes_.tolist() == ORDER[::-1]
+    table.assign(grade=labels.as_unordered()).to_parquet(path)
+    assert "pass --set 'order=[...]' with the classes" in run(*asked).stderr
+
+
+def test_ordered_categories_that_look_like_amounts_are_classes(run, grades, tmp_path):
+    table, names = pd.read_csv(grades), ["0 %", "5 %", "10 %"]
+    labels = table["grade"].map(dict(zip(ORDER, names, strict=True)))
+    path = tmp_path / "grades.parquet"
+    table.assign(grade=labels).to_parquet(path)
+    asked = ("fit", path, "-t", "grade", "--task", "ordinal")
+    assert "use --set 'order=[...]' to read all cells as classes" in run(*asked).stderr
+    ordered = pd.Categorical(labels, names, ordered=True)
+    table.assign(grade=ordered).to_parquet(path)
+    assert run(*asked).exit_code == 0
+
+
+def test_grades_are_not_read_in_partitions(run, grades, monkeypatch):
+    asked = ("fit", grades, "-t", "grade", "--task", "ordinal")
+    told = run(*asked, "--stream").stderr
+    assert "--stream requires --method spicy without --cv, for class" in told
+    monkeypatch.setattr("multikernel.cli._large.available_bytes", lambda: 1000)
+    assert run(*asked).exit_code == 0
 
 
 @pytest.mark.parametrize(

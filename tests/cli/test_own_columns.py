@@ -72,6 +72,33 @@ def test_dates_ids_intervals_and_contributions(run, visits, tmp_path):
     assert "ISO 8601 date" in said
 
 
+@pytest.mark.parametrize("kind", ["timestamps", "zoned", "dates"])
+def test_dates_in_parquet_are_those_of_csv(run, visits, tmp_path, kind):
+    days = pd.to_datetime(visits["day"])
+    columns = {
+        "timestamps": days,
+        "zoned": days.dt.tz_localize("UTC"),
+        "dates": days.dt.date,
+    }
+    path, model = tmp_path / "visits.parquet", tmp_path / "m.skops"
+    visits.assign(day=columns[kind]).to_parquet(path)
+    drop = ("-t", "amount", "--drop", "events,log_years,sex,gene,patient")
+    fit = ("--id", "record", "--date", "day", "--period", "year", "--alpha", 0.05)
+    done = run("fit", path, *drop, *fit, "--json", "-o", model)
+    assert done.exit_code == 0, done.stderr
+    visits.to_csv(tmp_path / "visits.csv", index=False)
+    expected = run("fit", tmp_path / "visits.csv", *drop, *fit, "--json")
+    objectives = [json.loads(d.stdout)["objective"] for d in (done, expected)]
+    assert objectives[0] == pytest.approx(objectives[1], rel=1e-12)
+    assert len(rows(run("predict", model, path, "--id", "record"))) == 90
+    said = run("fit", path, *drop, "--id", "record").stderr
+    assert "holds dates: use them with --date 'day'" in said
+    said = run("fit", path, "-t", "day").stderr
+    assert "for example dates to days since a reference date" in said
+    said = run("fit", path, *drop, "--id", "record", "--offset", "day").stderr
+    assert "at row 0; every value must be a finite number" in said
+
+
 def test_offsets_are_beside_fits_predictions_scores_and_folds(run, visits, tmp_path):
     known, new, file = (tmp_path / name for name in ("known.CSV", "new.csv", "m.skops"))
     asked = ("-t", "events", "--offset", "log_years", "--id", "record")

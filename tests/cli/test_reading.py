@@ -114,7 +114,7 @@ def test_codes(tmp_path, capsys, cells, said):
     note = " ".join(capsys.readouterr().err.split())
     assert said in note
     assert "use --category code to keep the text" in note.replace("'", "")
-    table = read_table(path, ["y"], [], categories=("code",))
+    table = read_table(path, ["y"], [], category=("code",))
     assert set(table.X["code"]) == set(cells)
     assert capsys.readouterr().err == ""
 
@@ -311,7 +311,7 @@ def test_columns_that_mean_something_else(tmp_path, cell):
     pd.DataFrame({"a": [cell] * 12, "y": np.arange(12) / 7}).to_csv(path, index=False)
     with pytest.raises(ValueError, match=f"'a' holds '{cell}', which means a"):
         read_table(path, ["y"], [])
-    table = read_table(path, ["y"], [], categories=("a",))
+    table = read_table(path, ["y"], [], category=("a",))
     assert set(table.X["a"]) == {cell}
 
 

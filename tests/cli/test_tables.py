@@ -233,7 +233,7 @@ def test_an_npz_file_that_is_none(tmp_path):
         (pd.Series(GOOD[:, 0] + 1j), r"complex numbers \(column 'a'\): pass the real"),
         (
             pd.Series(pd.date_range("2020", periods=6)),
-            r"column with --drop 'a', or use the dates with --date 'a'\.$",
+            r"dates: use them with --date 'a', or ignore the column with --drop 'a'\.$",
         ),
         (pd.Series([[1], [2], [3], [4], [5], [6]]), r"holds lists \(column 'a'\)"),
     ],

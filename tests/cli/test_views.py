@@ -116,7 +116,7 @@ def test_categories_without_views(run, mixed):
             (*VIEWS, "--method", "hkl"),
             "--method hkl does not support --view: remove --view",
         ),
-        ((*VIEWS, "-C", 1), "does not support -C: did you mean alpha?"),
+        ((*VIEWS, "-C", 1), "does not support -C: did you mean --alpha?"),
     ],
 )
 def test_sentences(run, mixed, options, message):

@@ -148,6 +148,8 @@ def test_a_type_is_read_alike_everywhere(library, kind, column, entry, tmp_path)
     error = NO_NUMBERS if text else REFUSED[kind]
     if entry is fit_beside_text and error == NO_NUMBERS:
         error = "requires numbers, but column 'c' contains categories"
+    if entry in FILES and "holds dates" in error:
+        error = "Column 'c' of .* holds dates: use them with --date 'c'"
     with pytest.raises(ValueError, match=error):
         entry(library, column, tmp_path)
 

@@ -6,9 +6,9 @@ from fnmatch import fnmatchcase
 from itertools import chain
 from typing import Any
 
-from multikernel.cli._messages import say
+from multikernel.cli._messages import note
 
-LISTS = ("target", "drop", "categories", "sequences", "ids", "dates", "unpenalized")
+LISTS = ("target", "drop", "category", "sequence", "id", "date", "unpenalized")
 """Fields of `ColumnChoice` whose options are comma-separated lists of columns."""
 
 
@@ -16,28 +16,30 @@ LISTS = ("target", "drop", "categories", "sequences", "ids", "dates", "unpenaliz
 class ColumnChoice:
     """Values of the options of a command that select or describe columns."""
 
+    # Fields that are options have the names of the options.
+
     target: tuple[str, ...] = ()
     drop: tuple[str, ...] = ()
     # Event indicator of survival times, which is also the last target.
     event: str | None = None
     # Comma-separated column names or patterns of each view.
-    views: Mapping[str, str] = field(default_factory=dict)
-    # Text columns that are categories.
-    categories: tuple[str, ...] = ()
+    view: Mapping[str, str] = field(default_factory=dict)
+    # Columns that are categories.
+    category: tuple[str, ...] = ()
     # Column with the groups of rows for cross-validation.
     group: str | None = None
-    sequences: tuple[str, ...] = ()
+    sequence: tuple[str, ...] = ()
     # Whether targets are classes, and the option with which a user declares this.
     labels: bool = False
     label_option: str = ""
     # Columns that a saved model was fitted on as text.
     texts: tuple[str, ...] = ()
-    # `ids` and `offset` are not features.
-    ids: tuple[str, ...] = ()
+    # `id` and `offset` are not features.
+    id: tuple[str, ...] = ()
     offset: str | None = None
-    dates: tuple[str, ...] = ()
-    # Periods that encode `dates`.
-    periods: tuple[str, ...] = ()
+    date: tuple[str, ...] = ()
+    # Periods that encode `date`.
+    period: tuple[str, ...] = ()
     unpenalized: tuple[str, ...] = ()
     # Numeric columns of a saved model that no active kernel uses.
     unused: tuple[str, ...] = ()
@@ -62,7 +64,7 @@ class ColumnChoice:
         """Columns always read as text: those of a saved model, ids, and groups."""
         # Ids that a model also uses as features are read as features.
         groups = () if self.group is None else (self.group,)
-        return {*self.texts, *groups} | ({*self.ids} - {*(self.only or ())})
+        return {*self.texts, *groups} | ({*self.id} - {*(self.only or ())})
 
     @property
     def lists(self) -> list[str]:
@@ -73,7 +75,7 @@ class ColumnChoice:
     def ignored(self, present: Iterable[str]) -> set[str]:
         """Return the columns of a file that are not converted to numbers."""
         # `present` are all columns of the file.
-        names = {*self.drop, *self.sequences, *self.dates, *self.ids}
+        names = {*self.drop, *self.sequence, *self.date, *self.id}
         if self.group is not None:
             names.add(self.group)
         if self.only is not None:
@@ -83,7 +85,7 @@ class ColumnChoice:
     def find(self, columns: Sequence[str]) -> dict[str, list[str]]:
         """Return the columns of each view; raise for a pattern without matches."""
         by_view: dict[str, list[str]] = {}
-        for view, pattern_text in self.views.items():
+        for view, pattern_text in self.view.items():
             selected = set()
             for pattern in split_names([pattern_text], columns):
                 matching = {pattern} & {*columns}
@@ -123,7 +125,7 @@ def say_ignored(why: str, columns: Sequence[str]) -> None:
     if columns:
         more = f" and {len(columns) - 5} more" if len(columns) > 5 else ""
         names = ", ".join(columns[:5])
-        say(f"Ignored columns {why}: {names}{more}.", "Note:", stderr=True)
+        note(f"Ignored columns {why}: {names}{more}.")
 
 
 PLAIN = ColumnChoice()

@@ -11,9 +11,11 @@ from sklearn.model_selection import GroupKFold, KFold, StratifiedKFold, cross_va
 
 from multikernel.cli import _methods, _outputs, _report, _training
 from multikernel.cli._features import Table
-from multikernel.cli._methods import METHODS, Entry
+from multikernel.cli._messages import note
+from multikernel.cli._methods import METHODS
 from multikernel.cli._requests import Compare
 from multikernel.estimators import ProgressBar
+from multikernel.estimators.parameters import SIMPLEST
 
 
 def run_compare(request: Compare) -> None:
@@ -24,6 +26,8 @@ def run_compare(request: Compare) -> None:
             f"--task {request.task} is supported by --method spicy only, so there is "
             "nothing to compare: use the command fit."
         )
+    if request.one_standard_error and request.cv is None:
+        raise ValueError(_training.NEEDS_CV.format("--one-standard-error"))
     if request.scoring is not None:
         _methods.check_scoring(request.scoring)
     methods = [_methods.find_method(name) for name in request.methods or ["spicy"]]
@@ -36,9 +40,9 @@ def run_compare(request: Compare) -> None:
         )
     _training.check_folds("--folds", request.folds, table)
     _training.check_folds("--cv", request.cv, table)
-    names = list(dict.fromkeys(request.methods or _supporting_methods(task, table)))
+    names = request.methods or _supporting_methods(request, task, table)
     request = replace(request, task=task)
-    models = {name: _model(request, METHODS[name], table) for name in names}
+    models = {name: _model(request, name, table) for name in names}
     splits = _splits(table, task, request.folds)
     lines = []
     with closing(ProgressBar("Comparing")) as bar:
@@ -55,26 +59,30 @@ def run_compare(request: Compare) -> None:
     (_outputs.print_json if request.json else _print_report)(report)
 
 
-def _supporting_methods(task: str, table: Table) -> list[str]:
-    """Return the methods that support a task and the columns of a table."""
-    options = [table.views, table.sequences, table.categories, table.unpenalized]
-    is_special = table.precomputed or table.offset is not None or any(options)
-    return [
-        name
-        for name, method in METHODS.items()
-        if task in method.tasks and not (method.graphs and is_special)
-    ]
+def _supporting_methods(request: Compare, task: str, table: Table) -> list[str]:
+    """Return the methods that support a task and a table; say why others do not."""
+    names = []
+    for name in [name for name in METHODS if task in METHODS[name].tasks]:
+        unsupported = _training.why_unsupported(METHODS[name], request, table)
+        if unsupported is None:
+            names.append(name)
+        else:
+            reason, remedy = unsupported
+            note(f"{name} is not compared: it {reason}. To compare it, {remedy}.")
+    return names
 
 
-def _model(request: Compare, method: Entry, table: Table) -> Any:
+def _model(request: Compare, name: str, table: Table) -> Any:
     """Return the pipeline of a method; with --cv it ends in a search over strengths."""
+    method, request = METHODS[name], replace(request, method=name)
     searches = request.cv is not None and method.search is not None
     if method.graphs:
         # Methods on graphs ignore --kernels and --interactions, because the default
         # graph already contains all interactions.
         request = replace(request, kernels="default", interactions=False)
-    simplest = _training.simplest(request)
-    strength = {"cv": request.cv, **simplest} if searches else {}
+    strength: dict[str, Any] = {"cv": request.cv} if searches else {}
+    if searches and request.one_standard_error:
+        strength["refit"] = SIMPLEST
     model = _training.requested_estimator(request, method, table, strength, cv=searches)
     scale, impute = request.standardized, request.impute
     return _training.with_steps(model, table, scale=scale, impute=impute)

@@ -10,7 +10,7 @@ import pandas as pd
 
 from multikernel._typing import Array
 from multikernel._validation import LARGEST_VALUE
-from multikernel.cli._frames import note
+from multikernel.cli._messages import note
 from multikernel.cli._targets import refuse_odd_cells
 from multikernel.estimators.read import kinds
 
@@ -36,6 +36,8 @@ class Table:
     dates: Mapping[str, list[str]] = field(default_factory=dict)
     periods: tuple[str, ...] = ()
     unpenalized: Sequence[str] = ()
+    # Classes of the only target, lowest first, if its column has ordered categories.
+    order: Sequence[Any] | None = None
 
     def __len__(self) -> int:
         return int(self.X.shape[0])
@@ -92,10 +94,13 @@ def numeric_features(
             "the model does not accept: convert the column to the type that it had in "
             "the training data."
         )
-    advice = drop_options(odd_kinds)
-    if odd_kinds and kind_of[odd_kinds[0]] == kinds.DATES:
-        advice += f", or use the dates with --date '{odd_kinds[0]}'"
-    kinds.refuse_kinds([*checked], checked.values(), str(path), advice)
+    dates = [name for name in odd_kinds if kind_of[name] == kinds.DATES]
+    if dates:
+        raise ValueError(
+            f"Column {dates[0]!r} of {path} holds dates: use them with --date "
+            f"'{dates[0]}', or ignore the column with --drop '{dates[0]}'."
+        )
+    kinds.refuse_kinds([*checked], checked.values(), str(path), drop_options(odd_kinds))
     numeric_names = [name for name in kind_of if name not in skip]
     texts = [name for name in numeric_names if kind_of[name] in kinds.TEXTS]
     if texts:

@@ -18,9 +18,11 @@ from multikernel.cli import _large, _outputs, _report, _training
 from multikernel.cli._columns import ColumnChoice
 from multikernel.cli._features import Table
 from multikernel.cli._messages import say
-from multikernel.cli._methods import Entry, check_scoring, find_method
+from multikernel.cli._methods import SPECIAL, Entry, check_scoring, find_method
 from multikernel.cli._requests import Fit
+from multikernel.cli._tables import FEATURES
 from multikernel.estimators import ProgressBar
+from multikernel.estimators.parameters import SIMPLEST
 from multikernel.exceptions import SearchWarning, warn_user
 from multikernel.persistence import model_bytes
 from multikernel.persistence.places import write_to
@@ -61,42 +63,43 @@ def run_fit(request: Fit) -> None:
         (_outputs.print_json if request.json else _print_report)(report)
 
 
+NO_PARTITIONS = (*FEATURES, "view", "group", "offset")
+"""Options on columns that require the whole file."""
+
+
 def _read_table(request: Fit, method: Entry, targets: list[str]) -> Table:
     """Return the table, whole or in partitions."""
     path, choice = request.data[0], _training.requested_columns(request, targets)
+    if not _can_read_partitions(request, method, choice):
+        return _training.read_whole(request, targets)
     if request.dask is not None:
-        _large.refuse_several(targets, "--dask")
         return _large.read_partitions(path, choice)
-    if _can_read_partitions(request, method, choice):
-        _large.refuse_several(targets, "--stream")
-        folder = request.folder or Path(gettempdir())
-        return _large.read_partitions(path, choice, folder)
-    return _training.read_whole(request, targets)
+    folder = request.folder or Path(gettempdir())
+    return _large.read_partitions(path, choice, folder)
 
 
 def _can_read_partitions(request: Fit, method: Entry, choice: ColumnChoice) -> bool:
     """Return whether to read the file in partitions, which only SpicyMKL supports."""
     is_supported = method.stem == "SpicyMKL" and request.cv is None
-    column_options = {
-        "--category": choice.categories,
-        "--view": choice.views,
-        "--group": choice.group,
-        "--sequence": choice.sequences,
-        "--offset": choice.offset,
-        "--date": choice.dates,
-        "--unpenalized": choice.unpenalized,
-    }
-    options = [option for option, value in column_options.items() if value]
-    if request.stream and not is_supported:
-        raise ValueError(
-            "--stream requires --method spicy without --cv: remove --stream, or change "
-            "these options."
-        )
-    if request.stream and options:
-        raise ValueError(
-            f"--stream supports numeric columns only: remove {', '.join(options)}, or "
-            "read the whole file without --stream."
-        )
+    is_supported &= _training.requested_task(request) not in SPECIAL
+    options = [f"--{key}" for key in NO_PARTITIONS if getattr(choice, key)]
+    if request.stream or request.dask is not None:
+        reader = "--stream" if request.dask is None else "--dask"
+        if not is_supported:
+            raise ValueError(
+                f"{reader} requires --method spicy without --cv, for classification or "
+                f"regression: remove {reader}, or change these options."
+            )
+        if options:
+            raise ValueError(
+                f"{reader} supports numeric columns only: remove {', '.join(options)}, "
+                f"or read the whole file without {reader}."
+            )
+        if request.impute is not None:
+            raise ValueError(f"--impute requires the whole file: remove {reader}.")
+        _large.refuse_several(list(choice.target), reader)
+    if request.dask is not None:
+        return True
     low_rank = request.storage in (None, "auto", "low_rank")
     # Several targets and imputation need the whole file.
     can_divide = low_rank and len(choice.target) == 1 and request.impute is None
@@ -112,8 +115,6 @@ def fit_table(
     """Return the fitted pipeline, with a scaler if `scale`, and facts about the fit."""
     # The facts are a dict with the keys "seconds" and "training_score".
     start = time.perf_counter()
-    if impute is not None and isinstance(table, _large.PartitionedTable):
-        raise ValueError("--impute requires the whole file: remove --stream or --dask.")
     with closing(ProgressBar(title)) as watch:
         watch.show("building kernels")
         if isinstance(table, _large.PartitionedTable):
@@ -149,11 +150,14 @@ def strength_parameters(request: Fit, method: Entry) -> dict[str, Any]:
         "--scoring": request.scoring,
         "--intervals": request.intervals,
         "--group": request.group,
+        "--one-standard-error": request.one_standard_error,
     }
     for option, value in for_searches.items():
         if value and request.cv is None:
             raise ValueError(_training.NEEDS_CV.format(option))
-    strength = _strength(request, method) | _training.simplest(request)
+    strength = _strength(request, method)
+    if request.one_standard_error:
+        strength["refit"] = SIMPLEST
     if request.scoring is not None:
         check_scoring(request.scoring)
         strength["scoring"] = request.scoring
@@ -179,7 +183,7 @@ def _strength(request: Fit, method: Entry) -> dict[str, Any]:
         # The search of lp-norm MKL chooses p from a list.
         folds |= {"ps": [p]} if method.stem == "LpMKL" else {"p": p}
     for name in fixed:
-        option = _training.OPTIONS[name]
+        option = "--alpha" if name == "alpha" else f"-{name}"
         raise ValueError(
             f"{option} cannot be used with --cv, which chooses {name}: remove one of "
             "them."

@@ -18,7 +18,7 @@ from pandas.errors import ParserWarning
 
 from multikernel._typing import Array
 from multikernel.cli._columns import PLAIN, ColumnChoice
-from multikernel.cli._messages import say
+from multikernel.cli._messages import note
 from multikernel.datasets import csv_form, read_fasta
 from multikernel.datasets.csv_form import MISSING, CsvForm
 from multikernel.estimators.read.kinds import row_numbers
@@ -119,7 +119,7 @@ def read_frame(
             "and omit --dask."
         )
     if skipped:
-        say(f"Skipped comment lines between rows of {path}.", "Note:", stderr=True)
+        note(f"Skipped comment lines between rows of {path}.")
     columns = choice.split_lists(form.names)
     frame = _with_numbers(path, form, cells, columns)
     return without_row_numbers(path, frame, columns)
@@ -144,7 +144,7 @@ def _read_cells(
     # not categories, sequences or dates are read as numbers, because pandas reads
     # numbers several times faster than text. If one of their cells is not a plain
     # number, all cells are read as text.
-    texts = {*choice.categories, *choice.sequences, *choice.dates}
+    texts = {*choice.category, *choice.sequence, *choice.date}
     numeric_names = {*(choice.only or ())} - texts
     kinds = {name: float if name in numeric_names else str for name in form.names}
     try:
@@ -179,10 +179,10 @@ def _say_form(path: Path, form: CsvForm) -> None:
     if form.separator != "," and not form.is_named and path.suffix.lower() != ".tsv":
         marks = {**csv_form.SEPARATORS, csv_form.BLANK: "blanks"}
         name = marks[form.separator]
-        say(f"Fields of {path} are separated by {name}.", "Note:", stderr=True)
+        note(f"Fields of {path} are separated by {name}.")
     if form.n_comments:
         lines = "a comment line" if form.n_comments == 1 else "comment lines"
-        say(f"Skipped {lines} above the header of {path}.", "Note:", stderr=True)
+        note(f"Skipped {lines} above the header of {path}.")
 
 
 def _with_numbers(
@@ -190,7 +190,7 @@ def _with_numbers(
 ) -> pd.DataFrame:
     """Return the cells of a CSV file with numeric columns converted to numbers."""
     ignored, texts = choice.ignored(form.names), choice.always_text
-    exact = {*choice.categories, *(choice.target if choice.labels else ())}
+    exact = {*choice.category, *(choice.target if choice.labels else ())}
     # pandas takes half a millisecond to select a single column.
     cells = dict(zip(form.names, text_frame.to_numpy(object).T, strict=True))
     numeric, doubtful = {}, {}
@@ -356,14 +356,6 @@ def _changed_text(cells: Sequence[str]) -> str | None:
     return None
 
 
-def note(text: str, columns: Sequence[Any]) -> None:
-    """Print `text`, a note on the first of `columns`, and count the other columns."""
-    count = len(columns) - 1
-    other_text = f"{count} other columns" if count > 1 else "another column"
-    suffix = f" The same applies to {other_text}." if count > 0 else ""
-    say(text + suffix, "Note:", stderr=True)
-
-
 def _note_cells(text: str, cells: Mapping[str, Cell]) -> None:
     """Print a note on the first column in `cells`, and count the other columns."""
     # `cells` maps each column name to the row and the text of one cell. The note is
@@ -381,12 +373,12 @@ def without_row_numbers(
     while len(frame.columns) and (name := frame.columns[0]) not in named:
         if not row_numbers(name, frame.iloc[:, 0]):
             break
-        note(f"{prefix} {name!r} of {path}: it holds row numbers.", [])
+        note(f"{prefix} {name!r} of {path}: it holds row numbers.")
         frame = frame.iloc[:, 1:]
     unnamed = [n for n in frame if str(n).startswith("Unnamed: ") or not str(n)]
     for empty in [n for n in unnamed if n not in named and len(frame)]:
         if frame[empty].isna().all():
-            note(f"{prefix} {empty!r} of {path}: it is empty.", [])
+            note(f"{prefix} {empty!r} of {path}: it is empty.")
             frame = frame.drop(columns=[empty])
     return frame
 

@@ -6,7 +6,7 @@ from typing import Any
 import pandas as pd
 
 import multikernel.kernels as mk
-from multikernel.cli._features import Table, drop_options
+from multikernel.cli._features import Table
 from multikernel.cli._messages import check_choice
 from multikernel.cli._requests import Training
 from multikernel.estimators.read.kinds import Sheet, default_text_kinds, is_missing
@@ -63,7 +63,6 @@ def find_kernels(request: Training, table: Table, *, graphs: bool) -> Any:
             )
         return "precomputed"
     if graphs:
-        _check_graph_columns(request, table)
         return GRAPHS[name]
     entry, unpenalized = KERNELS[name], table.encoded(table.unpenalized)
     free_view = {"unpenalized": mk.Unpenalized(unpenalized)} if unpenalized else {}
@@ -146,29 +145,6 @@ def _view_kernels(
         is_joint = not per_column and not texts
         kernels_of_views[view] = (columns, list(kernels) if is_joint else in_view)
     return kernels_of_views
-
-
-def _check_graph_columns(request: Training, table: Table) -> None:
-    """Raise if a table has unpenalized columns, views, or columns of text."""
-    if table.unpenalized:
-        raise ValueError(
-            "--method hkl does not support --unpenalized: remove --unpenalized, or use "
-            "another --method."
-        )
-    if table.views:
-        raise ValueError(
-            "--method hkl does not support --view: remove --view, or use another "
-            "--method."
-        )
-    texts = [*table.sequences, *table.categories]
-    if texts:
-        options = {"--category": request.category, "--sequence": request.sequence}
-        named = " and ".join(option for option, names in options.items() if names)
-        raise ValueError(
-            "--method hkl supports numeric columns only: "
-            f"{f'remove {named}, and ' * bool(named)}ignore the other columns"
-            f"{drop_options(texts)}, or use another --method."
-        )
 
 
 def with_interactions(

@@ -187,7 +187,10 @@ def open_partitions(
             )
             first_rows = frame.head(npartitions=-1)
         # pandas reads categories that are numbers as numbers.
-        coded = [n for n in first_rows if _is_category_of_numbers(first_rows[n])]
+        kinds = first_rows.select_dtypes("category").dtypes
+        coded = [
+            n for n in kinds.index if kinds[n].categories.dtype.kind in _frames.NUMBERS
+        ]
         numeric = dict.fromkeys(coded, np.float64)
         frame, first_rows = frame.astype(numeric), first_rows.astype(numeric)
         columns = choice.split_lists(first_rows.columns)
@@ -226,7 +229,7 @@ def read_partitions(
     frame, head, ignored = open_partitions(path, choice, small=folder is not None)
     columns = choice.split_lists(frame.columns)
     require_columns(path, frame.columns, columns)
-    not_features = [*columns.drop, *columns.ids, target]
+    not_features = [*columns.drop, *columns.id, target]
     features = head.drop(columns=not_features, errors="ignore")
     texts = text_columns(frame[[*features]], look=False)
     if texts:
@@ -289,7 +292,7 @@ def _pandas_settings(
     with path.open("rb") as file:
         rows = _frames.cells_of(file, form, nrows=LOOK_ROWS)
     names = choice.split_lists(form.names)
-    unused = names.ignored(form.names) - {*names.dates, *(names.only or ())}
+    unused = names.ignored(form.names) - {*names.date, *(names.only or ())}
     texts = names.always_text | unused
     # A fit converts its target as a whole.
     texts |= set() if choice.is_known else {*names.target}
@@ -342,10 +345,3 @@ def _is_number(cell: str, mark: str) -> bool:
     # Beside decimal commas, a point may separate thousands.
     is_ambiguous = mark == "." and "." in cell
     return not is_ambiguous and DECIMALS[mark].fullmatch(cell) is not None
-
-
-def _is_category_of_numbers(column: pd.Series) -> bool:
-    """Return whether a column has a category type whose values are numbers."""
-    if not isinstance(column.dtype, pd.CategoricalDtype):
-        return False
-    return column.dtype.categories.dtype.kind in _frames.NUMBERS

@@ -29,16 +29,24 @@ PARAMETER = re.compile(r"^\w+: (\w+) must be ")
 UNKNOWN = re.compile(r"has no parameter '(\w+)'")
 """Part of an error about an unknown parameter of an estimator."""
 
-OPTIONS = {
-    r"scoring='(\w+)'": r"--scoring \1",
-    "class_weight='balanced'": "--set class_weight=balanced",
-    r"\border=(\[[^]]*\])": r"--set 'order=\1'",
-    r"call predict\(X, offset=.*": "--offset names the column of the offset.",
-}
-"""Options that replace parameter names in messages, by pattern."""
+GRIDS = "alphas|Cs|ps|thetas"
+"""Parameters that are lists of candidates."""
+
+NAMES = (
+    f"{GRIDS}|alpha_min_ratio|class_weight|cv|l1_ratio|max_bytes|max_iter|max_kernels"
+    "|max_rank|max_search_rows|n_alphas|random_state|theta|tol"
+)
+"""Parameters of estimators that messages name without a value."""
+
+NAMED = re.compile(
+    rf"(?<![-\w'])(?<!--set )({NAMES})(?![\w'=])|(?<=did you mean )\w+"
+    r"|(?:(?<=ncrease )|(?<=larger )|(?<=smaller )|(?<=tol or ))alpha\b"
+)
+WORDS = "alpha|loss|method|normalize|order|refit|scoring|selection|solver|storage"
+ASSIGNED = re.compile(rf"(?<![-\w('])({NAMES}|{WORDS})=('\w+'|\[[^]]*\])(?!\))")
+"""A parameter with its value in Python, outside of calls such as ``f(loss='a')``."""
 
 ADVICE = {
-    r"max_bytes(?= is \d)|(?<=file, raise )max_bytes": "--max-bytes",
     r"pass alphabet=Alphabet\('\w+', unknown='skip'\)": "fit with --skip-letters",
     r"pass alphabet=Alphabet\('\w+', lower='upper'\)": "fit with --ignore-case",
     r", or a (NullAlpha|LowRank or Device)(?=, got)": "",
@@ -47,8 +55,20 @@ ADVICE = {
         r"--target requires at least two classes, but every row holds \1: name another "
         "column, or add rows of other classes."
     ),
+    r"call predict\(X, offset=.*": "--offset names the column of the offset.",
+    r"use decision_function, whose values rank the samples": (
+        "rank the rows by the columns of predict --proba or predict --contributions"
+    ),
+    r"use by='kernel'": "use --contributions kernel",
+    r"with \w+CV \(on the command line (--cv 5)\)": r"with \1",
+    r" \(see LowRank\)": "",
+    "does not support offset: remove this argument": "does not support --offset",
+    "certify=True and a larger weight_base": "--set certify=true",
+    r"^y\['time'\] (must hold numbers, but it holds .*): convert.*": (
+        r"--target \1: name another column, or correct the value."
+    ),
 }
-"""Command-line options that replace Python's advice in errors, by pattern."""
+"""Advice for the command line that replaces Python's advice, by pattern."""
 
 TRUSTED = re.compile(r"load it with trusted=\[(.*)\]\.")
 """Python's advice on types in a model file."""
@@ -57,8 +77,8 @@ LINE_ENDS = re.compile(r"\s*[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]\s*")
 """Line breaks, which a message must not contain."""
 
 # Errors caused by input, files or missing libraries. Other errors are bugs and keep
-# their traceback.
-USER_ERRORS = (ValueError, OSError, ImportError, MemoryError)
+# their traceback. An EOFError would be Ctrl-D for typer.
+USER_ERRORS = (ValueError, OSError, ImportError, MemoryError, EOFError)
 
 
 def console(*, stderr: bool = False) -> Console:
@@ -77,6 +97,14 @@ def say(
     console(stderr=stderr).print(line, soft_wrap=True)
 
 
+def note(text: str, columns: Sequence[Any] = ()) -> None:
+    """Print `text`, a note on the first of `columns`, and count the other columns."""
+    count = len(columns) - 1
+    other_text = f"{count} other columns" if count > 1 else "another column"
+    suffix = f" The same applies to {other_text}." if count > 0 else ""
+    say(text + suffix, "Note:", stderr=True)
+
+
 def user_errors(
     command: Callable[P, None], options: Sequence[str]
 ) -> Callable[P, None]:
@@ -88,23 +116,18 @@ def user_errors(
         settings: Any = kwargs.get("settings") or ()
         # Messages name parameters as options.
         names = [*options, *(f"--set {pair.partition('=')[0]}" for pair in settings)]
+
+        def show(message: Any, category: type[Warning], *_: object, **__: Any) -> None:
+            text = with_options(str(message), names)
+            say(text, f"{category.__name__}:", "bold yellow", stderr=True)
+
         with warnings.catch_warnings():
-            warnings.showwarning = functools.partial(_show_warning, names)
+            warnings.showwarning = show
             try:
                 command(*args, **kwargs)
                 sys.stdout.flush()
             except BrokenPipeError:
                 raise  # typer exits silently
-            except EOFError as error:  # click would treat an EOFError as Ctrl-D
-                say(
-                    f"A file is truncated ({error}): the model file, or a file in "
-                    "numba's cache folder. Save the model again, or delete the cache "
-                    "folder.",
-                    "Error:",
-                    "bold red",
-                    stderr=True,
-                )
-                raise typer.Exit(1) from error
             except USER_ERRORS as error:
                 text = _shell_message(error, names)
                 say(text, "Error:", "bold red", stderr=True)
@@ -123,11 +146,14 @@ def _shell_message(error: BaseException, options: Sequence[str]) -> str:
         text = f"Cannot open {error.filename}: {error.strerror.lower()}. {advice}"
     elif isinstance(error, OSError) and error.errno == errno.ENOSPC:
         text = "Cannot write standard output or a temporary file: free disk space."
+    elif isinstance(error, EOFError):
+        text = (
+            f"A file is truncated ({error}): the model file, or a file in numba's "
+            "cache folder. Save the model again, or delete the cache folder."
+        )
     for advice in (IMPUTE, IMPUTE_OR_VIEWS):
         text = text.replace(advice, FILL)
-    text = _with_options(text, options)
-    for pattern, replacement in ADVICE.items():
-        text = re.sub(pattern, replacement, text)
+    text = with_options(text, options)
     if match := TRUSTED.search(text):
         names = [name.strip(" '") for name in match[1].split(",")]
         replacement = " ".join(f"--trusted {name}" for name in names)
@@ -137,31 +163,36 @@ def _shell_message(error: BaseException, options: Sequence[str]) -> str:
     return text
 
 
-def _with_options(text: str, options: Sequence[str]) -> str:
+def with_options(text: str, options: Sequence[str]) -> str:
     """Return a message with `options` in place of the parameters that they set."""
     option_of = {o.split()[-1].lstrip("-").replace("-", "_"): o for o in options}
+    # --method chooses an estimator; some estimators have another parameter `method`.
+    option_of.pop("method", None)
+
+    def in_shell(match: re.Match[str]) -> str:
+        name, _, value = match[0].partition("=")
+        option = option_of.get(name, "--set")
+        if not option.startswith("--set"):
+            return f"{option} {value}".rstrip().replace("'", "")
+        if not value and re.fullmatch(GRIDS, name):
+            value = "[...]"
+        if value.startswith("["):
+            return f"--set '{name}={value}'"
+        return f"--set {match[0]}".replace("'", "")
+
     if (match := PARAMETER.search(text)) and match[1] in option_of:
         text = f"{option_of[match[1]]} must be {text[match.end() :]}"
     if (match := UNKNOWN.search(text)) and "--set" not in option_of.get(
         match[1], "--set"
     ):
         text = text.replace(match[0], f"does not support {option_of[match[1]]}")
-    for parameter, option in OPTIONS.items():
-        if option.split()[0] in options:
-            text = re.sub(parameter, option, text)
-    return text
-
-
-def _show_warning(
-    options: Sequence[str],
-    message: Warning | str,
-    category: type[Warning],
-    *_: object,
-    **__: object,
-) -> None:
-    """Print a warning on one line, with options instead of parameters."""
-    text = _with_options(str(message), options)
-    say(text, f"{category.__name__}:", "bold yellow", stderr=True)
+    for pattern, replacement in ADVICE.items():
+        text = re.sub(pattern, replacement, text)
+    advice, listing, parameters = text.partition(" Its parameters are ")
+    advice = NAMED.sub(in_shell, ASSIGNED.sub(in_shell, advice))
+    if "--set " in advice and "--set" not in options:
+        advice += " Only the commands fit and path have --set."
+    return advice + listing + parameters
 
 
 def check_choice(option: str, value: str, choices: Iterable[str]) -> None:

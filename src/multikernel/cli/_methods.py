@@ -11,7 +11,7 @@ import pandas as pd
 from sklearn.metrics import get_scorer, get_scorer_names
 
 from multikernel import estimators
-from multikernel.cli._messages import check_choice, say
+from multikernel.cli._messages import check_choice, note
 from multikernel.losses import LOSSES
 
 USUAL = ("classification", "regression")
@@ -28,8 +28,8 @@ ENDINGS: Mapping[str, str] = {
 TASKS = (*ENDINGS,)
 
 
-SPECIAL = {"survival": "times to an event", "ordinal": "ordered classes"}
-"""Tasks that only SpicyMKL supports, and their targets."""
+SPECIAL = ("survival", "ordinal")
+"""Tasks that only SpicyMKL supports."""
 
 
 @dataclass(frozen=True)
@@ -50,6 +50,10 @@ class Entry:
     always: bool = False
     # Rule for kernel weights that are fixed before the fit.
     weights: str | None = None
+    # Options that the method does not support.
+    refuses: Sequence[str] = ()
+    # Whether the method has a path over regularization strengths.
+    path: bool = False
 
     def estimator(self, task: str, *, cv: bool = False) -> type:
         """Return the estimator class for a task, or its search if `cv`."""
@@ -69,19 +73,26 @@ class Entry:
         return estimator_class
 
 
+EXTRAS = ("--offset", "--unpenalized")
+"""Options that some methods do not support."""
+
 METHODS: Mapping[str, Entry] = {
-    "spicy": Entry("SpicyMKL", "SpicyMKL", TASKS),
+    "spicy": Entry("SpicyMKL", "SpicyMKL", TASKS, path=True),
     "group-omp": Entry("Group-OMP", "GroupOMP"),
-    "hkl": Entry("HKL", "HKL", graphs=True),
+    "hkl": Entry("HKL", "HKL", graphs=True, refuses=(*EXTRAS, "--view")),
     "lp": Entry("lp-norm MKL", "LpMKL"),
     "rademacher": Entry("local Rademacher MKL", "LocalRademacherMKL"),
     "uniform": Entry("the unweighted sum", "FixedWeightsMKL"),
-    "alignment": Entry("centered alignment", "FixedWeightsMKL", weights="alignment"),
-    "easy": Entry("EasyMKL", "FixedWeightsMKL", ("classification",), weights="easy"),
+    "alignment": Entry(
+        "centered alignment", "FixedWeightsMKL", weights="alignment", refuses=EXTRAS
+    ),
+    "easy": Entry(
+        "EasyMKL", "FixedWeightsMKL", USUAL[:1], weights="easy", refuses=EXTRAS
+    ),
     "single": Entry(
         "the best single kernel", "FixedWeightsMKL", always=True, weights="single"
     ),
-    "one-class": Entry("one-class MKL", "OneClassMKL", (), search=None),
+    "one-class": Entry("one-class MKL", "OneClassMKL", (), search=None, refuses=EXTRAS),
 }
 
 
@@ -221,11 +232,9 @@ def _task_of_targets(y: Any) -> str:
     if values.size > 20 or not np.all(values == np.round(values)):
         return "regression"
     if values.size > 2:
-        say(
+        note(
             f"The {values.size} different whole numbers of the target are read as "
-            "classes: use --task regression for amounts, counts or years.",
-            "Note:",
-            stderr=True,
+            "classes: use --task regression for amounts, counts or years."
         )
     return "classification"
 

@@ -21,6 +21,9 @@ from multikernel.display._style import pyplot
 from multikernel.persistence import places
 from multikernel.persistence.places import Place, write_to
 
+PICTURES = (".png", ".pdf", ".svg")
+"""Suffixes of plot files."""
+
 DASH = "-"
 """Name of standard input or standard output in place of a file."""
 
@@ -183,23 +186,12 @@ def agg_pyplot() -> Any:
     return plt
 
 
-def picture_formats() -> list[str]:
-    """Return the suffixes of the supported plot formats, PNG first."""
-    agg_pyplot()
-    from matplotlib.backend_bases import FigureCanvasBase
-
-    names = sorted(
-        FigureCanvasBase.get_supported_filetypes(), key=lambda name: name != "png"
-    )
-    return [f".{name}" for name in names]
-
-
 def save_plot(display: Any, place: Place) -> None:
     """Write a plot to a file; the suffix (.png, .pdf, .svg) selects the format."""
     plt = agg_pyplot()
     figure = display.plot().figure_
     picture = io.BytesIO()
-    suffix = ending(place, picture_formats())
+    suffix = ending(place, PICTURES)
     figure.savefig(picture, dpi=120, format=suffix.removeprefix("."))
     plt.close(figure)
     write_to(place, picture.getvalue())

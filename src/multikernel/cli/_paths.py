@@ -18,9 +18,9 @@ from multikernel.estimators import NamedPath, ProgressBar, regularization_path
 def run_path(request: FollowPath) -> None:
     """Compute a regularization path, plot it if --plot is given, and print it."""
     method = find_method(request.method)
-    if method.always or not method.tasks:
+    if not method.path:
         raise ValueError(
-            f"{method.title} has no regularization path: choose another --method."
+            f"{method.title} has no regularization path: use --method spicy."
         )
     if request.task in SPECIAL:
         raise ValueError(
@@ -28,14 +28,12 @@ def run_path(request: FollowPath) -> None:
             "with --cv."
         )
     targets = _training.requested_targets(request, method)
-    # The file name is checked before the fit. A name without suffix is a PNG.
-    formats = [] if request.plot is None else [*_outputs.picture_formats(), ""]
+    if request.plot is not None:
+        _outputs.agg_pyplot()  # raises before the fit if matplotlib is missing
+    # A name without suffix is a PNG.
+    formats = (*_outputs.PICTURES, "")
     picture = _outputs.find_output(
-        request.plot,
-        request.data,
-        formats,
-        as_json=request.json,
-        option="--plot",
+        request.plot, request.data, formats, as_json=request.json, option="--plot"
     )
     table = _training.read_whole(request, targets)
     start = time.perf_counter()

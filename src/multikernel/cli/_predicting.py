@@ -49,8 +49,12 @@ def run_predict(request: Predict) -> None:
         if in_partitions and not final_estimator(estimator)._state.precomputed:
             n_rows, score = _predict_partitions(estimator, request, place)
         else:
-            frame, score = _predict_whole(estimator, request)
+            targets = request.target or []
+            table = known_table(estimator, request, [request.data], targets)
+            answers = Answers(estimator, table.X, table.offset)
+            frame = _predictions(answers, request, table.ids)
             n_rows = len(frame)
+            score = float(answers("score", table.y)) if targets else None
             if request.output is not None or not request.json:
                 with table_writer(place, formats) as write:
                     write(frame)
@@ -62,16 +66,6 @@ def run_predict(request: Predict) -> None:
         say(f"{n_rows} predictions written to {request.output}", stderr=True)
     if score is not None:
         say(f"score: {score:.6g}", stderr=True)
-
-
-def _predict_whole(
-    estimator: Any, request: Predict
-) -> tuple[pd.DataFrame, float | None]:
-    """Return the predictions for a file in memory, and the score or None."""
-    table = known_table(estimator, request, [request.data], request.target or [])
-    answers = Answers(estimator, table.X, table.offset)
-    frame = _predictions(answers, request, table.ids)
-    return frame, float(answers("score", table.y)) if request.target else None
 
 
 def _predict_partitions(

@@ -8,7 +8,7 @@ from rich.table import Column
 from rich.text import Text
 from sklearn.base import is_classifier, is_outlier_detector
 
-from multikernel.cli._messages import say
+from multikernel.cli._messages import say, with_options
 from multikernel.cli._outputs import aligned, print_table, readable
 from multikernel.estimators.publish import summary
 from multikernel.inspection.pipelines import final_estimator
@@ -16,20 +16,27 @@ from multikernel.inspection.pipelines import final_estimator
 CHOSEN = ("alpha", "C", "p", "theta")
 """Parameters that cross-validation may choose."""
 
+FIT_OPTIONS = ("--alpha", "--max-rank", "--set", "--tol")
+"""Options of fit that replace parameters in status messages."""
+
+PLAIN = (str, int, float, bool)
+"""Types of the parameters that reports contain."""
+
 
 def model_report(estimator: Any) -> dict[str, Any]:
     """Return the facts about a fitted model, alone or in a pipeline."""
     model = final_estimator(estimator)
     facts, has_views = summary.facts(model), hasattr(model, "kernel_views_")
-    parameters = {name: getattr(model, f"{name}_", None) for name in CHOSEN}
+    strengths = {name: getattr(model, f"{name}_", None) for name in CHOSEN}
+    parameters = model.get_params(deep=False).items()
     return {
         "estimator": type(model).__name__,
         "task": task_of(model),
         "measure": score_name(model),
-        **{name: value for name, value in parameters.items() if value is not None},
+        **{name: value for name, value in strengths.items() if value is not None},
         "score": facts.get("score"),
         "scoring": facts.get("scoring"),
-        "parameters": _plain_parameters(model),
+        "parameters": {k: v for k, v in parameters if isinstance(v, PLAIN)},
         "n_kernels": facts["n_kernels"],
         "n_active": facts["n_active"],
         "objective": model.objective_,
@@ -101,13 +108,6 @@ def task_of(model: Any) -> str:
     return "classification" if is_classifier(model) else "regression"
 
 
-def _plain_parameters(model: Any) -> dict[str, Any]:
-    """Return the parameters that are numbers, strings or booleans."""
-    plain = (str, int, float, bool)
-    parameters = model.get_params(deep=False)
-    return {key: value for key, value in parameters.items() if isinstance(value, plain)}
-
-
 def chosen_parameters(report: Mapping[str, Any]) -> dict[str, Any]:
     """Return the strengths, and the cross-validated score if a search chose them."""
     ending = " chosen" if report["score"] is not None else ""
@@ -167,5 +167,5 @@ def diagnostics(report: Mapping[str, Any]) -> dict[str, Any]:
         **{name: value for name, value in gap.items() if value is not None},
         "tolerance": report["tol"],
         "iterations": report["n_iter"],
-        "status": report["status_message"],
+        "status": with_options(report["status_message"], FIT_OPTIONS),
     }

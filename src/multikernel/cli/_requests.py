@@ -2,7 +2,8 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from math import inf
+from functools import partial
+from math import inf, nan
 from pathlib import Path
 from typing import Any
 
@@ -13,18 +14,10 @@ import typer
 
 FILES = "CSV, TSV, Parquet, FASTA or npz file, or - for CSV on standard input"
 SEVERAL = f"{FILES}. For several FASTA files, the column class holds the file names."
-EVENT = (
-    "Event indicator (1 observed, 0 censored); --target is then the event or censoring "
-    "time."
-)
-DROP = "Columns to ignore, comma-separated; may be repeated."
-ID = (
-    "Column of ids, such as a record number. It is not a feature; predict writes it "
-    "first. May be repeated."
-)
-OFFSET = (
-    "Column of known parts of the decision values, such as the logarithm of an "
-    "exposure for --loss poisson. It is not a feature."
+KERNELS = (
+    "default (linear, and Gaussians with widths from the data), columns (Gaussians on "
+    "each column), joint (Gaussians on all columns), linear (one linear kernel per "
+    "column) or tanimoto (bits or counts, not standardized)."
 )
 ONE_ERROR = (
     "With --cv, choose the simplest model within one standard error of the best score."
@@ -42,62 +35,54 @@ def option(help: str, *names: str, default: Any = None, **settings: Any) -> Any:
     return field(default=default, metadata={"option": parameter})
 
 
-def integer(help: str, *names: str, low: float = -inf, **settings: Any) -> Any:
-    """Return a dataclass field that defines an option for an integer."""
-    parser = _number_parser(int, "an integer", low, inf)
-    return option(help, *names, parser=parser, metavar="INTEGER", **settings)
-
-
 def number(
-    help: str, *names: str, low: float = -inf, high: float = inf, **settings: Any
+    help: str,
+    *names: str,
+    kind: Callable[[Any], float] = float,
+    low: float = -inf,
+    high: float = inf,
+    **settings: Any,
 ) -> Any:
-    """Return a dataclass field that defines an option for a number."""
-    parser = _number_parser(float, "a number", low, high)
-    return option(help, *names, parser=parser, metavar="NUMBER", **settings)
+    """Return a dataclass field that defines an option for a number (int or float)."""
+    expected = "an integer" if kind is int else "a number"
+    if high < inf:
+        expected += f" from {low:g} to {high:g}"
+    elif low > -inf:
+        expected += f" of at least {low:g}"
+
+    def parse(text: Any) -> float:
+        try:
+            value = kind(text)
+        except ValueError:
+            value = nan
+        if not low <= value <= high:
+            raise typer.BadParameter(f"{text!r} is not {expected}.")
+        return value
+
+    metavar = "INTEGER" if kind is int else "NUMBER"
+    return option(help, *names, parser=parse, metavar=metavar, **settings)
+
+
+integer = partial(number, kind=int)
 
 
 def file(help: str, *names: str, metavar: str = "FILE", **settings: Any) -> Any:
     """Return a dataclass field that defines an option for a file or a folder."""
-    parser = _path_parser(metavar.lower())
-    return option(help, *names, parser=parser, metavar=metavar, **settings)
+    return option(help, *names, parser=path, metavar=metavar, **settings)
 
 
 def argument(help: str) -> Any:
     """Return a dataclass field that defines the required file name of a command."""
-    parser = _path_parser("file")
-    parameter = typer.Argument(..., help=help, parser=parser, show_default=False)
+    parameter = typer.Argument(..., help=help, parser=path, show_default=False)
     return field(metadata={"option": parameter})
 
 
-def _number_parser(
-    convert: Callable[[Any], float], kind: str, low: float, high: float
-) -> Callable[[Any], float]:
-    """Return a function that converts text to a number from `low` to `high`."""
-    bounds = f" of at least {low:g}" if low > -inf else ""
-    bounds = f" from {low:g} to {high:g}" if high < inf else bounds
-
-    def parse(text: Any) -> float:
-        try:
-            value = convert(text)
-        except ValueError:
-            value = float("nan")
-        if not low <= value <= high:
-            raise typer.BadParameter(f"{text!r} is not {kind}{bounds}.")
-        return value
-
-    return parse
-
-
-def _path_parser(kind: str) -> Callable[[Any], Path]:
-    """Return a function that converts text to a path of a `kind`, file or folder."""
-
-    def parse(text: Any) -> Path:
-        # An unset shell variable is empty.
-        if not str(text).strip():
-            raise typer.BadParameter(f"{text!r} is not a name: name a {kind}.")
-        return Path(text)
-
-    return parse
+def path(text: Any) -> Path:
+    """Convert text to a path."""
+    # An unset shell variable is empty.
+    if not str(text).strip():
+        raise typer.BadParameter(f"{text!r} is not a name: name a file or a folder.")
+    return Path(text)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -115,15 +100,35 @@ class Demo:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Training:
+class Columns:
+    """Options on columns that are not features."""
+
+    target: list[str] | None = option(
+        "Target column (or npz array); repeat it for several targets.", "--target", "-t"
+    )
+    event: str | None = option(
+        "Event indicator (1 observed, 0 censored); --target is then the event or "
+        "censoring time."
+    )
+    drop: list[str] | None = option(
+        "Columns to ignore, comma-separated; may be repeated."
+    )
+    id: list[str] | None = option(
+        "Column of ids, such as a record number. It is not a feature; predict writes "
+        "it first. May be repeated."
+    )
+    offset: str | None = option(
+        "Column of known parts of the decision values, such as the logarithm of an "
+        "exposure for --loss poisson. It is not a feature."
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Training(Columns):
     """Options of the commands that train on a file."""
 
     # A subclass removes an option by giving its field a plain value.
     data: list[Path] = argument(SEVERAL)
-    target: list[str] | None = option(
-        "Target column (or npz array); repeat it for several targets.", "--target", "-t"
-    )
-    event: str | None = option(EVENT)
     method: str = option(
         "Method: spicy, group-omp, hkl, lp, rademacher or uniform. Baselines: "
         "alignment, easy or single (the best single kernel). Without a target: "
@@ -133,7 +138,8 @@ class Training:
     task: str | None = option(
         "classification, regression, survival (with --event) or ordinal. Default: "
         "classification or regression, depending on the targets. For text classes, "
-        'ordinal requires their order: --set \'order=["low", "high"]\'.'
+        'ordinal requires their order: --set \'order=["low", "high"]\', or ordered '
+        "categories in a Parquet file."
     )
     loss: str | None = option(
         "For classification: log_loss, hinge, squared_hinge or squared_error. For "
@@ -142,11 +148,8 @@ class Training:
         metavar="NAME",
     )
     kernels: str = option(
-        "default (linear, and Gaussians with widths from the data), columns "
-        "(Gaussians on each column), joint (Gaussians on all columns), linear (one "
-        "linear kernel per column) or tanimoto (bits or counts, not standardized). For "
-        "hkl, a graph: default or polynomial (powers), "
-        "hermite (Gaussians) or subsets (of columns).",
+        f"{KERNELS} For hkl, a graph: default or polynomial (powers), hermite "
+        "(Gaussians) or subsets (of columns).",
         default="default",
     )
     interactions: bool = option(
@@ -182,9 +185,6 @@ class Training:
         "categories with the most frequent one.",
         metavar="NAME",
     )
-    drop: list[str] | None = option(DROP)
-    id: list[str] | None = option(ID)
-    offset: str | None = option(OFFSET)
     unpenalized: list[str] | None = option(
         "Columns without a penalty and without kernels, such as age,sex; may be "
         "repeated."
@@ -269,12 +269,25 @@ class Fit(Training):
 
 
 @dataclass(frozen=True, kw_only=True)
-class FollowPath(Training):
-    """Follow the regularization path, starting where the first kernel enters."""
+class Exploring(Training):
+    """Options of the commands that fit several models and save none."""
 
     event: str | None = None
     folder: Path | None = None
+    task: str | None = option(
+        "classification or regression. Default: depending on the targets."
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class FollowPath(Exploring):
+    """Follow the regularization path, starting where the first kernel enters."""
+
     group: str | None = None
+    method: str = option(
+        "Method: spicy, the only one with a regularization path.", default="spicy"
+    )
+    kernels: str = option(KERNELS, default="default")
     n_alphas: int = integer("Number of regularization strengths.", low=2, default=20)
     alpha_min_ratio: float = number(
         "Smallest strength divided by the largest.", default=1e-2
@@ -283,14 +296,12 @@ class FollowPath(Training):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Compare(Training):
+class Compare(Exploring):
     """Cross-validate several methods on the same folds of the same data."""
 
-    event: str | None = None
     method: str = ""
     storage: str | None = None
     max_rank: int | None = None
-    folder: Path | None = None
     settings: list[str] | None = None
     methods: list[str] | None = option(
         "Method to compare, as for fit; may be repeated. Default: all methods that "
@@ -340,16 +351,12 @@ class Inspect(Saved):
 
 
 @dataclass(frozen=True, kw_only=True)
-class SavedOnData(Saved):
+class SavedOnData(Columns, Saved):
     """Options of the commands that apply a saved model to data."""
 
     target: list[str] | None = option(
         "Column of true targets; may be repeated.", "--target", "-t"
     )
-    event: str | None = option(EVENT)
-    drop: list[str] | None = option(DROP)
-    id: list[str] | None = option(ID)
-    offset: str | None = option(OFFSET)
 
 
 @dataclass(frozen=True, kw_only=True)

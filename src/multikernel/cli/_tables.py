@@ -16,36 +16,24 @@ from multikernel.cli import _frames
 from multikernel.cli._columns import PLAIN, ColumnChoice, say_ignored, split_names
 from multikernel.cli._features import Table, note_ids, numeric_features, text_columns
 from multikernel.cli._targets import date_names, read_offset, read_targets
-from multikernel.datasets.files import SUFFIXES as FASTA, check_columns
+from multikernel.datasets.files import NO_COLUMN, SUFFIXES as FASTA, check_columns
 from multikernel.estimators import NamedGrams, stack_grams
 from multikernel.estimators.read.kinds import Sheet, default_text_kinds
+from multikernel.estimators.read.targets import category_order
 from multikernel.kernels.sequence.tables import CATEGORIES, SEQUENCES
 
 FORMATS = (".csv", ".parquet", ".npz")
 READABLE = (*FORMATS, ".tsv", *FASTA)
 STDIN = "standard input"
 
-OPTIONS = {
-    "target": "--target",
-    "event": "--event",
-    "drop": "--drop",
-    "unpenalized": "--unpenalized",
-    "offset": "--offset",
-    "ids": "--id",
-    "dates": "--date",
-    "categories": "--category",
-    "sequences": "--sequence",
-    "group": "--group",
-    "views": "--view",
-}
-"""Options on columns, by field of `ColumnChoice`."""
+KINDS = ("date", "category", "sequence")
+"""Options that determine the kind of a feature."""
 
-FEATURES = ("unpenalized", "dates", "categories", "sequences")
-"""Fields of `ColumnChoice` that name features."""
+FEATURES = ("unpenalized", *KINDS)
+"""Options that name features."""
 
-NAMED = tuple(OPTIONS)[5:]
-"""Fields of `ColumnChoice` whose options require a table with column names."""
-
+NAMED = ("id", *KINDS, "group", "view")
+"""Options that require a table with column names."""
 
 LACKS = (
     "{path} lacks columns that the model was fitted on: {missing}. The file has the "
@@ -74,8 +62,8 @@ def read_table(
     if suffix in FASTA:
         # All sequences form one column. If there are several files, each is a class.
         frame = _frames.read_fasta_frames([path, *more_fasta], choice)
-        sequences = dict.fromkeys([*choice.sequences, _frames.COLUMN])
-        choice = replace(choice, sequences=tuple(sequences))
+        sequences = dict.fromkeys([*choice.sequence, _frames.COLUMN])
+        choice = replace(choice, sequence=tuple(sequences))
     else:
         frame = _frames.read_frame(path, source, choice)
     return make_table(path, frame, choice.split_lists(frame.columns))
@@ -102,9 +90,14 @@ def make_table(path: Path, frame: pd.DataFrame, choice: ColumnChoice) -> Table:
     """Return a data frame's features, targets, groups, offset and IDs, by `choice`."""
     # Error messages name the file `path`.
     require_columns(path, frame.columns, choice)
+    order = None
+    if len(choice.target) == 1:
+        order = category_order(frame[choice.target[0]])
+        # Ordered categories are classes.
+        choice = replace(choice, labels=choice.labels or order is not None)
     y = read_targets(path, choice.target, frame, len(frame), choice)
     features, views = _select_features(path, frame, choice)
-    options = choice.dates, choice.unpenalized, choice.sequences, choice.categories
+    options = choice.date, choice.unpenalized, choice.sequence, choice.category
     dates, linear, strings, words = ([n for n in ns if n in features] for ns in options)
     all_words = linear if not views else [*features]
     texts = _classify_texts(features, {*strings, *words, *dates}, all_words, choice)
@@ -129,44 +122,43 @@ def make_table(path: Path, frame: pd.DataFrame, choice: ColumnChoice) -> Table:
         views,
         groups=frame[choice.group].to_numpy() if choice.group else None,
         offset=choice.offset and read_offset(path, frame, choice.offset),
-        ids=frame[list(choice.ids)] if choice.ids else None,
-        dates={name: date_names(path, X[name], choice.periods) for name in dates},
-        periods=choice.periods,
+        ids=frame[list(choice.id)] if choice.id else None,
+        dates={name: date_names(path, X[name], choice.period) for name in dates},
+        periods=choice.period,
         unpenalized=linear,
+        order=order,
     )
 
 
 def require_columns(path: Path, present: Iterable[Any], choice: ColumnChoice) -> None:
     """Raise if a file lacks a column of an option, or two options name the same one."""
     names_of: dict[str, list[str]] = {}
-    for key, option in OPTIONS.items():
-        value = () if key == "views" else getattr(choice, key) or ()
+    for key in ("target", "event", "drop", "offset", "id", "group", *FEATURES):
+        value = getattr(choice, key) or ()
         names = [value] if isinstance(value, str) else [*value]
         if key == "target":
             names = [name for name in names if name != choice.event]
         names_of[key] = names
-        try:
-            check_columns(path, present, names)
-        except ValueError as error:
-            if choice.is_known and key in ("categories", "sequences", "dates"):
-                raise  # the model, not an option, names these columns
-            raise ValueError(f"{option}: {error}") from error
-    feature_keys = () if choice.is_known else FEATURES
-    targets = ("target", "event")
-    other_keys = dict.fromkeys(targets, ("offset", "ids", "group", *feature_keys))
-    other_keys |= dict.fromkeys(("offset", "ids", "group", "drop"), feature_keys)
+        # A saved model, not an option, may name columns of these kinds.
+        option = "" if choice.is_known and key in KINDS else f"--{key}: "
+        check_columns(path, present, names, option + NO_COLUMN)
+    features = () if choice.is_known else FEATURES
+    other_keys = dict.fromkeys(
+        ("target", "event"), ("offset", "id", "group", *features)
+    )
+    other_keys |= dict.fromkeys(("offset", "id", "group", "drop"), features)
     if not choice.is_known:
         # A column has sequences, categories or dates, never two of these kinds.
         # Columns of sequences cannot be unpenalized.
-        other_keys |= {"sequences": ("categories", "dates", "unpenalized")}
-        other_keys |= {"categories": ("dates",)}
+        other_keys |= {"sequence": ("category", "date", "unpenalized")}
+        other_keys |= {"category": ("date",)}
     for key in other_keys:
         for other_key in other_keys[key]:
             shared = [name for name in names_of[other_key] if name in names_of[key]]
             if shared:
                 raise ValueError(
-                    f"{OPTIONS[other_key]} {shared[0]} is also the column of "
-                    f"{OPTIONS[key]}: remove one of these options."
+                    f"--{other_key} {shared[0]} is also the column of --{key}: remove "
+                    "one of these options."
                 )
 
 
@@ -174,7 +166,7 @@ def _select_features(
     path: Path, frame: pd.DataFrame, choice: ColumnChoice
 ) -> tuple[pd.DataFrame, dict[str, list[str]]]:
     """Return the columns that are features, and the columns of each view."""
-    ids = {*choice.ids} - {*(choice.only or ())}
+    ids = {*choice.id} - {*(choice.only or ())}
     not_features = {*choice.drop, *choice.target, *ids, choice.group, choice.offset}
     features = frame[[name for name in frame if name not in not_features]]
     features = _model_part(path, features, choice)
@@ -238,14 +230,6 @@ def as_times(table: Table, event: str | None) -> Table:
             f"it holds {invalid.tolist()[0]!r} at row {invalid.index[0]}: name another "
             "column, or correct the value."
         )
-    if not pd.api.types.is_numeric_dtype(times["time"]):
-        is_text = pd.to_numeric(times["time"], errors="coerce").isna()
-        row = int(np.argmax(is_text))
-        raise ValueError(
-            f"--target {time_names[0]} must hold times as numbers, but it holds "
-            f"{times['time'].tolist()[row]!r} at row {row}: name another column, or "
-            "correct the value."
-        )
     return replace(table, y=times)
 
 
@@ -260,7 +244,7 @@ def _read_npz(path: Path, choice: ColumnChoice) -> Table:
     """Return the table, the sparse table or the Gram matrices of an npz file."""
     # The file is a `scipy.sparse.save_npz` file, or has the array ``X`` (and
     # ``feature_names``) or the Gram matrices ``K`` (and ``kernel_names``).
-    if choice.is_known and (choice.categories or choice.sequences or choice.dates):
+    if choice.is_known and (choice.category or choice.sequence or choice.date):
         raise ValueError(
             f"{path} is an npz file, but the model was fitted on columns of "
             "categories, sequences or dates: pass a CSV or Parquet file."
@@ -306,14 +290,12 @@ def _require_arrays(
             advice = "save an array with this name"
             if others:
                 advice = f"name one of {', '.join(others)}, or {advice}"
-            raise ValueError(
-                f"{OPTIONS[option]}: {path} has no array {name!r}: {advice}."
-            )
+            raise ValueError(f"--{option}: {path} has no array {name!r}: {advice}.")
 
 
 def _refuse_options(path: Path, content: str, choice: ColumnChoice, *keys: str) -> None:
     """Raise for options that the content of an npz file does not support."""
-    options = [OPTIONS[key] for key in keys if getattr(choice, key)]
+    options = [f"--{key}" for key in keys if getattr(choice, key)]
     if options:
         advice = " or write the table as CSV or Parquet" * (keys == NAMED)
         raise ValueError(

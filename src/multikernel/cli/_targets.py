@@ -16,7 +16,6 @@ from multikernel.estimators import TableEncoder
 from multikernel.estimators.read.kinds import (
     OTHER_NUMBERS,
     first_odd_cell,
-    is_missing,
     mostly_differ,
 )
 
@@ -69,12 +68,15 @@ def read_targets(
 
 def read_offset(path: Path, frame: pd.DataFrame, name: str) -> Any:
     """Return an offset column as numbers; raise unless all cells are finite numbers."""
-    numbers = pd.to_numeric(frame[name], errors="coerce").to_numpy(np.float64)
+    # pandas would convert dates to nanoseconds.
+    is_time = frame[name].dtype.kind in "mM"
+    column = frame[name].astype(str) if is_time else frame[name]
+    numbers = pd.to_numeric(column, errors="coerce").to_numpy(np.float64)
     if not np.isfinite(numbers).all():
         row = int(np.argmin(np.isfinite(numbers)))
         is_log_of_zero = bool(numbers[row] == -np.inf)
         reason = ", the logarithm of an exposure of zero" * is_log_of_zero
-        cell = frame[name].tolist()[row]
+        cell = column.tolist()[row]
         raise ValueError(
             f"--offset: column {name!r} of {path} contains {cell!r} "
             f"at row {row}{reason}; every value must be a finite number. Correct "
@@ -119,24 +121,21 @@ def read_target(
             f"Target {name!r} of {path} has shape {y.shape}, expected ({n_rows},): "
             "save one target for each row."
         )
-    kind = y.dtype.kind
-    if kind == "O":
-        gap = next((row for row, value in enumerate(y) if is_missing(value)), None)
-        bad = [v for v in y if not (isinstance(v, WORDS) or is_missing(v))]
-        valid, content = not bad, shown(bad[0]) if bad else ""
-    else:
-        gap = int(np.argmax(np.isnan(y))) if kind == "f" else None
-        gap = gap if gap is None or np.isnan(y[gap]) else None
-        valid, content = kind in NUMBERS + "U", y.dtype
-    if gap is not None and n_rows:
+    gaps = np.flatnonzero(pd.isna(y))
+    if gaps.size:
         raise ValueError(
-            f"Target {name!r} of {path} is missing at row {gap}: remove rows "
+            f"Target {name!r} of {path} is missing at row {gaps[0]}: remove rows "
             "without a target."
         )
+    valid, content = y.dtype.kind in NUMBERS + "U", y.dtype
+    if y.dtype.kind == "O":
+        invalid = [value for value in y if not isinstance(value, WORDS)]
+        valid, content = not invalid, shown(invalid[0]) if invalid else ""
     if not valid:
         raise ValueError(
             f"The targets of {path} must be real numbers, text or booleans, but "
-            f"{name!r} holds {content}: convert the targets, or name another column."
+            f"{name!r} holds {content}: convert the targets, for example dates to days "
+            "since a reference date, or name another column."
         )
     if not choice.labels:
         option = choice.label_option

@@ -13,21 +13,16 @@ from sklearn.preprocessing import StandardScaler
 
 from multikernel.cli import _methods
 from multikernel.cli._columns import ColumnChoice, parse_views
-from multikernel.cli._features import Table, refuse_empty
+from multikernel.cli._features import Table, drop_options, refuse_empty
 from multikernel.cli._kernels import find_kernels, with_interactions
 from multikernel.cli._messages import check_choice
-from multikernel.cli._requests import Compare, Fit, Training
+from multikernel.cli._requests import Training
 from multikernel.cli._tables import as_times, read_table
 from multikernel.cli._targets import default_target
 from multikernel.estimators import TableEncoder
-from multikernel.estimators.parameters import SIMPLEST
 from multikernel.estimators.read.targets import check_groups
 from multikernel.estimators.table_encoder import PERIODS
 from multikernel.gram import LowRank, Storage
-
-OPTIONS: Mapping[str, str] = {"alpha": "--alpha", "C": "-C", "p": "-p"}
-"""Options for regularization strengths and for the norm p, by parameter."""
-
 
 NEEDS_CV = (
     "{0} requires --cv, the number of folds: add it, such as --cv 5, or remove {0}."
@@ -51,6 +46,11 @@ def requested_estimator(
     if "class_weight" in settings:
         labels = _methods.label_keys(settings["class_weight"], table.y)
         settings["class_weight"] = labels
+    if unsupported := why_unsupported(method, request, table):
+        raise ValueError(
+            f"--method {request.method} {unsupported[0]}: {unsupported[1]}, or use "
+            "another --method."
+        )
     kernels = find_kernels(request, table, graphs=method.graphs)
     if request.interactions:
         kernels = with_interactions(
@@ -64,6 +64,8 @@ def requested_estimator(
             f"--set {repeated[0]} sets a parameter that another option, such as "
             f"--method or --cv, also sets: remove --set {repeated[0]}, or that option."
         )
+    if task == "ordinal" and table.order is not None:
+        settings.setdefault("order", table.order)
     estimator_class = method.estimator(task, cv=cv)
     try:
         return estimator_class(**parameters, **settings)
@@ -71,13 +73,34 @@ def requested_estimator(
         raise ValueError(str(error)) from error
 
 
+def why_unsupported(
+    method: _methods.Entry, request: Training, table: Table
+) -> tuple[str, str] | None:
+    """Return why a method does not support a table, and what to do; None if it does."""
+    options = {
+        "--offset": table.offset is not None,
+        "--unpenalized": table.unpenalized,
+        "--view": table.views,
+    }
+    refused = [option for option in method.refuses if options[option]]
+    if refused:
+        return f"does not support {refused[0]}", f"remove {refused[0]}"
+    if method.graphs and table.precomputed:
+        return "requires columns", "pass a table instead of Gram matrices"
+    texts = [*table.sequences, *table.categories]
+    if method.graphs and texts:
+        kinds = {"--category": request.category, "--sequence": request.sequence}
+        named = " and ".join(option for option, names in kinds.items() if names)
+        remedy = f"{f'remove {named}, and ' * bool(named)}ignore the other columns"
+        return "supports numeric columns only", f"{remedy}{drop_options(texts)}"
+    return None
+
+
 def check_folds(option: str, folds: int | None, table: Table) -> None:
     """Raise unless every fold can have a row, or a group if there are groups."""
-    groups = table.groups
     unit, n_units = "rows", len(table)
-    if groups is not None:
-        unit = "groups"
-        n_units = len(np.unique(check_groups(groups, len(table))))
+    if table.groups is not None:
+        unit, n_units = "groups", np.unique(check_groups(table.groups, n_units)).size
     if folds is not None and n_units < 2:
         raise ValueError(
             f"{option} {folds} requires at least two {unit}, got {n_units}: pass more "
@@ -106,29 +129,17 @@ def explain_settings(request: Training) -> Iterator[None]:
 
 def _storage(request: Training) -> Storage | None:
     """Return the storage from the options; None if no option sets it."""
-    if request.max_rank is not None and request.storage != "low_rank":
-        raise ValueError(
-            f"--max-rank {request.max_rank} requires --storage low_rank: use --storage "
-            "low_rank, or remove --max-rank."
-        )
     if request.folder is None and request.max_rank is None:
         return request.storage
-    if request.storage not in (None, "low_rank"):
+    option = "--folder" if request.max_rank is None else "--max-rank"
+    by_default = request.storage is None and request.max_rank is None
+    if request.storage != "low_rank" and not by_default:
         raise ValueError(
-            f"--folder requires --storage low_rank, but --storage is "
-            f"{request.storage}: use --storage low_rank, or remove --folder."
+            f"{option} requires --storage low_rank: use --storage low_rank, or remove "
+            f"{option}."
         )
     folder = None if request.folder is None else str(request.folder)
     return LowRank(request.max_rank or LowRank().max_rank, folder=folder)
-
-
-def simplest(request: Fit | Compare) -> dict[str, str]:
-    """Return the search parameter of the one-standard-error rule, if requested."""
-    if not request.one_standard_error:
-        return {}
-    if request.cv is None:
-        raise ValueError(NEEDS_CV.format("--one-standard-error"))
-    return {"refit": SIMPLEST}
 
 
 def requested_targets(request: Training, method: _methods.Entry) -> list[str]:
@@ -160,21 +171,19 @@ def requested_columns(request: Training, targets: list[str]) -> ColumnChoice:
             "--period."
         )
     labels, option = _labels(request)
+    lists = ("drop", "category", "sequence", "id", "date", "period", "unpenalized")
+    columns: dict[str, Any] = {
+        name: tuple(getattr(request, name) or ()) for name in lists
+    }
     return ColumnChoice(
         target=tuple(targets),
         event=request.event,
-        drop=tuple(request.drop or ()),
-        views=parse_views(request.view or ()),
-        categories=tuple(request.category or ()),
+        view=parse_views(request.view or ()),
         group=request.group,
-        sequences=tuple(request.sequence or ()),
         labels=labels,
         label_option=option,
-        ids=tuple(request.id or ()),
         offset=request.offset,
-        dates=tuple(request.date or ()),
-        periods=tuple(request.period or ()),
-        unpenalized=tuple(request.unpenalized or ()),
+        **columns,
     )
 
 
