@@ -183,7 +183,7 @@ class Model:
 
     def products(self, gram: GramStack) -> Array:
         """Return the product of every active kernel with its own row of `coefs`."""
-        coefs = self.coefs
+        coefs = self.coefs  # one row may serve all kernels
         all_coefs = np.broadcast_to(coefs, (self.active.size, *coefs.shape[1:]))
         return gram.once(self.active).block_matvec(all_coefs)
 

@@ -165,7 +165,8 @@ class ProjectedStack(AroundOther):
 
     def rounded_traces(self) -> Array:
         """Return `GramStack.rounded_traces`, enlarged for errors before projection."""
-        # The entries before projection were rounded, too, and may be far larger.
+        # The entries before projection were rounded, too, and may be far larger. Their
+        # part is the excess of the stack's bound, plus one rounding of each entry.
         traces, unprojected = np.abs(self.stack.traces()), self.stack.rounded_traces()
         entries = unprojected - traces + uncentered_trace_weight(self.shape[1]) * traces
         return np.abs(self.traces()) + entries

@@ -175,8 +175,10 @@ def follow(
                 return
 
 
-def continued(before: Solution, after: Solution) -> Solution:
+def continued(before: Solution | None, after: Solution) -> Solution:
     """Return `after` with the history and steps of its warm start `before` in front."""
+    if before is None:
+        return after
     last_line = before.history[-1]
     lines = [
         replace(

@@ -57,6 +57,30 @@ def refine_data(training: Training, solutions: Sequence[Solution | None]) -> Tra
     return replace(training, built=replace(training.built, stack=finer_stack))
 
 
+def solve_problems(
+    recipe: Recipe,
+    training: Training,
+    watch: Watch | None,
+    starts: Sequence[Solution | None] = (),
+) -> GramFit:
+    """Return the solutions of all problems, with refined matrices if required."""
+    problems, solver = problems_of(recipe, training)
+    previous: Sequence[Solution | None] = [None] * len(problems)
+    starts = starts or previous
+    # If the tolerance requires it, matrices are refined and the problems are solved
+    # again, so that all solutions refer to the same matrices.
+    while True:
+        pairs = zip(problems, starts, strict=True)
+        latest = [solver.solve(problem, start, watch) for problem, start in pairs]
+        solutions = [continued(*pair) for pair in zip(previous, latest, strict=True)]
+        finer = refine_data(training, solutions)
+        if finer is training:
+            return GramFit(recipe, training, solutions)
+        training = finer
+        problems, solver = problems_of(recipe, training)
+        previous = starts = solutions
+
+
 def solve_outputs(
     recipe: Recipe,
     training: Training,
@@ -68,19 +92,7 @@ def solve_outputs(
     # short list of kernels.
     if _uses_shortlist(recipe, training):
         return _solve_short(recipe, training, watch)
-    problems, solver = problems_of(recipe, training)
-    pairs = zip(problems, starts or [None] * len(problems), strict=True)
-    solutions = [solver.solve(problem, start, watch) for problem, start in pairs]
-    # If the tolerance requires it, matrices are refined and the problems are solved
-    # again, so that all solutions refer to the same matrices.
-    while (finer := refine_data(training, solutions)) is not training:
-        training = finer
-        problems, solver = problems_of(recipe, training)
-        solutions = [
-            continued(start, solver.solve(problem, start, watch))
-            for problem, start in zip(problems, solutions, strict=True)
-        ]
-    return GramFit(recipe, training, solutions)
+    return solve_problems(recipe, training, watch, starts)
 
 
 def _solve_short(recipe: Recipe, training: Training, watch: Watch | None) -> GramFit:
@@ -101,7 +113,7 @@ def _solve_short(recipe: Recipe, training: Training, watch: Watch | None) -> Gra
     for _ in range(MAX_ROUNDS):
         shorter = _on_kernels(training, listed)
         share = listed.size / n_kernels
-        fit = solve_outputs(recipe, shorter, watch, starts)
+        fit = solve_problems(recipe, shorter, watch, starts)
         latest = [_with_scaled_passes(s, share) for s in fit.solutions]
         if solutions:
             latest = [continued(*pair) for pair in zip(solutions, latest, strict=True)]

@@ -141,6 +141,7 @@ class GridSamples:
         if basis is None:  # the features reproduce the kernel exactly
             return None
         diagonal, features = _diagonal(*self.factors(node)), self.features(node, basis)
+        # The difference has a rounding error of about four eps.
         residual = diagonal - np.einsum("ij,ij->i", features, features)
         return np.asarray(
             np.maximum(residual, 4.0 * np.finfo(np.float64).eps * diagonal)

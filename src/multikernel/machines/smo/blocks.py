@@ -131,7 +131,8 @@ def _block(v: Array, sides: Array, ended: float, n_bytes: int) -> Indices:
     """
     # If more samples are likely to move than fit into the block, a quarter of it gets
     # the largest violations for an increase of rho, and another quarter gets those for
-    # a decrease. Free samples fill the rest, then samples with smaller violations.
+    # a decrease. Free samples fill the rest, then samples with smaller violations. The
+    # one-sided slopes of a free sample's cost are equal.
     free, violations = v[UP] == v[DOWN], sides.max(axis=0)
     wanted = max(SETTINGS.size, round(SETTINGS.spare * np.count_nonzero(free)))
     moving = np.flatnonzero(free | (violations > ended))

@@ -297,6 +297,7 @@ class _HullRun:
     def _needed(self, problem: HullProblem, point: ReducedPoint) -> Mask:
         """Return a mask of the nodes of the pruned model at the current point."""
         if self.needed is None:
+            # Pruning may add as much to the gap as the solve was allowed.
             allowed = max(2.0 * SETTINGS.share * self.settings.tol, point.gap)
             self.needed = needed_nodes(problem, self.active, point, allowed)
         return self.needed

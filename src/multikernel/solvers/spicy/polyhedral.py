@@ -109,6 +109,7 @@ class FaceSearch:
         """Move to the optimum; raise LinAlgError if a barrier method costs less."""
         n_samples, flops = self.x.size, 0.0
         while flops <= SETTINGS.budget * self.model.hessian.cost:
+            # A factorization over free samples, and products of their rows.
             free = np.flatnonzero(self._free)
             flops += free.size**3 + 6.0 * n_samples * (free.size + 10)
             if not self._step(free):

@@ -53,6 +53,7 @@ class SpannedTargets(NewtonState):
         new = targets[self.sizes[targets] == 0]
         if new.size:
             self._append(new, self._first(new))
+            # Without Newton steps, only the dual points for the weights are computed.
             self._solve_small_problems(new, alphas, 0)
             begun = new[self.eta[:, new].any(axis=0)]
             for part in self._parts(begun):
