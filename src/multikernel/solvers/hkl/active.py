@@ -228,8 +228,8 @@ class ActiveSet:
 
     def forms(self, nodes: Indices, vector: Array) -> Array:
         """Return a^T K_v a of each node v, for a = `vector` and centered features."""
-        # Forms already computed for the same array are reused. For a new array, features
-        # of other nodes are released if too many are stored.
+        # Forms already computed for the same array are reused. For a new array,
+        # features of other nodes are released if too many are stored.
         if vector is not self._vector:
             n_asked = int(np.count_nonzero(~np.isnan(self._forms)))
             self._vector = vector
