@@ -85,8 +85,9 @@ def build_checked(
 ) -> BuiltStack:
     """Return the result of `build_stack`, without validating the arguments."""
     if storage in ("auto", "device") or isinstance(storage, Device):
-        requested = options.normalize, storage, options.max_bytes
-        storage = choose_storage(dictionary, X, *requested).storage
+        normalize, max_bytes = options.normalize, options.max_bytes
+        choice = choose_storage(dictionary, X, normalize, storage, max_bytes)
+        storage = choice.storage
     if isinstance(storage, Device):
         return _build_on_device(dictionary, X, storage, options)
     if isinstance(storage, LowRank) or storage == "low_rank":

@@ -106,7 +106,7 @@ class LazyStack(GramStack):
     ) -> Array:
         """Return `multiply(kernels, block)` of all blocks as one array."""
         # The array has shape (n_kernels, n_rows, *shape).
-        # Threads must neither change nor store the blocks.
+        # `multiply` must neither change nor store a block.
         images = np.empty((*self.shape[:2], *shape))
 
         def visit(kernels: Indices, rows: slice, block: Array) -> None:

@@ -59,13 +59,14 @@ def _cut(
             return with_device(built, stack.space)
         return built
     normalization = options.unfitted(stack.shape[0], samples.size)
-    is_stored = isinstance(stack, DenseStack | ProductStack | OnDevice)
+    is_scalable = isinstance(stack, DenseStack | ProductStack | OnDevice)
     cut: GramStack = stack
-    if is_stored and normalization.only_scales:
+    if is_scalable and normalization.only_scales:
         if not np.array_equal(samples, np.arange(stack.shape[1])):
-            cut = stack.restrict(samples)
             if isinstance(stack, DenseStack):
                 cut = PartStack(stack, samples)
+            else:
+                cut = stack.restrict(samples)
         cut = normalization.learn_scales(cut)
     elif isinstance(stack, OnDevice):
         cut = part_on_device(stack, samples, normalization)

@@ -99,7 +99,8 @@ def deviance_split(
     if isinstance(model, LearnsByCopy | OneClassMKL):
         raise ValueError(
             f"{OWNER} does not support survival, ordinal and one-class models such as "
-            f"{type(model).__name__}: use group_permutation_importance."
+            f"{type(model).__name__}: use group_permutation_importance, for one-class "
+            "models with a callable scoring."
         )
     draws = Draws(n_resamples, sample_weight, groups, random_state)
     loss = _smooth_loss(model)

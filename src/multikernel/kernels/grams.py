@@ -281,9 +281,10 @@ def validate_names(row_names: Iterable[Any], n_rows: int) -> Array:
             f"2**53, got {invalid[0]}: use text instead, such as str(name)."
         )
     if array.tolist() != names:
+        changed = next(name for name in names if name[-1:] == "\0")
         raise ValueError(
-            "Names of samples must not end in a NUL character, which NumPy removes: "
-            "rename these samples."
+            f"The name of a sample is {changed!r}, but NumPy removes NUL characters at "
+            "the end of text: rename this sample."
         )
     distinct, counts = np.unique(array, return_counts=True)
     if distinct.size < array.size:

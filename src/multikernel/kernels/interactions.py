@@ -244,7 +244,7 @@ def with_interactions(
 def _default_columns(
     kernels: Sequence[Kernel], columns: Sequence[frozenset[int]]
 ) -> list[frozenset[int]]:
-    """Return the columns of each default kernel; none if it has no interactions."""
+    """Return the columns of each default kernel; empty if it has no interactions."""
     # Kernels on several columns have no interactions. Category kernels on columns of
     # integers have none either, because the Gaussian kernels on these columns have
     # them.
@@ -259,7 +259,7 @@ def _default_columns(
 
 
 def _kernel_columns(kernel: Kernel, n_features: int) -> frozenset[int]:
-    """Return the indices of a kernel's columns; none if it uses all columns."""
+    """Return the indices of a kernel's columns; empty if it uses all columns."""
     if not isinstance(kernel, ColumnKernel):
         return frozenset()
     indices = frozenset(resolve_indices(kernel.columns, Features(n_features)))

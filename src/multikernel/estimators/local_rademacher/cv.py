@@ -139,7 +139,7 @@ class LocalRademacherMKLClassifierCV(TailClassification, TailSearchCV, Classifie
         of their tail sums for this theta, and c = 1/32, 1/8, ..., 128
         ("log_loss": 1/8, 1/2, ..., 512).
     thetas : sequence of int, default=(0, 1, 2, 4, 8, 16)
-        Candidate values of theta, at least 0; 0 gives the model of `LpMKLClassifier`.
+        Numbers theta of largest eigenvalues to omit; 0 gives `LpMKLClassifier`.
     p : float, default=2.0
         Order of the norm that constrains the kernel weights, at least 1; infinite only
         with ``method="conv"``. With p = 1 most weights are zero.
@@ -303,7 +303,7 @@ class LocalRademacherMKLRegressorCV(TailRegression, TailSearchCV, RegressorMKL):
         theta: M is the number of kernels, v their mean variance, t the geometric mean
         of their tail sums for this theta, and c = 1/32, 1/8, ..., 128.
     thetas : sequence of int, default=(0, 1, 2, 4, 8, 16)
-        Candidate values of theta, at least 0; 0 gives the model of `LpMKLRegressor`.
+        Numbers theta of largest eigenvalues to omit; 0 gives `LpMKLRegressor`.
     p : float, default=2.0
         Order of the norm that constrains the kernel weights, at least 1; infinite only
         with ``method="conv"``. With p = 1 most weights are zero.

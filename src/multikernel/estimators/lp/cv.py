@@ -59,7 +59,7 @@ class MarginCandidates(Candidates):
     with_path: bool = True  # whether `refit` computes the path over C
 
     def grid(self, max_kernels: int | None = None) -> dict[str, Array]:
-        """Return each candidate's C and p; `max_kernels` is ignored."""
+        """Return each candidate's C, and p or theta; `max_kernels` is ignored."""
         columns = {"C": self.Cs.ravel()}
         if self.name:
             columns[self.name] = np.tile(self.ps, len(self.Cs))
@@ -270,7 +270,7 @@ class LpMKLClassifierCV(LpClassification, MarginSearchCV, ClassifierMKL):
     n_splits_ : int
         Number of folds.
     kernel_weights_ : ndarray of shape (n_kernels,) or (n_classes, n_kernels)
-        Nonnegative, with p-norm one; zero if no kernel entered. One row per selection.
+        p-norm one, or all zero if no kernel entered; a row per separate selection.
     block_norms_ : ndarray of shape (n_kernels,) or (n_classes, n_kernels)
         Norm of each function f_m in the space of its normalized kernel. More than two
         classes, or several labels, have one row each.
@@ -427,7 +427,7 @@ class LpMKLRegressorCV(LpRegression, MarginSearchCV, RegressorMKL):
     n_splits_ : int
         Number of folds.
     kernel_weights_ : ndarray of shape (n_kernels,) or (n_targets, n_kernels)
-        Nonnegative, with p-norm one; zero if no kernel entered. One row per selection.
+        p-norm one, or all zero if no kernel entered; a row per separate selection.
     block_norms_ : ndarray of shape (n_kernels,) or (n_targets, n_kernels)
         Norm of each function f_m in the space of its normalized kernel.
     variance_shares_ : ndarray of shape (n_kernels,) or (n_targets, n_kernels)

@@ -124,7 +124,7 @@ class LpMKLClassifier(LpClassification, ClassifierMKL):
     C_ : float
         Value of C in this fit.
     kernel_weights_ : ndarray of shape (n_kernels,) or (n_classes, n_kernels)
-        Nonnegative, with p-norm one; zero if no kernel entered. One row per selection.
+        p-norm one, or all zero if no kernel entered; a row per separate selection.
     block_norms_ : ndarray of shape (n_kernels,) or (n_classes, n_kernels)
         Norm of each function f_m in the space of its normalized kernel. More than two
         classes, or several labels, have one row each.
@@ -268,7 +268,7 @@ class LpMKLRegressor(LpRegression, RegressorMKL):
     epsilon_ : float or ndarray of shape (n_targets,)
         Epsilon in the units of y; only for "epsilon_insensitive" and "huber".
     kernel_weights_ : ndarray of shape (n_kernels,) or (n_targets, n_kernels)
-        Nonnegative, with p-norm one; zero if no kernel entered. One row per selection.
+        p-norm one, or all zero if no kernel entered; a row per separate selection.
     block_norms_ : ndarray of shape (n_kernels,) or (n_targets, n_kernels)
         Norm of each function f_m in the space of its normalized kernel.
     variance_shares_ : ndarray of shape (n_kernels,) or (n_targets, n_kernels)

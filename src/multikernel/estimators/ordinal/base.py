@@ -80,11 +80,12 @@ class OrdinalMKL(ClassifierMixin, LearnsByCopy):
         codes = grades.astype(np.float64)
 
         def fitted_loss(f: Array) -> CumulativeLogitLoss:
-            used = codes[is_used], f[is_used], counts[is_used]
-            return CumulativeLogitLoss.fitted(*used)
+            y_used, f_used = codes[is_used], f[is_used]
+            return CumulativeLogitLoss.fitted(y_used, f_used, counts[is_used])
 
         def add_attributes(attributes: dict[str, Any], f: Callable[[], Array]) -> None:
             attributes["classes_"] = classes
+            # A search without a refit has no model.
             if "dual_coef_" in attributes:
                 attributes["thresholds_"] = fitted_loss(f()).thresholds
 

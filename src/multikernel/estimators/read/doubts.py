@@ -42,8 +42,8 @@ def label_doubts(where: str, column: object, labels: Collection[Any]) -> list[st
         )
     if gaps := sorted({"nan", "NaT", "<NA>"} & {*texts}):
         sentences.append(
-            f"{where} holds the text {gaps[0]!r}, as astype(str) writes missing "
-            "values: remove these rows, or replace the text if it is a label"
+            f"{where} holds the text {gaps[0]!r}, which astype(str) writes for missing "
+            "values: remove the rows with it, or rename it if it is a label"
         )
     if groups := similar_labels(texts):
         quoted = [" and ".join(map(repr, sorted(labels))) for labels in groups[:5]]

@@ -122,7 +122,7 @@ def _sorted_values(column: Array, label: str) -> Array:
             return levels
         raise ValueError(
             f"Column {label} is read as categories, but NumPy stores {changed[0]!r} as "
-            f"{changed[1]!r}: convert large integers to text, and remove NUL "
+            f"{changed[1]!r}: convert large integers to text, or remove NUL "
             "characters at the end of text."
         )
     # `np.array` would make a second axis of tuples.
@@ -133,9 +133,10 @@ def _category_values(column: Array, label: str) -> list[Any]:
     """Return the values of a column as a list; dates get one unit, to be comparable."""
     if has_large_floats(column):
         raise ValueError(
-            f"Column {label} is read as categories, but holds floating-point numbers "
-            "of 2**53 or more, at which different integers become equal: convert the "
-            "integers to text before they become floating-point numbers."
+            f"Column {label} is read as categories, but holds "
+            f"{column[np.nanargmax(np.abs(column))]}. Floating-point categories must "
+            "be finite and below 2**53: convert integers to text before they become "
+            "floats."
         )
     if column.dtype.kind in "mM":
         column = column.astype(f"{column.dtype.kind}8[us]")

@@ -314,9 +314,9 @@ def _refuse_rounded(labels: Array, name: str) -> None:
     """Raise for floating-point labels that may be rounded integers."""
     if kinds.has_large_floats(labels):
         raise ValueError(
-            f"{name} holds {float(np.nanmax(np.abs(labels)))}, but labels that are "
-            "floating-point numbers must be below 2**53, because larger integers are "
-            "rounded: convert integers to text before they become such numbers."
+            f"{name} holds {labels.flat[np.nanargmax(np.abs(labels))]}, but floats as "
+            "labels must be finite and below 2**53, because larger integers are "
+            "rounded: convert integers to text before they become floats."
         )
 
 

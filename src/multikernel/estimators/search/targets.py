@@ -357,7 +357,7 @@ def refit_targets(
 
 
 def _without_coefs(solution: Solution) -> Solution:
-    """Return a solution with the arrays that a path stores only."""
+    """Return a solution with only the arrays that a path stores."""
     nothing = np.empty(0)
     return replace(solution, coefs=nothing, dual=nothing, effects=None, history=())
 

@@ -80,9 +80,9 @@ class SpicyMKLClassifier(SparseClassification, ClassifierMKL):
     with sample weights s and ``r = l1_ratio``. Most functions f_m are exactly zero.
     Every fit ends with a duality gap, a bound on the distance of ``objective_`` to the
     optimum. With a smooth loss, ``r = 1`` and at most 128 kernels, Newton's method in
-    the kernel weights is usually tried first; otherwise the augmented Lagrangian of
-    [1]_ runs, see `multikernel.solvers.SpicyMKL`. The default kernels include
-    interactions of pairs of columns unless the number of pairs would make the fit slow.
+    the kernel weights may run first; the augmented Lagrangian of [1]_ solves the rest,
+    see `multikernel.solvers.SpicyMKL`. The default kernels include interactions of
+    pairs of columns, unless the number of pairs would make the fit slow.
 
     Parameters
     ----------
@@ -139,7 +139,7 @@ class SpicyMKLClassifier(SparseClassification, ClassifierMKL):
     l1_ratio_ : float
         Value of ``l1_ratio``; only if it is below 1.
     kernel_weights_ : ndarray of shape (n_kernels,) or (n_classes, n_kernels)
-        Nonnegative, with sum one; zero if no kernel entered. One row per selection.
+        Sum one, or all zero if no kernel entered; a row per separate selection.
     block_norms_ : ndarray of shape (n_kernels,) or (n_classes, n_kernels)
         Norm of each function f_m in the space of its normalized kernel. More than two
         classes, or several labels, have one row each.
@@ -221,9 +221,9 @@ class SpicyMKLRegressor(SparseRegression, RegressorMKL):
     with sample weights s and ``r = l1_ratio``. Most functions f_m are exactly zero.
     Every fit ends with a duality gap, a bound on the distance of ``objective_`` to the
     optimum. With a smooth loss, ``r = 1`` and at most 128 kernels, Newton's method in
-    the kernel weights is usually tried first; otherwise the augmented Lagrangian of
-    [1]_ runs, see `multikernel.solvers.SpicyMKL`. The default kernels include
-    interactions of pairs of columns unless the number of pairs would make the fit slow.
+    the kernel weights may run first; the augmented Lagrangian of [1]_ solves the rest,
+    see `multikernel.solvers.SpicyMKL`. The default kernels include interactions of
+    pairs of columns, unless the number of pairs would make the fit slow.
 
     Parameters
     ----------
@@ -282,7 +282,7 @@ class SpicyMKLRegressor(SparseRegression, RegressorMKL):
     l1_ratio_ : float or ndarray of shape (n_targets,)
         Value of ``l1_ratio`` for y that is not standardized; only if it is below 1.
     kernel_weights_ : ndarray of shape (n_kernels,) or (n_targets, n_kernels)
-        Nonnegative, with sum one; zero if no kernel entered. One row per selection.
+        Sum one, or all zero if no kernel entered; a row per separate selection.
     block_norms_ : ndarray of shape (n_kernels,) or (n_targets, n_kernels)
         Norm of each function f_m in the space of its normalized kernel.
     variance_shares_ : ndarray of shape (n_kernels,) or (n_targets, n_kernels)

@@ -60,7 +60,8 @@ class SurvivalMKL(LearnsByCopy):
                 attributes["scale_"] = most_likely_scale(*times.logs, f(), weights)
 
         targets = codes.astype(np.float64)
-        return Task(loss, targets, (table, codes), None, add_attributes)
+        strata = table, codes
+        return Task(loss, targets, strata, classes=None, add_attributes=add_attributes)
 
     def predict(self, X: Any) -> Array:
         """Return risks; a higher risk means an earlier event.

@@ -234,8 +234,8 @@ def _add_landmarks(
     centered -= float(np.sum((factor.rows[:rank] @ weights) ** 2))
     while True:
         pivot, largest, total = survey(factor.residual, weights)
-        sums = largest, floor, total, centered
-        if is_small(*sums, factor.residual, sizes, goal.value):
+        residual, goal_value = factor.residual, goal.value
+        if is_small(largest, floor, total, centered, residual, sizes, goal_value):
             return rank, True
         if rank == factor.rows.shape[0]:
             return rank, False

@@ -96,7 +96,7 @@ class FittedGraph(Protocol):
         """Return a readable name of a node, made from the names of the columns."""
 
     def degrees(self, node: Any) -> tuple[int, ...]:
-        """Return decreasing numbers, such as levels, equal for comparable nodes."""
+        """Return levels in decreasing order; comparable nodes have equal levels."""
 
     def width(self, node: Any) -> int:
         """Return the number of features of the node if no landmarks are used."""

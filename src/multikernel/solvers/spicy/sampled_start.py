@@ -14,7 +14,7 @@ References
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.linalg import LinAlgError
@@ -39,16 +39,17 @@ def start_on_part(
     problem: Problem, solve: Callable[[Problem], Solution], tol: float
 ) -> Solution | None:
     """Return a start from a random part of the samples; None if it would not help."""
-    # `solve` solves the problem on the part. Its loss is smooth and unweighted, with
-    # one output; kernels are factors. The gap of the start is an estimate.
+    # `solve` solves the problem on the part. Starts exist for smooth, unweighted losses
+    # with one output, and kernels in factors.
     loss, (_, n_samples, _) = problem.loss, problem.gram.shape
     sparse = isinstance(problem.regularizer, BlockL1) and problem.y.ndim == 1
     if not sparse or not is_smooth(loss) or isinstance(loss, WeightedLoss):
         return None
-    whole = problem.gram.tall_form()
-    if whole is None or problem.gram.expansion_length != n_samples:
+    tall = problem.gram.tall_form()
+    if tall is None or problem.gram.expansion_length != n_samples:
         return None
-    size = SETTINGS.part_samples * whole[0].shape[1]
+    Z, offsets = tall
+    size = SETTINGS.part_samples * Z.shape[1]
     if not 0 < SETTINGS.least_ratio * size <= n_samples:
         return None
     rows = np.sort(np.random.default_rng(0).choice(n_samples, size, replace=False))
@@ -69,7 +70,7 @@ def start_on_part(
         curvature = Curvature.of(part, factors, u, float(solution.intercept[0]))
     except LinAlgError:  # the curvature is singular in double precision
         return None
-    start = Start(problem, *whole, u, float(solution.intercept[0]))
+    start = Start(problem, Z, offsets, u, float(solution.intercept[0]))
     if not start.improve(curvature, share, tol):
         return None
     active = np.flatnonzero(start.norms)
@@ -122,6 +123,8 @@ class Start:
     offsets: Indices  # of the kernels in the columns of Z
     u: Array
     b: float
+    rho: Array = field(init=False)  # minus the slopes of the loss
+    norms: Array = field(init=False)  # of the kernels' functions
 
     def improve(self, curvature: Curvature, share: float, tol: float) -> bool:
         """Take steps; return whether the relative gap is at most `SETTINGS.near`."""

@@ -63,9 +63,9 @@ class Settings:
 
     # Block coordinate descent.
 
-    descent_columns: int = 1000
-    """Number of factor columns up to which a Newton step costs less than its descent,
-    whose rounds are limited by the speed of memory."""
+    descent_columns: int = 2000
+    """Number of factor columns up to which a Newton step costs less than descent, whose
+    rounds are limited by the speed of memory."""
 
     descent_flops: float = 1e11
     """Flops of a Newton step (n R^2) above which descent replaces it; about 10 s."""
