@@ -609,8 +609,8 @@ def test_score_names_classes_that_the_fit_has_not_seen():
 CHANGED = {
     "text": (["a", "a\0"], "'a.x00' at row 1, but NumPy removes NUL"),
     "bytes": ([b"a", b"a\0"], "b'a.x00' at row 1, but NumPy removes NUL"),
-    "signs": ([-1, 2**63], "holds 9.22.*e.18, but labels that are floating"),
-    "floats": ([0.0, 2**53 + 1], "must be below 2..53"),
+    "signs": ([-1, 2**63], "holds 9.22.*e.18, but floats as labels must be finite"),
+    "floats": ([0.0, 2**53 + 1], "must be finite and below 2..53"),
     "huge": ([1, 2**64], "integers must have at most 64 bits"),
 }
 
@@ -657,12 +657,12 @@ def test_categories_that_are_large_integers_are_no_floats_at_predict():
     numbers = 2**60 + np.arange(N) % 3
     frame = pd.DataFrame({"g": pd.Categorical(numbers)})
     model = SpicyMKLRegressor({"a": ["g"]}).fit(frame, X[:, 0])
-    with pytest.raises(ValueError, match="at which different integers become equal"):
+    with pytest.raises(ValueError, match="must be finite and below 2\\*\\*53"):
         model.predict(pd.DataFrame({"g": numbers.astype(float)}))
 
 
 def test_names_of_samples_end_in_no_nul_character():
-    with pytest.raises(ValueError, match="must not end in a NUL character"):
+    with pytest.raises(ValueError, match="NumPy removes NUL characters"):
         Grams(np.eye(2), "id", names=["a", "b\0"])
 
 
@@ -681,7 +681,7 @@ def test_large_integers_beside_missing_ones_are_named(library):
 def test_missing_labels_as_text_are_doubtful(text):
     y = np.resize(["a", text], N)
     (message,) = said(lambda: SpicyMKLClassifier(KERNELS).fit(X, y))
-    assert f"y holds the text {text!r}, as astype(str) writes missing" in message
+    assert f"y holds the text {text!r}, which astype(str) writes for missing" in message
     frame = pd.DataFrame({"g": y})
     (message,) = said(lambda: SpicyMKLRegressor({"a": ["g"]}).fit(frame, X[:, 0]))
     assert f"column 'g' holds the text {text!r}" in message
