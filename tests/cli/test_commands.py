@@ -289,7 +289,7 @@ def test_path(run, csv, tmp_path, rendered):
         (("-t", "amount", "--task", "classification"), "requires classes, but the"),
         ((*FIT, "--cv", 1), "--cv must lie between 2 and the number of rows, 60"),
         ((*FIT, "--cv", 3, "--scoring", "rr2"), "such as r2; got 'rr2'"),
-        (("-t", "amount", "--event", "outcome"), "--event outcome must hold 1"),
+        (("-t", "amount", "--event", "outcome"), "--event 'outcome' must hold 1"),
         (
             (*FIT, "--tol", 1e-3, "--set", "tol=0.1"),
             "--set tol sets a parameter that another option",
