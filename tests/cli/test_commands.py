@@ -175,7 +175,7 @@ def test_strengths_that_do_not_fit_get_a_sentence(run, csv, options, message):
 def test_methods_without_a_path_name_one_with_a_path(run, csv, method):
     result = run("path", csv, *FIT, "--method", method)
     assert result.exit_code == 1
-    assert "has no regularization path: use --method spicy." in result.stderr
+    assert f"path does not support --method {method}: use spicy." in result.stderr
 
 
 def test_the_help_of_path_offers_only_methods_with_a_path():
@@ -289,7 +289,7 @@ def test_path(run, csv, tmp_path, rendered):
         (("-t", "amount", "--task", "classification"), "requires classes, but the"),
         ((*FIT, "--cv", 1), "--cv must lie between 2 and the number of rows, 60"),
         ((*FIT, "--cv", 3, "--scoring", "rr2"), "such as r2; got 'rr2'"),
-        (("-t", "amount", "--event", "outcome"), "--event outcome must hold 1"),
+        (("-t", "amount", "--event", "outcome"), "--event 'outcome' must hold 1"),
         (
             (*FIT, "--tol", 1e-3, "--set", "tol=0.1"),
             "--set tol sets a parameter that another option",
@@ -539,12 +539,7 @@ def test_one_class_needs_no_target(run, csv, tmp_path):
     assert 0.8 <= np.mean(inside) < 1.0
     for words, sentence in {
         ("predict", path, csv, "--target", "outcome"): "has no score",
-        (
-            "path",
-            csv,
-            "--method",
-            "one-class",
-        ): "one-class MKL has no regularization path",
+        ("path", csv, "--method", "one-class"): "does not support --method one-class",
         (*fit, "--stream"): "--stream requires --method spicy without --cv",
         ("fit", csv): "Missing option --target: the column to predict",
     }.items():

@@ -117,7 +117,7 @@ def test_notes_name_the_methods_that_are_left_out(run, csv, frame):
     kernels = ("--kernels", "linear")
     assert notes(*kernels) == (
         "Note: hkl is not compared: it supports numeric columns only. To "
-        "compare it, ignore the other columns with --drop 'site'."
+        "compare it, ignore text columns with --drop 'site'."
     )
     said = notes(*kernels, "--drop", "site", "--offset", "age")
     assert "alignment is not compared: it does not support --offset" in said

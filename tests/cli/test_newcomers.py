@@ -99,7 +99,7 @@ def test_missing_numbers(run, frame, tmp_path):
     assert "--impute must be one of mean, median" in told(result)
     stream = ("--stream", "--drop", "amount,site", "--impute", "mean")
     result = run("fit", path, "-t", "width", "--drop", "outcome", *stream)
-    assert "--impute requires the whole file" in told(result)
+    assert "--stream excludes --impute: remove one of them." in told(result)
 
 
 @pytest.mark.parametrize("options", [(), ("--category", "grade")])

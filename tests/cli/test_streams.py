@@ -167,7 +167,7 @@ def test_text_in_a_stream_names_the_way_to_read_it(run, csv, frame):
     assert "--no-stream" in said
     result = run("fit", csv, *FIT, "--stream", "--category", "dose")
     assert result.exit_code == 1
-    assert "--stream supports numeric columns only" in result.stderr
+    assert "--stream does not support --category: remove these" in result.stderr
 
 
 def predicted(run, model, data, *options):

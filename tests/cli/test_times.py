@@ -106,6 +106,18 @@ def test_what_is_not_possible_is_a_sentence(run, study, options, why):
     assert why in " ".join(done.stderr.split())
 
 
+def test_text_in_place_of_times_names_the_column(run, study):
+    table = pd.read_csv(study)
+    table.assign(days=np.where(table["age"] > 0, "late", "soon")).to_csv(study)
+    done = run("fit", study, "--target", "days", "--event", "died")
+    assert done.exit_code == 1
+    first = "late" if table["age"][0] > 0 else "soon"
+    assert (
+        f"--target 'days' must hold numbers, but it holds {first!r} at row 0: name "
+        "another column, or correct the value. Row 0 is the first row of data."
+    ) in " ".join(done.stderr.split())
+
+
 def test_other_commands_refuse_what_is_not_theirs(run, study, model_file, tmp_path):
     def refused(*options):
         done = run(*options)

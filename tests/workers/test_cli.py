@@ -73,12 +73,8 @@ def test_regression_from_csv_files(client, frame, tmp_path):
         ("none.parquet", [], "none.parquet"),
         ("whole.csv", ["--drop", "absent"], "absent"),
         ("words.csv", [], "non-numeric columns: far"),
-        (
-            "whole.csv",
-            ["--offset", "a"],
-            "--dask supports numeric columns only: remove",
-        ),
-        ("whole.csv", ["--impute", "mean"], "the whole file: remove --dask"),
+        ("whole.csv", ["--offset", "a"], "--dask does not support --offset: remove"),
+        ("whole.csv", ["--impute", "mean"], "--dask excludes --impute: remove"),
     ],
 )
 def test_errors_are_sentences(client, frame, tmp_path, name, extra, message):

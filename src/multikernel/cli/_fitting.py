@@ -92,11 +92,11 @@ def _can_read_partitions(request: Fit, method: Entry, choice: ColumnChoice) -> b
             )
         if options:
             raise ValueError(
-                f"{reader} supports numeric columns only: remove {', '.join(options)}, "
-                f"or read the whole file without {reader}."
+                f"{reader} does not support {', '.join(options)}: remove these "
+                f"options, or {reader}."
             )
         if request.impute is not None:
-            raise ValueError(f"--impute requires the whole file: remove {reader}.")
+            raise ValueError(f"{reader} excludes --impute: remove one of them.")
         _large.refuse_several(list(choice.target), reader)
     if request.dask is not None:
         return True

@@ -39,10 +39,18 @@ NAMES = (
 """Parameters of estimators that messages name without a value."""
 
 NAMED = re.compile(
-    rf"(?<![-\w'])(?<!--set )({NAMES})(?![\w'=])|(?<=did you mean )\w+"
+    # Names outside of quotes, options and file names such as data/cv.csv.
+    rf"(?<![-\w'/.])(?<!--set )({NAMES})(?![-\w'=/]|\.\w)"
+    # A proposed name, even one that is not in `NAMES`.
+    r"|(?<=did you mean )\w+"
+    # The name alpha in advice only, because messages also use it as a symbol.
     r"|(?:(?<=ncrease )|(?<=larger )|(?<=smaller )|(?<=tol or ))alpha\b"
 )
+"""A parameter without a value."""
+
 WORDS = "alpha|loss|method|normalize|order|refit|scoring|selection|solver|storage"
+"""Further parameters, which messages name with a value only."""
+
 ASSIGNED = re.compile(rf"(?<![-\w('])({NAMES}|{WORDS})=('\w+'|\[[^]]*\])(?!\))")
 """A parameter with its value in Python, outside of calls such as ``f(loss='a')``."""
 
@@ -62,10 +70,10 @@ ADVICE = {
     r"use by='kernel'": "use --contributions kernel",
     r"with \w+CV \(on the command line (--cv 5)\)": r"with \1",
     r" \(see LowRank\)": "",
-    "does not support offset: remove this argument": "does not support --offset",
+    "support offset: remove this argument": "support --offset: remove it",
     "certify=True and a larger weight_base": "--set certify=true",
-    r"^y\['time'\] (must hold numbers, but it holds .*): convert.*": (
-        r"--target \1: name another column, or correct the value."
+    r"^(--target .* must hold numbers, but it holds .*): convert.*": (
+        r"\1: name another column, or correct the value."
     ),
 }
 """Advice for the command line that replaces Python's advice, by pattern."""
@@ -98,7 +106,7 @@ def say(
 
 
 def note(text: str, columns: Sequence[Any] = ()) -> None:
-    """Print `text`, a note on the first of `columns`, and count the other columns."""
+    """Print a note; `text` is about the first of `columns`; count the others."""
     count = len(columns) - 1
     other_text = f"{count} other columns" if count > 1 else "another column"
     suffix = f" The same applies to {other_text}." if count > 0 else ""

@@ -208,13 +208,13 @@ def with_event(targets: list[str], event: str | None) -> list[str]:
         return targets
     if not targets:
         raise ValueError(
-            f"--event {event} requires --target, the column with the event or "
+            f"--event {event!r} requires --target, the column with the event or "
             "censoring time: add it, or remove --event."
         )
     if event in targets:
         raise ValueError(
-            f"--event {event} is also the column of --target: name the column with the "
-            "event indicator."
+            f"--event {event!r} is also the column of --target: name the column with "
+            "the event indicator."
         )
     return [*targets, event]
 

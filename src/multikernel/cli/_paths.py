@@ -19,9 +19,7 @@ def run_path(request: FollowPath) -> None:
     """Compute a regularization path, plot it if --plot is given, and print it."""
     method = find_method(request.method)
     if not method.path:
-        raise ValueError(
-            f"{method.title} has no regularization path: use --method spicy."
-        )
+        raise ValueError(f"path does not support --method {request.method}: use spicy.")
     if request.task in SPECIAL:
         raise ValueError(
             f"--task {request.task} has no regularization path: use the command fit "

@@ -109,7 +109,7 @@ def _predictions(
     """Return a table of ids, predictions, and the columns that options add."""
     estimator, X = ask.model, ask.X
     before, model = last_step(estimator)
-    # This raises for options and names, before predictions are computed.
+    # Wrong options and names raise before predictions are computed.
     names = _column_names(estimator, request)
     frames = [] if ids is None else [ids.reset_index(drop=True)]
     if getattr(X, "index", pd.Index([])).name == NAME:
@@ -117,6 +117,7 @@ def _predictions(
     # The key "score" of --json is beside the columns.
     keys = [*chain.from_iterable(frames), *names, *(["score"] if request.json else [])]
     _refuse_repeated(keys, ids)
+    # In the order of `_column_names`.
     values = [ask("predict")]
     if is_outlier_detector(estimator):
         values.append(estimator.decision_function(X))

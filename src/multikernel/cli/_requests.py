@@ -277,6 +277,7 @@ class Exploring(Training):
     task: str | None = option(
         "classification or regression. Default: depending on the targets."
     )
+    kernels: str = option(KERNELS, default="default")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -287,7 +288,6 @@ class FollowPath(Exploring):
     method: str = option(
         "Method: spicy, the only one with a regularization path.", default="spicy"
     )
-    kernels: str = option(KERNELS, default="default")
     n_alphas: int = integer("Number of regularization strengths.", low=2, default=20)
     alpha_min_ratio: float = number(
         "Smallest strength divided by the largest.", default=1e-2

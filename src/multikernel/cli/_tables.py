@@ -19,7 +19,7 @@ from multikernel.cli._targets import date_names, read_offset, read_targets
 from multikernel.datasets.files import NO_COLUMN, SUFFIXES as FASTA, check_columns
 from multikernel.estimators import NamedGrams, stack_grams
 from multikernel.estimators.read.kinds import Sheet, default_text_kinds
-from multikernel.estimators.read.targets import category_order
+from multikernel.estimators.read.targets import category_order, read_quantity
 from multikernel.kernels.sequence.tables import CATEGORIES, SEQUENCES
 
 FORMATS = (".csv", ".parquet", ".npz")
@@ -104,7 +104,7 @@ def make_table(path: Path, frame: pd.DataFrame, choice: ColumnChoice) -> Table:
     strings, words, doubts = (strings + texts[0], words + texts[1], texts[2])
     skip = (*strings, *words, *dates)
     if choice.is_known:
-        # One new word makes a column of categories that are numbers text.
+        # If categories are numbers, one new word makes the column text.
         coded = [n for n in words if n not in choice.texts]
         features = features.assign(
             **{n: _frames.with_numbers(features[n]) for n in coded}
@@ -157,8 +157,8 @@ def require_columns(path: Path, present: Iterable[Any], choice: ColumnChoice) ->
             shared = [name for name in names_of[other_key] if name in names_of[key]]
             if shared:
                 raise ValueError(
-                    f"--{other_key} {shared[0]} is also the column of --{key}: remove "
-                    "one of these options."
+                    f"--{other_key} {shared[0]!r} is also the column of --{key}: "
+                    "remove one of these options."
                 )
 
 
@@ -219,16 +219,18 @@ def as_times(table: Table, event: str | None) -> Table:
     time_names = [name for name in table.y if name != event]
     if len(time_names) != 1:
         raise ValueError(
-            f"--event {event} requires one --target, the event or censoring time, but "
-            f"got {', '.join(time_names)}: name one column."
+            f"--event {event!r} requires one --target, the event or censoring time, "
+            f"but got {', '.join(map(repr, time_names))}: name one column."
         )
-    times = pd.DataFrame({"event": table.y[event], "time": table.y[time_names[0]]})
+    (name,) = time_names
+    time = read_quantity(table.y[name], f"--target {name!r}")
+    times = pd.DataFrame({"event": table.y[event], "time": time})
     invalid = times["event"][~times["event"].isin((0, 1))]
     if len(invalid):
         raise ValueError(
-            f"--event {event} must hold 1 (observed) or 0 (censored) in every row, but "
-            f"it holds {invalid.tolist()[0]!r} at row {invalid.index[0]}: name another "
-            "column, or correct the value."
+            f"--event {event!r} must hold 1 (observed) or 0 (censored) in every row, "
+            f"but it holds {invalid.tolist()[0]!r} at row {invalid.index[0]}: name "
+            "another column, or correct the value."
         )
     return replace(table, y=times)
 

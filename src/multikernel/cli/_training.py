@@ -47,9 +47,9 @@ def requested_estimator(
         labels = _methods.label_keys(settings["class_weight"], table.y)
         settings["class_weight"] = labels
     if unsupported := why_unsupported(method, request, table):
+        reason, remedy = unsupported
         raise ValueError(
-            f"--method {request.method} {unsupported[0]}: {unsupported[1]}, or use "
-            "another --method."
+            f"--method {request.method} {reason}: {remedy}, or use another --method."
         )
     kernels = find_kernels(request, table, graphs=method.graphs)
     if request.interactions:
@@ -91,7 +91,7 @@ def why_unsupported(
     if method.graphs and texts:
         kinds = {"--category": request.category, "--sequence": request.sequence}
         named = " and ".join(option for option, names in kinds.items() if names)
-        remedy = f"{f'remove {named}, and ' * bool(named)}ignore the other columns"
+        remedy = f"{f'remove {named}, and ' * bool(named)}ignore text columns"
         return "supports numeric columns only", f"{remedy}{drop_options(texts)}"
     return None
 
@@ -132,8 +132,8 @@ def _storage(request: Training) -> Storage | None:
     if request.folder is None and request.max_rank is None:
         return request.storage
     option = "--folder" if request.max_rank is None else "--max-rank"
-    by_default = request.storage is None and request.max_rank is None
-    if request.storage != "low_rank" and not by_default:
+    only_folder = request.storage is None and request.max_rank is None
+    if request.storage != "low_rank" and not only_folder:
         raise ValueError(
             f"{option} requires --storage low_rank: use --storage low_rank, or remove "
             f"{option}."
