@@ -14,7 +14,7 @@ from multikernel.solvers.spicy import sampled_start
 from multikernel.solvers.spicy.sampled_start import start_on_part
 from multikernel.solvers.spicy.settings import SETTINGS
 
-N, M, RANK = 1600, 5, 3
+N, M, RANK = 3200, 5, 3
 TOL = 1e-3
 
 
@@ -99,14 +99,14 @@ def never(problem):
 
 def test_there_is_none_where_the_columns_are_many():
     problem = make_problem(LogisticLoss())
-    few = np.arange(SETTINGS.least_ratio * SETTINGS.part_samples * M * RANK - 1)
+    few = np.arange(9 * SETTINGS.part_samples * M * RANK)
     less = replace(problem, gram=problem.gram.restrict(few), y=problem.y[few])
     assert start_on_part(less, never, TOL) is None
 
 
 def test_a_class_that_the_sample_lacks_is_found_later():
     problem = make_problem(LogisticLoss())
-    size = SETTINGS.part_samples * M * RANK
+    size = round(SETTINGS.part_share * N)
     some = np.random.default_rng(0).choice(N, size, replace=False)
     other = np.setdiff1d(np.arange(N), some)[0]
     y = np.where(np.arange(N) == other, 1.0, -1.0)

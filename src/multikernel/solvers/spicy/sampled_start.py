@@ -49,8 +49,8 @@ def start_on_part(
     if tall is None or problem.gram.expansion_length != n_samples:
         return None
     Z, offsets = tall
-    size = SETTINGS.part_samples * Z.shape[1]
-    if not 0 < SETTINGS.least_ratio * size <= n_samples:
+    size = round(SETTINGS.part_share * n_samples)
+    if not 0 < SETTINGS.part_samples * Z.shape[1] <= size:
         return None
     rows = np.sort(np.random.default_rng(0).choice(n_samples, size, replace=False))
     share, y = size / n_samples, problem.y[rows]

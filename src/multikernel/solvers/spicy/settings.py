@@ -49,11 +49,11 @@ class Settings:
 
     # The start on a part of the samples.
 
-    part_samples: int = 20
-    """Number of samples of the part for each column of the factors."""
+    part_share: float = 0.1
+    """Share of the samples in the part."""
 
-    least_ratio: int = 5
-    """Minimum number of all samples, relative to those of the part."""
+    part_samples: int = 20
+    """Minimum number of samples of the part for each column of the factors."""
 
     corrections: int = 8
     """Maximum number of steps on all samples; each gains about a digit."""
