@@ -47,8 +47,8 @@ RENAMED = {
     "6faad8a806ae": "2780d564ec8f",
     "45deb6464a53": "a93963c09274",
     "556ffd988f2e": "0403fa2eb572",
-    "f663208a9b5c": "a93963c09274",
-    "00f71704bffd": "0403fa2eb572",
+    "5ab0157d736c": "a93963c09274",
+    "0f6b1781a80d": "0403fa2eb572",
 }
 """Hashes of code, and of the same code before names or texts of messages changed.
 
@@ -58,7 +58,7 @@ local_rademacher, up to names. For the next seven, the syntax trees are those of
 name `outward` in `solvers/spicy/sides.py`. With the last two, SpicyMKL and GroupOMP
 also refuse unpenalized columns, the first Newton step on factors stores no identity
 matrix (96 fits are equal to the last bit), and SpicyMKL may start on a part of the
-samples: only if factors have at most one column for 100 samples, as no stored run has.
+samples: only if factors have at most one column for 200 samples, as no stored run has.
 """
 
 
