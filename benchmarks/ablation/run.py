@@ -552,7 +552,7 @@ MECHANISMS = {
     "sample": Mechanism(
         start_on_part,
         (f"{SPICY}/sampled_start.py",),
-        ("20 Gaussians, 100000 rows",),
+        ("20 Gaussians, 100000 rows", "20 Gaussians, 300000 rows"),
     ),
     "block descent": Mechanism(
         block_descent, (f"{SPICY}/descent.py",), ("adult, 20000 rows, alpha 0.0005",)
@@ -713,13 +713,14 @@ def given(n_samples: int) -> Data:
 
 
 CALLS |= {
-    "20 Gaussians, 100000 rows": Call(
-        lambda: mk.SpicyMKLClassifier(
-            per_column(GaussianKernel(1.0), 20), alpha=0.005, normalize="trace"
-        ),
-        table,
-        100_000,
-    ),
+    **{
+        f"20 Gaussians, {n_rows} rows": Call(
+            lambda: mk.SpicyMKLClassifier(per_column(GaussianKernel(1.0), 20)),
+            table,
+            n_rows,
+        )
+        for n_rows in (100_000, 300_000)
+    },
     "adult, 20000 rows, alpha 0.0005": Call(
         lambda: mk.SpicyMKLClassifier(alpha=0.0005), adult, 20_000
     ),
