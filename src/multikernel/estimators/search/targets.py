@@ -359,7 +359,8 @@ def refit_targets(
 def _without_coefs(solution: Solution) -> Solution:
     """Return a solution with only the arrays that a path stores."""
     nothing = np.empty(0)
-    return replace(solution, coefs=nothing, dual=nothing, effects=None, history=())
+    bare = replace(solution, coefs=nothing, dual=nothing, effects=None, history=())
+    return replace(bare, refinement=None)
 
 
 def _unsolved(point: Solution) -> Solution:

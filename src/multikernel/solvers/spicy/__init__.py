@@ -13,10 +13,11 @@ quotes; parentheses contain the module of each.
   kernels certifies the gap and adds the most violated kernels to a working set. On this
   set the paper's Table 1 runs (`algorithm`). In its Newton steps, `sides`, `polyhedral`
   and `coupled` compute the terms of the loss, `kernels` the terms of the kernels.
-- "subsampled_newton" (`sampled_start`): for many more samples than factor columns, the
-  solution on a part of the samples, corrected on all, is the start.
 - "block_descent" (`descent`): replaces these Newton steps if the factors have very many
   columns, as for tables of 10 000 rows at small strengths.
+- "subsampled_newton" (`sampled_start`): for the logistic and the squared loss, and many
+  more samples than factor columns, the solution on a part of the samples, corrected on
+  all, is the start.
 - "machines" (`machine_start`): the first step for the hinge and similar losses, by
   support vector machines on weighted sums of dense matrices.
 

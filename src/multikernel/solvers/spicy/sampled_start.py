@@ -13,8 +13,8 @@ References
    Programming. doi:10.1007/s10107-018-1346-5
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 from numpy.linalg import LinAlgError
@@ -28,29 +28,25 @@ from multikernel.certificates import (
     scaled_dual_value,
 )
 from multikernel.linalg.tall import TallMatrix, slices_between
-from multikernel.losses import WeightedLoss
+from multikernel.losses import LogisticLoss, SquaredLoss
 from multikernel.losses.base import is_smooth
 from multikernel.problem import Problem, Solution
 from multikernel.regularizers import BlockL1
 from multikernel.solvers.spicy.settings import SETTINGS
 
 
-def start_on_part(
-    problem: Problem, solve: Callable[[Problem], Solution], tol: float
-) -> Solution | None:
+def start_on_part(problem: Problem, solver: Any) -> Solution | None:
     """Return a start from a random part of the samples; None if it would not help."""
-    # `solve` solves the problem on the part. Starts exist for smooth, unweighted losses
-    # with one output, and kernels in factors.
-    loss, (_, n_samples, _) = problem.loss, problem.gram.shape
+    # The dataclass `solver` solves the problem on the part. Starts exist for kernels in
+    # factors and losses of one output that are curved everywhere.
+    _, n_samples, _ = problem.gram.shape
     sparse = isinstance(problem.regularizer, BlockL1) and problem.y.ndim == 1
-    if not sparse or not is_smooth(loss) or isinstance(loss, WeightedLoss):
+    if not sparse or type(problem.loss) not in (LogisticLoss, SquaredLoss):
         return None
-    tall = problem.gram.tall_form()
-    if tall is None or problem.gram.expansion_length != n_samples:
-        return None
-    Z, offsets = tall
     size = round(SETTINGS.part_share * n_samples)
-    if not 0 < SETTINGS.part_samples * Z.shape[1] <= size:
+    n_columns = problem.gram.held_numbers().sum() / n_samples
+    is_wide = SETTINGS.part_samples * n_columns > size
+    if is_wide or problem.gram.expansion_length != n_samples:
         return None
     rows = np.sort(np.random.default_rng(0).choice(n_samples, size, replace=False))
     share, y = size / n_samples, problem.y[rows]
@@ -60,8 +56,11 @@ def start_on_part(
     factors = gram.tall_form()
     if factors is None or np.ptp(y) == 0.0:
         return None
-    solution = solve(part)
-    if not solution.active.size:
+    # The error of the part is larger than that of its solution.
+    tol = max(solver.tol, 0.1 * SETTINGS.near)
+    solution: Solution = replace(solver, tol=tol).solve(part)
+    tall = problem.gram.tall_form()
+    if tall is None or not solution.active.size:
         return None
     coefs = np.zeros((gram.shape[0], size))
     coefs[solution.active] = solution.coefs
@@ -70,8 +69,8 @@ def start_on_part(
         curvature = Curvature.of(part, factors, u, float(solution.intercept[0]))
     except LinAlgError:  # the curvature is singular in double precision
         return None
-    start = Start(problem, Z, offsets, u, float(solution.intercept[0]))
-    if not start.improve(curvature, share, tol):
+    start = Start(problem, *tall, u, float(solution.intercept[0]))
+    if start.improve(curvature, share, solver.tol) > SETTINGS.near:
         return None
     active = np.flatnonzero(start.norms)
     multiples = start.norms[active, None] / problem.regularizer.alpha
@@ -126,29 +125,31 @@ class Start:
     rho: Array = field(init=False)  # minus the slopes of the loss
     norms: Array = field(init=False)  # of the kernels' functions
 
-    def improve(self, curvature: Curvature, share: float, tol: float) -> bool:
-        """Take steps; return whether the relative gap is at most `SETTINGS.near`."""
-        problem, gap = self.problem, np.inf
+    def improve(self, curvature: Curvature, share: float, tol: float) -> float:
+        """Take steps; return an estimate of the smallest relative gap."""
+        problem, best = self.problem, np.inf
         columns, owners = curvature.columns, curvature.owners
         for _ in range(SETTINGS.corrections):
             f = self.Z.times(self.u) + self.b
-            self.rho = -problem.loss.gradient(problem.y, f)
-            self.norms = np.sqrt(np.add.reduceat(self.u**2, self.offsets[:-1]))
-            slopes = self.Z.inner(self.rho)
+            rho = -problem.loss.gradient(problem.y, f)
+            norms = np.sqrt(np.add.reduceat(self.u**2, self.offsets[:-1]))
+            slopes = self.Z.inner(rho)
             problem.gram.count(*problem.gram.shape[:2])
             sizes = np.sqrt(np.add.reduceat(slopes**2, self.offsets[:-1]))
-            inside = project_dual(problem, self.rho)
-            _, dual = scaled_dual_value(problem, inside, self.norms, sizes)
-            before, gap = gap, relative_gap(primal_value(problem, self.norms, f), dual)
-            # The norm has no slope where a block has become zero.
-            goes_on = SETTINGS.target_share * tol < gap < before
-            if not (goes_on and self.norms[owners].all()):
+            inside = project_dual(problem, rho)
+            _, dual = scaled_dual_value(problem, inside, norms, sizes)
+            gap = relative_gap(primal_value(problem, norms, f), dual)
+            if not gap < best:
                 break
-            pull = problem.regularizer.alpha / self.norms[owners]
+            best, self.rho, self.norms = gap, rho, norms
+            # The norm has no slope where a block has become zero.
+            if gap <= SETTINGS.target_share * tol or not norms[owners].all():
+                break
+            pull = problem.regularizer.alpha / norms[owners]
             slopes = slopes[columns] - pull * self.u[columns]
-            drift = float(self.rho.sum()) if problem.fit_intercept else 0.0
+            drift = float(rho.sum()) if problem.fit_intercept else 0.0
             # The curvature is that of a share of the samples.
             step = share * cho_solve(curvature.factor, np.append(slopes, drift))
             self.u[columns] += step[:-1]
             self.b += float(step[-1])
-        return gap <= SETTINGS.near
+        return best

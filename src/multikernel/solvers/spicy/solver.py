@@ -123,11 +123,12 @@ class SpicyMKL:
         for incumbent in incumbents(self, problem, regularizers, callback, *PATIENCE):
             if search is None:
                 search = WorkingSet(incumbent, machines=is_auto)
-                if init is None and is_auto:
-                    init = start_on_part(incumbent.problem, self.solve, self.tol)
-                    if init is not None:
-                        incumbent.steps = ("subsampled_newton",)
                 search.start(init)
+                if init is None and is_auto and incumbent.gap > SETTINGS.near:
+                    start = start_on_part(incumbent.problem, self)
+                    if start is not None:
+                        incumbent.steps = ("subsampled_newton",)
+                        search.start(start)
             elif not search.unfinished(incumbent.problem.regularizer):
                 last, search = search, WorkingSet(incumbent, machines=is_auto)
                 search.start_from(last)
