@@ -56,8 +56,8 @@ SMALL = 60
 """Samples of the fit that compiles everything before a call is measured."""
 
 REASONS = {
-    "sample": " Fits of 1 000 000 rows and 20 kernels in benchmarks/scale took 151 s of "
-    "the processor without it and 58 with it (single runs on a busy machine).",
+    "sample": " Fits of 1 000 000 rows and 20 kernels in benchmarks/scale took 151 s "
+    "of the processor without it and 58 with it (single runs on a busy machine).",
     "sparse images": " Dense stacks keep a form of them in matvec, see rows of a small "
     "support.",
     "one look at given matrices": " It is kept because products in single precision "
