@@ -280,7 +280,7 @@ import sys
 class Missing:
     def find_spec(self, name, path=None, target=None):
         if name.split(".")[0] in "pandas pyarrow typer rich skops matplotlib".split():
-            raise ImportError(name)
+            raise ModuleNotFoundError(name)
 
 sys.meta_path.insert(0, Missing())
 """

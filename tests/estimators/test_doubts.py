@@ -649,6 +649,8 @@ def test_categories_that_numpy_would_change_are_refused(values):
     column = pd.Categorical(pd.Series((values * N)[:N], dtype=object))
     if isinstance(values[0], float):
         column = pd.Categorical(np.resize(values, N))
+    if len(column.categories) < len(values):
+        pytest.skip("this version of pandas merges these values itself")
     with pytest.raises(ValueError, match="Column 'g' is read as categories, but"):
         SpicyMKLRegressor({"a": ["g"]}).fit(pd.DataFrame({"g": column}), X[:, 0])
 
