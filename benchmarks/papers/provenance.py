@@ -47,8 +47,8 @@ RENAMED = {
     "6faad8a806ae": "2780d564ec8f",
     "45deb6464a53": "a93963c09274",
     "556ffd988f2e": "0403fa2eb572",
-    "247a4dfa9a46": "a93963c09274",
-    "4d1d5022a3f5": "0403fa2eb572",
+    "1e03296a9436": "a93963c09274",
+    "c8921d81ae51": "0403fa2eb572",
 }
 """Hashes of code, and of the same code before names or texts of messages changed.
 

@@ -290,7 +290,7 @@ def _weights_as_floats(sample_weight: object) -> Array:
 
 
 def _why_not_real(array: NDArray[Any]) -> str:
-    """Return what an array contains instead of real numbers, or ""."""
+    """Describe the values of an array that are not real numbers; "" if none."""
     if np.ma.is_masked(array):
         return "masked values"
     if array.dtype.kind in "cmM":

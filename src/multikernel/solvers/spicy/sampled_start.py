@@ -92,7 +92,7 @@ class Curvature:
         """Return the curvature at u and b; raise a LinAlgError if it is singular."""
         loss, (Z, offsets) = problem.loss, factors
         assert is_smooth(loss)
-        norms = np.sqrt(np.add.reduceat(u**2, offsets[:-1]))
+        norms = _block_norms(u, offsets)
         owners = np.repeat(np.arange(norms.size), np.diff(offsets))
         columns = np.flatnonzero(norms[owners])
         owners = owners[columns]
@@ -132,10 +132,10 @@ class Start:
         for _ in range(SETTINGS.corrections):
             f = self.Z.times(self.u) + self.b
             rho = -problem.loss.gradient(problem.y, f)
-            norms = np.sqrt(np.add.reduceat(self.u**2, self.offsets[:-1]))
+            norms = _block_norms(self.u, self.offsets)
             slopes = self.Z.inner(rho)
             problem.gram.count(*problem.gram.shape[:2])
-            sizes = np.sqrt(np.add.reduceat(slopes**2, self.offsets[:-1]))
+            sizes = _block_norms(slopes, self.offsets)
             inside = project_dual(problem, rho)
             _, dual = scaled_dual_value(problem, inside, norms, sizes)
             gap = relative_gap(primal_value(problem, norms, f), dual)
@@ -153,3 +153,8 @@ class Start:
             self.u[columns] += step[:-1]
             self.b += float(step[-1])
         return best
+
+
+def _block_norms(u: Array, offsets: Indices) -> Array:
+    """Return the norms of the blocks of u between offsets."""
+    return np.asarray(np.sqrt(np.add.reduceat(u**2, offsets[:-1])))

@@ -127,7 +127,7 @@ class SpicyMKL:
                 if init is None and is_auto and incumbent.gap > SETTINGS.near:
                     start = start_on_part(incumbent.problem, self)
                     if start is not None:
-                        incumbent.steps = ("subsampled_newton",)
+                        search.note_step("subsampled_newton")
                         search.start(start)
             elif not search.unfinished(incumbent.problem.regularizer):
                 last, search = search, WorkingSet(incumbent, machines=is_auto)

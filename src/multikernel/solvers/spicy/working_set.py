@@ -56,7 +56,7 @@ class WorkingSet:
     _descent_failed: bool = False
 
     def __post_init__(self) -> None:
-        self.incumbent.steps = ("augmented_lagrangian",)
+        self.incumbent.steps = ()
 
     @property
     def problem(self) -> Problem:
@@ -111,7 +111,14 @@ class WorkingSet:
         resumes, step = self.status is Status.MAX_ITER, partial(self.step, tol)
         solution = self.incumbent.run(step, tol, max_iter, resumes=resumes)
         self.status = solution.status
-        return solution
+        # If the first point is optimal, no algorithm has run.
+        steps = solution.steps or ("augmented_lagrangian",)
+        return replace(solution, steps=steps)
+
+    def note_step(self, algorithm: str) -> None:
+        """Add an algorithm to the steps of the solution, unless it is one of them."""
+        if algorithm not in self.incumbent.steps:
+            self.incumbent.steps += (algorithm,)
 
     def step(self, tol: float) -> Status | None:
         """Solve on a working set, certify with all kernels; return STALLED if stuck."""
@@ -119,14 +126,13 @@ class WorkingSet:
         is_first = self.side is None and not self.working.kernels.size
         opens = self.machines and is_first and kernels.size
         if opens and has_quick_machines(self.problem):
-            self.incumbent.steps = ("machines",)
+            self.note_step("machines")
             self._begin_with_machines(kernels, 0.5 * tol)
             return None
         target = max(SETTINGS.target_share * gap, 0.5 * tol)
         if self._descend(kernels, target):
             return None
-        if "augmented_lagrangian" not in self.incumbent.steps:
-            self.incumbent.steps += ("augmented_lagrangian",)
+        self.note_step("augmented_lagrangian")
         lagrangian = self._lagrangian(kernels)
         objective = self.incumbent.model.objective
         solve = partial(lagrangian.solve, target, gap, objective)
@@ -166,12 +172,7 @@ class WorkingSet:
         descent.solve(target)
         # If the descent hardly reduces the gap, later steps use Newton's method.
         self._descent_failed = descent.gap > max(target, 0.5 * descent.first_gap)
-        if self.incumbent.recorder.inner_steps == 0:
-            self.incumbent.steps = tuple(
-                step for step in self.incumbent.steps if step != "augmented_lagrangian"
-            )
-        if "block_descent" not in self.incumbent.steps:
-            self.incumbent.steps += ("block_descent",)
+        self.note_step("block_descent")
         self.incumbent.recorder.inner_steps += descent.rounds
         self.rho, self.side = descent.rho, None
         has_new = self._has_new_kernels(kernels, self.incumbent.gap)
