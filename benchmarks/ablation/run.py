@@ -898,13 +898,16 @@ def sparse_rows() -> None:
 def census() -> None:
     """Read given matrices once for each question."""
     from multikernel.estimators.read import precomputed
+    from multikernel.gram.checks import Census
 
     def three_passes(stack: Any, weights: Any, random: Any) -> Any:
         u, v = random.standard_normal((2, stack.shape[1]))
-        asymmetry = stack.matvec(v) @ u - stack.matvec(u) @ v
-        return asymmetry, stack.quadratic_forms(weights)
+        images = stack.matvec(v)
+        asymmetry = images @ u - stack.matvec(u) @ v
+        largest = np.abs(images).max(axis=1)
+        return Census(largest, asymmetry, stack.quadratic_forms(weights))
 
-    precomputed.asymmetry_and_forms = three_passes
+    precomputed.take_census = three_passes
 
 
 def lanczos() -> None:

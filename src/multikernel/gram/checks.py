@@ -1,6 +1,7 @@
 """Checks of Gram matrices: positive semidefinite, nearly constant or diagonal."""
 
 from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 
@@ -11,7 +12,7 @@ from multikernel.gram.dense import DenseStack
 from multikernel.gram.factors.blocked import BlockedStack
 from multikernel.gram.factors.low_rank import LowRankStack
 from multikernel.gram.factors.products import FactoredProducts
-from multikernel.gram.matrix import ENTRIES_PER_TASK, GramMatrix
+from multikernel.gram.matrix import GramMatrix
 from multikernel.gram.products import ProductStack
 from multikernel.gram.views import ScaledStack
 from multikernel.kernels.base import off_diagonal_ratio
@@ -51,27 +52,45 @@ def is_semidefinite(K: GramMatrix) -> bool:
     return K.root(np.full(K.shape[0], allowed)) is not None
 
 
-def asymmetry_and_forms(
+class Census(NamedTuple):
+    """What one reading of the matrices finds, shape (n_kernels,) each."""
+
+    largest: Array
+    """The largest entry of u^T K_m and v^T K_m; not finite if one of K_m is not."""
+
+    asymmetry: Array
+    """u^T (K_m - K_m^T) v, zero if K_m is symmetric; u and v are random."""
+
+    forms: Array
+    """w^T K_m w, with the weights w of the samples."""
+
+
+def take_census(
     stack: DenseStack, weights: Array, random: np.random.RandomState
-) -> tuple[Array, Array]:
-    """Return each kernel's asymmetry, and its form w^T K_m w with w = `weights`."""
-    # Both have shape (n_kernels,). The asymmetry is u^T (K_m - K_m^T) v, with the same
-    # random u and v for all kernels; it is zero if K_m is symmetric. Vectors of random
-    # signs would not suffice: u_i v_j - u_j v_i, the factor of the difference of
-    # entries (i, j) and (j, i), would be zero for half of all pairs.
+) -> Census:
+    """Read each matrix once: how large, how asymmetric, its form and diagonal."""
+    # Vectors of random signs would not suffice: u_i v_j - u_j v_i, the factor of the
+    # difference of entries (i, j) and (j, i), would be zero for half of all pairs.
     u, v = random.standard_normal((2, stack.shape[1]))
     vectors = np.vstack([u, v, weights])
-    sums, diagonals = np.empty((stack.shape[0], 3)), np.empty(stack.shape[:2])
+    n_kernels, n_samples, _ = stack.shape
+    largest, sums = np.empty(n_kernels), np.empty((n_kernels, 3))
+    diagonals = np.empty((n_kernels, n_samples))
+    step = max(1, 2**19 // n_samples**2)
 
-    def work(m: int) -> None:
-        K = np.asarray(stack.array[m], dtype=np.float64)
-        images = K @ vectors.T
-        sums[m] = u @ images[:, 1], v @ images[:, 0], weights @ images[:, 2]
-        diagonals[m] = K.diagonal()
+    def work(start: int) -> None:
+        block = slice(start, start + step)
+        grams = np.asarray(stack.array[block], dtype=np.float64)
+        diagonals[block] = np.diagonal(grams, axis1=1, axis2=2)
+        # The caller reads `largest` before sums of entries that are not finite.
+        with np.errstate(invalid="ignore", over="ignore"):
+            images = vectors @ grams
+            largest[block] = np.abs(images[:, :2]).max(axis=(1, 2))
+            sums[block] = np.einsum("mij,ij->mi", images, vectors[[1, 0, 2]])
 
-    run_blocks(work, range(stack.shape[0]))
+    run_blocks(work, range(0, n_kernels, step))
     stack.cache_diagonals(diagonals)
-    return sums[:, 0] - sums[:, 1], sums[:, 2]
+    return Census(largest, sums[:, 0] - sums[:, 1], sums[:, 2])
 
 
 def non_product_kernels(stack: GramStack) -> Indices:
@@ -101,7 +120,8 @@ def trivial_distances(stack: GramStack) -> tuple[Array, Array]:
     # side of the threshold `MEMORIZES` as the ratio of all rows.
     rows = evenly_spaced(n_samples, 16)
     sums = np.empty((n_kernels, 2))
-    step = max(1, ENTRIES_PER_TASK // (n_samples * rows.size))
+    # Blocks of this size stay in the cache of a core: half the time of larger ones.
+    step = max(1, 2**16 // (n_samples * rows.size))
 
     def work(start: int) -> None:
         block = np.arange(start, min(start + step, n_kernels))

@@ -220,12 +220,12 @@ class Training(Data):
         if kernels and all(is_built_in(kernels[m]) for m in active.tolist()):
             return
         sums = np.unique(np.atleast_2d(weights), axis=0)
-        combine, units = self.stack.combine, np.eye(self.stack.shape[0])[active]
-        # A sum of positive semidefinite kernels is positive semidefinite.
-        if len(units) < len(sums) and all(
-            is_semidefinite(combine(unit)) for unit in units
-        ):
-            return
+        combine = self.stack.combine
+        if active.size < len(sums):
+            # A sum of positive semidefinite kernels is positive semidefinite.
+            units = np.equal.outer(active, np.arange(self.stack.shape[0])).astype(float)
+            if all(is_semidefinite(combine(unit)) for unit in units):
+                return
         for sum_weights in sums[sums.any(axis=1)]:
             total = combine(sum_weights)
             if is_semidefinite(total):
