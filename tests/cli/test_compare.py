@@ -123,3 +123,9 @@ def test_notes_name_the_methods_that_are_left_out(run, csv, frame):
     assert "alignment is not compared: it does not support --offset" in said
     view = ("--view", "a=dose,age", "--view", "b=width")
     assert "hkl is not compared: it does not support --view" in notes(*view)
+    said = notes(*kernels, "--drop", "site", "--unpenalized", "age")
+    assert "lp is not compared: it has the default loss epsilon_insensitive" in said
+    # The advice works for every method that it is given for.
+    smooth = ("--unpenalized", "age", "--loss", "squared_error")
+    said = notes(*kernels, "--drop", "site", *smooth)
+    assert "default loss" not in said

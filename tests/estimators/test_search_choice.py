@@ -351,6 +351,17 @@ def test_targets_choose_the_simplest_of_the_best_each():
         SpicyMKLRegressorCV(refit="simplest").fit(X, Y)
 
 
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+@pytest.mark.filterwarnings("ignore::multikernel.exceptions.SearchWarning")
+def test_skipped_strengths_have_no_standard_error():
+    random = np.random.default_rng(0)
+    X = random.normal(size=(80, 3))
+    # The second target is noise, so the search skips its weak penalties.
+    Y = np.column_stack([X[:, 0], random.normal(size=80), X[:, 1] * X[:, 2]])
+    search = SpicyMKLRegressorCV(selection="separate", refit="one_standard_error")
+    assert search.fit(X, Y).best_params_["alpha"].shape == (3,)
+
+
 def test_folds_have_a_looser_tolerance_up_to_a_limit():
     tolerances = [loosen_tol(tol) for tol in (5e-4, 5e-3, 0.1)]
     assert tolerances == [0.015, 0.03, 0.1]

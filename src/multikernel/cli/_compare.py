@@ -15,7 +15,8 @@ from multikernel.cli._messages import note
 from multikernel.cli._methods import METHODS
 from multikernel.cli._requests import Compare
 from multikernel.estimators import ProgressBar
-from multikernel.estimators.parameters import SIMPLEST
+from multikernel.estimators.parameters import SIMPLEST, find_loss
+from multikernel.losses.base import is_smooth
 
 
 def run_compare(request: Compare) -> None:
@@ -64,12 +65,24 @@ def _supporting_methods(request: Compare, task: str, table: Table) -> list[str]:
     names = []
     for name in [name for name in METHODS if task in METHODS[name].tasks]:
         unsupported = _training.why_unsupported(METHODS[name], request, table)
+        if table.unpenalized and unsupported is None and request.loss is None:
+            unsupported = _why_not_smooth(METHODS[name], task)
         if unsupported is None:
             names.append(name)
         else:
             reason, remedy = unsupported
             note(f"{name} is not compared: it {reason}. To compare it, {remedy}.")
     return names
+
+
+def _why_not_smooth(method: _methods.Entry, task: str) -> tuple[str, str] | None:
+    """Return why a method's default loss refuses --unpenalized, and what to do."""
+    loss = method.estimator(task)().loss
+    if is_smooth(find_loss(loss)):
+        return None
+    reason = f"has the default loss {loss}, which does not support --unpenalized"
+    # All methods support unpenalized columns with the squared error.
+    return reason, "add --loss squared_error"
 
 
 def _model(request: Compare, name: str, table: Table) -> Any:

@@ -59,7 +59,7 @@ def simplest_candidate(
     if n_folds < 2:
         return best
     # This is the standard error of the best candidate's mean over the folds.
-    error = results["std_test_score"][best] / np.sqrt(n_folds - 1)
+    error = np.nanstd(fold_scores[:, best]) / np.sqrt(n_folds - 1)
     min_score = round_digits(results["mean_test_score"][[best]] - error)
     close = np.flatnonzero(round_digits(results["mean_test_score"]) >= min_score)
     # The simplest candidate has the fewest kernels on average; of several, the first.

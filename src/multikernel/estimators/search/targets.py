@@ -203,10 +203,8 @@ def best_of_targets(means: Mapping[str, Array], scores: Scores) -> Indices:
 def simplest_of_targets(means: Mapping[str, Array], scores: Scores) -> Indices:
     """Return, for each target, the index of its `simplest_candidate`, (n_targets,)."""
     best = _best_candidates(means)
-    deviations = np.nanstd(scores.scores, axis=0)
     for t in range(best.size):
         results = {name: values[:, t] for name, values in means.items()}
-        results["std_test_score"] = deviations[:, t]
         best[t] = simplest_candidate(results, scores.scores[:, :, t], int(best[t]))
     return best
 
