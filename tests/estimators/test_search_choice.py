@@ -357,7 +357,8 @@ def test_skipped_strengths_have_no_standard_error():
     random = np.random.default_rng(0)
     X = random.normal(size=(80, 3))
     # The second target is noise, so the search skips its weak penalties.
-    Y = np.column_stack([X[:, 0], random.normal(size=80), X[:, 1] * X[:, 2]])
+    linear = X[:, 0] + 0.1 * random.normal(size=80)
+    Y = np.column_stack([linear, random.normal(size=80), X[:, 1] * X[:, 2]])
     search = SpicyMKLRegressorCV(selection="separate", refit="one_standard_error")
     assert search.fit(X, Y).best_params_["alpha"].shape == (3,)
 
