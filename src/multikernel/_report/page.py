@@ -236,6 +236,7 @@ def _certificate(model: Any) -> str:
 
 
 def _row_count(X: Any) -> str:
+    """Return a paragraph with the number of rows on which the scores were computed."""
     rows = X.shape[0] if hasattr(X, "shape") else len(X)
     return f"<p>On the {rows} rows passed to this report.</p>"
 
@@ -295,6 +296,7 @@ def _intervals(
 
 
 def _facts_table(values: Mapping[str, Any]) -> str:
+    """Return an HTML table with a row for each name and value."""
     pairs = [(str(key), summary.shown(value)) for key, value in values.items()]
     rows = "".join(
         f"<tr><th>{html.escape(key)}</th><td>{html.escape(text)}</td></tr>"

@@ -110,6 +110,7 @@ def split_names(texts: Iterable[str], columns: Iterable[Any]) -> list[str]:
     for text in texts:
         pieces = text.split(",")
         while pieces:
+            # Of several column names with which the text may begin, take the longest.
             prefixes = [",".join(pieces[:n]) for n in range(len(pieces), 0, -1)]
             # A column name may begin or end with blanks.
             candidates = chain.from_iterable((text, text.strip()) for text in prefixes)

@@ -138,6 +138,7 @@ def _score_method(
 
 
 def _print_report(report: dict[str, Any]) -> None:
+    """Print a line for each method, the best score first."""
     _outputs.print_table(
         f"{report['scoring']} on {report['folds']} folds of "
         f"{report['n_samples']} samples",

@@ -190,6 +190,7 @@ def _with_numbers(
 ) -> pd.DataFrame:
     """Return the cells of a CSV file with numeric columns converted to numbers."""
     ignored, texts = choice.ignored(form.names), choice.always_text
+    # Categories and classes remain text if numbers would not reproduce their text.
     exact = {*choice.category, *(choice.target if choice.labels else ())}
     # pandas takes half a millisecond to select a single column.
     cells = dict(zip(form.names, text_frame.to_numpy(object).T, strict=True))
@@ -200,16 +201,16 @@ def _with_numbers(
             numeric[name] = numbers
         elif name not in ignored:
             doubtful[name] = cells[name]
-    settled, commas = _converted(form, doubtful, exact, from_model=choice.is_known)
+    converted, commas = _converted(form, doubtful, exact, from_model=choice.is_known)
     if commas:
-        floats = [n for n, v in (numeric | settled).items() if v.dtype.kind == "f"]
+        floats = [n for n, v in (numeric | converted).items() if v.dtype.kind == "f"]
         points = {n: cells[n] for n in floats if n not in {*commas, *ignored}}
         _refuse_points(path, commas, points)
     if not choice.is_known:
         checked = {name: cells[name] for name in numeric if name not in ignored}
         for name in _text_codes(checked, exact, choice):
             del numeric[name]
-    frame = pd.DataFrame(numeric | settled, index=text_frame.index)
+    frame = pd.DataFrame(numeric | converted, index=text_frame.index)
     text_cells = text_frame[[name for name in form.names if name not in frame]]
     return pd.concat([frame, text_cells], axis=1)[list(form.names)]
 
@@ -253,9 +254,10 @@ def _converted(
             commas[name] = _first_cell(
                 column, lambda c: c not in MISSING and not csv_form.NUMBER.fullmatch(c)
             )
-        full = len(values) == len(column)
-        column_ = values if full else values.astype(float).reindex(range(len(column)))
-        numbers[name] = column_.to_numpy()
+        # Missing cells, which `values` lacks, become NaN.
+        if len(values) < len(column):
+            values = values.astype(float).reindex(range(len(column)))
+        numbers[name] = values.to_numpy()
     cell = "olumn {!r} holds {!r} at row {}"
     _note_cells(f"C{cell}, read as missing.", gap_cells)
     if not from_model:

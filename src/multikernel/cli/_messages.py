@@ -173,11 +173,13 @@ def _shell_message(error: BaseException, options: Sequence[str]) -> str:
 
 def with_options(text: str, options: Sequence[str]) -> str:
     """Return a message with `options` in place of the parameters that they set."""
+    # The option of each parameter: "--max-rank" or "--set max_rank" for max_rank.
     option_of = {o.split()[-1].lstrip("-").replace("-", "_"): o for o in options}
     # --method chooses an estimator; some estimators have another parameter `method`.
     option_of.pop("method", None)
 
     def in_shell(match: re.Match[str]) -> str:
+        # The match is a parameter, alone or with a value, such as max_rank=50.
         name, _, value = match[0].partition("=")
         option = option_of.get(name, "--set")
         if not option.startswith("--set"):

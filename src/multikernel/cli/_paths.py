@@ -89,6 +89,7 @@ def _path_lines(path: NamedPath) -> list[dict[str, Any]]:
 
 
 def _show_path(report: dict[str, Any]) -> None:
+    """Print a line for each alpha, with the kernels that become active at it."""
     _outputs.print_table(
         f"Path over {report['n_kernels']} kernels, {report['seconds']:.1f} s",
         [*_outputs.aligned("alpha", "objective", "gap", "active"), "enters"],

@@ -100,8 +100,9 @@ def make_table(path: Path, frame: pd.DataFrame, choice: ColumnChoice) -> Table:
     options = choice.date, choice.unpenalized, choice.sequence, choice.category
     dates, linear, strings, words = ([n for n in ns if n in features] for ns in options)
     all_words = linear if not views else [*features]
-    texts = _classify_texts(features, {*strings, *words, *dates}, all_words, choice)
-    strings, words, doubts = (strings + texts[0], words + texts[1], texts[2])
+    taken = {*strings, *words, *dates}
+    new_strings, new_words, doubts = _classify_texts(features, taken, all_words, choice)
+    strings, words = strings + new_strings, words + new_words
     skip = (*strings, *words, *dates)
     if choice.is_known:
         # If categories are numbers, one new word makes the column text.
@@ -143,6 +144,7 @@ def require_columns(path: Path, present: Iterable[Any], choice: ColumnChoice) ->
         option = "" if choice.is_known and key in KINDS else f"--{key}: "
         check_columns(path, present, names, option + NO_COLUMN)
     features = () if choice.is_known else FEATURES
+    # For each key of an option, the keys of options that must not name its columns.
     other_keys = dict.fromkeys(
         ("target", "event"), ("offset", "id", "group", *features)
     )
@@ -307,6 +309,7 @@ def _refuse_options(path: Path, content: str, choice: ColumnChoice, *keys: str) 
 
 
 def _load_arrays(path: Path) -> dict[str, Any]:
+    """Return the arrays of an npz file by name; raise if it is damaged or unnamed."""
     with _frames.explain_damage(path, "npz file of plain arrays"):
         archive = np.load(path, allow_pickle=False)
         if not isinstance(archive, np.ndarray):

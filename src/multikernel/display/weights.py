@@ -185,6 +185,7 @@ class KernelWeightsDisplay(Display):
     def _draw(
         self, index: int, rows: Indices, group: Indices, bar_kwargs: dict[str, Any]
     ) -> None:
+        """Draw bars for the kernels in `group` of one output, at the heights `rows`."""
         widths = self.kernel_weights[index][group]
         style: dict[str, Any] = {"color": _style.color(index), "height": 0.72}
         if self.intervals is not None:

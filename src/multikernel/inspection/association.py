@@ -154,7 +154,7 @@ def kernel_tests(
     estimator, data, y, naming = _model_and_data(model, X, y, offset)
     training = _matrices(estimator, data, y, offset)
     stack = training.stack
-    null = _null_model(training, estimator, covariates)
+    null = _null_model(training, estimator, covariates)  # `rho` are its residuals
     rng = check_random_state(random_state)
     if groups is None:
         advice = "pass groups and permute='groups'"

@@ -46,8 +46,8 @@ class Expansion:
     """A term, up to a constant: ``sum_t coefs[t] * kernel(x, points[t])``."""
 
     kernel: Kernel
-    points: Array
-    coefs: Array
+    points: Array  # (n_points, n_columns)
+    coefs: Array  # (n_points, n_outputs)
     cosine: bool  # whether kernel(x, points[t]) is divided by sqrt(kernel(x, x))
 
 
@@ -148,6 +148,9 @@ class Games:
     def _factors_by_player(self, kernel: Kernel) -> dict[int, list[Factor]] | None:
         """Return a kernel's factors by player; None if a factor has several players."""
         by_player: dict[int, list[Factor]] = {}
+        # A product of features has the features a_i b_j of its two factors, so `values`
+        # contains functions that return a_i and b_j for all pairs (i, j). A Gaussian
+        # kernel on several columns is the product of Gaussian kernels on each of them.
         factors = _factor_kernels(kernel)
         values: Sequence[Factor] = factors
         if isinstance(kernel, ProductFeatures):
@@ -191,6 +194,8 @@ class Games:
         self, term: Expansion, factors: dict[int, list[Factor]], values: Array
     ) -> None:
         """Add the Shapley values of a product of the factors of two players."""
+        # Two players have the coalitions {}, {i}, {j} and {i, j}. Factors p are of the
+        # samples, and q of the background, over whose samples values v are averaged.
         (i, first), (j, second) = factors.items()
         p_i, q_i = self._factors(term, first)
         p_j, q_j = self._factors(term, second)

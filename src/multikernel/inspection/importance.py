@@ -156,6 +156,7 @@ def _group_columns(
 
 
 def _positions(owner: str, model: Any, group: Any, columns: Sequence[Any]) -> Indices:
+    """Return the positions of a group's columns, ascending; raise if one is invalid."""
     n_features = model.n_features_in_
     names = list(getattr(model, "feature_names_in_", ()))
     if getattr(model, "_state", None) is not None and model._state.precomputed:

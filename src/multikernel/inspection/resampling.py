@@ -109,6 +109,8 @@ def warn_repeated(owner: str, samples: Samples, advice: str) -> None:
     repeated = int(counts[counts > 1].sum())
     if repeated < 0.1 * len(X):
         return
+    # If values were shuffled in each column, the share of equal pairs of rows would be
+    # the product of the shares of equal pairs of values in the columns.
     pairs = len(X) * (len(X) - 1.0)
     shares = [_equal_pairs(np.unique(c, return_counts=True)[1]) / pairs for c in X.T]
     if _equal_pairs(counts) > 10.0 * pairs * np.prod(shares):
@@ -125,6 +127,9 @@ def _equal_pairs(counts: Indices) -> float:
 
 class Resamples:
     """Fits of a model to resamples; each fit starts from the fit to all samples."""
+
+    # `attributes` and `starts` are the fitted attributes and the solutions of the fit
+    # to all samples. `_raw` has the kernels before normalization.
 
     def __init__(self, estimator: BaseMKL, method: Method, training: Training) -> None:
         # `training` contains kernels before normalization, because scales differ
@@ -182,23 +187,21 @@ class Resamples:
         if any(start.coefs.shape[1] != start.dual.shape[0] for start in self.starts):
             return ()
         owners, weights = (self._owners[indices], _or_ones(samples.weights, samples))
-        shares = weights / self._weights[owners]
-        growth = shares * self._weights.sum() / weights.sum()
+        dual_factors = weights / self._weights[owners]
+        coef_factors = dual_factors * self._weights.sum() / weights.sum()
         return tuple(
             replace(
                 start,
-                dual=_scaled_part(start.dual, 0, owners, shares),
-                coefs=_scaled_part(start.coefs, 1, owners, growth),
+                dual=_scaled_part(start.dual, 0, owners, dual_factors),
+                coefs=_scaled_part(start.coefs, 1, owners, coef_factors),
             )
             for start in self.starts
         )
 
 
 def halves(n_resamples: int, rng: np.random.RandomState, samples: Samples) -> Indices:
-    """Return halves as 0/1 masks, (n_resamples, n_samples), stratified by class.
-
-    Rows 2k and 2k + 1 of the result are disjoint halves.
-    """
+    """Return halves as 0/1 masks, (n_resamples, n_samples), stratified by class."""
+    # Rows 2k and 2k + 1 of the result are disjoint halves.
 
     def draw(stratum: Indices, n_drawn: int) -> Indices:
         counts = np.zeros((n_drawn, stratum.max() + 1), np.intp)
@@ -326,6 +329,7 @@ def _check_labels(samples: Samples) -> None:
 
 
 def _or_ones(weights: Array | None, samples: Samples) -> Array:
+    """Return sample weights, (n_samples,); None means ones."""
     return np.ones(samples.labels.shape[0]) if weights is None else weights
 
 

@@ -39,6 +39,7 @@ class KernelCandidates(Candidates):
         weights[m] = 1.0
         rule = partial(given_weights, weights=weights)
         single = replace(method, solver=FixedWeights(rule, method.solver))
+        # Fixed weights have p = inf, which is no parameter of the estimator.
         first, exponents = m * len(self.Cs), np.array([np.inf])
         return MarginCandidates(single, self.Cs, exponents, name="", start=first)
 

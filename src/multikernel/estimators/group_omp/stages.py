@@ -177,6 +177,8 @@ def published_path(path: GreedyPath, training: Training) -> PublishedPath:
     fit = training.least_squares
     if fit is None:
         return PublishedPath(path.order, coefs, path.intercepts)
+    # With projected matrices P K P^T, coefficients c give P K (P^T c): the original
+    # kernels have the coefficients P^T c, and `fitted_columns` accounts for P.
     coefs = fit.projection.project_each(coefs, transposed=True)
     f = kernel_values(path, coefs, training)
     pairs = [training.fitted_columns(decision_values) for decision_values in f]
@@ -194,13 +196,14 @@ def staged_model(
     path: PublishedPath, training: Training
 ) -> tuple[StagedModel, Indices]:
     """Return the models of a path, and the indices of the samples that they store."""
-    coefs, linear = path.coefs, (training.design, path.effects)
+    coefs, linear_part = path.coefs, (training.design, path.effects)
     used = np.flatnonzero(coefs.any(axis=(0, 2)))
     if landmarks_of(training.stack) is None:
         kernels, used_rows = cross_grams(training, path.order, used)
         used_coefs = coefs[:, used_rows]
-        model = StagedModel(kernels, used_coefs, path.intercepts, None, *linear)
+        model = StagedModel(kernels, used_coefs, path.intercepts, None, *linear_part)
         return model, used_rows
+    # With landmarks, convert the coefficients of all models and outputs at once.
     n_models, n_samples, n_outputs = coefs.shape
     side_by_side = np.moveaxis(coefs, 1, 0).reshape(n_samples, -1)
     stack, kernels = training.stack, path.order.tolist()
@@ -208,7 +211,7 @@ def staged_model(
     shape = -1, n_models, n_outputs
     own = tuple(np.moveaxis(values.reshape(shape), 1, 0) for values in arrays)
     grams = landmark_grams(stack, path.order)
-    return StagedModel(grams, coefs[:, used], path.intercepts, own, *linear), used
+    return StagedModel(grams, coefs[:, used], path.intercepts, own, *linear_part), used
 
 
 @dataclass(frozen=True, eq=False)
@@ -348,7 +351,9 @@ def staged_terms(
     centered = f - np.average(f, axis=1, weights=weights)[:, None]
     centered *= weights[:, None]
     # The results have shape (n_selected + 1, n_outputs, n_selected), with kernels in
-    # the order of selection.
+    # the order of selection. With coefficients c of a model, a kernel K has the squared
+    # norm c^T K c, and its share is the covariance of K c with the model's function f,
+    # divided by the sum of these covariances.
     squares, products = np.zeros((2, n_models, f.shape[2], len(path)))
     for position, kernel in enumerate(path.order):
         used_coefs = np.moveaxis(coefs[position + 1 :], 0, 1)

@@ -80,6 +80,7 @@ class OrdinalMKL(ClassifierMixin, LearnsByCopy):
         codes = grades.astype(np.float64)
 
         def fitted_loss(f: Array) -> CumulativeLogitLoss:
+            # The thresholds of the loss are the most likely ones for the function f.
             y_used, f_used = codes[is_used], f[is_used]
             return CumulativeLogitLoss.fitted(y_used, f_used, counts[is_used])
 
@@ -104,8 +105,7 @@ class OrdinalMKL(ClassifierMixin, LearnsByCopy):
         -------
         labels : ndarray of shape (n_samples,)
         """
-        likeliest = np.argmax(self.predict_proba(X), axis=1)
-        return np.asarray(self.classes_[likeliest])
+        return np.asarray(self.classes_[np.argmax(self.predict_proba(X), axis=1)])
 
     def predict_median(self, X: Any) -> Array:
         """Return the median classes, which minimize the expected difference in rank.
@@ -234,7 +234,7 @@ def _natural_key(label: str) -> list[tuple[float, str]]:
 
 
 def class_numbers(classes: Array, targets: Array) -> Indices:
-    """Return each target's index in `classes`; arbitrary for targets of no class."""
+    """Return each target's index in `classes`; any index for targets of no class."""
     sorter = np.argsort(classes)
     positions = np.searchsorted(classes, targets, sorter=sorter)
     return np.asarray(sorter[np.minimum(positions, classes.size - 1)], dtype=np.intp)

@@ -147,6 +147,8 @@ def split_groups(groups: Array, size: int, random: np.random.RandomState) -> Ind
     # A group of more than `size` samples is divided at random into pieces of at most
     # `size` samples. Each piece has its own index.
     group = np.unique(groups, return_inverse=True)[1]
+    # The rank of a sample in a random order of its group, divided by `size`, is the
+    # number of its piece.
     order = np.lexsort((random.permutation(group.size), group))
     starts = np.cumsum(np.bincount(group)) - np.bincount(group)
     ranks = np.empty(group.size, dtype=np.intp)
@@ -181,6 +183,7 @@ def with_rare_classes(
 def folds_on_rows(folds: Folds, rows: Indices) -> Folds | None:
     """Return the folds restricted to `rows`; None if a fold cannot be used on them."""
     samples, n_rows = folds.data.samples, folds.data.samples.rows.size
+    # `new_rows` has the position in `rows` of each sample, -1 for samples not in it.
     data, new_rows = folds.data.sample(rows), np.full(n_rows, -1)
     new_rows[rows] = np.arange(rows.size)
     splits: list[Split] = []
@@ -202,6 +205,7 @@ def folds_on_rows(folds: Folds, rows: Indices) -> Folds | None:
 
 def effective_folds(folds: Folds) -> float:
     """Return the number of validated samples over the mean size of validation sets."""
+    # A repetition of the folds validates the same samples again, so it adds no folds.
     tests = [test for _, test in folds.splits]
     return float(np.unique(np.concatenate(tests)).size / np.mean([*map(len, tests)]))
 
@@ -215,12 +219,13 @@ def expected_regret(scores: Scores, folds: Folds) -> float:
     # there are too few folds for a standard error.
     n_folds, regrets = effective_folds(folds), []
     for target in range(scores.scores.shape[2]):
-        values = scores.scores[:, :, target]
+        values = scores.scores[:, :, target]  # (n_folds, n_candidates)
         values = values[scored_folds(values, scores.done[:, :, target])]
         values = values[:, np.isfinite(values).all(axis=0)]
         if n_folds < FEWEST_FOLDS or len(values) < 3 or not values.size:
             return np.inf
         means = values.mean(axis=0)
+        # Folds count as at most `n_folds` independent ones, see `effective_folds`.
         deficits = values[:, [np.argmax(means)]] - values
         error = deficits.std(axis=0, ddof=1) / np.sqrt(n_folds)
         z = np.minimum(deficits.mean(axis=0) / np.maximum(error, 1e-100), 40.0)

@@ -76,6 +76,7 @@ class TargetScorer(FoldScorer):
             name = "r2"
         is_identity = self.link == "identity"
         self.metric = name if is_identity and name in TARGET_METRICS else None
+        # Scorers of single targets, by target, for other scores than those of `metric`.
         self._alone: dict[int, FoldScorer] = {}
 
     def score_and_loss(self, solved: Solved, f: Array) -> tuple[Array, Array]:
@@ -98,6 +99,7 @@ class TargetScorer(FoldScorer):
             if t not in self._alone:
                 target_fold = fold_of_targets(self.fold, np.array([t]))
                 self._alone[t] = FoldScorer(self.search, target_fold)
+            # `dict` returns no fitted attributes: scorers given by name need none.
             scores.append(self._alone[t](dict, values[:, None]))
         return np.array(scores)
 
@@ -231,17 +233,18 @@ def _similar_medians(best: Indices, losses: Array) -> Indices:
     if n_folds < 2 or not is_finite.any():
         return medians
     error = np.sqrt(loss_shares[:, is_finite].var(axis=0, ddof=1).mean() / n_folds)
-    reach = ALIKE * np.sqrt(2.0) * error
+    max_difference = ALIKE * np.sqrt(2.0) * error
     order = np.flatnonzero(is_finite)[np.argsort(mean_shares[is_finite])]
     ascending = mean_shares[order]
-    starts = np.searchsorted(ascending, ascending - reach, side="left")
-    stops = np.searchsorted(ascending, ascending + reach, side="right")
+    starts = np.searchsorted(ascending, ascending - max_difference, side="left")
+    stops = np.searchsorted(ascending, ascending + max_difference, side="right")
     for t, start, stop in zip(order, starts, stops, strict=True):
         medians[t] = int(np.median(best[order[start:stop]]))
     return medians
 
 
 def _best_candidates(means: Mapping[str, Array]) -> Indices:
+    """Return the index of each target's `best_candidate`; raise if one has no score."""
     scores = means["mean_test_score"]
     unscored = np.flatnonzero(~np.isfinite(scores).any(axis=0))
     if unscored.size:
@@ -273,16 +276,16 @@ def warn_choices(fit: SearchOutcome, means: Mapping[str, Array], best: Indices) 
             SearchWarning,
         )
     scores = means["mean_test_score"]
-    labels = next(iter(candidates.grid().values()))
+    strengths = next(iter(candidates.grid().values()))
     for outermost, neighbor in ((0, 1), (len(scores) - 1, len(scores) - 2)):
-        grids = candidates.open_grids({"alpha": labels[outermost]})
+        grids = candidates.open_grids({"alpha": strengths[outermost]})
         is_chosen = (best == outermost) & ~is_empty
         # A skipped neighbor has no score to compare.
         is_chosen &= scores[outermost] > scores[neighbor]
         if len(scores) < 3 or not grids or not is_chosen.any():
             continue
         name, grid = next(iter(grids.items()))
-        end = "smallest" if labels[outermost] == grid.min() else "largest"
+        end = "smallest" if strengths[outermost] == grid.min() else "largest"
         warn_user(
             f"{owner} chose the {end} {name} in the grid for {is_chosen.sum()} of "
             f"{best.size} targets; a wider grid may be better: pass "
@@ -379,6 +382,7 @@ def _paths_to_choices(
     # the fit.
     starts: list[Solution | None] = [None] * choices.size
     paths: list[list[Solution]] = [[] for _ in starts]
+    # If a path has refined the factors, follow all paths again with the refined ones.
     while not watch.stopped:
         paths, start_data = [[] for _ in starts], training
         for k, fit in enumerate(follow_path(recipes, start_data, watch, choices)):
