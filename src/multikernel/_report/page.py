@@ -243,9 +243,9 @@ def _row_count(X: Any) -> str:
 
 def _table_kinds(model: Any) -> list[str]:
     """Return those of "view" and "kernel" that have a table on the page."""
-    units = ["view"] if hasattr(model, "view_shares_") else []
+    kinds = ["view"] if hasattr(model, "view_shares_") else []
     # A graph has too many nodes for a table.
-    return units if hasattr(model, "hull_") else [*units, "kernel"]
+    return kinds if hasattr(model, "hull_") else [*kinds, "kernel"]
 
 
 def _tables(model: Any, fits: Bootstrap | None) -> Iterator[tuple[str, str]]:
@@ -271,8 +271,8 @@ def _nested(nested: NestedScores) -> str:
     }
     folds = {"outer fold": list(range(len(scores))), "score": scores.tolist()}
     tables = [summary.html_table(folds | parameters, all_in=None)]
-    units = ["kernel"] if nested.kernel_views is None else ["view", "kernel"]
-    tables += [summary.html_table(nested.columns(by)) for by in units]
+    kinds = ["kernel"] if nested.kernel_views is None else ["view", "kernel"]
+    tables += [summary.html_table(nested.columns(by)) for by in kinds]
     return _facts_table(facts) + "".join(map(scrolling, tables))
 
 

@@ -351,6 +351,7 @@ def _changed_text(cells: Sequence[str]) -> str | None:
         if "." in cell and cell.endswith("0"):
             text_of_number[float(cell)] = cell
     if text_of_number:
+        # Find two texts of the same number, such as 1.5 and 1.50.
         for cell in cells:
             first_text = text_of_number.get(float(cell), cell) if "." in cell else cell
             if first_text != cell:

@@ -88,6 +88,7 @@ def _has_default_sequences(request: Training, table: Table) -> bool:
     """Return whether the options request the default kernels on sequences."""
     if not table.sequences:
         return True
+    # By default, the kinds of text columns follow from their cells.
     texts, _ = default_text_kinds(Sheet(table.X))
     defaults = {table.X.columns[c] for c, kind in texts.items() if kind == SEQUENCES}
     return defaults == {*table.sequences} and not _letter_options(request)

@@ -195,6 +195,7 @@ def _check_interval(model: Any) -> None:
 
 def _terms(answers: Answers, model: Any, by: str) -> Array:
     """Return the contributions and the intercept of each output, side by side."""
+    # The result has shape (n_samples, n_outputs * (n_terms + 1)).
     terms = contributions(answers.model, answers.X, by).terms
     constants = np.ravel(model.intercept_)
     terms = terms.reshape(len(terms), constants.size, -1)

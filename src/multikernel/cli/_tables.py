@@ -200,16 +200,16 @@ def _classify_texts(
 ) -> tuple[list[str], list[str], Mapping[str, str]]:
     """Return sequence columns, category columns, and doubts on other text columns."""
     # Options set the kinds of the `taken` columns. Text columns in `labels` are
-    # categories.
+    # categories. Cells decide on other text columns, unless a saved model is used.
     texts = [name for name in text_columns(features) if name not in taken]
-    names = [name for name in texts if name in labels]
+    words = [name for name in texts if name in labels]
     texts = [name for name in texts if name not in labels]
     if choice.is_known:
-        return [], names, {}
-    kinds, reasons = default_text_kinds(Sheet(features[texts]))
+        return [], words, {}
+    kinds, doubts = default_text_kinds(Sheet(features[texts]))  # by position in `texts`
     sequences = [texts[index] for index, kind in kinds.items() if kind == SEQUENCES]
-    names += [texts[index] for index, kind in kinds.items() if kind == CATEGORIES]
-    return sequences, names, {texts[index]: doubt for index, doubt in reasons.items()}
+    words += [texts[index] for index, kind in kinds.items() if kind == CATEGORIES]
+    return sequences, words, {texts[index]: doubt for index, doubt in doubts.items()}
 
 
 def as_times(table: Table, event: str | None) -> Table:

@@ -109,6 +109,7 @@ MARGIN = 1e-6
 
 def permutations_of(groups: Any, permute: str, n_samples: int) -> Draw:
     """Return a function that permutes samples within groups, or whole groups."""
+    # `scores.permutations` gets sets of samples, and permutes each set separately.
     if groups is None:
         if permute == "groups":
             raise ValueError(
@@ -166,6 +167,7 @@ def tests_of_all(
         own_p[block] = (forms >= forms[:, :1] - rounding[block, None]).mean(axis=1)
         largest = np.maximum(largest, forms.max(axis=0))
         varies[block], spread = _standardize(forms, rounding[block])
+        # The statistics of the first draw, standardized, and minus rounding errors.
         observed[block] = forms[:, 0]
         lower[block] = forms[:, 0] - rounding[block] / spread
         np.maximum.at(maxima, codes[block], forms)
@@ -173,8 +175,8 @@ def tests_of_all(
     view_p = {}
     for kernels, peaks, view in zip(members.values(), maxima, members, strict=True):
         best = kernels[int(np.argmax(observed[kernels]))]
-        alone_of_view = float((peaks >= lower[best]).mean())
-        view_p[view] = alone_of_view, float(family_p[best])
+        p_in_view = float((peaks >= lower[best]).mean())
+        view_p[view] = p_in_view, float(family_p[best])
     return PermutationTests(
         np.arange(n_kernels),
         statistics,

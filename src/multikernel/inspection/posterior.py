@@ -266,6 +266,7 @@ def posterior_of(
     rows, weights, free = training.rows, training.weights, training.free_columns(fitted)
     factors = [factors_of(fitted, rows, prior, weights, free) for prior in theta]
     degrees = [residual_degrees(*pair, weights) for pair in factors]
+    # The weighted sum of squared residuals, because `dual` has weight times residual.
     noise = np.sum(training.dual**2 / weights[:, None], axis=0) / degrees
     factor, basis = (np.stack(arrays) for arrays in zip(*factors, strict=True))
     return TermPosterior(fitted, active, rows, theta, factor, basis, noise, read)

@@ -115,6 +115,7 @@ def scaled_intervals(estimator: Any, X: Any, y: Any) -> ScaledIntervals:
 
 def _check_samples(folds: FoldModels, rows: Array, targets: Array) -> None:
     """Raise unless the samples reproduce the residuals of the folds."""
+    # Each sample is predicted by the model that was fitted without the sample's fold.
     is_same = targets.shape == folds.residuals.shape
     if is_same:
         predicted = folds.decision_values(rows)[folds.fold_of, np.arange(len(rows))]

@@ -17,9 +17,9 @@ from multikernel.estimators.read.samples import check_offset
 from multikernel.estimators.read.targets import check_target_names
 from multikernel.inspection.pipelines import model_of
 from multikernel.inspection.resampling import (
+    group_numbers,
     quantile_levels,
     resampled_weights,
-    units_of,
 )
 from multikernel.inspection.terms import contributions
 from multikernel.linalg import EPS
@@ -243,7 +243,7 @@ def held_out(
     offset = check_offset(owner, offset, *shape, shared=alike)
     weights = check_weights(draws.sample_weight, len(targets))
     weights = np.ones(len(targets)) if weights is None else weights
-    units_of(draws.groups, len(targets))  # raises for invalid groups
+    group_numbers(draws.groups, len(targets))  # raises for invalid groups
     by_term = contributions(estimator, X, by)
     terms = by_term.terms if by_term.terms.ndim == 3 else by_term.terms[:, None]
     return HeldOut(model, tuple(by_term.names), targets, terms, weights, offset)

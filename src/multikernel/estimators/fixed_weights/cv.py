@@ -63,6 +63,7 @@ class KernelCandidates(Candidates):
 
     def refit(self, training: Training, watch: Watch, best: int) -> dict[str, Any]:
         """Return the fitted attributes of candidate `best` on all samples."""
+        # C varies fastest among the candidates.
         m, C_index = divmod(best, len(self.Cs))
         return self.single_kernel(m).refit(training, watch, C_index)
 

@@ -94,6 +94,7 @@ class PrefixCandidates(Candidates):
 
     def refit(self, training: Training, watch: Watch, best: int) -> dict[str, Any]:
         """Return the fitted attributes of candidate `best` on all samples."""
+        # The strength varies fastest among the candidates.
         n_selected, a = divmod(best, self.alphas.size)
         recipe = self._recipes(training)[a]
         # The solver must select one kernel or more, but zero kernels may be the best.

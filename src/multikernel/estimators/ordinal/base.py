@@ -86,7 +86,8 @@ class OrdinalMKL(ClassifierMixin, LearnsByCopy):
 
         def add_attributes(attributes: dict[str, Any], f: Callable[[], Array]) -> None:
             attributes["classes_"] = classes
-            # A search without a refit has no model.
+            # `f` returns the decision values on the training samples. A search without
+            # a refit has no model.
             if "dual_coef_" in attributes:
                 attributes["thresholds_"] = fitted_loss(f()).thresholds
 
@@ -173,6 +174,7 @@ class OrdinalMKL(ClassifierMixin, LearnsByCopy):
     def _check_fitted(self) -> None:
         """Raise unless a model from a file has one threshold fewer than classes."""
         super()._check_fitted()
+        # Models of folds have a loss, and no thresholds.
         if not isinstance(vars(self).get("_state"), FittedModel) or self.loss:
             return
         if self._state.model is None:

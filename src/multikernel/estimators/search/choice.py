@@ -156,6 +156,7 @@ def class_advice(
 
 def warn_unscored(owner: str, scores: Scores) -> None:
     """Warn about folds without scores because their validation set lacks a class."""
+    # `scores.scores` has shape (n_folds, n_candidates, n_choices), nan without a score.
     unscored = scores.lacks_class & np.isnan(scores.scores).all(axis=(1, 2))
     folds = np.flatnonzero(unscored).tolist()
     if folds:

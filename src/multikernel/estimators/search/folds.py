@@ -225,6 +225,8 @@ def models_of_folds(folds: Folds, best: object) -> FoldModels | None:
     link = find_link(folds.model.loss, samples)
 
     def fit_fold(fold_index: int) -> None:
+        # The model has not seen the samples `test`, so its residuals on them are like
+        # those on new samples.
         train, test = folds.splits[fold_index]
         training = folds.data.part(train, folds.n_threads + 1)[0]
         attributes = folds.candidates.refit(training, folds.watch, best)

@@ -38,7 +38,8 @@ LARGEST_REGRET = 1.5e-3
 
 def sample_sizes(n_rows: int, max_rows: int | str | None) -> list[int]:
     """Return the sizes of the samples on which a search scores, ascending."""
-    # `max_rows` is the parameter ``max_search_rows`` of the search.
+    # `max_rows` is the parameter ``max_search_rows`` of the search; its only text is
+    # "auto", which sets no maximum.
     if max_rows is None:
         return [n_rows]
     max_size = n_rows if isinstance(max_rows, str) else min(max_rows, n_rows)
@@ -79,6 +80,8 @@ def growing_scores(
 def growing_folds(folds: Folds) -> Iterator[Folds]:
     """Yield the folds on larger and larger samples of rows, see `sample_sizes`."""
     model, n_rows = folds.model, folds.data.samples.rows.size
+    # With too few folds for a standard error, `is_large_enough` would reject every
+    # sample but the largest.
     sizes = sample_sizes(n_rows, model.max_search_rows)
     if effective_folds(folds) < FEWEST_FOLDS:
         sizes = sizes[-1:]
@@ -118,23 +121,24 @@ def row_sampler(folds: Folds, min_rows: int) -> Callable[[int], Indices]:
     seed = folds.model.random_state
     random = check_random_state(0 if seed is None else seed)
     if samples.groups is None:
-        # Without groups, draw the same share of each class in each validation set.
+        # Without groups, draw the same share of each class in each validation set: rows
+        # at equal distances in an order that is sorted by these strata.
         order = np.lexsort((random.permutation(n_rows), strata))
     else:
         groups = check_groups(samples.groups, len(samples.table.y))[samples.rows]
         # Draw complete groups, up to the requested number of rows. A group with more
         # than `LARGEST_GROUP` times `min_rows` rows is divided into pieces, which are
         # drawn like groups.
-        units = split_groups(groups, int(LARGEST_GROUP * min_rows), random)
-        order = random.permutation(units.max() + 1)
+        group_of_row = split_groups(groups, int(LARGEST_GROUP * min_rows), random)
+        order = random.permutation(group_of_row.max() + 1)
 
     def draw(size: int) -> Indices:
         is_drawn = np.zeros(order.size, dtype=bool)
         if samples.groups is None:
             is_drawn[order[np.arange(size) * n_rows // size]] = True
         else:
-            is_drawn[order[np.cumsum(np.bincount(units)[order]) <= size]] = True
-            is_drawn = is_drawn[units]
+            is_drawn[order[np.cumsum(np.bincount(group_of_row)[order]) <= size]] = True
+            is_drawn = is_drawn[group_of_row]
         # On the drawn rows, the training set and the validation set of each fold should
         # contain the same classes as on all rows.
         return np.flatnonzero(with_rare_classes(is_drawn, folds.splits, classes))

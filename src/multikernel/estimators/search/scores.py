@@ -218,6 +218,7 @@ class FoldScorer:
         """Return a fitted estimator whose decision values are `f`."""
         # The training set may lack classes; the scorer requires a model of all classes.
         data = self.fold.training.relabel(self.fold.validation)
+        # Predictions on the object `X` use `f` instead of a fitted model.
         published = all_attributes(self.search, data, attributes, cached=(self.X, f))
         if data.precomputed:
             published["n_features_in_"] = self.fold.training.samples.rows.size

@@ -154,6 +154,7 @@ class Search:
         if fit.candidates.blocks is None:
             prediction = constant_prediction(fit.scores, best, folds.data.samples)
         search_info = {"search_rows": fit.n_rows, "predicted_alike": prediction}
+        # Methods without a tolerance return themselves.
         if fit.candidates.method.with_tol(tol) is not fit.candidates.method:
             search_info = {"cv_tol": tol, **search_info}
         gaps = [np.empty(0), *fit.scores.gaps]
@@ -252,6 +253,7 @@ def _score_fold(
     scorer = (TargetScorer if is_separate else FoldScorer)(folds.model, fold)
     scores.lacks_class[fold_index] = scorer.lacks_class
     means: Array | None = None
+    # The function always returns the latest `means`, by which chains may end early.
     solving = candidates.solve(fold.training, watch, lambda: means)
     models = _count_progress(solving, watch)
     while not watch.stopped:

@@ -64,8 +64,9 @@ def make_splits(owner: str, model: Any, samples: Samples) -> list[Split]:
 def _sample_splits(cv: object, samples: Samples) -> Iterable[list[Indices]]:
     """Yield training and validation positions of every fold, see `make_splits`."""
     y = samples.table.y
-    fold_of_row = np.full(len(y), -1)
-    fold_of_row[samples.rows] = np.arange(samples.rows.size)
+    # The position of each row among the samples; -1 for rows of weight zero.
+    positions = np.full(len(y), -1)
+    positions[samples.rows] = np.arange(samples.rows.size)
     stratify, n_rows = samples.classes is not None, len(y)
     with warnings.catch_warnings():
         # The fit itself has already warned of classes that may be numbers.
@@ -74,7 +75,7 @@ def _sample_splits(cv: object, samples: Samples) -> Iterable[list[Indices]]:
     for k, split in enumerate(folds):
         _check_split(split, k)
         row_sets = [_checked_rows(rows, n_rows, k) for rows in split]
-        index_sets = [fold_of_row[rows][fold_of_row[rows] >= 0] for rows in row_sets]
+        index_sets = [positions[rows][positions[rows] >= 0] for rows in row_sets]
         if not all(rows.size for rows in index_sets):
             raise ValueError(
                 f"Fold {k} of cv has an empty training or validation set (samples "

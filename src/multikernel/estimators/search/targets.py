@@ -74,6 +74,8 @@ class TargetScorer(FoldScorer):
         name = search.scoring
         if name is None and not hasattr(loss_of(search).unit, "deviance"):
             name = "r2"
+        # scikit-learn computes these scores for all targets at once. They require
+        # predictions, which equal the decision values if the link is the identity.
         is_identity = self.link == "identity"
         self.metric = name if is_identity and name in TARGET_METRICS else None
         # Scorers of single targets, by target, for other scores than those of `metric`.
@@ -138,7 +140,8 @@ def score_targets(name: str, y: Array, f: Array, weights: Array | None) -> Array
 
 def mean_over_choices(scores: Scores) -> Scores:
     """Return the scores averaged over targets, with losses summed over targets."""
-    # Ignore targets without any solve, which exist if a callback stopped the search.
+    # The arrays of the result have shape (n_folds, n_candidates). Targets without any
+    # solve, which exist if a callback stopped the search, are ignored.
     is_solved = scores.done.any(axis=(0, 1))
     if not is_solved.any():
         is_solved = np.ones_like(is_solved)
@@ -263,6 +266,7 @@ def _best_candidates(means: Mapping[str, Array]) -> Indices:
 
 def warn_choices(fit: SearchOutcome, means: Mapping[str, Array], best: Indices) -> None:
     """Warn about targets whose models are constant, or at an end of the grid."""
+    # Arrays in `means` have shape (n_candidates, n_targets), see `target_means`.
     owner, parameters, candidates = fit.owner, fit.parameters, fit.candidates
     targets = np.arange(best.size)
     is_empty = means["mean_n_active"][best, targets] == 0.0
@@ -301,6 +305,7 @@ def chosen_recipe(recipes: Sequence[Recipe], best: Indices) -> Recipe:
     for name, value in recipes[0].params.items():
         values = [np.broadcast_to(r.params[name], best.size) for r in recipes]
         params[name] = np.array([values[k][t] for t, k in enumerate(best.tolist())])
+        # Parameters other than alpha do not depend on the choice, so numbers remain.
         if name != "alpha" and np.ndim(value) == 0:
             params[name] = value
     return replace(recipes[0], penalties=penalties, params=params)

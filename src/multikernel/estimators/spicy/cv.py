@@ -113,6 +113,7 @@ class AlphaCandidates(Candidates):
         last_steps = np.full(n_choices, len(recipes))
         path = until_stopped(follow_path(recipes, training, watch, last_steps))
         for index, fit in enumerate(path):
+            # Targets whose paths have ended have no solution.
             models = [solution for solution in fit.solutions if solution is not None]
             solved = solved_candidate(index, replace(fit, solutions=models))
             if is_separate:

@@ -55,7 +55,8 @@ class SurvivalMKL(LearnsByCopy):
         table, codes, loss = regression_on_rows(times, weights)
 
         def add_attributes(attributes: dict[str, Any], f: Callable[[], Array]) -> None:
-            # Searches set ``scale_`` themselves. Without a refit they have no model.
+            # `f` returns the decision values on the training samples. Searches set
+            # ``scale_`` themselves. Without a refit they have no model.
             attributes.setdefault("loss_scale_", loss.scale)
             if "scale_" not in attributes and "dual_coef_" in attributes:
                 attributes["scale_"] = most_likely_scale(*times.logs, f(), weights)
