@@ -74,7 +74,8 @@ class ColumnChoice:
 
     def ignored(self, present: Iterable[str]) -> set[str]:
         """Return the columns of a file that are not converted to numbers."""
-        # `present` are all columns of the file.
+        # `present` are all columns of the file. If a saved model determines the columns
+        # (`only`), the others are ignored, except targets and the offset.
         names = {*self.drop, *self.sequence, *self.date, *self.id}
         if self.group is not None:
             names.add(self.group)

@@ -85,7 +85,7 @@ def find_kernels(request: Training, table: Table, *, graphs: bool) -> Any:
 
 
 def _has_default_sequences(request: Training, table: Table) -> bool:
-    """Return whether the options request the default kernels on sequences."""
+    """Return whether sequences, if any, get the default kernels on sequences."""
     if not table.sequences:
         return True
     # By default, the kinds of text columns follow from their cells.

@@ -112,6 +112,7 @@ def _predictions(
     # Wrong options and names raise before predictions are computed.
     names = _column_names(estimator, request)
     frames = [] if ids is None else [ids.reset_index(drop=True)]
+    # The records of FASTA files have names, which come first.
     if getattr(X, "index", pd.Index([])).name == NAME:
         frames.insert(0, X.index.to_frame(index=False))
     # The key "score" of --json is beside the columns.

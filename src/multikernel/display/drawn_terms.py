@@ -38,6 +38,7 @@ def titles_of(
     names = model.kernel_names_
     if isinstance(kernel, str) and kernel not in names:
         return [kernel]
+    # All terms on the same columns, or products, are named by their columns.
     terms_by_set = terms_by_columns(model) if has_columns(model) else {}
     texts = term_names(terms_by_set, columns)
     for text, (column_set, terms) in zip(texts, terms_by_set.items(), strict=True):

@@ -113,6 +113,7 @@ class KernelWeightsDisplay(Display):
         model = final_estimator(estimator)
         weights = np.atleast_2d(model.kernel_weights_)
         if values is None:
+            # If all active kernels have the same weight, show the shares instead.
             positive = weights[weights > 0.0]
             all_equal = positive.size > 1 and np.ptp(positive) <= 1e-12 * positive.max()
             has_shares = all_equal and hasattr(model, "variance_shares_")

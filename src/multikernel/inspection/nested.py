@@ -222,6 +222,7 @@ def _score(
     params = {k: _safe_indexing(v, test) for k, v in metadata.items() if k != "groups"}
     if not params:
         return float(fitted.score(X, y))
+    # The score of a pipeline would not accept weights and offsets.
     before, model = last_step(fitted)
     return float(model.score(data_at_model(before, X), y, **params))
 

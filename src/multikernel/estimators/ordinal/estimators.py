@@ -181,7 +181,7 @@ class SpicyMKLOrdinal(OrdinalMKL):
         return self._learn(X, y, sample_weight, offset, callback)
 
     def _method(self) -> SparseMethod:
-        return sparse_method(self, self.alpha, TARGET_ALPHA)
+        return sparse_method(self, self.alpha, default=TARGET_ALPHA)
 
 
 @dataclass(eq=False, repr=False)

@@ -45,6 +45,7 @@ class Scores:
     @classmethod
     def empty(cls, *shape: int) -> Self:
         """Return scores before any solve, with arrays of the given shape."""
+        # The shape is (n_folds, n_candidates, n_choices).
         scores, losses = np.full((2, *shape), np.nan)
         n_active, done = np.zeros(shape), np.zeros(shape, dtype=bool)
         predicted: list[dict[int, Mask]] = [{} for _ in range(shape[0])]

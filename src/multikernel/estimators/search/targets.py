@@ -39,7 +39,8 @@ def target_blocks(model: Any, data: Training) -> list[Indices] | None:
     targets = np.arange(len(samples.targets))
     shares = np.full(n_samples, 1.0 / n_samples)
     # Refined low-rank factors are passed on to the next strength. If factors may be
-    # refined, all targets form one block, so that they have the same factors.
+    # refined, because residual traces are not zero, all targets form one block, so that
+    # they have the same factors.
     if not data.stack.in_memory or data.stack.residual_traces(shares).any():
         return [targets]
     # A target requires about 36 + n_kernels vectors of n_samples numbers.
@@ -156,7 +157,7 @@ def mean_over_choices(scores: Scores) -> Scores:
 
 def target_means(scores: Scores) -> dict[str, Array]:
     """Return mean score, loss and number of kernels, (n_candidates, n_targets) each."""
-    done = scores.done
+    done = scores.done  # (n_folds, n_candidates, n_targets), and so are the scores
     on_all_folds = done.all(axis=0)
     # If no candidate is solved on all folds, use all available scores.
     is_counted = done & (on_all_folds | ~on_all_folds.any(axis=0))
@@ -223,7 +224,7 @@ def _similar_medians(best: Indices, losses: Array) -> Indices:
     # share of the loss that remains is a target's loss at the median of `best`, divided
     # by its loss at the first strength. The shares of two similar targets differ by at
     # most ALIKE standard errors of a difference between shares. This standard error is
-    # the same for all targets.
+    # the same for all targets. `losses` have shape (n_folds, n_candidates, n_targets).
     median, n_folds = int(np.median(best)), len(losses)
     # If the median choice was skipped for a target, use its best candidate.
     has_median = np.isfinite(losses[:, median]).all(axis=0)

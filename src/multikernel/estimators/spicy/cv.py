@@ -91,6 +91,7 @@ class AlphaCandidates(Candidates):
 
     def scaled_to_share(self, share: float) -> Self:
         """Return candidates whose strengths are adapted to a share of the samples."""
+        # The best alpha is proportional to the number of samples to the power of -RATE.
         return replace(self, alphas=self.alphas * share**-RATE)
 
     def open_grids(self, best_params: Mapping[str, Any]) -> Mapping[str, Array]:
