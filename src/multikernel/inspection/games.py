@@ -130,6 +130,7 @@ class Games:
     def _refuse_parts_of_views(self, kernel: Kernel) -> None:
         """Raise if a view that coalitions would split has missing values."""
         for factor in _factor_kernels(kernel):
+            # This kernel is zero for samples whose columns of the view are all NaN.
             if isinstance(getattr(factor, "kernel", None), OptionalKernel):
                 in_view = np.isin(self.players, list(self._columns_of(factor)))
                 tables = self.table[:, in_view], self.background[:, in_view]
@@ -348,7 +349,8 @@ def _unwrapped(kernel: Kernel) -> Kernel:
 
 def _is_additive(kernel: Kernel, grams: CrossGrams) -> bool:
     """Return whether the functions of a kernel are sums over its columns."""
-    # With cosine normalization, no function is such a sum.
+    # With cosine normalization, no function is such a sum. All kernels have the same
+    # normalization, so the position does not matter.
     grams, _ = _original_grams(grams, 0)
     cosine = getattr(grams, "cosine", False) or any(
         isinstance(step, CosineStep)
