@@ -36,7 +36,7 @@ from multikernel.estimators import (
 )
 from multikernel.estimators.read.kinds import first_odd_cell, kinds_of, row_numbers
 from multikernel.exceptions import DataWarning, IndefiniteKernelError, SearchWarning
-from multikernel.inspection.resampling import units_of
+from multikernel.inspection.resampling import group_numbers
 from multikernel.kernels import (
     FunctionKernel,
     GaussianKernel,
@@ -638,7 +638,7 @@ def test_groups_that_numpy_would_change():
         with pytest.raises(ValueError, match=r"groups holds .* (NUL|below 2\*\*53)"):
             search.fit(X, X[:, 0], groups=groups * (N // 2))
     groups = [-1, 2**63, 2**63 + 1, 2**63 + 2] * (N // 4)
-    assert np.unique(units_of(groups, N)).size == 4
+    assert np.unique(group_numbers(groups, N)).size == 4
 
 
 @pytest.mark.parametrize(

@@ -136,6 +136,8 @@ def _outside(
     labels: Sequence[Any],
 ) -> list[str]:
     """Return the names of terms whose shares are outside their intervals `ends`."""
+    # Shares have shape ([n_outputs, ]n_terms), and so have both ends. `labels` name the
+    # outputs; None is the label of a single output.
     shares, low, high = np.atleast_2d(shares, *ends)
     outside = np.argwhere((shares < low) | (shares > high))
     return [

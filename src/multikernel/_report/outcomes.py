@@ -147,6 +147,7 @@ def _confusion(classes: Any, y: Array, predicted: Array) -> str:
 
 
 def _draw_confusion(counts: Array, names: Array) -> Any:
+    """Draw a confusion matrix with the `names` of its rows, and return the display."""
     labels = list(map(literal, names))
     display = metrics.ConfusionMatrixDisplay(counts, display_labels=labels)
     rotation = "vertical" if len(labels) > 4 else "horizontal"

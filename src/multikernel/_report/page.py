@@ -236,15 +236,16 @@ def _certificate(model: Any) -> str:
 
 
 def _row_count(X: Any) -> str:
+    """Return a paragraph with the number of rows on which the scores were computed."""
     rows = X.shape[0] if hasattr(X, "shape") else len(X)
     return f"<p>On the {rows} rows passed to this report.</p>"
 
 
 def _table_kinds(model: Any) -> list[str]:
     """Return those of "view" and "kernel" that have a table on the page."""
-    units = ["view"] if hasattr(model, "view_shares_") else []
+    kinds = ["view"] if hasattr(model, "view_shares_") else []
     # A graph has too many nodes for a table.
-    return units if hasattr(model, "hull_") else [*units, "kernel"]
+    return kinds if hasattr(model, "hull_") else [*kinds, "kernel"]
 
 
 def _tables(model: Any, fits: Bootstrap | None) -> Iterator[tuple[str, str]]:
@@ -270,8 +271,8 @@ def _nested(nested: NestedScores) -> str:
     }
     folds = {"outer fold": list(range(len(scores))), "score": scores.tolist()}
     tables = [summary.html_table(folds | parameters, all_in=None)]
-    units = ["kernel"] if nested.kernel_views is None else ["view", "kernel"]
-    tables += [summary.html_table(nested.columns(by)) for by in units]
+    kinds = ["kernel"] if nested.kernel_views is None else ["view", "kernel"]
+    tables += [summary.html_table(nested.columns(by)) for by in kinds]
     return _facts_table(facts) + "".join(map(scrolling, tables))
 
 
@@ -295,6 +296,7 @@ def _intervals(
 
 
 def _facts_table(values: Mapping[str, Any]) -> str:
+    """Return an HTML table with a row for each name and value."""
     pairs = [(str(key), summary.shown(value)) for key, value in values.items()]
     rows = "".join(
         f"<tr><th>{html.escape(key)}</th><td>{html.escape(text)}</td></tr>"

@@ -74,7 +74,8 @@ class ColumnChoice:
 
     def ignored(self, present: Iterable[str]) -> set[str]:
         """Return the columns of a file that are not converted to numbers."""
-        # `present` are all columns of the file.
+        # `present` are all columns of the file. If a saved model determines the columns
+        # (`only`), the others are ignored, except targets and the offset.
         names = {*self.drop, *self.sequence, *self.date, *self.id}
         if self.group is not None:
             names.add(self.group)
@@ -110,6 +111,7 @@ def split_names(texts: Iterable[str], columns: Iterable[Any]) -> list[str]:
     for text in texts:
         pieces = text.split(",")
         while pieces:
+            # Of several column names with which the text may begin, take the longest.
             prefixes = [",".join(pieces[:n]) for n in range(len(pieces), 0, -1)]
             # A column name may begin or end with blanks.
             candidates = chain.from_iterable((text, text.strip()) for text in prefixes)

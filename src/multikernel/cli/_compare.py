@@ -32,6 +32,7 @@ def run_compare(request: Compare) -> None:
     if request.scoring is not None:
         _methods.check_scoring(request.scoring)
     methods = [_methods.find_method(name) for name in request.methods or ["spicy"]]
+    # The targets are the same for all methods; this raises if a method has none.
     targets = [_training.requested_targets(request, method) for method in methods]
     table = _training.read_whole(request, targets[0])
     task = _methods.find_task(request.task, request.loss, table.y)
@@ -151,6 +152,7 @@ def _score_method(
 
 
 def _print_report(report: dict[str, Any]) -> None:
+    """Print a line for each method, the best score first."""
     _outputs.print_table(
         f"{report['scoring']} on {report['folds']} folds of "
         f"{report['n_samples']} samples",

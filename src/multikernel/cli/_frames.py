@@ -190,6 +190,7 @@ def _with_numbers(
 ) -> pd.DataFrame:
     """Return the cells of a CSV file with numeric columns converted to numbers."""
     ignored, texts = choice.ignored(form.names), choice.always_text
+    # Categories and classes remain text if numbers would not reproduce their text.
     exact = {*choice.category, *(choice.target if choice.labels else ())}
     # pandas takes half a millisecond to select a single column.
     cells = dict(zip(form.names, text_frame.to_numpy(object).T, strict=True))
@@ -200,16 +201,16 @@ def _with_numbers(
             numeric[name] = numbers
         elif name not in ignored:
             doubtful[name] = cells[name]
-    settled, commas = _converted(form, doubtful, exact, from_model=choice.is_known)
+    converted, commas = _converted(form, doubtful, exact, from_model=choice.is_known)
     if commas:
-        floats = [n for n, v in (numeric | settled).items() if v.dtype.kind == "f"]
-        points = {n: cells[n] for n in floats if n not in {*commas, *ignored}}
-        _refuse_points(path, commas, points)
+        floats = [n for n, v in (numeric | converted).items() if v.dtype.kind == "f"]
+        float_texts = {n: cells[n] for n in floats if n not in {*commas, *ignored}}
+        _refuse_points(path, commas, float_texts)
     if not choice.is_known:
         checked = {name: cells[name] for name in numeric if name not in ignored}
         for name in _text_codes(checked, exact, choice):
             del numeric[name]
-    frame = pd.DataFrame(numeric | settled, index=text_frame.index)
+    frame = pd.DataFrame(numeric | converted, index=text_frame.index)
     text_cells = text_frame[[name for name in form.names if name not in frame]]
     return pd.concat([frame, text_cells], axis=1)[list(form.names)]
 
@@ -253,9 +254,10 @@ def _converted(
             commas[name] = _first_cell(
                 column, lambda c: c not in MISSING and not csv_form.NUMBER.fullmatch(c)
             )
-        full = len(values) == len(column)
-        column_ = values if full else values.astype(float).reindex(range(len(column)))
-        numbers[name] = column_.to_numpy()
+        # Missing cells, which `values` lacks, become NaN.
+        if len(values) < len(column):
+            values = values.astype(float).reindex(range(len(column)))
+        numbers[name] = values.to_numpy()
     cell = "olumn {!r} holds {!r} at row {}"
     _note_cells(f"C{cell}, read as missing.", gap_cells)
     if not from_model:
@@ -298,10 +300,12 @@ def _first_cell(cells: Array, matches: Callable[[str], bool]) -> Cell:
 
 
 def _refuse_points(
-    path: Path, comma_cells: Mapping[str, Cell], floats: Mapping[str, Array]
+    path: Path, comma_cells: Mapping[str, Cell], float_texts: Mapping[str, Array]
 ) -> None:
     """Raise if one column has decimal commas and another has decimal points."""
-    for name, column in floats.items():
+    # `comma_cells` has a cell of each column with decimal commas, and `float_texts` the
+    # cells of each other column of floats.
+    for name, column in float_texts.items():
         if any(isinstance(cell, str) and "." in cell for cell in column.tolist()):
             point = _first_cell(column, lambda text: "." in text)
             comma = next(iter(comma_cells.items()))
@@ -310,13 +314,13 @@ def _refuse_points(
 
 
 def _text_codes(
-    cells_of: Mapping[str, Array], exact: set[str], choice: ColumnChoice
+    cells_by_name: Mapping[str, Array], exact: set[str], choice: ColumnChoice
 ) -> list[str]:
     """Return the columns of `exact` with cells such as 007, which would become 7."""
     # Columns outside `exact` become numbers even if they have cells such as 007. A note
     # to the user then names the option that preserves the text of a column.
-    features, measured, codes = {}, {}, []
-    for name, column in cells_of.items():
+    feature_examples, target_examples, codes = {}, {}, []
+    for name, column in cells_by_name.items():
         cells = dict.fromkeys(column.tolist())
         example = _changed_text([cell for cell in cells if isinstance(cell, str)])
         if example is None:
@@ -324,17 +328,18 @@ def _text_codes(
         if name in exact:
             codes.append(name)
         elif name not in choice.target:
-            features[name] = example
+            feature_examples[name] = example
         # Targets with cells such as 1.5 and 1.50 are measurements, which need no note.
         # With other tasks and losses, no option makes targets classes.
         elif " and " not in example and choice.label_option:
-            measured[name] = example
-    options = ((features, "--category '{0}'"), (measured, choice.label_option))
-    for columns, option in options:
-        if columns:
-            name, example = next(iter(columns.items()))
+            target_examples[name] = example
+    by_option = {"--category '{0}'": feature_examples}
+    by_option[choice.label_option] = target_examples
+    for option, examples in by_option.items():
+        if examples:
+            name, example = next(iter(examples.items()))
             advice = f"use {option.format(name)} to keep the text."
-            note(f"Column {name!r} holds {example}: {advice}", [*columns])
+            note(f"Column {name!r} holds {example}: {advice}", [*examples])
     return codes
 
 
@@ -349,6 +354,7 @@ def _changed_text(cells: Sequence[str]) -> str | None:
         if "." in cell and cell.endswith("0"):
             text_of_number[float(cell)] = cell
     if text_of_number:
+        # Find two texts of the same number, such as 1.5 and 1.50.
         for cell in cells:
             first_text = text_of_number.get(float(cell), cell) if "." in cell else cell
             if first_text != cell:

@@ -64,6 +64,7 @@ def find_kernels(request: Training, table: Table, *, graphs: bool) -> Any:
         return "precomputed"
     if graphs:
         return GRAPHS[name]
+    # `entry` has the kernels that --kernels names; None means the default kernels.
     entry, unpenalized = KERNELS[name], table.encoded(table.unpenalized)
     free_view = {"unpenalized": mk.Unpenalized(unpenalized)} if unpenalized else {}
     if table.views:
@@ -84,9 +85,10 @@ def find_kernels(request: Training, table: Table, *, graphs: bool) -> Any:
 
 
 def _has_default_sequences(request: Training, table: Table) -> bool:
-    """Return whether the options request the default kernels on sequences."""
+    """Return whether sequences, if any, get the default kernels on sequences."""
     if not table.sequences:
         return True
+    # By default, the kinds of text columns follow from their cells.
     texts, _ = default_text_kinds(Sheet(table.X))
     defaults = {table.X.columns[c] for c, kind in texts.items() if kind == SEQUENCES}
     return defaults == {*table.sequences} and not _letter_options(request)
@@ -107,7 +109,8 @@ def _kernels_by_kind(
     request: Training, table: Table, entry: KernelSet | None, free_view: dict[str, Any]
 ) -> Any:
     """Return kernels on sequences and other columns, as a list or by view."""
-    # `free_view` contains the view of the unpenalized columns, or nothing.
+    # `free_view` contains the view of the unpenalized columns, or nothing. `entry` has
+    # the kernels that --kernels names; None means the default kernels.
     by_column = {c: _sequence_kernels(request, table.X[c]) for c in table.sequences}
     unpenalized = {*table.encoded(table.unpenalized)}
     numeric = [c for c in table.numeric if c not in unpenalized]
@@ -132,6 +135,7 @@ def _view_kernels(
     views: Mapping[str, list[str]], categories: Sequence[str], entry: KernelSet | None
 ) -> dict[str, Any]:
     """Return the ``kernels`` parameter for the columns of views."""
+    # `entry` has the kernels that --kernels names; None means the default kernels.
     if entry is None:
         return dict(views)
     kernels, per_column = entry
@@ -207,8 +211,8 @@ def _alphabet(request: Training, column: pd.Series) -> str:
             "must be text: name another column."
         )
     texts = [text.upper() for text in texts] if request.ignore_case else texts
-    letters, choices = set().union(*map(set, texts)), from_texts(texts)
-    ambiguous = ambiguous_bases(choices)
+    letters, sequences = set().union(*map(set, texts)), from_texts(texts)
+    ambiguous = ambiguous_bases(sequences)
     acid, base = ("rna", "U") if {"U", "T"} & letters == {"U"} else ("dna", "T")
     if ambiguous and request.skip_letters:
         return acid
@@ -218,7 +222,7 @@ def _alphabet(request: Training, column: pd.Series) -> str:
             f"{base}: it may be {acid.upper()} with ambiguous bases. Use --alphabet "
             f"{acid} --skip-letters to skip these letters, or --alphabet protein."
         )
-    if (name := fitting_alphabet(choices)) is not None:
+    if (name := fitting_alphabet(sequences)) is not None:
         return name
     raise ValueError(
         f"The letters of column {column.name!r}, {''.join(sorted(letters))}, belong to "

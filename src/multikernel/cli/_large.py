@@ -173,17 +173,17 @@ def open_partitions(
         paths = _files_of(path)
         form = _shared_form(paths)
         head = _frames.read_frame(paths[0], choice=choice, n_rows=LOOK_ROWS)
-        settings, texts = _pandas_settings(paths[0], form, head, choice)
+        settings, marks = _pandas_settings(paths[0], form, head, choice)
         frame = dd.read_csv(str(path), blocksize=blocksize, **settings)
-        if texts:
-            meta = frame._meta.astype(dict.fromkeys(texts, np.float64))
-            frame = frame.map_partitions(_rows_with_numbers, path, texts, meta=meta)
+        if marks:
+            meta = frame._meta.astype(dict.fromkeys(marks, np.float64))
+            frame = frame.map_partitions(_rows_with_numbers, path, marks, meta=meta)
     elif path.suffix.lower() == ".parquet" or path.is_dir():
         _files_of(path)[0].stat()  # raises if there is no file
         with explain_damage(path, "CSV or Parquet file"):
-            groups = "adaptive" if small else "infer"
+            row_groups = "adaptive" if small else "infer"
             frame = dd.read_parquet(
-                str(path), split_row_groups=groups, blocksize=blocksize
+                str(path), split_row_groups=row_groups, blocksize=blocksize
             )
             first_rows = frame.head(npartitions=-1)
         # pandas reads categories that are numbers as numbers.

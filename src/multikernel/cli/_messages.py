@@ -173,11 +173,13 @@ def _shell_message(error: BaseException, options: Sequence[str]) -> str:
 
 def with_options(text: str, options: Sequence[str]) -> str:
     """Return a message with `options` in place of the parameters that they set."""
+    # The option of each parameter: "--max-rank" or "--set max_rank" for max_rank.
     option_of = {o.split()[-1].lstrip("-").replace("-", "_"): o for o in options}
     # --method chooses an estimator; some estimators have another parameter `method`.
     option_of.pop("method", None)
 
     def in_shell(match: re.Match[str]) -> str:
+        # The match is a parameter, alone or with a value, such as max_rank=50.
         name, _, value = match[0].partition("=")
         option = option_of.get(name, "--set")
         if not option.startswith("--set"):
@@ -188,6 +190,7 @@ def with_options(text: str, options: Sequence[str]) -> str:
             return f"--set '{name}={value}'"
         return f"--set {match[0]}".replace("'", "")
 
+    # Errors about parameters begin with the name of an estimator, which is omitted.
     if (match := PARAMETER.search(text)) and match[1] in option_of:
         text = f"{option_of[match[1]]} must be {text[match.end() :]}"
     if (match := UNKNOWN.search(text)) and "--set" not in option_of.get(
@@ -196,6 +199,7 @@ def with_options(text: str, options: Sequence[str]) -> str:
         text = text.replace(match[0], f"does not support {option_of[match[1]]}")
     for pattern, replacement in ADVICE.items():
         text = re.sub(pattern, replacement, text)
+    # A list of all parameters of an estimator is not changed.
     advice, listing, parameters = text.partition(" Its parameters are ")
     advice = NAMED.sub(in_shell, ASSIGNED.sub(in_shell, advice))
     if "--set " in advice and "--set" not in options:

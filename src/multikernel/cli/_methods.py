@@ -68,7 +68,7 @@ class Entry:
             )
         searches = cv or self.always
         ending = ENDINGS[task] if self.tasks else ""
-        ending += self.search or "" if searches else ""
+        ending += (self.search or "") if searches else ""
         estimator_class: type = getattr(estimators, self.stem + ending)
         return estimator_class
 

@@ -85,7 +85,7 @@ Write = Callable[[pd.DataFrame], None]
 def table_writer(place: Place, formats: Sequence[str]) -> Iterator[Write]:
     """Yield a function that appends the rows of a data frame to a file."""
     # `formats` are the supported suffixes of the file's name; see `ending`.
-    headers = chain([True], repeat(False))
+    headers = chain([True], repeat(False))  # only the first rows follow a header
     if place.is_standard_output:
         yield lambda frame: frame.to_csv(sys.stdout, index=False, header=next(headers))
         return

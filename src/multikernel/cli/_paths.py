@@ -74,8 +74,9 @@ def _compute_path(request: FollowPath, method: Entry, table: Table) -> NamedPath
 def _path_lines(path: NamedPath) -> list[dict[str, Any]]:
     """Return a dictionary for each alpha, with the kernels that become active at it."""
     in_use = path.norms() > 0
-    was_in_use = np.logical_or.accumulate(in_use, axis=0)
-    enters = was_in_use & ~np.vstack([np.zeros_like(was_in_use[:1]), was_in_use[:-1]])
+    # A kernel enters at the first alpha at which it is in use.
+    has_entered = np.logical_or.accumulate(in_use, axis=0)
+    enters = has_entered & ~np.vstack([np.zeros_like(in_use[:1]), has_entered[:-1]])
     return [
         {
             "alpha": alpha,
@@ -89,6 +90,7 @@ def _path_lines(path: NamedPath) -> list[dict[str, Any]]:
 
 
 def _show_path(report: dict[str, Any]) -> None:
+    """Print a line for each alpha, with the kernels that become active at it."""
     _outputs.print_table(
         f"Path over {report['n_kernels']} kernels, {report['seconds']:.1f} s",
         [*_outputs.aligned("alpha", "objective", "gap", "active"), "enters"],

@@ -112,6 +112,7 @@ def _predictions(
     # Wrong options and names raise before predictions are computed.
     names = _column_names(estimator, request)
     frames = [] if ids is None else [ids.reset_index(drop=True)]
+    # The records of FASTA files have names, which come first.
     if getattr(X, "index", pd.Index([])).name == NAME:
         frames.insert(0, X.index.to_frame(index=False))
     # The key "score" of --json is beside the columns.
@@ -195,6 +196,7 @@ def _check_interval(model: Any) -> None:
 
 def _terms(answers: Answers, model: Any, by: str) -> Array:
     """Return the contributions and the intercept of each output, side by side."""
+    # The result has shape (n_samples, n_outputs * (n_terms + 1)).
     terms = contributions(answers.model, answers.X, by).terms
     constants = np.ravel(model.intercept_)
     terms = terms.reshape(len(terms), constants.size, -1)

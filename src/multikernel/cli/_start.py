@@ -68,6 +68,7 @@ def signal_handler(number: int, default: Any, handler: Any) -> Iterator[None]:
 
 def _encode_plainly(error: UnicodeError) -> tuple[str | bytes, int]:
     """Return a replacement for a character that a stream cannot encode."""
+    # As for every handler of codec errors, the second result is the next position.
     if not isinstance(error, UnicodeEncodeError):
         raise error
     glyph = error.object[error.start]

@@ -100,8 +100,9 @@ def make_table(path: Path, frame: pd.DataFrame, choice: ColumnChoice) -> Table:
     options = choice.date, choice.unpenalized, choice.sequence, choice.category
     dates, linear, strings, words = ([n for n in ns if n in features] for ns in options)
     all_words = linear if not views else [*features]
-    texts = _classify_texts(features, {*strings, *words, *dates}, all_words, choice)
-    strings, words, doubts = (strings + texts[0], words + texts[1], texts[2])
+    taken = {*strings, *words, *dates}
+    new_strings, new_words, doubts = _classify_texts(features, taken, all_words, choice)
+    strings, words = strings + new_strings, words + new_words
     skip = (*strings, *words, *dates)
     if choice.is_known:
         # If categories are numbers, one new word makes the column text.
@@ -143,6 +144,7 @@ def require_columns(path: Path, present: Iterable[Any], choice: ColumnChoice) ->
         option = "" if choice.is_known and key in KINDS else f"--{key}: "
         check_columns(path, present, names, option + NO_COLUMN)
     features = () if choice.is_known else FEATURES
+    # For each key of an option, the keys of options that must not name its columns.
     other_keys = dict.fromkeys(
         ("target", "event"), ("offset", "id", "group", *features)
     )
@@ -198,16 +200,16 @@ def _classify_texts(
 ) -> tuple[list[str], list[str], Mapping[str, str]]:
     """Return sequence columns, category columns, and doubts on other text columns."""
     # Options set the kinds of the `taken` columns. Text columns in `labels` are
-    # categories.
+    # categories. Cells decide on other text columns, unless a saved model is used.
     texts = [name for name in text_columns(features) if name not in taken]
-    names = [name for name in texts if name in labels]
+    words = [name for name in texts if name in labels]
     texts = [name for name in texts if name not in labels]
     if choice.is_known:
-        return [], names, {}
-    kinds, reasons = default_text_kinds(Sheet(features[texts]))
+        return [], words, {}
+    kinds, doubts = default_text_kinds(Sheet(features[texts]))  # by position in `texts`
     sequences = [texts[index] for index, kind in kinds.items() if kind == SEQUENCES]
-    names += [texts[index] for index, kind in kinds.items() if kind == CATEGORIES]
-    return sequences, names, {texts[index]: doubt for index, doubt in reasons.items()}
+    words += [texts[index] for index, kind in kinds.items() if kind == CATEGORIES]
+    return sequences, words, {texts[index]: doubt for index, doubt in doubts.items()}
 
 
 def as_times(table: Table, event: str | None) -> Table:
@@ -297,6 +299,7 @@ def _require_arrays(
 
 def _refuse_options(path: Path, content: str, choice: ColumnChoice, *keys: str) -> None:
     """Raise for options that the content of an npz file does not support."""
+    # `keys` are the names of these options. Those in `NAMED` require column names.
     options = [f"--{key}" for key in keys if getattr(choice, key)]
     if options:
         advice = " or write the table as CSV or Parquet" * (keys == NAMED)
@@ -307,6 +310,7 @@ def _refuse_options(path: Path, content: str, choice: ColumnChoice, *keys: str) 
 
 
 def _load_arrays(path: Path) -> dict[str, Any]:
+    """Return the arrays of an npz file by name; raise if it is damaged or unnamed."""
     with _frames.explain_damage(path, "npz file of plain arrays"):
         archive = np.load(path, allow_pickle=False)
         if not isinstance(archive, np.ndarray):

@@ -226,7 +226,7 @@ def _scaler(table: Table) -> Any:
 def _imputer(table: Table, strategy: str) -> Any:
     """Return a step that fills missing numbers and categories."""
     imputer = SimpleImputer(strategy=strategy, keep_empty_features=True)
-    max_categories = max(2, len(table.X))
+    max_categories = max(2, len(table.X))  # so many that no category is replaced
     category_step = TableEncoder((), max_categories, "most_frequent")
     return _numeric_step(imputer, table, table.numeric, category_step)
 
@@ -235,6 +235,7 @@ def _numeric_step(
     step: Any, table: Table, numeric: list[str], categories: Any = "passthrough"
 ) -> Any:
     """Return a step that transforms the numeric columns and keeps column names."""
+    # If the step is for all columns of the table, no column transformer is needed.
     if table.sequences or table.categories or len(numeric) < len(table.numeric):
         category_step = ("words", categories, [*table.categories])
         return _column_transformer(("numbers", step, numeric), category_step)

@@ -51,6 +51,7 @@ def command(request: type, function: str) -> Callable[..., None]:
         for entry in fields(request)
         if entry.metadata
     ]
+    # The names of each option on the command line, such as ("--output", "-o").
     flags = {
         entry.name: entry.default.param_decls or (f"--{entry.name.replace('_', '-')}",)
         for entry in parameters

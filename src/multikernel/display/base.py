@@ -73,6 +73,7 @@ class Display:
             except ValueError:
                 continue  # the keyword exists, and its value may fit the drawn data
             except AttributeError as error:
+                # The last parameter collects the keywords of matplotlib.
                 names = [*inspect.signature(self.from_estimator).parameters][:-1]
                 raise TypeError(
                     f"{type(self).__name__} has no parameter {keyword!r}: use "

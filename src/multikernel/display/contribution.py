@@ -168,6 +168,7 @@ class ContributionDisplay(Display):
         **kwargs : dict
             Passed to ``ax.plot``, or to ``ax.pcolormesh`` for heat maps.
         """
+        # If one column has few values, each of them gets a line.
         line_axis = int(np.argmin([axis.size for axis in self.grid]))
         is_map = len(self.grid) == 2 and self.grid[line_axis].size > MOST_LINES
         function = "pcolormesh" if is_map else "plot"
@@ -232,10 +233,11 @@ class ContributionDisplay(Display):
             style |= {"label": _style.literal(_style.shorten(name))}
             self.artist_ += ax.plot(x, line, **(style | kwargs))
             if self.samples is not None and self.categories[1 - few] is None:
-                gaps = np.abs(self.samples[:, few, None] - levels)
-                at = self.samples[gaps.argmin(axis=1) == index, 1 - few]
+                # Samples are drawn on the line of the level nearest to theirs.
+                distances = np.abs(self.samples[:, few, None] - levels)
+                sample_x = self.samples[distances.argmin(axis=1) == index, 1 - few]
                 dots: dict[str, Any] = {"s": 14, "color": style["color"], "alpha": 0.6}
-                ax.scatter(at, np.interp(at, x, line), linewidths=0, **dots)
+                ax.scatter(sample_x, np.interp(sample_x, x, line), linewidths=0, **dots)
         ax.set_ylabel(_style.literal(self.value_name))
         short_names = list(map(_style.shorten, names))
         _style.legend(ax, self.artist_, short_names, self.column_names[few])

@@ -175,5 +175,5 @@ class ConvergenceDisplay(Display):
         text = f"tol = {self.tol:g}"
         if text not in [note.get_text() for note in upper.texts]:
             upper.axhline(self.tol, **_style.DASHED)
-            units = ("axes fraction", "data")
-            _style.label(upper, text, (0.0, self.tol), units, (4, 3))
+            point, coordinates = (0.0, self.tol), ("axes fraction", "data")
+            _style.label(upper, text, point, coordinates, (4, 3))

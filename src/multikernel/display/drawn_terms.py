@@ -38,6 +38,7 @@ def titles_of(
     names = model.kernel_names_
     if isinstance(kernel, str) and kernel not in names:
         return [kernel]
+    # All terms on the same columns, or products, are named by their columns.
     terms_by_set = terms_by_columns(model) if has_columns(model) else {}
     texts = term_names(terms_by_set, columns)
     for text, (column_set, terms) in zip(texts, terms_by_set.items(), strict=True):
@@ -69,7 +70,8 @@ def requested_kernels(model: Any, kernel: Any, columns: Sequence[str]) -> list[i
 
 def _kernels_named(model: Any, name: str, columns: Sequence[str]) -> list[int]:
     """Return the kernel with a name, or the active kernels on the columns it names."""
-    # A column has priority over a pair of columns with the same name.
+    # `terms_by_set` maps the columns of each factor to positions of active kernels. A
+    # column has priority over a pair of columns with the same name.
     terms_by_set = terms_by_columns(model) if has_columns(model) else {}
     if name in columns and ((columns.index(name),),) in terms_by_set:
         terms = terms_by_set[((columns.index(name),),)]
@@ -179,6 +181,7 @@ def grid_over(model: Any, before: Any, data: Array, columns: list[int]) -> Grid:
     grid = np.stack(np.meshgrid(*values, indexing="ij"), axis=-1)
     rows = np.tile(np.median(data, axis=0), (grid[..., 0].size, 1))
     rows[:, indices] = grid.reshape(-1, len(columns))
+    # Invert the steps for the whole grid. In axis k of the result, column k varies.
     in_units = in_original_units(before, rows)[:, indices].reshape(grid.shape)
     axes = [np.moveaxis(in_units[..., k], k, 0) for k in range(len(columns))]
     axes = [axis.reshape(len(axis), -1)[:, 0] for axis in axes]

@@ -207,6 +207,7 @@ def _row_values(model: Any, before: Any, X: Any, sample: int) -> list[str]:
     n_numbers = len(order) - len(getattr(model, "sequence_features_", ()))
     number_columns = order[:n_numbers], shown_rows[:, :n_numbers]
     labels = category_labels(model, before, *number_columns)
+    # The text of a column's value; sequence columns, which are last, have none.
     texts = {}
     for position, (column, names) in enumerate(zip(order, labels, strict=False)):
         value = shown_rows[sample, position]

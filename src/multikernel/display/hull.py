@@ -119,12 +119,13 @@ class HullDisplay(Display):
 
     def _draw_kinds(self, ax: Axes) -> None:
         """Draw the table that counts nodes by number of inputs and sum of levels."""
-        inputs = np.array([len(kind) for kind in self.degrees], dtype=np.intp)
-        levels = np.array([sum(kind) for kind in self.degrees], dtype=np.intp)
-        shape = (inputs.max(initial=0) + 1, levels.max(initial=0) + 1)
+        # `degrees` has a tuple for each node, with the levels of the node's inputs.
+        n_inputs = np.array([len(degrees) for degrees in self.degrees], dtype=np.intp)
+        levels = np.array([sum(degrees) for degrees in self.degrees], dtype=np.intp)
+        shape = (n_inputs.max(initial=0) + 1, levels.max(initial=0) + 1)
         counts, shares = np.zeros(shape, dtype=np.intp), np.zeros(shape)
-        np.add.at(counts, (inputs, levels), 1)
-        np.add.at(shares, (inputs, levels), self.norms**2)
+        np.add.at(counts, (n_inputs, levels), 1)
+        np.add.at(shares, (n_inputs, levels), self.norms**2)
         shares /= max(shares.sum(), np.finfo(np.float64).tiny)
         self.counts_ = counts
         ax.imshow(shares, cmap="Blues", vmin=0.0, vmax=1.0, aspect="auto")

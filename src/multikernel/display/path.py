@@ -238,6 +238,7 @@ class RegularizationPathDisplay(Display):
         return [str(line_kwargs.get("label", name)) for name in names]
 
     def _mark_best(self) -> None:
+        """Draw a labeled vertical line at the chosen strength, if there is one."""
         if self.best_alpha is None:
             return
         for panel in {self.ax_, self.score_ax_ or self.ax_}:
@@ -257,6 +258,7 @@ def _norm_name(named_path: NamedPath) -> str:
 
 def _norms_at(alphas: Array, named_path: NamedPath) -> Array:
     """Return the norms at given strengths; NaN for strengths that the path lacks."""
+    # The row of each strength of the path, which may differ from `alphas` by rounding.
     rows = [int(np.abs(alphas - alpha).argmin()) for alpha in named_path.path.alphas]
     values = np.full((alphas.size, len(named_path.kernel_names)), np.nan)
     values[rows] = named_path.norms()

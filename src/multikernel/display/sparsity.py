@@ -162,6 +162,7 @@ class SparsityPathDisplay(Display):
         return self
 
     def _mark(self, means: Array) -> None:
+        """Mark the chosen number of kernels; `means` are the scores by `n_kernels`."""
         self.point_ = None
         if self.best_n_kernels is None:
             return

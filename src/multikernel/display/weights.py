@@ -113,6 +113,7 @@ class KernelWeightsDisplay(Display):
         model = final_estimator(estimator)
         weights = np.atleast_2d(model.kernel_weights_)
         if values is None:
+            # If all active kernels have the same weight, show the shares instead.
             positive = weights[weights > 0.0]
             all_equal = positive.size > 1 and np.ptp(positive) <= 1e-12 * positive.max()
             has_shares = all_equal and hasattr(model, "variance_shares_")
@@ -185,6 +186,7 @@ class KernelWeightsDisplay(Display):
     def _draw(
         self, index: int, rows: Indices, group: Indices, bar_kwargs: dict[str, Any]
     ) -> None:
+        """Draw bars for the kernels in `group` of one output, at the heights `rows`."""
         widths = self.kernel_weights[index][group]
         style: dict[str, Any] = {"color": _style.color(index), "height": 0.72}
         if self.intervals is not None:

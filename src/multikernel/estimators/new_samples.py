@@ -104,6 +104,7 @@ def _extended_model(model: Any, rows: Mapping[str, Any], names: object) -> Any:
             f"precomputed Gram matrices (Grams): {advice}."
         )
     categories = list(model.categories_)
+    # The index of each view's column of sample names among the category columns.
     indices = {
         view: model.category_features_.tolist().index(int(model.view_columns_[view][0]))
         for view in kernels
@@ -122,6 +123,7 @@ def _extended_model(model: Any, rows: Mapping[str, Any], names: object) -> Any:
     def change(kernel: SampleKernel) -> SampleKernel:
         return changed.get(kernel.view, kernel)
 
+    # With this memo, `deepcopy` replaces each `SampleKernel` by the result of `change`.
     memo: dict[int, Any] = {CHANGE: change}
     extended, parameters = copy(model), model.get_params(deep=False)
     state = {name: v for name, v in vars(model).items() if name not in parameters}
@@ -154,6 +156,8 @@ def _given_matrices(model: Any) -> dict[str, SampleKernel]:
 
 def _column_names(kernel: SampleKernel, sample_names: Array) -> list[Any]:
     """Return the sample names of a matrix's columns, from the names of all samples."""
+    # `places` has the row of each sample in the matrix, -1 for samples without a row.
+    # The first rows, one per column, belong to the training samples.
     name_of_row = dict(zip(kernel.places.tolist(), sample_names.tolist(), strict=False))
     return [name_of_row[row] for row in range(kernel.K.shape[1])]
 

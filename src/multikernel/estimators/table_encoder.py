@@ -312,9 +312,8 @@ def _days(column: Any) -> Array | None:
             times[column.notna().to_numpy()] = [_parse_time(text) for text in values]
         except ValueError:  # not ISO 8601
             return None
-    is_missing = np.isnat(times)
     days = times.astype(np.int64) / 86_400e6
-    return np.where(is_missing, np.nan, days)
+    return np.where(np.isnat(times), np.nan, days)
 
 
 def _has_zone(column: Any) -> bool:

@@ -347,9 +347,9 @@ def without_offset(
     deviance: tuple[str, float] | None,
 ) -> tuple[list[Array], list[Any]]:
     """Return values - offset, or rates for Tweedie deviances, and their weights."""
-    # `deviance` is that of `FittedModel`; None means R^2. Tweedie deviances have a
-    # logarithmic link, so exp(offset) is an exposure. Rates y / exposure have the
-    # deviance of y if weighted by exposure^(2 - power).
+    # `deviance` is as in `explained_deviance`. Tweedie deviances have a logarithmic
+    # link, so exp(offset) is an exposure. Rates y / exposure have the deviance of y if
+    # weighted by exposure^(2 - power).
     if deviance is None or deviance[0] != "tweedie":
         return [array - offset for array in values], weights
     exposures = np.exp(offset)
@@ -363,7 +363,8 @@ def explained_deviance(
     y: Any, predicted: Any, weights: list[Any], deviance: tuple[str, float] | None
 ) -> float:
     """Return the share of explained deviance (R^2 or D^2), averaged over outputs."""
-    # Each row of `y` is an output. `deviance` is that of `FittedModel`; None means R^2.
+    # Each row of `y` is an output. `deviance` is ("pinball", quantile) or ("tweedie",
+    # power), as in `FittedModel`; None means R^2.
     from sklearn.metrics import d2_pinball_score, d2_tweedie_score, r2_score
 
     name, parameter = deviance or ("", 0.0)

@@ -151,10 +151,10 @@ def kernel_tests(
     check_parameter(OWNER, "analytic", analytic, FLAG)
     check_parameter(OWNER, "permute", permute, OneOf(("within", "groups")))
     warn_order(OWNER, X, groups=groups, covariates=covariates, offset=offset)
-    estimator, data, y, naming = _model_and_data(model, X, y, offset)
+    estimator, data, y, rename_kernels = _model_and_data(model, X, y, offset)
     training = _matrices(estimator, data, y, offset)
     stack = training.stack
-    null = _null_model(training, estimator, covariates)
+    null = _null_model(training, estimator, covariates)  # `rho` are its residuals
     rng = check_random_state(random_state)
     if groups is None:
         advice = "pass groups and permute='groups'"
@@ -177,7 +177,7 @@ def kernel_tests(
         kernels = tests.kernel_index
         p_values = scores.analytic_p_values(stack, null, kernels, tests.statistics)
     tested_p = tests.permutation_p if np.isnan(p_values).any() else p_values
-    names = naming(training.names)(tests.kernel_index.tolist())
+    names = rename_kernels(training.names)(tests.kernel_index.tolist())
     return KernelTests(
         **vars(tests),
         kernel_names=tuple(names),
@@ -190,6 +190,7 @@ def kernel_tests(
 
 def _warn_constant(training: Training, tests: PermutationTests) -> None:
     """Warn about kernels whose statistic is the same in all permutations."""
+    # Zero and constant kernels (`degenerate`) have caused a warning before.
     constant = np.setdiff1d(
         tests.kernel_index[~tests.varies], training.built.degenerate
     )
@@ -219,7 +220,7 @@ def _model_and_data(
         estimator_class = SpicyMKLRegressor if _is_quantity(y) else SpicyMKLClassifier
         return estimator_class(model), X, y, lambda names: names
     before, estimator = model_of(OWNER, model)
-    data, naming = refitted_steps(before, X, y)
+    data, rename_kernels = refitted_steps(before, X, y)
     if isinstance(estimator, SurvivalMKL):
         estimator._refuse_offset(offset)
         warn_order(OWNER, X, y=y)
@@ -233,7 +234,7 @@ def _model_and_data(
             f"{OWNER} does not support {type(estimator).__name__}: pass a classifier "
             "or a regressor with a smooth loss, such as SpicyMKLClassifier()."
         )
-    return estimator, data, y, naming
+    return estimator, data, y, rename_kernels
 
 
 def _matrices(estimator: BaseMKL, X: Any, y: Any, offset: Any) -> Training:

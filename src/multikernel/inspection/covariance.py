@@ -16,8 +16,9 @@ class Covariance:
     """Prior covariance of the sum of some terms, in units of the noise variance."""
 
     model: AdditiveModel
+    # Theta, (n_active,): the term of kernel k_m has the covariance theta_m k_m.
     weights: Array
-    positions: list[int]
+    positions: list[int]  # the terms of the sum, among the active kernels
 
     def __call__(self, X: Array, Y: Array) -> Array:
         """Return covariances of rows of X with rows of Y, shape (len(X), len(Y))."""
@@ -42,14 +43,11 @@ class Covariance:
 def factors_of(
     model: AdditiveModel, X: Array, theta: Array, weights: Array, columns: Array
 ) -> tuple[Array, Array]:
-    """Return the Cholesky factor L of A, and an orthonormal basis of L^-1 `columns`.
-
-    A is the covariance of the targets: the sum of theta_m K_m, with inverse sample
-    weights added to its diagonal. If `columns` are linearly dependent, the basis has
-    zero columns at the end.
-    """
-    # With L, rounding errors of posterior variances are proportional to the prior
-    # variance, and not to the condition number of A.
+    """Return the Cholesky factor L of A, and an orthonormal basis of L^-1 `columns`."""
+    # A is the covariance of the targets: the sum of theta_m K_m, with inverse sample
+    # weights added to its diagonal. If `columns` are linearly dependent, the basis has
+    # zero columns at the end. With L, rounding errors of posterior variances are
+    # proportional to the prior variance, and not to the condition number of A.
     A = Covariance(model, theta, [*range(model.n_active)])(X, X)
     A[np.diag_indices_from(A)] += 1.0 / weights
     L = np.linalg.cholesky(A)
@@ -62,7 +60,9 @@ def factors_of(
 
 def residual_degrees(L: Array, basis: Array, weights: Array) -> float:
     """Return the number of samples minus the model's effective degrees of freedom."""
-    # `L` and `basis` are the results of `factors_of`, `weights` the sample weights.
+    # `L` and `basis` are the results of `factors_of`, `weights` the sample weights. The
+    # residuals are W^-1 P y with P = L^-T (I - Q Q^T) L^-1, where Q is the basis and W
+    # the diagonal matrix of the weights. The result is the trace of W^-1 P.
     roots = solve_triangular(L, np.diag(weights**-0.5), lower=True)
     return float(np.sum((roots - basis @ (basis.T @ roots)) ** 2))
 
@@ -70,10 +70,9 @@ def residual_degrees(L: Array, basis: Array, weights: Array) -> float:
 def fitted_weights(
     model: AdditiveModel, X: Array, terms: Array, dual: Array
 ) -> tuple[Array, Array]:
-    """Return theta_m >= 0 such that theta_m K_m `dual` fits term m best, and errors.
-
-    Shapes are (n_outputs, n_active) and, for the errors of these fits, (n_active,).
-    """
+    """Return theta_m >= 0 such that theta_m K_m `dual` fits term m best, and errors."""
+    # Shapes are (n_outputs, n_active) and, for the errors of these fits, (n_active,).
+    # `terms` has shape (n_samples, n_outputs, n_active), `dual` (n_samples, n_outputs).
     errors, size = np.zeros(model.n_active), max(float(np.linalg.norm(terms)), EPS)
     theta = np.zeros(terms.shape[1:])
     for position in range(model.n_active):

@@ -129,6 +129,7 @@ def deviance_split(
 
 
 def _smooth_loss(model: Any) -> Loss:
+    """Return the loss of a fitted model; raise if it is neither smooth nor joint."""
     quantile = getattr(model, "quantile", 0.5)
     loss = find_loss(model.loss, getattr(model, "epsilon_", 1.0), quantile)
     if not is_smooth(loss) and not is_coupled(loss):
@@ -171,15 +172,13 @@ def _joint_loss_and_targets(loss: Loss, model: Any, y: Array) -> tuple[Loss, Arr
 def _decreases(
     loss: Loss, y: Array, data: HeldOut
 ) -> tuple[Array, Array, Array, Array]:
-    """Return decreases of each sample's loss by each term, and the losses themselves.
-
-    The four arrays are the decreases from the constant to the fitted model, the losses
-    of the constant model, the losses of the fitted model, and bounds on the rounding
-    errors of the constant model's losses.
-    """
-    # A term lowers the loss by minus its centered values times the gradient, integrated
-    # on the line from the constant to the fitted model. Shapes are (n_samples,
-    # n_outputs[, n_terms]), with one output if the loss couples outputs.
+    """Return decreases of each sample's loss by term, and three arrays of losses."""
+    # The results are the decreases from the constant to the fitted model, the losses of
+    # the constant model, the losses of the fitted model, and bounds on the rounding
+    # errors of the constant model's losses. A term lowers the loss by minus its
+    # centered values times the gradient, integrated on the line from the constant to
+    # the fitted model. Shapes are (n_samples, n_outputs[, n_terms]), with one output if
+    # the loss couples outputs.
     is_joint = is_coupled(loss)
     columns = y if is_joint or y.shape[1] > 1 else y[:, 0]
     offset = data.offset.reshape(columns.shape)
@@ -197,6 +196,7 @@ def _decreases(
     if is_joint:
         drops = drops.sum(axis=1, keepdims=True)
     before, after = (loss.value(columns, values) for values in (start, end))
+    # The bounds are the changes of the losses if `start` has a few wrong last digits.
     rounding = largest_losses(loss, columns, start, 8.0 * EPS * np.abs(start)) - before
     shape = drops.shape[:2]
     return drops, before.reshape(shape), after.reshape(shape), rounding.reshape(shape)

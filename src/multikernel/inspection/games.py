@@ -46,8 +46,8 @@ class Expansion:
     """A term, up to a constant: ``sum_t coefs[t] * kernel(x, points[t])``."""
 
     kernel: Kernel
-    points: Array
-    coefs: Array
+    points: Array  # (n_points, n_columns)
+    coefs: Array  # (n_points, n_outputs)
     cosine: bool  # whether kernel(x, points[t]) is divided by sqrt(kernel(x, x))
 
 
@@ -94,6 +94,8 @@ class Games:
             self._add_term(position, values)
         design, effects = self.model.design, self.model.effects
         if design is not None and effects is not None:
+            # The part of an unpenalized column in the decision values is its effect
+            # times the column, whose position in the table is in `design.places`.
             centered = design(self.table) - design(self.background).mean(axis=0)
             for column, player in enumerate(design.places):
                 effect = centered[:, column, None] * effects[column]
@@ -128,6 +130,7 @@ class Games:
     def _refuse_parts_of_views(self, kernel: Kernel) -> None:
         """Raise if a view that coalitions would split has missing values."""
         for factor in _factor_kernels(kernel):
+            # This kernel is zero for samples whose columns of the view are all NaN.
             if isinstance(getattr(factor, "kernel", None), OptionalKernel):
                 in_view = np.isin(self.players, list(self._columns_of(factor)))
                 tables = self.table[:, in_view], self.background[:, in_view]
@@ -141,6 +144,7 @@ class Games:
 
     def _columns_of(self, kernel: Kernel) -> set[int]:
         """Return the players (data columns) of a kernel that is not a product."""
+        # `self.players` has the player of each column of the table.
         columns = kernel.columns if isinstance(kernel, ColumnKernel) else slice(None)
         indices = resolve_indices(columns, Features(len(self.players)))
         return set(self.players[list(indices)].tolist())
@@ -148,16 +152,19 @@ class Games:
     def _factors_by_player(self, kernel: Kernel) -> dict[int, list[Factor]] | None:
         """Return a kernel's factors by player; None if a factor has several players."""
         by_player: dict[int, list[Factor]] = {}
+        # A product of features has the features a_i b_j of its two factors. `functions`
+        # then return a_i and b_j for all pairs (i, j). A Gaussian kernel on several
+        # columns is the product of Gaussian kernels on each of them.
         factors = _factor_kernels(kernel)
-        values: Sequence[Factor] = factors
+        functions: Sequence[Factor] = factors
         if isinstance(kernel, ProductFeatures):
-            widths = [ChosenFeatures(k, slice(None))(self.table[:1]) for k in factors]
-            grid = np.indices([row.shape[1] for row in widths]).reshape(2, -1)
-            values = [ChosenFeatures(k, g) for k, g in zip(factors, grid, strict=True)]
-        for factor, value in zip(factors, values, strict=True):
+            rows = [ChosenFeatures(k, slice(None))(self.table[:1]) for k in factors]
+            pairs = np.indices([row.shape[1] for row in rows]).reshape(2, -1)
+            functions = [ChosenFeatures(*p) for p in zip(factors, pairs, strict=True)]
+        for factor, function in zip(factors, functions, strict=True):
             players = sorted(self._columns_of(factor))
             if len(players) == 1:
-                by_player.setdefault(players[0], []).append(value)
+                by_player.setdefault(players[0], []).append(function)
                 continue
             inner = factor.kernel if isinstance(factor, ColumnKernel) else factor
             if type(inner) is not GaussianKernel:
@@ -170,8 +177,8 @@ class Games:
 
     def _masked(self, rows: Array, reference: Array, present: Sequence[int]) -> Array:
         """Return `rows`, with the columns of absent players from `reference`."""
-        columns = np.isin(self.players, list(present))
-        return np.where(columns, rows, reference)
+        is_present = np.isin(self.players, list(present))  # for each column
+        return np.where(is_present, rows, reference)
 
     def _values(self, rows: Array, position: int) -> Array:
         """Return the values of one term, shape (n_rows, n_outputs)."""
@@ -181,6 +188,7 @@ class Games:
         self, position: int, players: Sequence[int], values: Array
     ) -> None:
         """Add the Shapley values of a term that is a sum over its columns."""
+        # The parts of other columns cancel in the differences, so any values will do.
         origin = self.background[0]
         for player in players:
             present = self._values(self._masked(self.table, origin, [player]), position)
@@ -191,6 +199,8 @@ class Games:
         self, term: Expansion, factors: dict[int, list[Factor]], values: Array
     ) -> None:
         """Add the Shapley values of a product of the factors of two players."""
+        # Two players have the coalitions {}, {i}, {j} and {i, j}. Factors p are of the
+        # samples, and q of the background, over whose samples values v are averaged.
         (i, first), (j, second) = factors.items()
         p_i, q_i = self._factors(term, first)
         p_j, q_j = self._factors(term, second)
@@ -291,6 +301,8 @@ def _as_expansion(model: AdditiveModel, position: int) -> Expansion | None:
         points, rank = grams.landmarks[index], grams.ranks[index]
         if len(points) and isinstance(kernel, ColumnKernel):
             points = _pad_columns(points, kernel)
+        # Without landmarks the kernel has features. Only products of features then have
+        # this form, see `_factors_by_player`. The coefficients of a constant are last.
         has_form = len(points) or (type(kernel) is ProductFeatures and not grams.cosine)
         return (
             Expansion(kernel, points, coefs[:rank], grams.cosine) if has_form else None
@@ -337,6 +349,8 @@ def _unwrapped(kernel: Kernel) -> Kernel:
 
 def _is_additive(kernel: Kernel, grams: CrossGrams) -> bool:
     """Return whether the functions of a kernel are sums over its columns."""
+    # With cosine normalization, no function is such a sum. All kernels have the same
+    # normalization, so the position does not matter.
     grams, _ = _original_grams(grams, 0)
     cosine = getattr(grams, "cosine", False) or any(
         isinstance(step, CosineStep)

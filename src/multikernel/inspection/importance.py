@@ -15,7 +15,7 @@ from multikernel.estimators.read.targets import check_target_names
 from multikernel.estimators.survival.base import SurvivalMKL
 from multikernel.estimators.survival.times import read_times
 from multikernel.inspection import pipelines
-from multikernel.inspection.resampling import units_of
+from multikernel.inspection.resampling import group_numbers
 
 Groups = Mapping[str, Sequence[Any]]
 """Mapping from group names to columns, by position or name."""
@@ -102,13 +102,13 @@ def group_permutation_importance(
     if offset is not None:
         weights["offset"] = offset
     names, group_columns = _group_columns(owner, model, groups)
-    units = units_of(sample_groups, len(y), "sample_groups")
+    group_of = group_numbers(sample_groups, len(y), "sample_groups")
     rng = check_random_state(random_state)
     base = score(model, data, y, **weights)
     importances = np.empty((len(names), n_repeats))
     for group, columns in enumerate(group_columns):
         for repeat in range(n_repeats):
-            shuffled = _shuffled(data, columns, _orders(units, rng))
+            shuffled = _shuffled(data, columns, _orders(group_of, rng))
             importances[group, repeat] = base - score(model, shuffled, y, **weights)
     return Bunch(
         group_names=names,
@@ -118,15 +118,15 @@ def group_permutation_importance(
     )
 
 
-def _orders(units: Indices, rng: np.random.RandomState) -> Indices:
+def _orders(group_of: Indices, rng: np.random.RandomState) -> Indices:
     """Return, for each sample, the row from which it gets the shuffled columns."""
-    # Units are samples or groups of samples. A unit gets the rows of another one,
-    # repeated or truncated to its size.
-    sizes = np.bincount(units)
-    unit_rows = np.split(np.argsort(units, kind="stable"), np.cumsum(sizes)[:-1])
-    order = np.empty(units.size, dtype=np.intp)
-    for rows, source in zip(unit_rows, rng.permutation(len(unit_rows)), strict=True):
-        order[rows] = np.resize(unit_rows[source], rows.size)
+    # `group_of` has the group number of each sample. A group gets the rows of another
+    # group, repeated or truncated to its size.
+    sizes = np.bincount(group_of)
+    members = np.split(np.argsort(group_of, kind="stable"), np.cumsum(sizes)[:-1])
+    order = np.empty(group_of.size, dtype=np.intp)
+    for rows, source in zip(members, rng.permutation(len(members)), strict=True):
+        order[rows] = np.resize(members[source], rows.size)
     return order
 
 
@@ -156,6 +156,7 @@ def _group_columns(
 
 
 def _positions(owner: str, model: Any, group: Any, columns: Sequence[Any]) -> Indices:
+    """Return the positions of a group's columns, ascending; raise if one is invalid."""
     n_features = model.n_features_in_
     names = list(getattr(model, "feature_names_in_", ()))
     if getattr(model, "_state", None) is not None and model._state.precomputed:

@@ -52,6 +52,7 @@ class Bootstrap:
         return printable("\n".join(lines))
 
     def _lines(self, medians: Array, low: Array, high: Array) -> list[str]:
+        """Return a line with median and interval for each of the largest shares."""
         names = self.kernel_names if self.kernel_views is None else self.view_names
         order = np.argsort(-np.abs(medians), kind="stable")[:MOST_ROWS]
         return [
@@ -117,6 +118,7 @@ class Bootstrap:
 
 
 def _as_rows(X: Any) -> Rows:
+    """Return a data frame as an array of floats, and other samples unchanged."""
     if not hasattr(X, "columns"):
         rows: Rows = X
         return rows

@@ -201,6 +201,8 @@ def nested_cross_validate(
 def _fit_fold(
     estimator: Any, X: Any, y: Any, metadata: Mapping[str, Any], train: Indices
 ) -> Any:
+    """Return a clone fitted on the rows `train` of X, y and the metadata of `fit`."""
+    # Pipelines pass metadata to their last step, whose name is the prefix.
     prefix, model = "", estimator
     while hasattr(model, "steps"):
         name, model = model.steps[-1]
@@ -213,12 +215,14 @@ def _fit_fold(
 def _score(
     fitted: Any, held_out: Any, scoring: Any, metadata: Mapping[str, Any], test: Indices
 ) -> float:
+    """Return the score on `held_out`, the rows `test` of X and y."""
     X, y = held_out
     if scoring is not None:
         return float(check_scoring(fitted, scoring=scoring)(fitted, X, y))
     params = {k: _safe_indexing(v, test) for k, v in metadata.items() if k != "groups"}
     if not params:
         return float(fitted.score(X, y))
+    # The score of a pipeline would not accept weights and offsets.
     before, model = last_step(fitted)
     return float(model.score(data_at_model(before, X), y, **params))
 
@@ -226,7 +230,8 @@ def _score(
 def _usage(
     models: list[Any],
 ) -> tuple[tuple[str, ...], NDArray[np.bool_], Array, Any, tuple[str, ...]]:
-    """Return the values of the fields of `NestedScores` from `kernel_names` on."""
+    """Return kernel names, selections, variance shares, kernel views and view names."""
+    # These are the last fields of `NestedScores`, in their order.
     # Kernels are matched by name if their indices differ between folds, as nodes of
     # graphs and kernels of models with different numbers of kernels do.
     sizes = {model._state.names.n_kernels for model in models}

@@ -109,6 +109,7 @@ MARGIN = 1e-6
 
 def permutations_of(groups: Any, permute: str, n_samples: int) -> Draw:
     """Return a function that permutes samples within groups, or whole groups."""
+    # `scores.permutations` gets sets of samples, and permutes each set separately.
     if groups is None:
         if permute == "groups":
             raise ValueError(
@@ -119,6 +120,7 @@ def permutations_of(groups: Any, permute: str, n_samples: int) -> Draw:
     labels = check_groups(groups, n_samples)
     if permute == "within":
         return partial(scores.permutations, scores.members(labels))
+    # For each group size, an array whose rows are the samples of the groups.
     blocks = scores.groups_of_equal_size(labels)
     if sum(map(len, blocks)) == 1:
         raise ValueError(
@@ -145,12 +147,16 @@ def tests_of_all(
 ) -> PermutationTests:
     """Return the tests of all kernels, with standardized statistics."""
     # Draws, shape (n_samples, n_draws, n_outputs), are permuted residuals of the null
-    # model. The first draw is not permuted.
+    # model. The first draw is not permuted. The statistic of a kernel K for a draw v is
+    # the form v^T K v. A p-value is the share of draws whose statistic, standardized if
+    # several kernels are compared, reaches that of the first draw up to rounding.
     n_kernels, n_draws = stack.shape[0], draws.shape[1]
     members = view_members([""] * n_kernels if views is None else views)
     codes = np.empty(n_kernels, dtype=np.intp)
     for code, kernels in enumerate(members.values()):
         codes[kernels] = code
+    # The largest standardized statistic of each view in each draw. Without views, all
+    # kernels form one view.
     maxima = np.full((len(members), n_draws), -np.inf)
     largest = np.full(n_draws, -np.inf)
     statistics, own_p, observed, lower = np.empty((4, n_kernels))
@@ -161,6 +167,7 @@ def tests_of_all(
         own_p[block] = (forms >= forms[:, :1] - rounding[block, None]).mean(axis=1)
         largest = np.maximum(largest, forms.max(axis=0))
         varies[block], spread = _standardize(forms, rounding[block])
+        # The statistics of the first draw, standardized, and minus rounding errors.
         observed[block] = forms[:, 0]
         lower[block] = forms[:, 0] - rounding[block] / spread
         np.maximum.at(maxima, codes[block], forms)
@@ -168,8 +175,8 @@ def tests_of_all(
     view_p = {}
     for kernels, peaks, view in zip(members.values(), maxima, members, strict=True):
         best = kernels[int(np.argmax(observed[kernels]))]
-        alone_of_view = float((peaks >= lower[best]).mean())
-        view_p[view] = alone_of_view, float(family_p[best])
+        p_in_view = float((peaks >= lower[best]).mean())
+        view_p[view] = p_in_view, float(family_p[best])
     return PermutationTests(
         np.arange(n_kernels),
         statistics,
@@ -190,6 +197,8 @@ def _strengths(largest: Array, draws: Array) -> Array:
 
 def _standardize(forms: Array, rounding: Array) -> tuple[NDArray[np.bool_], Array]:
     """Standardize `forms` by row in place; return which rows vary, and deviations."""
+    # `forms` has shape (n_kernels, n_draws). Rows that vary by rounding errors only
+    # become zero, and their deviation is infinite.
     varies = np.ptp(forms, axis=1) > 2.0 * rounding
     spread = np.where(varies, forms.std(axis=1), np.inf)
     forms -= forms.mean(axis=1, keepdims=True)

@@ -107,24 +107,28 @@ class TermPosterior:
 
     def _variances(self, X: Array, positions: list[int], center: Array | None) -> Array:
         """Return variances of the sum of the terms, shape (n_samples, n_outputs)."""
+        # At a sample x, the prior covariance k of the sum gives the posterior variance
+        # k(x, x) - |L^-1 k(X, x)|^2 + |Q^T L^-1 k(X, x)|^2, for the training samples X,
+        # `factor` L and `free` Q. If `center` is given, k is the covariance of the sum
+        # minus its mean over these samples.
         variances = np.zeros((len(X), len(self.prior_weights)))
         for output, noise in enumerate(self.noise_variance):
             weights = self.prior_weights[output]
             prior = Covariance(self.model, weights, positions)
-            shift, level = np.zeros(len(self.X)), 0.0
+            mean_cross, mean_variance = np.zeros(len(self.X)), 0.0
             if center is not None:
-                shift = prior.mean_row(center, self.X)
-                level = float(prior.mean_row(center, center).mean())
+                mean_cross = prior.mean_row(center, self.X)
+                mean_variance = float(prior.mean_row(center, center).mean())
             for rows in row_chunks(len(X), len(self.X)):
-                cross = prior(X[rows], self.X) - shift
-                before = prior.diagonal(X[rows]) + level
+                cross = prior(X[rows], self.X) - mean_cross
+                upper = prior.diagonal(X[rows]) + mean_variance
+                relative = upper.copy()
                 if center is not None:
-                    before -= 2.0 * prior.mean_row(center, X[rows])
+                    relative -= 2.0 * prior.mean_row(center, X[rows])
                 solved = solve_triangular(self.factor[output], cross.T, lower=True)
-                level_part = self.free[output].T @ solved
-                relative = before - np.sum(solved**2, axis=0)
-                relative += np.sum(level_part**2, axis=0)
-                _check_digits(relative, prior.diagonal(X[rows]) + level, len(self.X))
+                relative -= np.sum(solved**2, axis=0)
+                relative += np.sum((self.free[output].T @ solved) ** 2, axis=0)
+                _check_digits(relative, upper, len(self.X))
                 variances[rows, output] = noise * np.maximum(relative, 0.0)
         return variances
 
@@ -262,6 +266,7 @@ def posterior_of(
     rows, weights, free = training.rows, training.weights, training.free_columns(fitted)
     factors = [factors_of(fitted, rows, prior, weights, free) for prior in theta]
     degrees = [residual_degrees(*pair, weights) for pair in factors]
+    # The weighted sum of squared residuals, because `dual` has weight times residual.
     noise = np.sum(training.dual**2 / weights[:, None], axis=0) / degrees
     factor, basis = (np.stack(arrays) for arrays in zip(*factors, strict=True))
     return TermPosterior(fitted, active, rows, theta, factor, basis, noise, read)

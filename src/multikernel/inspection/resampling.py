@@ -64,14 +64,14 @@ def refit(
     before, model = model_of(owner, estimator)
     _check_estimator(owner, model, data[-1])
     # `data` are X, y, sample weights, groups and offsets.
-    X, naming = refitted_steps(before, *data[:2])
+    X, rename_kernels = refitted_steps(before, *data[:2])
     y, weights, groups, offset = data[1:]
     ordered_classes = None
     if isinstance(model, LearnsByCopy):
         model, task = model._coded(X, y, weights, offset, groups)
         y, ordered_classes = task.codes, task.classes
     method = model._method()
-    source = replace(method.source, parts=True)
+    source = replace(method.source, parts=True)  # resamples are parts of the data
     attributes: dict[int, dict[str, Any]] = {}
     with warnings.catch_warnings():
         # `_warn_unsolved` later gives one warning about all fits without convergence.
@@ -96,8 +96,8 @@ def refit(
     ordered_fits = [attributes[index] for index in range(len(counts))]
     fits = {name: [fit[name] for fit in ordered_fits] for name in ordered_fits[0]}
     _warn_unsolved(owner, model, fits["duality_gap_"])
-    output_names = training.samples.output_names
-    return Refits(resamples.attributes, fits, naming(training.names), output_names)
+    kernel_names, samples = rename_kernels(training.names), training.samples
+    return Refits(resamples.attributes, fits, kernel_names, samples.output_names)
 
 
 def warn_repeated(owner: str, samples: Samples, advice: str) -> None:
@@ -109,6 +109,8 @@ def warn_repeated(owner: str, samples: Samples, advice: str) -> None:
     repeated = int(counts[counts > 1].sum())
     if repeated < 0.1 * len(X):
         return
+    # If values were shuffled in each column, the share of equal pairs of rows would be
+    # the product of the shares of equal pairs of values in the columns.
     pairs = len(X) * (len(X) - 1.0)
     shares = [_equal_pairs(np.unique(c, return_counts=True)[1]) / pairs for c in X.T]
     if _equal_pairs(counts) > 10.0 * pairs * np.prod(shares):
@@ -125,6 +127,9 @@ def _equal_pairs(counts: Indices) -> float:
 
 class Resamples:
     """Fits of a model to resamples; each fit starts from the fit to all samples."""
+
+    # `attributes` and `starts` are the fitted attributes and the solutions of the fit
+    # to all samples. `_raw` has the kernels before normalization.
 
     def __init__(self, estimator: BaseMKL, method: Method, training: Training) -> None:
         # `training` contains kernels before normalization, because scales differ
@@ -152,6 +157,7 @@ class Resamples:
         # `counts` says how often each sample occurs in the resample; `n_copies` is the
         # largest number of resamples in memory at a time.
         samples, method = self._raw.samples, self.method
+        # Samples that are drawn several times get larger weights.
         if counts.max() > 1:
             method = self._weighted_method
             weights = counts * _or_ones(samples.sample_weight, samples)
@@ -182,23 +188,21 @@ class Resamples:
         if any(start.coefs.shape[1] != start.dual.shape[0] for start in self.starts):
             return ()
         owners, weights = (self._owners[indices], _or_ones(samples.weights, samples))
-        shares = weights / self._weights[owners]
-        growth = shares * self._weights.sum() / weights.sum()
+        dual_factors = weights / self._weights[owners]
+        coef_factors = dual_factors * self._weights.sum() / weights.sum()
         return tuple(
             replace(
                 start,
-                dual=_scaled_part(start.dual, 0, owners, shares),
-                coefs=_scaled_part(start.coefs, 1, owners, growth),
+                dual=_scaled_part(start.dual, 0, owners, dual_factors),
+                coefs=_scaled_part(start.coefs, 1, owners, coef_factors),
             )
             for start in self.starts
         )
 
 
 def halves(n_resamples: int, rng: np.random.RandomState, samples: Samples) -> Indices:
-    """Return halves as 0/1 masks, (n_resamples, n_samples), stratified by class.
-
-    Rows 2k and 2k + 1 of the result are disjoint halves.
-    """
+    """Return halves as 0/1 masks, (n_resamples, n_samples), stratified by class."""
+    # Rows 2k and 2k + 1 of the result are disjoint halves.
 
     def draw(stratum: Indices, n_drawn: int) -> Indices:
         counts = np.zeros((n_drawn, stratum.max() + 1), np.intp)
@@ -227,32 +231,32 @@ def resampled_weights(
     rng: np.random.RandomState, n_resamples: int, weights: Array, groups: Any
 ) -> Iterator[Array]:
     """Yield chunks of sample weights, (n_chunk, n_samples), for resampled groups."""
-    unit_of = units_of(groups, len(weights))
-    # Samples or groups of weight zero are never drawn, nor counted in `n_units`.
-    drawable = np.minimum(np.bincount(unit_of, weights > 0.0), 1.0)
-    n_units, probabilities = int(drawable.sum()), drawable / drawable.sum()
+    group_of = group_numbers(groups, len(weights))
+    # Samples or groups of weight zero are never drawn, nor counted in `n_groups`.
+    drawable = np.minimum(np.bincount(group_of, weights > 0.0), 1.0)
+    n_groups, probabilities = int(drawable.sum()), drawable / drawable.sum()
     for chunk in row_chunks(n_resamples, len(weights)):
         size = len(range(n_resamples)[chunk])
-        counts = rng.multinomial(n_units, probabilities, size=size)
-        yield counts[:, unit_of] * weights
+        counts = rng.multinomial(n_groups, probabilities, size=size)
+        yield counts[:, group_of] * weights
 
 
-def units_of(
+def group_numbers(
     groups: Any,
     n_samples: int,
     argument: str = "groups",
     rows: Indices | slice = slice(None),
 ) -> Indices:
-    """Return the group number of each row; without groups, each row has its own."""
+    """Return the group number of each row; without groups, each row is a group."""
     labels: Any = np.arange(n_samples)
     if groups is not None:
         labels = check_groups(groups, n_samples)
-    units = np.unique(labels[rows], return_inverse=True)[1]
-    if groups is not None and not units.any():
+    numbers = np.unique(labels[rows], return_inverse=True)[1]
+    if groups is not None and not numbers.any():
         raise ValueError(
             f"{argument} contains one group: pass labels of at least two groups."
         )
-    return units
+    return numbers
 
 
 def _draw_counts(
@@ -262,15 +266,16 @@ def _draw_counts(
     samples: Samples,
 ) -> Indices:
     """Return counts of samples in resamples, shape (n_resamples, n_samples)."""
-    # `draw` returns the counts of the units (samples or groups) of one stratum.
-    # Resamples come in sets of `size`; sets that lack a class are drawn again.
-    strata, unit_of = _strata(samples)
+    # `draw(stratum, n)` returns the counts of the groups of one stratum in n resamples,
+    # (n, stratum.size). Without groups, each sample is a group. Resamples come in sets
+    # of `size`; sets that lack a class are drawn again.
+    strata, group_of = _strata(samples)
 
     def draw_all(n_drawn: int) -> Indices:
-        counts = np.zeros((n_drawn, 1 + unit_of.max()), dtype=np.intp)
+        counts = np.zeros((n_drawn, 1 + group_of.max()), dtype=np.intp)
         for stratum in strata:
             counts[:, stratum] = draw(stratum, n_drawn)
-        return counts[:, unit_of]
+        return counts[:, group_of]
 
     counts = draw_all(n_resamples)
     if samples.groups is None or samples.classes is None or samples.several:
@@ -292,25 +297,25 @@ def _draw_counts(
 
 
 def _strata(samples: Samples) -> tuple[list[Indices], Indices]:
-    """Return the units (samples or groups) of each stratum, and each sample's unit."""
-    # Units are numbered in the order of the input. A fit sorts its samples, in an order
-    # that depends on the last digits of the data.
-    unit_of = units_of(samples.groups, len(samples.table.y), rows=samples.rows)
-    all_units = np.arange(1 + unit_of.max())
+    """Return the numbers of the groups in each stratum, and each sample's group."""
+    # Without groups, each sample is a group. Groups are numbered in the order of the
+    # input: a fit sorts its samples, in an order that depends on the last digits.
+    group_of = group_numbers(samples.groups, len(samples.table.y), rows=samples.rows)
+    all_groups = np.arange(1 + group_of.max())
     if samples.classes is None or samples.several:
-        return [all_units], unit_of
+        return [all_groups], group_of
     classes = samples.classes.tolist()
-    by_class = [np.unique(unit_of[samples.labels == c]) for c in range(len(classes))]
-    for label, units in zip(classes, by_class, strict=True):
-        if units.size < 2:
+    by_class = [np.unique(group_of[samples.labels == c]) for c in range(len(classes))]
+    for label, groups in zip(classes, by_class, strict=True):
+        if groups.size < 2:
             unit = "sample" if samples.groups is None else "group"
             raise ValueError(
                 f"Class {label!r} has one {unit}, but resampling requires at least two "
                 f"{unit}s of every class: remove the samples of this class."
             )
-    # Strata are the classes if every unit has one class.
-    are_pure = sum(units.size for units in by_class) == all_units.size
-    return (by_class if are_pure else [all_units]), unit_of
+    # Strata are the classes if every group has one class.
+    are_pure = sum(groups.size for groups in by_class) == all_groups.size
+    return (by_class if are_pure else [all_groups]), group_of
 
 
 def _check_labels(samples: Samples) -> None:
@@ -326,6 +331,7 @@ def _check_labels(samples: Samples) -> None:
 
 
 def _or_ones(weights: Array | None, samples: Samples) -> Array:
+    """Return sample weights, (n_samples,); None means ones."""
     return np.ones(samples.labels.shape[0]) if weights is None else weights
 
 

@@ -98,6 +98,8 @@ def scaled_intervals(estimator: Any, X: Any, y: Any) -> ScaledIntervals:
     _check_samples(folds, rows, targets)
     posteriors, deviations = [], np.empty(targets.shape)
     for fold, fold_model in enumerate(folds.models):
+        # Samples have weight one, so the dual points are the residuals. The model's
+        # terms determine the prior weights theta.
         train = folds.fold_of != fold
         dual = targets[train] - fold_model.decision_values(rows[train])
         terms = fold_model.terms(rows[train], range(fold_model.n_active))
@@ -115,6 +117,7 @@ def scaled_intervals(estimator: Any, X: Any, y: Any) -> ScaledIntervals:
 
 def _check_samples(folds: FoldModels, rows: Array, targets: Array) -> None:
     """Raise unless the samples reproduce the residuals of the folds."""
+    # Each sample is predicted by the model that was fitted without the sample's fold.
     is_same = targets.shape == folds.residuals.shape
     if is_same:
         predicted = folds.decision_values(rows)[folds.fold_of, np.arange(len(rows))]

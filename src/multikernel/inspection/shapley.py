@@ -147,9 +147,11 @@ def shapley_values(estimator: Any, X: Any, background: Any) -> ShapleyValues:
 
 def _players(model: Any, width: int) -> Indices:
     """Return, for each column of the model's table, the column of X it comes from."""
+    # The numeric columns come first. Each sequence column is encoded in several columns
+    # of the table, which alternate between the sequence columns.
     columns = table_column_order(model)
     n_sequences = len(getattr(model, "sequence_features_", ()))
     n_numbers = len(columns) - n_sequences
     positions = np.arange(width)
-    packed = n_numbers + (positions - n_numbers) % max(1, n_sequences)
-    return columns[np.where(positions < n_numbers, positions, packed)]
+    sequences = n_numbers + (positions - n_numbers) % max(1, n_sequences)
+    return columns[np.where(positions < n_numbers, positions, sequences)]

@@ -17,9 +17,9 @@ from multikernel.estimators.read.samples import check_offset
 from multikernel.estimators.read.targets import check_target_names
 from multikernel.inspection.pipelines import model_of
 from multikernel.inspection.resampling import (
+    group_numbers,
     quantile_levels,
     resampled_weights,
-    units_of,
 )
 from multikernel.inspection.terms import contributions
 from multikernel.linalg import EPS
@@ -243,7 +243,7 @@ def held_out(
     offset = check_offset(owner, offset, *shape, shared=alike)
     weights = check_weights(draws.sample_weight, len(targets))
     weights = np.ones(len(targets)) if weights is None else weights
-    units_of(draws.groups, len(targets))  # raises for invalid groups
+    group_numbers(draws.groups, len(targets))  # raises for invalid groups
     by_term = contributions(estimator, X, by)
     terms = by_term.terms if by_term.terms.ndim == 3 else by_term.terms[:, None]
     return HeldOut(model, tuple(by_term.names), targets, terms, weights, offset)
@@ -251,18 +251,21 @@ def held_out(
 
 def _shares(targets: Array, terms: Array, weights: Array) -> tuple[Array, Array]:
     """Return each term's share of the targets' variance, and this variance."""
+    # The share of a term f_m is Cov(f_m, 2 y - f) / Var(y), where f is the sum of all
+    # terms, because Var(y) - Var(y - f) = Cov(f, 2 y - f). `targets` have shape
+    # (n_samples, n_outputs), `terms` (n_samples, n_outputs, n_terms).
     # Each row of `weights` gives shares and variances, so that shares have the shape
     # (n_rows, n_outputs, n_terms), and variances (n_rows, n_outputs). Constant targets
     # have NaN shares. Centering first avoids cancellation in the covariances.
     y, f = targets - targets.mean(axis=0), terms - terms.mean(axis=0)
-    doubled = 2.0 * y - f.sum(axis=2)
+    partner = 2.0 * y - f.sum(axis=2)
     w = weights / weights.sum(axis=1, keepdims=True)
 
     def mean(values: Array) -> Array:
         return np.tensordot(w, values, axes=1)
 
     variances = mean(y**2) - mean(y) ** 2
-    covariances = mean(f * doubled[..., None]) - mean(f) * mean(doubled)[..., None]
+    covariances = mean(f * partner[..., None]) - mean(f) * mean(partner)[..., None]
     # A variance that is only a rounding error becomes NaN. If all targets are constant,
     # their computed variance is a squared rounding error. If only the resample is
     # constant, the computed variance is the rounding error of mean(y**2).

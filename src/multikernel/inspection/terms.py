@@ -100,6 +100,7 @@ def sum_terms(
 def _unpenalized_terms(model: Any, X: Any) -> Array:
     """Return the terms of unpenalized columns, (n_samples, [n_outputs, ]n_columns)."""
     fitted, checked = model._model_and_data(X)
+    # The design subtracts `origins` from columns with values far from zero.
     columns = fitted.design(checked) + fitted.design.origins
     # (n_samples, 1, n_columns) times (n_outputs, n_columns)
     terms: Array = columns[:, None] * np.atleast_2d(model.unpenalized_coef_)

@@ -39,6 +39,7 @@ class KernelCandidates(Candidates):
         weights[m] = 1.0
         rule = partial(given_weights, weights=weights)
         single = replace(method, solver=FixedWeights(rule, method.solver))
+        # Fixed weights have p = inf, which is no parameter of the estimator.
         first, exponents = m * len(self.Cs), np.array([np.inf])
         return MarginCandidates(single, self.Cs, exponents, name="", start=first)
 
@@ -62,6 +63,7 @@ class KernelCandidates(Candidates):
 
     def refit(self, training: Training, watch: Watch, best: int) -> dict[str, Any]:
         """Return the fitted attributes of candidate `best` on all samples."""
+        # C varies fastest among the candidates.
         m, C_index = divmod(best, len(self.Cs))
         return self.single_kernel(m).refit(training, watch, C_index)
 

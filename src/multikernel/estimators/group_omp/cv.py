@@ -57,10 +57,10 @@ class PrefixCandidates(Candidates):
 
     def open_grids(self, best_params: Mapping[str, Any]) -> Mapping[str, Array]:
         """Return, by parameter, the grids that may give better models if extended."""
-        edges = {"alpha": self.alphas}
+        grids = {"alpha": self.alphas}
         if self.open_end and best_params["max_kernels"] > 0:
-            edges["max_kernels"] = np.arange(self.max_kernels + 1.0)
-        return edges
+            grids["max_kernels"] = np.arange(self.max_kernels + 1.0)
+        return grids
 
     def solve(self, training: Training, watch: Watch, means: Means) -> Iterator[Solved]:
         """Yield the models with each number of kernels, for each strength."""
@@ -68,29 +68,33 @@ class PrefixCandidates(Candidates):
         problem = joint_problem(recipes[0], training)
         strengths = np.array([recipe.penalties[0].alpha for recipe in recipes])
         gram = problem.gram
-        listed = greedy_list(problem) if is_shortened(training) else None
-        if listed is not None:
-            gram = gram.take(listed)
+        # Indices of the kernels from which to select; None means all kernels.
+        shortlist = greedy_list(problem) if is_shortened(training) else None
+        if shortlist is not None:
+            gram = gram.take(shortlist)
         solver = self.method.solver
         paths = solver.paths(replace(problem, gram=gram), strengths, watch)
         for a, path in enumerate(paths):
-            if listed is not None:
-                path = replace(path, problem=problem, order=listed[path.order])
+            if shortlist is not None:
+                path = replace(path, problem=problem, order=shortlist[path.order])
             if path.status is Status.STOPPED:
                 continue
             published = published_path(path, training)
             for k in range(len(path) + 1):
+                # The candidate with k kernels and strength a has the index k n + a. The
+                # last model of a path also serves for all larger numbers of kernels.
                 max_count = self.max_kernels if k == len(path) else k
                 n = len(recipes)
                 candidates = range(k * n + a, (max_count + 1) * n, n)
                 attributes = partial(prefix_attributes, recipes[a], training, path, k)
                 # All kernels of a model share its coefficients, so the model is small
-                # and counts as 0 bytes.
+                # and counts as 0 bytes. Greedy models have no duality gaps.
                 model = training, _expansion(published, k)
                 yield Solved(candidates, model, k, 0, np.empty(0), attributes)
 
     def refit(self, training: Training, watch: Watch, best: int) -> dict[str, Any]:
         """Return the fitted attributes of candidate `best` on all samples."""
+        # The strength varies fastest among the candidates.
         n_selected, a = divmod(best, self.alphas.size)
         recipe = self._recipes(training)[a]
         # The solver must select one kernel or more, but zero kernels may be the best.
@@ -103,6 +107,7 @@ class PrefixCandidates(Candidates):
         return attributes | {"alphas_": self.alphas}
 
     def _recipes(self, training: Training) -> list[Recipe]:
+        """Return the losses, penalties and solver for each strength in `alphas`."""
         return [
             replace(self.method, alpha=alpha).recipe(training)
             for alpha in self.alphas.tolist()

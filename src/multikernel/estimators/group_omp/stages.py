@@ -109,8 +109,8 @@ class StagedModel:
             if any(width != n_kept for width in widths):
                 raise ValueError(
                     "StagedModel: coefs must have one row per column of each kernel, "
-                    f"got {n_kept} rows, but kernels with {widths} columns. The fitted "
-                    "model is damaged: fit again."
+                    f"got {n_kept} rows, but kernels with {widths} columns. "
+                    f"{DAMAGED_FIT}"
                 )
             return
         for width, values in zip(widths, self.own, strict=True):
@@ -119,8 +119,7 @@ class StagedModel:
             if len(values) < n_models:
                 raise ValueError(
                     "StagedModel: each kernel must have coefficients for all "
-                    f"{n_models} models, got {len(values)}. The fitted model is "
-                    "damaged: fit again."
+                    f"{n_models} models, got {len(values)}. {DAMAGED_FIT}"
                 )
 
     def last_coefs(self) -> Array:
@@ -128,6 +127,7 @@ class StagedModel:
         n_selected = len(self.coefs) - 1
         if self.own is None or not n_selected:
             return np.broadcast_to(self.coefs[-1], (n_selected, *self.coefs.shape[1:]))
+        # Kernels have different numbers of landmarks: fill the missing rows with zeros.
         own_coefs = self.own[:n_selected]
         n_rows = max(values.shape[1] for values in own_coefs)
         coefs = np.zeros((n_selected, n_rows, self.coefs.shape[2]))
@@ -146,7 +146,8 @@ class StagedModel:
             f += self.design(X) @ self.effects
         for rows in row_chunks(X.shape[0], width * (1 + self.grams.n_cached)):
             matrix = self.grams.at(X[rows])
-            # Each kernel is evaluated once for all models.
+            # The model with k kernels uses those at the positions 0, ..., k - 1. Each
+            # kernel is evaluated once for all models that use it.
             for position in range(n_models - 1):
                 coefs = self.coefs if self.own is None else self.own[position]
                 used_coefs = coefs[position + 1 : n_models]
@@ -177,6 +178,8 @@ def published_path(path: GreedyPath, training: Training) -> PublishedPath:
     fit = training.least_squares
     if fit is None:
         return PublishedPath(path.order, coefs, path.intercepts)
+    # With projected matrices P K P^T, coefficients c give P K (P^T c): the original
+    # kernels have the coefficients P^T c, and `fitted_columns` accounts for P.
     coefs = fit.projection.project_each(coefs, transposed=True)
     f = kernel_values(path, coefs, training)
     pairs = [training.fitted_columns(decision_values) for decision_values in f]
@@ -194,13 +197,14 @@ def staged_model(
     path: PublishedPath, training: Training
 ) -> tuple[StagedModel, Indices]:
     """Return the models of a path, and the indices of the samples that they store."""
-    coefs, linear = path.coefs, (training.design, path.effects)
+    coefs, linear_part = path.coefs, (training.design, path.effects)
     used = np.flatnonzero(coefs.any(axis=(0, 2)))
     if landmarks_of(training.stack) is None:
-        kernels, used_rows = cross_grams(training, path.order, used)
-        used_coefs = coefs[:, used_rows]
-        model = StagedModel(kernels, used_coefs, path.intercepts, None, *linear)
-        return model, used_rows
+        kernels, stored = cross_grams(training, path.order, used)
+        stored_coefs = coefs[:, stored]
+        model = StagedModel(kernels, stored_coefs, path.intercepts, None, *linear_part)
+        return model, stored
+    # With landmarks, convert the coefficients of all models and outputs at once.
     n_models, n_samples, n_outputs = coefs.shape
     side_by_side = np.moveaxis(coefs, 1, 0).reshape(n_samples, -1)
     stack, kernels = training.stack, path.order.tolist()
@@ -208,7 +212,7 @@ def staged_model(
     shape = -1, n_models, n_outputs
     own = tuple(np.moveaxis(values.reshape(shape), 1, 0) for values in arrays)
     grams = landmark_grams(stack, path.order)
-    return StagedModel(grams, coefs[:, used], path.intercepts, own, *linear), used
+    return StagedModel(grams, coefs[:, used], path.intercepts, own, *linear_part), used
 
 
 @dataclass(frozen=True, eq=False)
@@ -279,6 +283,7 @@ class Stages:
         ascending = np.argsort(self.order)
         grams = ReorderedGrams(self.model.grams, ascending)
         coefs = self.model.last_coefs()
+        # Without landmarks all kernels have the same coefficients.
         if self.model.own is not None:
             coefs = coefs[ascending]
         effects = None if self.model.effects is None else self.model.effects[-1]
@@ -348,13 +353,16 @@ def staged_terms(
     centered = f - np.average(f, axis=1, weights=weights)[:, None]
     centered *= weights[:, None]
     # The results have shape (n_selected + 1, n_outputs, n_selected), with kernels in
-    # the order of selection.
+    # the order of selection. With coefficients c of a model, a kernel K has the squared
+    # norm c^T K c, and its share is the covariance of K c with the model's function f,
+    # divided by the sum of these covariances.
     squares, products = np.zeros((2, n_models, f.shape[2], len(path)))
     for position, kernel in enumerate(path.order):
         used_coefs = np.moveaxis(coefs[position + 1 :], 0, 1)
         columns = used_coefs.reshape(used_coefs.shape[0], -1)
         images = gram.take(np.array([kernel])).matvec(columns)[0]
         images = np.moveaxis(images.reshape(used_coefs.shape), 1, 0)
+        # The models with more than `position` kernels use this kernel.
         users = slice(position + 1, None)
         squares[users, :, position] = np.einsum("pik,pik->pk", coefs[users], images)
         products[users, :, position] = np.einsum("pik,pik->pk", centered[users], images)

@@ -52,11 +52,13 @@ class TailCandidates(MarginCandidates):
 
     def solve(self, training: Training, watch: Watch, means: Means) -> Iterator[Solved]:
         """Yield the models of all pairs (C, theta), from the largest theta down."""
+        # `super()` alone would refer to `self`, which has no tail sums.
         candidates = self.with_sums(training)
         return super(TailCandidates, candidates).solve(training, watch, means)
 
     def refit(self, training: Training, watch: Watch, best: int) -> dict[str, Any]:
         """Return the fitted attributes of candidate `best`, and its path over C."""
+        # `super()` alone would refer to `self`, which has no tail sums.
         candidates = self.with_sums(training)
         return super(TailCandidates, candidates).refit(training, watch, best)
 

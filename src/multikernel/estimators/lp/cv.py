@@ -112,6 +112,7 @@ class MarginCandidates(Candidates):
 
     def refit(self, training: Training, watch: Watch, best: int) -> dict[str, Any]:
         """Return the fitted attributes of candidate `best`, with its path over C."""
+        # p varies fastest among the candidates: C has the index i, and p the index j.
         i, j = divmod(best, self.ps.size)
         recipes = self.recipes(training, j)
         # Only the last fit needs the estimator's tol; others use the tol of folds.

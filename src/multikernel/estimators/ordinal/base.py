@@ -80,12 +80,14 @@ class OrdinalMKL(ClassifierMixin, LearnsByCopy):
         codes = grades.astype(np.float64)
 
         def fitted_loss(f: Array) -> CumulativeLogitLoss:
+            # The thresholds of the loss are the most likely ones for the function f.
             y_used, f_used = codes[is_used], f[is_used]
             return CumulativeLogitLoss.fitted(y_used, f_used, counts[is_used])
 
         def add_attributes(attributes: dict[str, Any], f: Callable[[], Array]) -> None:
             attributes["classes_"] = classes
-            # A search without a refit has no model.
+            # `f` returns the decision values on the training samples. A search without
+            # a refit has no model.
             if "dual_coef_" in attributes:
                 attributes["thresholds_"] = fitted_loss(f()).thresholds
 
@@ -104,8 +106,7 @@ class OrdinalMKL(ClassifierMixin, LearnsByCopy):
         -------
         labels : ndarray of shape (n_samples,)
         """
-        likeliest = np.argmax(self.predict_proba(X), axis=1)
-        return np.asarray(self.classes_[likeliest])
+        return np.asarray(self.classes_[np.argmax(self.predict_proba(X), axis=1)])
 
     def predict_median(self, X: Any) -> Array:
         """Return the median classes, which minimize the expected difference in rank.
@@ -173,6 +174,7 @@ class OrdinalMKL(ClassifierMixin, LearnsByCopy):
     def _check_fitted(self) -> None:
         """Raise unless a model from a file has one threshold fewer than classes."""
         super()._check_fitted()
+        # Models of folds have a loss, and no thresholds.
         if not isinstance(vars(self).get("_state"), FittedModel) or self.loss:
             return
         if self._state.model is None:
@@ -234,7 +236,7 @@ def _natural_key(label: str) -> list[tuple[float, str]]:
 
 
 def class_numbers(classes: Array, targets: Array) -> Indices:
-    """Return each target's index in `classes`; arbitrary for targets of no class."""
+    """Return each target's index in `classes`; any index for targets of no class."""
     sorter = np.argsort(classes)
     positions = np.searchsorted(classes, targets, sorter=sorter)
     return np.asarray(sorter[np.minimum(positions, classes.size - 1)], dtype=np.intp)

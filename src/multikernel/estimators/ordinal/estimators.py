@@ -181,7 +181,7 @@ class SpicyMKLOrdinal(OrdinalMKL):
         return self._learn(X, y, sample_weight, offset, callback)
 
     def _method(self) -> SparseMethod:
-        return sparse_method(self, self.alpha, TARGET_ALPHA)
+        return sparse_method(self, self.alpha, default=TARGET_ALPHA)
 
 
 @dataclass(eq=False, repr=False)
@@ -319,11 +319,13 @@ class SpicyMKLOrdinalCV(OrdinalMKL, AlphaSearchCV):
     scoring: ClassVar[None] = None  # type: ignore[misc] # no parameter here
 
     def _copied(self, loss: CumulativeLogitLoss, strata: Indices, groups: Any) -> Self:
+        # `strata` are class numbers, by which an int or None as cv stratifies folds.
         inner = super()._copied(loss, strata, groups)
         inner.cv = folds_of(self.cv, strata, groups, stratify=True)
         return inner
 
     def _why_unscored(self, samples: Samples, test: Indices) -> str | None:
+        # The concordance index requires two validation samples of different classes.
         if np.ptp(samples.targets[0][test]) > 0.0:
             return None
         return "holds one class only"

@@ -44,8 +44,8 @@ def best_candidate(results: Mapping[str, Any]) -> int:
     # mean loss, then the first, which is the simplest.
     mean = round_digits(results["mean_test_score"])
     ties = np.flatnonzero(mean == np.nanmax(mean))
-    filled = ties[results["mean_n_active"][ties] > 0.0]
-    ties = filled if filled.size else ties
+    with_kernels = ties[results["mean_n_active"][ties] > 0.0]
+    ties = with_kernels if with_kernels.size else ties
     losses = round_digits(results["mean_test_loss"][ties])
     return int(ties[np.argmin(np.where(np.isnan(losses), np.inf, losses))])
 
@@ -58,7 +58,8 @@ def simplest_candidate(
     n_folds = int(np.count_nonzero(np.isfinite(fold_scores[:, best])))
     if n_folds < 2:
         return best
-    # This is the standard error of the best candidate's mean over the folds.
+    # This is the standard error of the best candidate's mean over the folds. The
+    # divisor is n_folds - 1, because the standard deviation has the divisor n_folds.
     error = np.nanstd(fold_scores[:, best]) / np.sqrt(n_folds - 1)
     min_score = round_digits(results["mean_test_score"][[best]] - error)
     close = np.flatnonzero(round_digits(results["mean_test_score"]) >= min_score)
@@ -78,6 +79,7 @@ def grid_end(
     value = results["params"][best][name]
     if grid.size < 3 or value not in (grid[0], grid[-1]):
         return None
+    # The neighbor has the next value of the grid, and all other parameters of `best`.
     at_start = value == grid[0]
     column = results[f"param_{name}"]
     is_neighbor = column == grid[1 if at_start else -2]
@@ -120,10 +122,12 @@ def no_kernel_reason(
 
 def constant_prediction(scores: Scores, best: int, samples: Samples) -> str:
     """Return the prediction that all validation samples get, as text; "" if none."""
+    # A mask says which classes the candidate predicts for any sample of a fold. For
+    # several labels, it says first which are present, then which are absent, for any.
     masks = [fold[best] for fold in scores.predicted if best in fold]
     predicted = np.any(masks, axis=0)
     if samples.several and predicted.size:
-        # For these labels, all samples have the same prediction: present or absent.
+        # Labels with one of the two entries have the same prediction for all samples.
         constant = np.flatnonzero(predicted.reshape(2, -1).sum(axis=0) == 1)
         names = [samples.output_names[k] for k in constant]
         return f"the same for label {listed(names)}" if names else ""
@@ -152,6 +156,7 @@ def class_advice(
 
 def warn_unscored(owner: str, scores: Scores) -> None:
     """Warn about folds without scores because their validation set lacks a class."""
+    # `scores.scores` has shape (n_folds, n_candidates, n_choices), nan without a score.
     unscored = scores.lacks_class & np.isnan(scores.scores).all(axis=(1, 2))
     folds = np.flatnonzero(unscored).tolist()
     if folds:

@@ -34,15 +34,15 @@ SOLVE_FACTOR = 4.0
 
 
 def for_each(
-    n_parts: int, n_threads: int, watch: Watch, solve: Callable[[int], None]
+    n_calls: int, n_threads: int, watch: Watch, solve: Callable[[int], None]
 ) -> None:
-    """Call `solve` with each index of a fold or resample, in `n_threads` threads."""
+    """Call `solve` with 0, ..., n_calls - 1, in `n_threads` threads."""
     if n_threads > 1:
         # These threads use all cores, so BLAS uses one thread in each of them. An
         # interrupt by the user stops all threads.
-        run_blocks(solve, range(n_parts), n_threads, watch.stop)
+        run_blocks(solve, range(n_calls), n_threads, watch.stop)
     else:
-        for k in range(n_parts):
+        for k in range(n_calls):
             solve(k)
 
 
@@ -101,6 +101,7 @@ class Folds:
         if self.candidates.blocks is not None:
             n_outputs = self.blocks[0].size
         n_solves = len(self.candidates) * n_per_candidate * len(self.blocks)
+        # In memory are the kernels of all samples, and those of `n_in_memory` folds.
         n_bytes = (1 + self.n_in_memory) * self.data.n_bytes
         owner = type(self.model).__name__
         self.watch.expect(n_solves, objective_scale, n_outputs, owner, n_bytes)
@@ -160,6 +161,7 @@ def cut_fold(data: Data, split: Split, n_in_memory: int, link: str) -> Fold:
         f = fold.decision_values(models)
         if link != "labels" and classes.size == 2:
             # Models of two classes have one decision value, that of the second class.
+            # The first class has the opposite value, or zero in a loss of all classes.
             f = np.concatenate([0.0 * f if link == "joint" else -f, f], axis=2)
         full = np.empty((*f.shape[:2], absent_values.size))
         full[:] = absent_values
@@ -213,16 +215,18 @@ def check_exchangeable(owner: str, samples: Samples, splits: Sequence[Split]) ->
 
 
 def models_of_folds(folds: Folds, best: object) -> FoldModels | None:
-    """Return the models of all folds for the choice `best`; None if stopped."""
+    """Return the models of candidate `best` on all folds; None if a callback stops."""
     # Fit the folds again: to store the models of all candidates, with their samples,
     # would take more memory than the kernels.
     samples = folds.data.samples
     fold_of = np.empty(samples.rows.size, dtype=np.intp)
-    residuals = np.empty(samples.targets.T.shape)
+    residuals = np.empty(samples.targets.T.shape)  # (n_samples, n_outputs)
     models: dict[int, Any] = {}
     link = find_link(folds.model.loss, samples)
 
     def fit_fold(fold_index: int) -> None:
+        # The model has not seen the samples `test`, so its residuals on them are like
+        # those on new samples.
         train, test = folds.splits[fold_index]
         training = folds.data.part(train, folds.n_threads + 1)[0]
         attributes = folds.candidates.refit(training, folds.watch, best)

@@ -61,9 +61,10 @@ def strength_grid(
     problems: Sequence[Problem], n_alphas: int, alpha_min_ratio: float
 ) -> Array:
     """Return decreasing factors of the strengths; at the first no kernel is active."""
-    # The first is the smallest such factor, for all problems at once.
-    units = [problem.regularizer.alpha for problem in problems]
-    largest = float(np.max(largest_alphas(problems) / units))
+    # The factors multiply the alpha of each problem's regularizer. The first one is the
+    # smallest at which no problem has an active kernel.
+    alphas = [problem.regularizer.alpha for problem in problems]
+    largest = float(np.max(largest_alphas(problems) / alphas))
     if not np.isfinite(largest):
         raise ValueError(
             "With l1_ratio=0 all kernels are active at every alpha, so alpha_max, the "
@@ -183,9 +184,9 @@ def regularization_path(
         recipe = method.recipe(training)
         problems, _ = problems_of(recipe, training)
         alphas = strength_grid(problems, n_alphas, alpha_min_ratio)
-        units = [problem.regularizer for problem in problems]
+        penalties = [problem.regularizer for problem in problems]
         recipes = [
-            replace(recipe, penalties=[u.with_alpha(a * u.alpha) for u in units])
+            replace(recipe, penalties=[p.with_alpha(a * p.alpha) for p in penalties])
             for a in alphas.tolist()
         ]
         watch = make_watch(estimator, callback)

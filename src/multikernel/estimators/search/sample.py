@@ -38,7 +38,8 @@ LARGEST_REGRET = 1.5e-3
 
 def sample_sizes(n_rows: int, max_rows: int | str | None) -> list[int]:
     """Return the sizes of the samples on which a search scores, ascending."""
-    # `max_rows` is the parameter ``max_search_rows`` of the search.
+    # `max_rows` is the parameter ``max_search_rows`` of the search; its only text is
+    # "auto", which sets no maximum.
     if max_rows is None:
         return [n_rows]
     max_size = n_rows if isinstance(max_rows, str) else min(max_rows, n_rows)
@@ -79,6 +80,8 @@ def growing_scores(
 def growing_folds(folds: Folds) -> Iterator[Folds]:
     """Yield the folds on larger and larger samples of rows, see `sample_sizes`."""
     model, n_rows = folds.model, folds.data.samples.rows.size
+    # With too few folds for a standard error, `is_large_enough` would reject every
+    # sample but the largest.
     sizes = sample_sizes(n_rows, model.max_search_rows)
     if effective_folds(folds) < FEWEST_FOLDS:
         sizes = sizes[-1:]
@@ -118,23 +121,24 @@ def row_sampler(folds: Folds, min_rows: int) -> Callable[[int], Indices]:
     seed = folds.model.random_state
     random = check_random_state(0 if seed is None else seed)
     if samples.groups is None:
-        # Without groups, draw the same share of each class in each validation set.
+        # Without groups, draw the same share of each class in each validation set: rows
+        # at equal distances in an order that is sorted by these strata.
         order = np.lexsort((random.permutation(n_rows), strata))
     else:
         groups = check_groups(samples.groups, len(samples.table.y))[samples.rows]
         # Draw complete groups, up to the requested number of rows. A group with more
         # than `LARGEST_GROUP` times `min_rows` rows is divided into pieces, which are
         # drawn like groups.
-        units = split_groups(groups, int(LARGEST_GROUP * min_rows), random)
-        order = random.permutation(units.max() + 1)
+        group_of_row = split_groups(groups, int(LARGEST_GROUP * min_rows), random)
+        order = random.permutation(group_of_row.max() + 1)
 
     def draw(size: int) -> Indices:
         is_drawn = np.zeros(order.size, dtype=bool)
         if samples.groups is None:
             is_drawn[order[np.arange(size) * n_rows // size]] = True
         else:
-            is_drawn[order[np.cumsum(np.bincount(units)[order]) <= size]] = True
-            is_drawn = is_drawn[units]
+            is_drawn[order[np.cumsum(np.bincount(group_of_row)[order]) <= size]] = True
+            is_drawn = is_drawn[group_of_row]
         # On the drawn rows, the training set and the validation set of each fold should
         # contain the same classes as on all rows.
         return np.flatnonzero(with_rare_classes(is_drawn, folds.splits, classes))
@@ -147,6 +151,8 @@ def split_groups(groups: Array, size: int, random: np.random.RandomState) -> Ind
     # A group of more than `size` samples is divided at random into pieces of at most
     # `size` samples. Each piece has its own index.
     group = np.unique(groups, return_inverse=True)[1]
+    # The rank of a sample in a random order of its group, divided by `size`, is the
+    # number of its piece.
     order = np.lexsort((random.permutation(group.size), group))
     starts = np.cumsum(np.bincount(group)) - np.bincount(group)
     ranks = np.empty(group.size, dtype=np.intp)
@@ -181,6 +187,7 @@ def with_rare_classes(
 def folds_on_rows(folds: Folds, rows: Indices) -> Folds | None:
     """Return the folds restricted to `rows`; None if a fold cannot be used on them."""
     samples, n_rows = folds.data.samples, folds.data.samples.rows.size
+    # `new_rows` has the position in `rows` of each sample, -1 for samples not in it.
     data, new_rows = folds.data.sample(rows), np.full(n_rows, -1)
     new_rows[rows] = np.arange(rows.size)
     splits: list[Split] = []
@@ -202,6 +209,7 @@ def folds_on_rows(folds: Folds, rows: Indices) -> Folds | None:
 
 def effective_folds(folds: Folds) -> float:
     """Return the number of validated samples over the mean size of validation sets."""
+    # A repetition of the folds validates the same samples again, so it adds no folds.
     tests = [test for _, test in folds.splits]
     return float(np.unique(np.concatenate(tests)).size / np.mean([*map(len, tests)]))
 
@@ -215,12 +223,13 @@ def expected_regret(scores: Scores, folds: Folds) -> float:
     # there are too few folds for a standard error.
     n_folds, regrets = effective_folds(folds), []
     for target in range(scores.scores.shape[2]):
-        values = scores.scores[:, :, target]
+        values = scores.scores[:, :, target]  # (n_folds, n_candidates)
         values = values[scored_folds(values, scores.done[:, :, target])]
         values = values[:, np.isfinite(values).all(axis=0)]
         if n_folds < FEWEST_FOLDS or len(values) < 3 or not values.size:
             return np.inf
         means = values.mean(axis=0)
+        # Folds count as at most `n_folds` independent ones, see `effective_folds`.
         deficits = values[:, [np.argmax(means)]] - values
         error = deficits.std(axis=0, ddof=1) / np.sqrt(n_folds)
         z = np.minimum(deficits.mean(axis=0) / np.maximum(error, 1e-100), 40.0)

@@ -45,6 +45,7 @@ class Scores:
     @classmethod
     def empty(cls, *shape: int) -> Self:
         """Return scores before any solve, with arrays of the given shape."""
+        # The shape is (n_folds, n_candidates, n_choices).
         scores, losses = np.full((2, *shape), np.nan)
         n_active, done = np.zeros(shape), np.zeros(shape, dtype=bool)
         predicted: list[dict[int, Mask]] = [{} for _ in range(shape[0])]
@@ -67,6 +68,11 @@ class Scores:
 
 class FoldScorer:
     """Scores the models of one fold with any scorer of scikit-learn."""
+
+    # `search` is the estimator that chooses candidates, and `fold` has the validation
+    # samples. The scorer gets their inputs `X`, their targets `y` and `arguments`, its
+    # keywords. `losses` has a loss for each output, in the units of the targets, and
+    # `link` is the conversion of decision values to predictions, see `find_link`.
 
     def __init__(self, search: Any, fold: Fold) -> None:
         from sklearn.metrics import check_scoring
@@ -104,6 +110,7 @@ class FoldScorer:
         self, batch: Sequence[Solved], scores: Scores, fold_index: int, block: Indices
     ) -> None:
         """Score the models of a batch for the targets of a block, filling `scores`."""
+        # `block` has the indices of these targets, or is [0] if all share one choice.
         values = self.fold.decision_values([solved.model for solved in batch])
         for solved, f in zip(batch, values, strict=True):
             targets = slice(None) if solved.targets is None else solved.targets
@@ -176,10 +183,10 @@ class FoldScorer:
     def loss(self, f: Array) -> float:
         """Return the mean loss of decision values, (n_test, n_outputs)."""
         samples, loss = self.fold.validation, self.losses[0]
-        targets = samples.targets.T
+        targets = samples.targets.T  # (n_test, n_outputs), labels of classes are +-1
         joint = find_joint_loss(loss) if self.link == "joint" else None
         with np.errstate(over="ignore", invalid="ignore"):
-            if joint is not None:
+            if joint is not None:  # a loss of all classes at once
                 values = joint.value((targets > 0.0).astype(np.float64), f)
             elif self._is_multiclass() and is_likelihood(self.search.loss):
                 # Use the negative mean log-probability of the true classes, with
@@ -212,6 +219,7 @@ class FoldScorer:
         """Return a fitted estimator whose decision values are `f`."""
         # The training set may lack classes; the scorer requires a model of all classes.
         data = self.fold.training.relabel(self.fold.validation)
+        # Predictions on the object `X` use `f` instead of a fitted model.
         published = all_attributes(self.search, data, attributes, cached=(self.X, f))
         if data.precomputed:
             published["n_features_in_"] = self.fold.training.samples.rows.size
@@ -263,6 +271,8 @@ def scoring_choice(value: object) -> str | None:
 
 def cv_results(columns: Mapping[str, Array], table: Scores) -> dict[str, Any]:
     """Return the scores of all folds in the format of scikit-learn's searches."""
+    # `columns` has the values of each parameter, (n_candidates,). Further candidates in
+    # `table`, with more kernels than any model selected, are ignored.
     size = len(next(iter(columns.values())))
     scores, losses = table.scores[:, :size], table.losses[:, :size]
     done, n_active = table.done[:, :size], table.n_active[:, :size]
@@ -294,6 +304,7 @@ def cv_results(columns: Mapping[str, Array], table: Scores) -> dict[str, Any]:
 
 
 def _no_scores_message(names: str, table: Scores) -> str:
+    """Return the error message for a search in which no candidate has a score."""
     refusal = next(filter(None, table.refusals), "")
     detail = f" The scorer says: {refusal}" if refusal else ""
     if table.lacks_class.all():
@@ -311,7 +322,8 @@ def _no_scores_message(names: str, table: Scores) -> str:
 
 def scored_folds(scores: Array, done: Mask) -> Mask:
     """Return a mask of the folds to average over: those that have any score."""
-    # A fold that lacks a class may have no score. If no fold has one, return all folds.
+    # The arguments have shape (n_folds, n_candidates[, n_targets]). A fold that lacks a
+    # class may have no score. If no fold has one, return all folds.
     has_score = (done & ~np.isnan(scores)).any(axis=1) | ~done.any(axis=1)
     return np.asarray(np.where(has_score.any(axis=0), has_score, True))
 
@@ -322,10 +334,10 @@ def round_digits(values: Array) -> Array:
 
 
 def _moments(scores: Array, n_active: Array, done: Mask) -> tuple[Array, Array, Array]:
-    """Return three arrays over the candidates, each (n_candidates,)."""
-    # The arrays are the mean of `scores`, their standard deviation over folds, and the
-    # mean of `n_active`. Candidates that are not solved on any fold were skipped, and
-    # do not make a fold incomplete.
+    """Return the means and deviations of `scores` and the means of `n_active`."""
+    # The arguments have shape (n_folds, n_candidates), the results (n_candidates,).
+    # Use only folds on which all candidates are solved, if there are any. Candidates
+    # that are not solved on any fold were skipped, and do not make a fold incomplete.
     complete = done[:, done.any(axis=0)].all(axis=1)
     if complete.any():
         scores, n_active, done = scores[complete], n_active[complete], done[complete]

@@ -79,7 +79,7 @@ class Search:
 
     @property
     def source(self) -> Source:
-        """The source of data that folds can be cut from."""
+        """The source of data from which folds can be cut, see `Source.parts`."""
         return replace(self.method.source, parts=True)
 
     @property
@@ -90,23 +90,24 @@ class Search:
     def learn(self, data: Data, watch: Watch) -> dict[str, Any]:
         """Score candidates, choose one, and return the fitted attributes."""
         all_samples, model = data.on_all_samples(), self.model
-        grid = self.candidates(all_samples)
-        scale = grid.method.recipe(all_samples).objective_scale
+        candidates = self.candidates(all_samples)
+        scale = candidates.method.recipe(all_samples).objective_scale
         splits = make_splits(self.source.owner, model, data.samples)
         if self.intervals:
             check_exchangeable(self.source.owner, data.samples, splits)
         n_threads = min(effective_n_jobs(model.n_jobs), len(splits))
-        folds = Folds(model, data, splits, grid.with_tol(self.cv_tol), watch, n_threads)
+        on_folds = candidates.with_tol(self.cv_tol)
+        folds = Folds(model, data, splits, on_folds, watch, n_threads)
         n_final_solves = bool(model.refit) + len(splits) * self.intervals
         scores, n_rows = growing_scores(folds, _score_all, n_final_solves, scale)
         if n_rows < data.samples.rows.size:
             # The path over all rows may not fit into memory: on 100 000 rows of 14
             # columns it needed more than 7 GB.
-            grid = grid.without_path()
-        columns = grid.grid(int(scores.n_active.max()))
+            candidates = candidates.without_path()
+        columns = candidates.grid(int(scores.n_active.max()))
         results = cv_results(columns, mean_over_choices(scores))
-        fit = SearchOutcome(folds, grid, all_samples, scores, results, n_rows)
-        return self._publish(fit) if grid.blocks is None else self._publish_targets(fit)
+        fit = SearchOutcome(folds, candidates, all_samples, scores, results, n_rows)
+        return (self._publish_targets if candidates.blocks else self._publish)(fit)
 
     def _publish(self, fit: SearchOutcome) -> dict[str, Any]:
         """Choose a candidate, and return the fitted attributes."""
@@ -153,6 +154,7 @@ class Search:
         if fit.candidates.blocks is None:
             prediction = constant_prediction(fit.scores, best, folds.data.samples)
         search_info = {"search_rows": fit.n_rows, "predicted_alike": prediction}
+        # Methods without a tolerance return themselves.
         if fit.candidates.method.with_tol(tol) is not fit.candidates.method:
             search_info = {"cv_tol": tol, **search_info}
         gaps = [np.empty(0), *fit.scores.gaps]
@@ -251,6 +253,7 @@ def _score_fold(
     scorer = (TargetScorer if is_separate else FoldScorer)(folds.model, fold)
     scores.lacks_class[fold_index] = scorer.lacks_class
     means: Array | None = None
+    # The function always returns the latest `means`, by which chains may end early.
     solving = candidates.solve(fold.training, watch, lambda: means)
     models = _count_progress(solving, watch)
     while not watch.stopped:
@@ -265,7 +268,7 @@ def _score_fold(
         if not batch:
             return
         scorer.score_batch(batch, scores, fold_index, block)
-        received = yield
+        received = yield  # mean scores, (n_candidates, n_choices), see `Scores.means`
         means = received if received is None or is_separate else received[:, 0]
 
 
@@ -363,6 +366,7 @@ class SearchCV(BaseMKL):
         return self._learn(X, y, sample_weight, offset, callback, groups)
 
     def _why_unscored(self, samples: Samples, test: Indices) -> str | None:
+        """Return why the score of a validation set is undefined; None if it is not."""
         if samples.classes is not None or self.scoring not in (None, "r2"):
             return None
         if test.size > 1 or hasattr(loss_of(self).unit, "deviance"):

@@ -64,8 +64,9 @@ def make_splits(owner: str, model: Any, samples: Samples) -> list[Split]:
 def _sample_splits(cv: object, samples: Samples) -> Iterable[list[Indices]]:
     """Yield training and validation positions of every fold, see `make_splits`."""
     y = samples.table.y
-    fold_of_row = np.full(len(y), -1)
-    fold_of_row[samples.rows] = np.arange(samples.rows.size)
+    # The position of each row among the samples; -1 for rows of weight zero.
+    positions = np.full(len(y), -1)
+    positions[samples.rows] = np.arange(samples.rows.size)
     stratify, n_rows = samples.classes is not None, len(y)
     with warnings.catch_warnings():
         # The fit itself has already warned of classes that may be numbers.
@@ -74,7 +75,7 @@ def _sample_splits(cv: object, samples: Samples) -> Iterable[list[Indices]]:
     for k, split in enumerate(folds):
         _check_split(split, k)
         row_sets = [_checked_rows(rows, n_rows, k) for rows in split]
-        index_sets = [fold_of_row[rows][fold_of_row[rows] >= 0] for rows in row_sets]
+        index_sets = [positions[rows][positions[rows] >= 0] for rows in row_sets]
         if not all(rows.size for rows in index_sets):
             raise ValueError(
                 f"Fold {k} of cv has an empty training or validation set (samples "
@@ -98,6 +99,7 @@ def find_obstacle(model: Any, samples: Samples, train: Indices) -> str | None:
 
 
 def _refuse_empty(cv: object) -> None:
+    """Raise because `cv` yields no fold."""
     advice = "pass a cv that yields at least one"
     if hasattr(cv, "__next__"):
         advice = "pass a list of folds, because an iterator serves one fit only"
@@ -145,6 +147,7 @@ def _warn_incomplete(owner: str, splits: list[Split], samples: Samples) -> None:
     """Warn if folds contain only the first samples, as if made for a shorter table."""
     used = np.unique(np.concatenate([part for split in splits for part in split]))
     rows, all_rows = (samples.rows_of(p) for p in (used, np.arange(samples.rows.size)))
+    # Both are ascending, so the used rows are the first ones if their last row is.
     if rows.size < all_rows.size and rows[-1] == all_rows[rows.size - 1]:
         warn_user(
             f"{owner}: the folds of cv contain only the first {rows.size} of "
@@ -163,6 +166,7 @@ def folds_of(cv: Any, labels: Any, groups: Any, *, stratify: bool) -> list[Any]:
         return list(cv)
     # If cv is a number or None, folds are stratified if `stratify`, and split no group.
     splitter = _splitter(cv, labels, groups, stratify)
+    # Splitters that use groups request them in scikit-learn's metadata routing.
     request = get_routing_for_object(splitter)
     is_routed = groups is None and "split" in vars(request)
     if is_routed and request.split.requests.get("groups"):
@@ -180,7 +184,7 @@ def folds_of(cv: Any, labels: Any, groups: Any, *, stratify: bool) -> list[Any]:
 
 
 def _splitter(cv: Any, labels: Any, groups: Array | None, stratify: bool) -> Any:
-    """Return the splitter `cv`, or one into `cv` folds, stratified if `stratify`."""
+    """Return the splitter `cv`, or one with `cv` folds, stratified if `stratify`."""
     from sklearn.model_selection import GroupKFold, StratifiedGroupKFold, check_cv
 
     if groups is None or not (cv is None or isinstance(cv, Integral)):
@@ -202,6 +206,7 @@ def _splitter(cv: Any, labels: Any, groups: Array | None, stratify: bool) -> Any
 
 
 def _check_split(split: Any, k: int) -> None:
+    """Raise unless fold `k` is a pair of training and validation rows."""
     is_sequence = isinstance(split, Sequence) or (
         isinstance(split, np.ndarray) and split.ndim
     )

@@ -39,7 +39,8 @@ def target_blocks(model: Any, data: Training) -> list[Indices] | None:
     targets = np.arange(len(samples.targets))
     shares = np.full(n_samples, 1.0 / n_samples)
     # Refined low-rank factors are passed on to the next strength. If factors may be
-    # refined, all targets form one block, so that they have the same factors.
+    # refined, because residual traces are not zero, all targets form one block, so that
+    # they have the same factors.
     if not data.stack.in_memory or data.stack.residual_traces(shares).any():
         return [targets]
     # A target requires about 36 + n_kernels vectors of n_samples numbers.
@@ -74,8 +75,11 @@ class TargetScorer(FoldScorer):
         name = search.scoring
         if name is None and not hasattr(loss_of(search).unit, "deviance"):
             name = "r2"
+        # scikit-learn computes these scores for all targets at once. They require
+        # predictions, which equal the decision values if the link is the identity.
         is_identity = self.link == "identity"
         self.metric = name if is_identity and name in TARGET_METRICS else None
+        # Scorers of single targets, by target, for other scores than those of `metric`.
         self._alone: dict[int, FoldScorer] = {}
 
     def score_and_loss(self, solved: Solved, f: Array) -> tuple[Array, Array]:
@@ -98,6 +102,7 @@ class TargetScorer(FoldScorer):
             if t not in self._alone:
                 target_fold = fold_of_targets(self.fold, np.array([t]))
                 self._alone[t] = FoldScorer(self.search, target_fold)
+            # `dict` returns no fitted attributes: scorers given by name need none.
             scores.append(self._alone[t](dict, values[:, None]))
         return np.array(scores)
 
@@ -136,7 +141,8 @@ def score_targets(name: str, y: Array, f: Array, weights: Array | None) -> Array
 
 def mean_over_choices(scores: Scores) -> Scores:
     """Return the scores averaged over targets, with losses summed over targets."""
-    # Ignore targets without any solve, which exist if a callback stopped the search.
+    # The arrays of the result have shape (n_folds, n_candidates). Targets without any
+    # solve, which exist if a callback stopped the search, are ignored.
     is_solved = scores.done.any(axis=(0, 1))
     if not is_solved.any():
         is_solved = np.ones_like(is_solved)
@@ -151,7 +157,7 @@ def mean_over_choices(scores: Scores) -> Scores:
 
 def target_means(scores: Scores) -> dict[str, Array]:
     """Return mean score, loss and number of kernels, (n_candidates, n_targets) each."""
-    done = scores.done
+    done = scores.done  # (n_folds, n_candidates, n_targets), and so are the scores
     on_all_folds = done.all(axis=0)
     # If no candidate is solved on all folds, use all available scores.
     is_counted = done & (on_all_folds | ~on_all_folds.any(axis=0))
@@ -216,7 +222,7 @@ def _similar_medians(best: Indices, losses: Array) -> Indices:
     # share of the loss that remains is a target's loss at the median of `best`, divided
     # by its loss at the first strength. The shares of two similar targets differ by at
     # most ALIKE standard errors of a difference between shares. This standard error is
-    # the same for all targets.
+    # the same for all targets. `losses` have shape (n_folds, n_candidates, n_targets).
     median, n_folds = int(np.median(best)), len(losses)
     # If the median choice was skipped for a target, use its best candidate.
     has_median = np.isfinite(losses[:, median]).all(axis=0)
@@ -229,17 +235,18 @@ def _similar_medians(best: Indices, losses: Array) -> Indices:
     if n_folds < 2 or not is_finite.any():
         return medians
     error = np.sqrt(loss_shares[:, is_finite].var(axis=0, ddof=1).mean() / n_folds)
-    reach = ALIKE * np.sqrt(2.0) * error
+    max_difference = ALIKE * np.sqrt(2.0) * error
     order = np.flatnonzero(is_finite)[np.argsort(mean_shares[is_finite])]
     ascending = mean_shares[order]
-    starts = np.searchsorted(ascending, ascending - reach, side="left")
-    stops = np.searchsorted(ascending, ascending + reach, side="right")
+    starts = np.searchsorted(ascending, ascending - max_difference, side="left")
+    stops = np.searchsorted(ascending, ascending + max_difference, side="right")
     for t, start, stop in zip(order, starts, stops, strict=True):
         medians[t] = int(np.median(best[order[start:stop]]))
     return medians
 
 
 def _best_candidates(means: Mapping[str, Array]) -> Indices:
+    """Return the index of each target's `best_candidate`; raise if one has no score."""
     scores = means["mean_test_score"]
     unscored = np.flatnonzero(~np.isfinite(scores).any(axis=0))
     if unscored.size:
@@ -258,6 +265,7 @@ def _best_candidates(means: Mapping[str, Array]) -> Indices:
 
 def warn_choices(fit: SearchOutcome, means: Mapping[str, Array], best: Indices) -> None:
     """Warn about targets whose models are constant, or at an end of the grid."""
+    # Arrays in `means` have shape (n_candidates, n_targets), see `target_means`.
     owner, parameters, candidates = fit.owner, fit.parameters, fit.candidates
     targets = np.arange(best.size)
     is_empty = means["mean_n_active"][best, targets] == 0.0
@@ -271,16 +279,16 @@ def warn_choices(fit: SearchOutcome, means: Mapping[str, Array], best: Indices) 
             SearchWarning,
         )
     scores = means["mean_test_score"]
-    labels = next(iter(candidates.grid().values()))
+    strengths = next(iter(candidates.grid().values()))
     for outermost, neighbor in ((0, 1), (len(scores) - 1, len(scores) - 2)):
-        grids = candidates.open_grids({"alpha": labels[outermost]})
+        grids = candidates.open_grids({"alpha": strengths[outermost]})
         is_chosen = (best == outermost) & ~is_empty
         # A skipped neighbor has no score to compare.
         is_chosen &= scores[outermost] > scores[neighbor]
         if len(scores) < 3 or not grids or not is_chosen.any():
             continue
         name, grid = next(iter(grids.items()))
-        end = "smallest" if labels[outermost] == grid.min() else "largest"
+        end = "smallest" if strengths[outermost] == grid.min() else "largest"
         warn_user(
             f"{owner} chose the {end} {name} in the grid for {is_chosen.sum()} of "
             f"{best.size} targets; a wider grid may be better: pass "
@@ -296,6 +304,7 @@ def chosen_recipe(recipes: Sequence[Recipe], best: Indices) -> Recipe:
     for name, value in recipes[0].params.items():
         values = [np.broadcast_to(r.params[name], best.size) for r in recipes]
         params[name] = np.array([values[k][t] for t, k in enumerate(best.tolist())])
+        # Parameters other than alpha do not depend on the choice, so numbers remain.
         if name != "alpha" and np.ndim(value) == 0:
             params[name] = value
     return replace(recipes[0], penalties=penalties, params=params)
@@ -377,6 +386,7 @@ def _paths_to_choices(
     # the fit.
     starts: list[Solution | None] = [None] * choices.size
     paths: list[list[Solution]] = [[] for _ in starts]
+    # If a path has refined the factors, follow all paths again with the refined ones.
     while not watch.stopped:
         paths, start_data = [[] for _ in starts], training
         for k, fit in enumerate(follow_path(recipes, start_data, watch, choices)):

@@ -91,6 +91,7 @@ class AlphaCandidates(Candidates):
 
     def scaled_to_share(self, share: float) -> Self:
         """Return candidates whose strengths are adapted to a share of the samples."""
+        # The best alpha is proportional to the number of samples to the power of -RATE.
         return replace(self, alphas=self.alphas * share**-RATE)
 
     def open_grids(self, best_params: Mapping[str, Any]) -> Mapping[str, Array]:
@@ -109,9 +110,11 @@ class AlphaCandidates(Candidates):
         is_separate = self.blocks is not None
         n_choices = len(recipes[0].losses) if is_separate else 1
         patience = TARGET_PATIENCE if is_separate else PATIENCE
+        # The index of each problem's last recipe; -1 ends its path, see `follow_path`.
         last_steps = np.full(n_choices, len(recipes))
         path = until_stopped(follow_path(recipes, training, watch, last_steps))
         for index, fit in enumerate(path):
+            # Targets whose paths have ended have no solution.
             models = [solution for solution in fit.solutions if solution is not None]
             solved = solved_candidate(index, replace(fit, solutions=models))
             if is_separate:
@@ -144,6 +147,7 @@ class AlphaCandidates(Candidates):
         attributes: dict[str, Any] = self.method.publish(fit)
         attributes["n_iter_"] = iterations(paths)
         attributes["alphas_"] = self.alphas
+        # Paths have a point for each of `steps`, or only for the chosen strength.
         alphas = self.alphas[len(steps) - len(paths[0]) : len(steps)]
         scale = np.reshape(fit.recipe.objective_scale, (-1, 1))
         attributes["path_"] = path_arrays(alphas, paths, scale)
@@ -169,6 +173,7 @@ class AlphaCandidates(Candidates):
         return fit, list(zip(*solved_steps, fit.solutions, strict=True))
 
     def _recipes(self, training: Training) -> list[Recipe]:
+        """Return the losses, penalties and solver for each strength in `alphas`."""
         samples = training.samples
         # Compute the scale of the targets once: to compute it for each strength took a
         # tenth of the time of a search.

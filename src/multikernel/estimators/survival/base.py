@@ -55,10 +55,13 @@ class SurvivalMKL(LearnsByCopy):
         table, codes, loss = regression_on_rows(times, weights)
 
         def add_attributes(attributes: dict[str, Any], f: Callable[[], Array]) -> None:
+            # `f` returns the decision values on the training samples. Searches set
+            # ``scale_`` themselves. Without a refit they have no model.
             attributes.setdefault("loss_scale_", loss.scale)
             if "scale_" not in attributes and "dual_coef_" in attributes:
                 attributes["scale_"] = most_likely_scale(*times.logs, f(), weights)
 
+        # The targets of the regression are row numbers of the table of distinct times.
         targets = codes.astype(np.float64)
         strata = table, codes
         return Task(loss, targets, strata, classes=None, add_attributes=add_attributes)

@@ -229,6 +229,7 @@ class SpicyMKLSurvivalCV(SurvivalMKL, AlphaSearchCV):
         return inner
 
     def _why_unscored(self, samples: Samples, test: Indices) -> str | None:
+        # The concordance index requires two validation samples of known order.
         bounds = self.loss.intervals(samples.targets[0][test])
         if self.scoring is not None or has_known_order(*bounds):
             return None

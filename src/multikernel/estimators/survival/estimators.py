@@ -185,4 +185,4 @@ class SpicyMKLSurvival(SurvivalMKL):
         return self._learn(X, y, sample_weight, offset, callback)
 
     def _method(self) -> SparseMethod:
-        return sparse_method(self, self.alpha, TARGET_ALPHA)
+        return sparse_method(self, self.alpha, default=TARGET_ALPHA)

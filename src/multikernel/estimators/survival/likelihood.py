@@ -16,6 +16,7 @@ def most_likely_scale(
     a, b = lower - f, upper - f
 
     def misfit(log_scale: float) -> float:
+        # The shift is zero, because the medians are subtracted; the rate is 1 / scale.
         return negative_log_likelihood(0.0, float(np.exp(-log_scale)), a, b, weights)[0]
 
     bounds = (np.log(NARROWEST), np.log(WIDEST))
@@ -25,6 +26,7 @@ def most_likely_scale(
 
 def has_known_order(lower: Array, upper: Array) -> bool:
     """Return whether there are two samples whose order in time is known."""
+    # The order of two samples is known if one interval ends before the other begins.
     earliest = float(upper.min())
     if earliest < lower.max():
         return True

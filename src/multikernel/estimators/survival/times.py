@@ -70,6 +70,7 @@ def read_times(owner: str, y: object) -> Times:
         event, time = names["event"], names["time"]
     else:
         event, time = columns
+        # Without these names, the column of booleans is the event indicator.
         if _is_boolean(columns[time]) and not _is_boolean(columns[event]):
             event, time = time, event
     is_observed = _read_events(owner, columns[event], event)
@@ -130,6 +131,7 @@ def _is_boolean(column: Array) -> bool:
 
 
 def _read_events(owner: str, column: Array, name: object) -> Mask:
+    """Return whether each event was observed; raise for missing or other values."""
     for row, value in enumerate(column.tolist() if column.dtype.kind in "Of" else ()):
         if is_missing(value):
             raise ValueError(
@@ -151,6 +153,7 @@ def _read_events(owner: str, column: Array, name: object) -> Mask:
 
 
 def _read_times(owner: str, column: Array, name: object) -> Array:
+    """Return a column of times or bounds as numbers; raise for missing values."""
     times = np.array(read_quantity(column, f"y[{name!r}]"))
     missing = np.flatnonzero(np.isnan(times))
     if missing.size:
