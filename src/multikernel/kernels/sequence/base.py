@@ -22,9 +22,12 @@ from multikernel.kernels.sequence.letters import (
     find_alphabet,
     read_sequences,
 )
+from multikernel.linalg.threads import run_blocks
+
+LOOPS = "multikernel.kernels.sequence.loops"
 
 BLOCK_ROWS = 64
-"""Number of matrix rows that are computed at a time."""
+"""Number of matrix rows that a thread computes at a time."""
 
 
 class SequenceKernel(ABC):
@@ -99,10 +102,21 @@ def unit_scales(squares: Array) -> Array:
     return scales
 
 
-def mirror(K: Array) -> None:
-    """Copy the upper triangle of a square matrix to the lower one."""
-    for i in range(len(K)):
-        K[i + 1 :, i] = K[i, i + 1 :]
+def fill_rows(K: Array, symmetric: bool, work: Callable[[int, Array], None]) -> Array:
+    """Fill a matrix in blocks of rows on all threads, and return it.
+
+    `work` is called with the index of the first row, and the rows to fill. If the
+    matrix is symmetric, `work` may skip entries left of the diagonal.
+    """
+
+    def fill(start: int) -> None:
+        work(start, K[start : start + BLOCK_ROWS])
+
+    run_blocks(fill, range(0, len(K), BLOCK_ROWS))
+    if symmetric:
+        for i in range(len(K)):
+            K[i + 1 :, i] = K[i, i + 1 :]
+    return K
 
 
 def check_kernel_options(kernel: SequenceKernel) -> None:

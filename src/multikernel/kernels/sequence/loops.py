@@ -1,10 +1,46 @@
-"""Compiled loops of the weighted degree kernel, which count runs of equal letters."""
+"""Compiled loops over common words, and over runs of equal letters."""
 
 import numpy as np
 
 from multikernel._typing import Array, Indices
 from multikernel.kernels.sequence.letters import Bits
 from multikernel.linalg.jit import loop, part
+
+Entries = tuple[Indices, Indices, Array, Array]
+"""A sparse table: starts of its lists, their indices, values x, and x log x."""
+
+
+@loop()
+def add_common(
+    rows: Entries, postings: Entries, mode: int, first: int, symmetric: bool, out: Array
+) -> None:
+    """Add sums over the common words of each pair of sequences to `out`.
+
+    With `symmetric`, only entries on and right of the diagonal are changed.
+    """
+    # Row r of `out` is the sequence first + r of `rows`, which lists the words of each
+    # sequence. `postings` lists the ascending sequences of each word, which are the
+    # columns of `out`. `mode` is an index of `spectrum.COMPARISONS`.
+    row_starts, words, row_values, row_logs = rows
+    starts, sequences, values, logs = postings
+    for row in range(out.shape[0]):
+        i = first + row
+        for t in range(row_starts[i], row_starts[i + 1]):
+            word, p, p_log = words[t], row_values[t], row_logs[t]
+            for u in range(starts[word + 1] - 1, starts[word] - 1, -1):
+                j, q = sequences[u], values[u]
+                if symmetric and j < i:
+                    break
+                if mode == 0:
+                    summand = p * q
+                elif mode == 1:
+                    summand = min(p, q)
+                else:
+                    # The summand of the negative Jensen-Shannon divergence, too large
+                    # by (p + q) log(2) / 2, which `MotifKernel.compare` subtracts.
+                    total = p + q
+                    summand = 0.5 * (total * np.log(total) - (p_log + logs[u]))
+                out[row, j] += summand
 
 
 @part()

@@ -1,6 +1,5 @@
 """Kernels on histograms of motifs, words with gaps (Ong and Zien, 2008)."""
 
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -12,60 +11,16 @@ from multikernel._validation import POSITIVE, OneOf, check_parameter
 from multikernel.kernels.sequence.base import (
     SequenceKernel,
     check_kernel_options,
-    mirror,
     unit_scales,
 )
 from multikernel.kernels.sequence.letters import Alphabet, Sequences, find_alphabet
 from multikernel.kernels.sequence.spectrum import (
+    COMPARISONS,
     check_words,
-    count_products,
+    common_sums,
     count_words,
     row_sums,
-    shared_words,
 )
-
-
-def _divergence_parts(p: Array, q: Array) -> Array:
-    """Return each common motif's summand of the negative Jensen-Shannon divergence."""
-    # `p` and `q` are the shares of the common motifs in two sequences. The sum of the
-    # summands is too large by log(2) / 2 times the sum of the shares of all motifs in
-    # both sequences, which `MotifKernel.compare` subtracts.
-    total = p + q
-    return 0.5 * (total * np.log(total) - (p * np.log(p) + q * np.log(q)))
-
-
-TERMS: Mapping[str, Callable[[Array, Array], Array]] = {
-    "linear": np.multiply,
-    "intersection": np.minimum,
-    "jensen_shannon": _divergence_parts,
-}
-"""Functions of a motif's shares in two sequences, to be summed over common motifs."""
-
-
-def _common_motif_sums(
-    rows: csr_array, cols: csr_array, term: Callable[[Array, Array], Array]
-) -> Array:
-    """Return sums of `term` over the common motifs of all pairs of sequences."""
-    # `rows` and `cols` have the shares of the motifs in each sequence; `term` is a
-    # function of the shares of one motif in both sequences.
-    A, B = shared_words(rows, cols)
-    postings = B.tocsc()
-    starts, ends = postings.indptr[:-1].astype(np.intp), postings.indptr[1:]
-    K = np.empty((A.shape[0], B.shape[0]))
-    for i in range(len(K)):
-        entries = slice(A.indptr[i], A.indptr[i + 1])
-        motifs = A.indices[entries]
-        counts = ends[motifs] - starts[motifs]
-        stops = np.cumsum(counts)
-        positions = np.repeat(ends[motifs] - stops, counts) + np.arange(counts.sum())
-        values = term(np.repeat(A.data[entries], counts), postings.data[positions])
-        K[i] = np.bincount(postings.indices[positions], values, len(B.indptr) - 1)
-        if A is B:
-            # K is symmetric, so later rows need not compute column i.
-            starts[motifs] += 1
-    if A is B:
-        mirror(K)
-    return K
 
 
 @dataclass(frozen=True)
@@ -93,7 +48,7 @@ class MotifKernel(SequenceKernel):
 
     def __post_init__(self) -> None:
         check_parameter(
-            "MotifKernel", "compare_by", self.compare_by, OneOf(tuple(TERMS))
+            "MotifKernel", "compare_by", self.compare_by, OneOf(COMPARISONS)
         )
         check_parameter("MotifKernel", "sigma", self.sigma, POSITIVE)
         pattern = self.pattern
@@ -122,10 +77,10 @@ class MotifKernel(SequenceKernel):
         """Return the Gram matrix of histograms before cosine scaling."""
         if self.compare_by == "linear":
             scales, col_scales = _inverse_totals(rows), _inverse_totals(cols)
-            return count_products(rows, cols) * (scales[:, None] * col_scales)
+            return common_sums(rows, cols, "linear") * (scales[:, None] * col_scales)
         p = _histograms(rows)
         q = p if rows is cols else _histograms(cols)
-        sums = _common_motif_sums(p, q, TERMS[self.compare_by])
+        sums = common_sums(p, q, self.compare_by)
         if self.compare_by == "intersection":
             return sums
         # JS = (log 2) (|p| + |q|) / 2 - sums, where |p| is the sum of the shares in p.

@@ -9,10 +9,10 @@ import numpy as np
 from multikernel._typing import Array
 from multikernel._validation import COUNT, Number, OneOf, check_parameter
 from multikernel.kernels.sequence.base import (
-    BLOCK_ROWS,
+    LOOPS,
     SequenceKernel,
     check_kernel_options,
-    mirror,
+    fill_rows,
 )
 from multikernel.kernels.sequence.letters import (
     UNKNOWN,
@@ -22,9 +22,7 @@ from multikernel.kernels.sequence.letters import (
     Sequences,
     find_alphabet,
 )
-from multikernel.linalg.threads import compiled, run_blocks
-
-LOOPS = "multikernel.kernels.sequence.loops"
+from multikernel.linalg.threads import compiled
 
 ADVICE = (
     "select windows of one length with WindowKernel, or pass align='start' or "
@@ -170,17 +168,12 @@ class WeightedDegreeKernel(SequenceKernel):
         n_words = max(rows.bits.shape[2], cols.bits.shape[2])
         row_bits = rows.widened(n_words)
         col_bits = row_bits if symmetric else cols.widened(n_words)
-        K = np.empty(shape)
         run, degrees, shifts = self._loop()
 
-        def work(start: int) -> None:
-            out = K[start : start + BLOCK_ROWS]
+        def work(start: int, out: Array) -> None:
             run(row_bits, col_bits, degrees, shifts, start, symmetric, out)
 
-        run_blocks(work, range(0, shape[0], BLOCK_ROWS))
-        if symmetric:
-            mirror(K)
-        return K
+        return fill_rows(np.empty(shape), symmetric, work)
 
     def squared_norms(self, represented: "Planes") -> Array:
         """Return k(x, x) of sequences before cosine scaling."""
