@@ -88,8 +88,10 @@ def _violation(task: CoupledTask, point: Point) -> float:
 
 def _newton_direction(task: CoupledTask, point: Point, tol: float) -> Point:
     """Return the Newton step, with a relative residual of at most `tol`."""
-    # Conjugate gradients in the inner product of the function space: each step
-    # decreases the quadratic model and requires one product with K.
+    # The change of rho is the x with (I + W K) x = slope - rho; the module defines W,
+    # and K includes the constant kernel. Conjugate gradients in the inner product of
+    # the function space: each step decreases the quadratic model and requires one
+    # product with K.
     w, slope = task.loss.masses(task.y)[:, None], -task.loss.gradient(task.y, point.f)
     p = task.y - slope / w
     mean = float(np.abs(task.gram.diagonal()).mean())
@@ -103,7 +105,8 @@ def _newton_direction(task: CoupledTask, point: Point, tol: float) -> Point:
         z = kernel_part + constant * rho_sums
         return np.asarray(w * p * (z - np.sum(p * z, axis=1, keepdims=True)))
 
-    # Changes of rho and of K rho; variables named `sums` are for the constant kernel.
+    # Changes of rho and of K rho. Variables named `sums` are sums over samples, for the
+    # constant kernel; the prefixes r_ and d_ stand for residual and direction.
     change, image = np.zeros_like(p), np.zeros_like(p)
     sums = np.zeros(p.shape[1])
     residual, r_sums = slope - point.rho, slope.sum(axis=0)

@@ -84,10 +84,11 @@ class RoundedRisk:
         """Return signs s, s f - c, slopes p, and u - p of all pieces; see the class."""
         signs, costs, sizes = self.loss.dual_pieces(self.y)
         excess = signs * f - costs
-        # The roots of a quadratic equation, computed without cancellation.
-        reach = np.abs(excess) * sizes
-        root = np.sqrt(reach**2 + 4.0 * self.mu**2)
-        small = self.mu + 2.0 * self.mu**2 / (root + reach)
+        # With e = s f - c (`excess`), p solves e + mu / p - mu / (u - p) = 0. This is a
+        # quadratic equation; its root is computed without cancellation.
+        product = np.abs(excess) * sizes
+        root = np.sqrt(product**2 + 4.0 * self.mu**2)
+        small = self.mu + 2.0 * self.mu**2 / (root + product)
         small *= sizes / (root + 2.0 * self.mu)
         large = sizes - small
         above = excess > 0.0
@@ -108,8 +109,8 @@ class RoundedRisk:
     def derivatives(self, f: Array) -> tuple[Array, Array]:
         """Return the slopes, and the second derivatives, of the smoothed losses."""
         signs, _, p, q = self._parts(f)
-        bends = p**2 * q**2 / (self.mu * (p**2 + q**2))
-        return (signs * p).sum(axis=0), bends.sum(axis=0)
+        curvatures = p**2 * q**2 / (self.mu * (p**2 + q**2))
+        return (signs * p).sum(axis=0), curvatures.sum(axis=0)
 
 
 Risk = SmoothRisk | RoundedRisk
@@ -160,7 +161,7 @@ class _Level:
         # zero.
         problem, active = self.problem, self.active
         features, total = active.features, problem.total_weight
-        slopes, bends = (each / total for each in self.risk.derivatives(point.f))
+        slopes, curvatures = (each / total for each in self.risk.derivatives(point.f))
         penalty = point.norm.value * point.norm.rates[active.owner] * point.beta
         gradient = features @ slopes + problem.alpha * penalty
         hessian = problem.alpha * point.norm.curvature(above=careful)
@@ -169,7 +170,7 @@ class _Level:
             hessian += active.gram
             cross, weight = np.zeros_like(gradient), 1.0
         else:
-            cross, weight = features @ bends, float(bends.sum())
+            cross, weight = features @ curvatures, float(curvatures.sum())
             # If the loss is flat at all samples, as a hinge beyond the margin, the
             # curvature of the intercept is zero. The inverse of half the range of the
             # targets replaces it.
@@ -178,7 +179,7 @@ class _Level:
             # Center rows first: with an outlier of 1e4, the difference of products of
             # rows and products of means would consist of rounding errors.
             center = cross / weight if problem.fit_intercept else np.zeros_like(cross)
-            rows = (features - center[:, None]) * np.sqrt(bends)
+            rows = (features - center[:, None]) * np.sqrt(curvatures)
             hessian += rows @ rows.T
         step = _solve(hessian, cross * (shift / weight) - gradient)
         move = -(shift + float(cross @ step)) / weight if problem.fit_intercept else 0.0
@@ -300,12 +301,14 @@ def _newton(
 
 def _scale(problem: HullProblem, active: ActiveSet, beta: Array, f: Array) -> float:
     """Return the norm of the model; if it is zero, an estimate for the solution."""
+    # The estimate is a share of the largest norm of a node's correlations with minus
+    # the slopes, divided by its weight: the dual norm on single nodes.
     omega = norm_value(active, beta)
     slopes = problem.loss.gradient(problem.y, f) / problem.total_weight
     products = active.features @ slopes / problem.alpha
     squares = np.bincount(active.owner, products**2, minlength=len(active))
-    reach = float(np.max(np.sqrt(squares) / active.weights, initial=0.0))
-    return max(omega, 1e-3 * reach) or 1.0
+    largest = float(np.max(np.sqrt(squares) / active.weights, initial=0.0))
+    return max(omega, 1e-3 * largest) or 1.0
 
 
 def evaluate(level: _Level, point: _Iterate) -> ReducedPoint:

@@ -40,9 +40,9 @@ class InnerBall:
         center = np.log(self.center[used])
         response = ((larger - p) * center + np.log(forms[used])) / (larger - 1.0)
         size = (p - larger) * center + larger * response
-        top = float(size.max())
+        largest = float(size.max())
         with np.errstate(under="ignore"):
-            response -= (top + np.log(np.exp(size - top).sum())) / larger
+            response -= (largest + np.log(np.exp(size - largest).sum())) / larger
         logs[used] = response
         with np.errstate(under="ignore"):
             return np.asarray(np.exp(logs))
@@ -140,6 +140,7 @@ def best_share(
     cross, support = new.images @ old.rho, ball.support()
 
     def conjugate(share: float) -> float:
+        """Return the sum of the conjugates at a step length."""
         rho = np.clip(old.rho + share * (new.rho - old.rho), lower, upper)
         return float(problem.loss.conjugate(problem.y, -rho).sum())
 

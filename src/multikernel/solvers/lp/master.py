@@ -209,10 +209,10 @@ def _log_weights(p: float, u: Array, mu: float, excess: float) -> Array:
 class _Point:
     """Multipliers of the planes, with `barrier_response` and the objective there."""
 
-    multipliers: Array
-    mu: float
+    multipliers: Array  # one for each plane, with sum one
+    mu: float  # size of the barriers
     response: BarrierResponse
-    value: float
+    value: float  # of the objective of `_Program`
 
 
 @dataclass(frozen=True, eq=False)
@@ -245,7 +245,8 @@ class _Program:
     def newton_step(self, point: _Point) -> tuple[Array, float]:
         """Return relative changes of the multipliers, and the squared decrement."""
         # In relative changes of the multipliers, the barrier -mu sum(log(multipliers))
-        # has a Hessian of mu times the identity.
+        # has a Hessian of mu times the identity. `slack` is the gradient without the
+        # barrier; the step keeps the multipliers' sum.
         multipliers, mu = point.multipliers, point.mu
         slack = self.slopes @ point.response.weights - self.heights
         gradient = multipliers * (slack - float(multipliers @ slack)) - mu
@@ -261,6 +262,8 @@ class _Program:
 def _centered(program: _Program, point: _Point) -> _Point:
     """Return the minimizer for the barrier size of `point`, by damped Newton steps."""
     for _ in range(SETTINGS.most_steps):
+        # `decrease` is the square of the Newton decrement, which is compared with
+        # sqrt(mu).
         step, decrease = program.newton_step(point)
         moved = _line_search(program, point, step, decrease)
         if moved is point or decrease <= SETTINGS.centered**2 * point.mu:

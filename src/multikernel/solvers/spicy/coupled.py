@@ -36,7 +36,7 @@ class SimplexSide(Side):
     def __init__(self, loss: CoupledLoss, y: Array, rho: Array) -> None:
         self.y, self.masses = y, loss.masses(y)[:, None]
         self.step = np.zeros_like(rho)
-        self._go_to(self.kept(self.masses * y - rho))
+        self._go_to(self.onto_simplices(self.masses * y - rho))
 
     def _go_to(self, p: Array) -> None:
         """Set the point p on the simplices, and the rho that it implies."""
@@ -54,9 +54,9 @@ class SimplexSide(Side):
 
     def moved(self, length: float) -> Array:
         """Return the point p after a step of `length` times the direction."""
-        return self.kept(self.p - length * self.step)
+        return self.onto_simplices(self.p - length * self.step)
 
-    def kept(self, p: Array) -> Array:
+    def onto_simplices(self, p: Array) -> Array:
         """Return p with entries made positive and rows scaled to the sums `masses`."""
         p = np.maximum(p, 1e-15 * self.masses)
         return np.asarray(p * (self.masses / p.sum(axis=1, keepdims=True)))
@@ -82,12 +82,15 @@ class SmoothSimplexSide(SimplexSide):
 
     def _away_from_bounds(self, step: Array) -> Array:
         """Return the step, shortened for entries of p that are nearly zero."""
+        # A step changes p by -step, so small entries of p may not fall to zero. The
+        # largest entry of a row absorbs the difference, because rows of a step sum to
+        # zero.
         small = self.p <= 3e-8 * self.masses
         bounded = np.where(small, np.minimum(step, SETTINGS.interior * self.p), step)
         largest = np.argmax(self.p, axis=1)[:, None]
         excess = bounded.sum(axis=1, keepdims=True)
-        lowered = np.take_along_axis(bounded, largest, axis=1) - excess
-        np.put_along_axis(bounded, largest, lowered, axis=1)
+        balanced = np.take_along_axis(bounded, largest, axis=1) - excess
+        np.put_along_axis(bounded, largest, balanced, axis=1)
         return np.asarray(bounded)
 
 
@@ -139,10 +142,12 @@ def constrained_step(
     exact: bool,
 ) -> tuple[Array, Array]:
     """Return Newton's step d (see the module) and the changes of the intercepts."""
-    # `model` contains H and the gradient of the kernels' term. `pull`, (n_samples,
-    # n_classes), is the gradient of the conjugate and of barriers, and the positive
-    # `softness` is s. The error is at most the share `forcing` of the step, in the norm
-    # of H + diag(1 / s).
+    # The step d minimizes d^T H d / 2 + sum d^2 / (2 s) + g^T d. Its rows sum to zero,
+    # and with an intercept its columns sum to -excess. `model` contains H and the
+    # gradient of the kernels' term. `pull`, (n_samples, n_classes), is the gradient of
+    # the conjugate and of barriers; with both, g is `gradient`. The positive `softness`
+    # is s. Conjugate gradients end when the error is at most the share `forcing` of the
+    # step, in the norm of H + diag(1 / s).
     hessian, gradient = model.hessian, pull + model.gradient
     assert isinstance(hessian, JointHessian)
     # If `exact`, the preconditioner includes H between the entries of large softness;
@@ -150,32 +155,32 @@ def constrained_step(
     softest = (
         _soft_entries(softness, hessian) if exact else np.zeros(softness.shape, bool)
     )
-    nearby = _preconditioner(
+    preconditioner = _make_preconditioner(
         softness, hessian, softest, centered=model.excess is not None
     )
     sums = None if model.excess is None else -model.excess
-    step, shift = nearby.solve(-gradient, sums)
+    step, shift = preconditioner.solve(-gradient, sums)
     residual = -gradient - hessian.times(step) - step / softness
-    way, square = np.zeros_like(step), np.inf
+    direction, square = np.zeros_like(step), np.inf
     for _ in range(500):
-        preconditioned, shift = nearby.solve(residual)
+        preconditioned, shift = preconditioner.solve(residual)
         before, square = square, float(np.vdot(residual, preconditioned))
         if not square > forcing**2 * float(np.vdot(step, -gradient - residual)):
             break
-        way = preconditioned + (square / before) * way
-        image = hessian.times(way) + way / softness
-        curvature = float(np.vdot(way, image))
+        direction = preconditioned + (square / before) * direction
+        image = hessian.times(direction) + direction / softness
+        curvature = float(np.vdot(direction, image))
         if not curvature > 0.0:
             raise np.linalg.LinAlgError(
                 "The Hessian is not positive definite: scale the Gram matrices down."
             )
-        step = step + (square / curvature) * way
+        step = step + (square / curvature) * direction
         residual = residual - (square / curvature) * image
     return step, shift
 
 
 @dataclass(frozen=True, eq=False)
-class _Nearby:
+class _Preconditioner:
     """Preconditioner of Newton's problem (see the module): H for soft entries only."""
 
     # Soft entries are those of the dual point whose `softness` (the inverse curvature
@@ -219,9 +224,9 @@ def _soft_entries(softness: Array, hessian: JointHessian) -> Mask:
     return inside
 
 
-def _preconditioner(
+def _make_preconditioner(
     softness: Array, hessian: JointHessian, inside: Mask, *, centered: bool
-) -> _Nearby:
+) -> _Preconditioner:
     """Return the preconditioner that uses H only between the entries in `inside`."""
     # H is the Hessian of the kernels' term, and 1 / `softness` is added to its
     # diagonal. For entries outside the mask `inside`, only this addition remains. If
@@ -231,7 +236,7 @@ def _preconditioner(
     if not rows.size:
         nothing = [np.zeros((0, 0))] * len(members)
         system = SimplexSystem(softness, members, nothing, centered)
-        return _Nearby(system, hessian.low_rank[:0])
+        return _Preconditioner(system, hessian.low_rank[:0])
     parts = np.array_split(rows, 1 + rows.size // 512)
     H = np.concatenate([hessian.each.rows(part)[:, rows] for part in parts])
     inverses = []
@@ -242,4 +247,4 @@ def _preconditioner(
         inverses.append(solve_shifted(block, np.eye(is_inside.size), shift, None))
     outer_softness = np.where(inside, 0.0, softness)
     system = SimplexSystem(outer_softness, members, inverses, centered)
-    return _Nearby(system, hessian.low_rank * inside)
+    return _Preconditioner(system, hessian.low_rank * inside)
