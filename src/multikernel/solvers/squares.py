@@ -154,7 +154,7 @@ class SquaresSearch:
             has_halved = gap <= 0.5 * last_gap
             self.inner_share = INNER_SHARE if has_halved else 0.01 * self.inner_share
             last_gap = gap
-            active = int(np.count_nonzero(point.worth.norms))
+            n_active = int(np.count_nonzero(point.worth.norms))
             self.recorder.patience.note(gap)
             has_decreased = point.worth.objective < (1.0 - 1e-6) * lowest
             lowest = min(lowest, point.worth.objective)
@@ -162,7 +162,7 @@ class SquaresSearch:
             if has_decreased or status is not Status.STALLED:
                 self.stalls.restart()
             self.stalls.note(gap)
-            self.recorder.add(point.worth.objective, gap, active)
+            self.recorder.add(point.worth.objective, gap, n_active)
             is_stalled = not can_move or self.stalls.exhausted
             tol, max_iter = self.settings.tol, self.settings.max_iter
             status = self.recorder.ended(gap, tol, max_iter, is_stalled=is_stalled)

@@ -62,7 +62,7 @@ def _best_projected_step(
     """Return the best masses after projected steps; None if no step is better."""
     # With a matrix of low rank and large scale, only flat directions decrease the
     # objective. Projections may leave these directions, so the unprojected step up to
-    # the boundary is tried as well.
+    # the boundary is tried as well. `value` is the change of the minimized objective.
     totals, best, lowest = masses.sum(axis=0), None, 0.0
     projected = (project_simplex((masses + x * change).T, totals).T for x in LENGTHS)
     for candidate in (_step_to_first_bound(masses, change), *projected):

@@ -197,6 +197,7 @@ class _Sweeps:
             total = sum(self._visit_block(block, excess, min_gap) for block in blocks)
         if not np.isfinite(self.scores).all():
             raise ValueError(NOT_FINITE)
+        # The multipliers of the augmented Lagrangian follow the sums of rho.
         self.shift = self.shift + self.penalty * self._excess()
         return total
 
@@ -231,7 +232,7 @@ class _Sweeps:
         return np.asarray((self.targets - self.masses).sum(axis=1))
 
     def _face_step(self) -> bool:
-        """Make a Newton step on the face; return whether it reached the minimum."""
+        """Make a Newton step of all positive masses; return whether it was optimal."""
         # Only samples with positive masses on several classes may change.
         split = np.flatnonzero(np.count_nonzero(self.masses > 0.0, axis=0) > 1)
         if not 0 < split.size <= self.most_split:

@@ -85,8 +85,9 @@ def minimize_on_face(v: Array, free: Indices, rows: Array, *, paired: bool) -> i
 
 def _direction(K: Array, gradient: Array, *, paired: bool) -> Array | None:
     """Return the step to the face's minimum, of sum 0 if `paired`; None if it fails."""
-    # The shift exceeds the rounding errors of the factorization. A later step corrects
-    # its effect.
+    # The step is -K^-1 (gradient + b 1) with the multiplier b of the sum. The shift of
+    # the diagonal exceeds the rounding errors of the factorization; a later step
+    # corrects its effect.
     shift = np.full(gradient.size, 1e-14 * float(np.trace(K)))
     sides = np.column_stack([gradient, np.ones_like(gradient)])
     try:

@@ -175,9 +175,9 @@ class _Tangents:
         rho = slope.rho.reshape(-1)
         images = slope.images.reshape(base[1].shape)
         down = np.stack([np.broadcast_to(rho, images.shape), images])
-        steepest = float(slope.forms.sum())
+        squared_slope = float(slope.forms.sum())
         if not self.step_size:
-            inverse = float(rho @ rho) / steepest if steepest else 1.0
+            inverse = float(rho @ rho) / squared_slope if squared_slope else 1.0
             self.step_size = self.first * inverse
         while True:
             moved = base + self.step_size * down

@@ -170,7 +170,7 @@ class MachineRefit:
         only[kernel] = self.weights[kernel] = 1.0
         new = self.problem.gram.combine(only)
         if self.total.array is not None and new.array is not None:
-            total = self.total.array
+            total = self.total.array  # changed in place
             total += new.array
         else:
             self.total = self.problem.gram.combine(self.weights)

@@ -120,7 +120,7 @@ class FactorSelector:
 
     def best(self, query: Query) -> Winners:
         """Return the best candidate of each group."""
-        return choose(query, self.forms(query), SETTINGS.tie, 1.0)
+        return choose(query, self.forms(query), SETTINGS.tie, passes=1.0)
 
     def forms(self, query: Query) -> Array:
         """Return 2 I_m (see the module) of each kernel, shape (n_groups, n_kernels)."""
@@ -270,7 +270,7 @@ def _traces(stack: GramStack, whitening: Whitening) -> _Traces:
 
 @dataclass
 class _ImprovementBounds:
-    """Bounds on the improvement by each kernel, and the best kernel of each group."""
+    """Bounds on the improvement by each kernel, and the best one of each group."""
 
     stack: GramStack
     whitening: Whitening

@@ -164,9 +164,12 @@ class StoredNodes:
         _, new = self._split(nodes)
         self._store_chunk(new, self.features_of(new))
         places = self._places[nodes]
+        # A chunk is the first place in it, its rows of features, and the place of each
+        # row's node (`owners`). Each chunk of the nodes is multiplied by the vector
+        # once.
         firsts = [first for first, _, _ in self._chunks]
-        asked = np.unique(np.searchsorted(firsts, places, side="right")) - 1
-        chunks = [self._chunks[k] for k in asked.tolist()]
+        used_chunks = np.unique(np.searchsorted(firsts, places, side="right")) - 1
+        chunks = [self._chunks[k] for k in used_chunks.tolist()]
         products = np.concatenate([rows @ vector for _, rows, _ in chunks])
         owners = np.concatenate([owners for _, _, owners in chunks])
         forms = np.bincount(owners, products**2, minlength=len(self._prepared))
@@ -182,12 +185,6 @@ class ActiveSet:
     # The frontier contains the nodes outside the active set whose parents are all in
     # it. Nodes are given by their numbers in `known`.
 
-    # Of the nodes in the reduced problem: `nodes` are their numbers, `weights` the
-    # factors d_v of their norms, `means`, `bases` and `_mixers` as in `Prepared`. Rows
-    # of `features` are the features of all these nodes, and `owner` the position of
-    # each row's node. `relation`[u, v] is 1 if u is v or an ancestor of v, else 0.
-    # `_residuals` are square roots of the diagonals of residuals, by position.
-
     def __init__(self, problem: HullProblem) -> None:
         self.samples = problem.samples
         graph, known = self.samples.graph, problem.known
@@ -197,11 +194,16 @@ class ActiveSet:
         self._shares = (
             np.full(n, 1.0 / n) if problem.weights is None else problem.weights / total
         )
+        # Nodes of the reduced problem: their numbers, the factors d_v of their norms,
+        # and the fields of `Prepared`.
         self.nodes: Indices = np.zeros(0, dtype=np.intp)
         self.weights: Array = np.zeros(0)
         self.means: list[Array] = []
         self.bases: list[Any] = []
         self._mixers: list[Array | None] = []
+        # `owner` is the position in `nodes` of each feature's node. relation[u, v] is 1
+        # if u is v or an ancestor of v, else 0. `_residuals` contains the square roots
+        # of the residuals' diagonals, by position. `features` has one feature per row.
         self.owner: Indices = np.zeros(0, dtype=np.intp)
         self.relation: Array = np.zeros((0, 0))
         self._residuals: dict[int, Array] = {}
@@ -285,6 +287,8 @@ class ActiveSet:
 
     def add(self, nodes: Indices) -> None:
         """Make nodes and all their ancestors part of the reduced problem."""
+        # `known` converts nodes to numbers and back; `among` is a mask of common
+        # numbers.
         self.visit(nodes[self.known.among(nodes, self.frontier)])
         wanted = self.known.numbers(hull(self.samples.graph, self.known.named(nodes)))
         # Idle nodes are in the order of visits, so parents precede their children.
@@ -315,6 +319,8 @@ class ActiveSet:
 
     def _relate(self, new: Indices) -> None:
         """Extend the matrix of ancestors by one column for each new node."""
+        # The ancestors of a node are the node, its parents and their ancestors. Column
+        # k of the matrix is the mask of the ancestors of node k.
         relation, m = np.eye(len(self)), len(self) - new.size
         relation[:m, :m] = self.relation
         row_of = {k: row for row, k in enumerate(self.nodes.tolist())}

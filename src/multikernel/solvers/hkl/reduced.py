@@ -101,6 +101,7 @@ class RoundedRisk:
 
     def value(self, f: Array) -> float:
         """Return the sum of the smoothed losses, up to a constant."""
+        # The pieces are p (s f - c) + mu log(4 p q / u^2) with q = u - p.
         _, excess, p, q = self._parts(f)
         sizes = p + q
         barrier = np.log(2.0 * p / sizes) + np.log(2.0 * q / sizes)
@@ -108,6 +109,8 @@ class RoundedRisk:
 
     def derivatives(self, f: Array) -> tuple[Array, Array]:
         """Return the slopes, and the second derivatives, of the smoothed losses."""
+        # The slope of a piece is s p, by the envelope theorem; `curvatures` are dp /
+        # d(s f).
         signs, _, p, q = self._parts(f)
         curvatures = p**2 * q**2 / (self.mu * (p**2 + q**2))
         return (signs * p).sum(axis=0), curvatures.sum(axis=0)

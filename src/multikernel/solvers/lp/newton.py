@@ -171,6 +171,7 @@ class _NewtonState:
         if not other.point.forms.any():
             self.start(None, self.incumbent.start(None))
             return
+        # `carry` offers the last model and rescales the dual point for this penalty.
         incumbent, p = self.incumbent, self.regularizer.p
         self.point = incumbent.carry(other.incumbent.model, other.point)
         self._center_at(other.center)
@@ -275,6 +276,8 @@ class _NewtonState:
             samples = changing_samples(problem, point.rho, f)
         part = problem_on(problem, samples)
         matrix = part.gram.combine(weights / alpha)
+        # The quadratic model of the dual is that of a machine with the combined kernel
+        # plus U U^T / alpha, where U is the response of the kernel weights to rho.
         if ball is not None:
             images = point.images[:, samples]
             factor = ball.curvature_factor(images, point.forms, weights)

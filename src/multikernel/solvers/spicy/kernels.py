@@ -137,13 +137,13 @@ class ImageSpaces:
         self, weights: Array, bends: Array, images: Array
     ) -> Hessian | JointHessian:
         """Return the Hessian (see the module); `images` are K_m v_m for each kernel."""
-        # In the module's formula, `weights` are the numbers w_m, and `bends` are the
-        # numbers b_m; b_m is zero if w_m is zero.
-        bent = np.flatnonzero(weights)
-        low_rank = per_kernel(bends[bent], images[bent])
+        # The Hessian is sum_m w_m K_m + b_m^2 (K_m v_m) (K_m v_m)^T; `weights` are w_m,
+        # and `bends` are b_m, which is zero if w_m is zero.
+        active = np.flatnonzero(weights)
+        low_rank = per_kernel(bends[active], images[active])
         if images.ndim == 3:
             return JointHessian(SummedHessian(self.gram, weights, None), low_rank)
-        return SummedHessian(self.gram, weights, low_rank.T if bent.size else None)
+        return SummedHessian(self.gram, weights, low_rank.T if active.size else None)
 
 
 @dataclass(frozen=True, eq=False)
@@ -212,8 +212,9 @@ class FactorSpaces:
         self, weights: Array, bends: Array, images: Array
     ) -> Hessian | JointHessian:
         """Return the Hessian (see the module) in factored form, from columns of Z."""
-        # In the module's formula, `weights` are w_m, `bends` are b_m, and `images` are
-        # Z_m^T v_m. Only kernels with nonzero weights take part.
+        # The Hessian is sum_m w_m K_m + b_m^2 (K_m v_m) (K_m v_m)^T with K_m = Z_m
+        # Z_m^T; `weights` are w_m, `bends` are b_m, and `images` are Z_m^T v_m. Only
+        # kernels with nonzero weights take part.
         self._count(int(np.count_nonzero(weights)))
         active = np.flatnonzero(self._repeated(weights))
         bent = self.scaled(images, bends)

@@ -191,10 +191,11 @@ class WeightSearch:
         self, weights: Array, sizes: Array, room: Array, hessian: Array
     ) -> WeightStep:
         """Return Newton's step from `weights`; `sizes` are the dual norms there."""
-        # In the module's formulas, `weights` are eta, `sizes` are sqrt(q), `room` is
-        # 1 - c eta, and `level` is l. Far from the optimum, a step to the penalty's
-        # threshold often fails. So `level` is at least the share `stride` of the
-        # largest entry of sizes * room.
+        # In the module's formulas, `weights` are eta, `sizes` are sqrt(q), `room` is 1
+        # - c eta, and `level` is l. The step d solves (l H + diag(c q^(3/2))) d = pull
+        # with eta + d >= 0, in the sense of complementarity. Far from the optimum, a
+        # step to the penalty's threshold often fails. So `level` is at least the share
+        # `stride` of the largest entry of sizes * room.
         nearest = SETTINGS.stride * float((sizes * room).max())
         level = max(self.regularizer.threshold, nearest)
         pull = sizes**2 * (sizes * room - level)

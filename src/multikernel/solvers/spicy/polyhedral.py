@@ -28,7 +28,7 @@ from multikernel.solvers.spicy.sides import Side, Walls, lowest_inside, reach
 
 @dataclass(frozen=True, eq=False)
 class Corners:
-    """Bounds and kinks in rho of the conjugates of a piecewise linear loss."""
+    """Bounds and kinks in rho of the conjugates h_i of a piecewise linear loss."""
 
     low: Array  # bounds of the domain, low <= 0 <= high
     high: Array
@@ -41,13 +41,13 @@ class Corners:
         return self.high - self.low
 
     def subgradients(self, x: Array) -> tuple[Array, Array]:
-        """Return the least and the largest subgradient at x; they differ at corners."""
+        """Return the least and largest subgradient of h_i at x_i; equal off corners."""
         below = np.where(x > self.low, self.left, -np.inf)
         above = np.where(x < self.high, self.right, np.inf)
         return np.where(x > 0.0, self.right, below), np.where(x < 0.0, self.left, above)
 
     def slope(self, x: Array, step: Array) -> float:
-        """Return the derivative at x along `step`; no entry at a kink may move."""
+        """Return the slope of sum_i h_i at x along `step`, which moves no kink."""
         moving = step != 0.0
         slopes = np.where(x > 0.0, self.right, self.left)[moving]
         return float(slopes @ step[moving])

@@ -165,13 +165,14 @@ class SpannedTargets(NewtonState):
 
     def _append_some(self, targets: Indices, vectors: Array) -> None:
         """Orthonormalize vectors and add them; dependent vectors set `failed`."""
-        # The inner product of vectors v and w is v^T D w, with the inverse curvatures
-        # D.
+        # Row k of `rows`, (n_chosen, n_samples), belongs to targets[k]. The inner
+        # product of v and w is v^T D w, with the inverse curvatures D. A new vector v
+        # also extends the products V^T y (`sides`) and V^T K_m V (`grams`).
         basis, rows = self.basis[targets], vectors.T.copy()
         before = np.sqrt((self.D * rows**2).sum(axis=1))
         for _ in range(2):  # One projection leaves rounding errors.
-            inside = np.matmul(basis, (self.D * rows)[:, :, None])
-            rows -= (basis * inside).sum(axis=1)
+            components = np.matmul(basis, (self.D * rows)[:, :, None])
+            rows -= (basis * components).sum(axis=1)
         after = np.sqrt((self.D * rows**2).sum(axis=1))
         new = np.isfinite(after) & (after > 1e-10 * before)
         self.failed[targets[~new]] = True

@@ -289,6 +289,9 @@ class WorkingSet:
 
     def _next_kernels(self) -> Indices:
         """Return the active and the most violated kernels."""
+        # In the first step at a new strength, `nearly` may be below one: kernels with
+        # dual norms just below the threshold join, too. Fewer kernels join if each
+        # costs more.
         level, sizes = self.nearly * self._regularizer.threshold, self.sizes
         self.nearly = 1.0
         kernels = self.working.kernels
