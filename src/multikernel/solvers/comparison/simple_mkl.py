@@ -106,10 +106,10 @@ class _ReducedGradient:
         # Secants bracket the minimum by `low`, where the slope of J along the direction
         # is negative, and `high`, where it is positive.
         best, low, high, last = start, 0.0, longest, np.nan
-        first = falling = float(start.gradient @ direction)
-        rising = float(end.gradient @ direction)
+        first = slope_low = float(start.gradient @ direction)
+        slope_high = float(end.gradient @ direction)
         for _ in range(30 if first < 0.0 < longest else 0):
-            share = falling / (falling - rising) if rising > 0.0 else 0.5
+            share = slope_low / (slope_low - slope_high) if slope_high > 0.0 else 0.5
             step = low + float(np.clip(share, 0.01, 1.0 - 0.01)) * (high - low)
             candidate = self._evaluate(start, direction, step)
             slope = float(candidate.gradient @ direction)
@@ -121,11 +121,11 @@ class _ReducedGradient:
             # If the same end of the bracket stays twice in a row, the Illinois rule
             # halves the slope there.
             if slope < 0.0:
-                rising *= 0.5 if low == last else 1.0
-                last, low, falling = step, step, slope
+                slope_high *= 0.5 if low == last else 1.0
+                last, low, slope_low = step, step, slope
             else:
-                falling *= 0.5 if high == last else 1.0
-                last, high, rising = step, step, slope
+                slope_low *= 0.5 if high == last else 1.0
+                last, high, slope_high = step, step, slope
         return best
 
 

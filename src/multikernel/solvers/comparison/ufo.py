@@ -146,7 +146,8 @@ class _SlopeSum:
         strengths = _strengths(self.problem.regularizer)
         assert strengths is not None
         threshold, squared = strengths
-        # Block norms have the exponent 2 p / (p + 1), whose dual is 2 `conjugate_p`.
+        # The last arguments of `slopes`. Block norms have the exponent 2 p / (p + 1),
+        # whose dual is 2 `conjugate_p`.
         self.penalty = threshold, squared.alpha, 2.0 * squared.conjugate_p
 
     def restart(self, point: Expansion, epochs: int) -> None:

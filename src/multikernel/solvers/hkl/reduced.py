@@ -275,10 +275,10 @@ def _newton(
     level: _Level, point: _Iterate, tol: float, share: float, limit: int
 ) -> tuple[ReducedPoint, _Iterate, int]:
     """Take Newton steps; return the certified point, last iterate and step count."""
-    # The gap is the stopping rule, and is computed only if the decrement is small. The
-    # decrement alone is not reliable: nodes at zero have such large curvatures that it
-    # may hide large errors of the correlations.
-    problem, n_steps, careful, enough = level.problem, 0, False, np.inf
+    # The gap is the stopping rule, and is computed only if the decrement, -slope / 2,
+    # is at most `allowed`. The decrement alone is not reliable: nodes at zero
+    # have such large curvatures that it may hide large errors of the correlations.
+    problem, n_steps, careful, allowed = level.problem, 0, False, np.inf
     while True:
         step, move, slope = level.direction(point, careful=careful)
         next_point, length = level.search(point, step, move, slope)
@@ -288,17 +288,17 @@ def _newton(
         # The gap that smoothing causes: epsilon increases the norm by at most `share`,
         # and a barrier adds about 2 mu per sample.
         hidden = problem.alpha * share * point.norm.value**2 + 2.0 * level.mu
-        enough = min(enough, max(0.05 * tol * abs(point.value), 0.05 * hidden))
-        over = n_steps >= limit or (next_point is None and not careful)
+        allowed = min(allowed, max(0.05 * tol * abs(point.value), 0.05 * hidden))
+        must_stop = n_steps >= limit or (next_point is None and not careful)
         careful = length < 0.25 and not careful
-        if -0.5 * slope > enough and not over:
+        if -0.5 * slope > allowed and not must_stop:
             continue
         result = evaluate(level, point)
         target = max(tol * abs(result.primal), 2.0 * hidden)
-        if over or result.gap * abs(result.primal) <= target:
+        if must_stop or result.gap * abs(result.primal) <= target:
             return result, point, n_steps
-        enough *= 0.1
-        if enough < 1e-16 * abs(point.value):
+        allowed *= 0.1
+        if allowed < 1e-16 * abs(point.value):
             return result, point, n_steps
 
 

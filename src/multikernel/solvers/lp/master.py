@@ -278,7 +278,7 @@ def _line_search(
     """Return the first point with a lower value along halved steps, or `point`."""
     decrement = np.sqrt(decrease / point.mu)
     # If the decrement is large, start with the step that self-concordance guarantees to
-    # be safe.
+    # be safe. No step makes a multiplier zero or negative.
     size = 1.0 if decrement <= SETTINGS.centered else 1.0 / (1.0 + decrement)
     size = min(size, 0.95 / max(-float(step.min()), 0.95))
     for _ in range(30):

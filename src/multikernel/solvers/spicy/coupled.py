@@ -232,19 +232,19 @@ def _make_preconditioner(
     # diagonal. For entries outside the mask `inside`, only this addition remains. If
     # `centered`, the sum over samples of the system's solution is fixed per class.
     rows = np.flatnonzero(inside.any(axis=1))
-    members = [np.flatnonzero(is_inside) for is_inside in inside.T]
+    rows_of_class = [np.flatnonzero(mask) for mask in inside.T]
     if not rows.size:
-        nothing = [np.zeros((0, 0))] * len(members)
-        system = SimplexSystem(softness, members, nothing, centered)
+        nothing = [np.zeros((0, 0))] * len(rows_of_class)
+        system = SimplexSystem(softness, rows_of_class, nothing, centered)
         return _Preconditioner(system, hessian.low_rank[:0])
     parts = np.array_split(rows, 1 + rows.size // 512)
     H = np.concatenate([hessian.each.rows(part)[:, rows] for part in parts])
     inverses = []
-    for c, is_inside in enumerate(members):
-        places = np.searchsorted(rows, is_inside)
+    for c, class_rows in enumerate(rows_of_class):
+        places = np.searchsorted(rows, class_rows)
         block = H[np.ix_(places, places)]
-        shift = 1.0 / softness[is_inside, c]
-        inverses.append(solve_shifted(block, np.eye(is_inside.size), shift, None))
+        shift = 1.0 / softness[class_rows, c]
+        inverses.append(solve_shifted(block, np.eye(class_rows.size), shift, None))
     outer_softness = np.where(inside, 0.0, softness)
-    system = SimplexSystem(outer_softness, members, inverses, centered)
+    system = SimplexSystem(outer_softness, rows_of_class, inverses, centered)
     return _Preconditioner(system, hessian.low_rank * inside)

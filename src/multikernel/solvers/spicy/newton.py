@@ -77,9 +77,9 @@ class NewtonState(CertifiedTargets):
         """Compute dual points, decision values and quadratic forms of targets."""
         # In the module's formulas, `point` is F, D is stored as its diagonal, and rho
         # is A^-1 (z - b) with A = D + sum_m eta_m K_m.
-        step = max(1, SETTINGS.roots_bytes // (8 * len(self.y) ** 2))
-        for start in range(0, targets.size, step):
-            part = targets[start : start + step]
+        n_at_once = max(1, SETTINGS.roots_bytes // (8 * len(self.y) ** 2))
+        for start in range(0, targets.size, n_at_once):
+            part = targets[start : start + n_at_once]
             places = self.index_of(part)
             point, y = self.point[:, places], self.y[:, places]
             slopes = self.loss.gradient(y, point)

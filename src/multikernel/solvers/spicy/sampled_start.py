@@ -141,9 +141,9 @@ class Start:
             norms = _block_norms(self.u, self.offsets)
             slopes = self.Z.inner(rho)
             problem.gram.count(*problem.gram.shape[:2])
-            sizes = _block_norms(slopes, self.offsets)
+            dual_norms = _block_norms(slopes, self.offsets)
             feasible = project_dual(problem, rho)
-            _, dual = scaled_dual_value(problem, feasible, norms, sizes)
+            _, dual = scaled_dual_value(problem, feasible, norms, dual_norms)
             gap = relative_gap(primal_value(problem, norms, f), dual)
             if not gap < best:
                 break

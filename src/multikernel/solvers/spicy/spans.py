@@ -72,9 +72,11 @@ class SpannedTargets(NewtonState):
 
     def _append_tangents(self, targets: Indices) -> None:
         """Add B^-1 r, and B^-1 K_m rho for eta_m > 0, to spaces (see the module)."""
-        # In a space of one vector, all dual points have the same direction, so their
-        # quadratic forms q_m have fixed ratios. The conditions on q_m (see `newton`)
-        # then do not determine the weights.
+        # The vectors B^-1 K_m rho are about minus the derivatives of the dual point by
+        # the weights eta_m, up to the intercept; r is the residual of rho, and B = D +
+        # sum_m eta_m K_m. In a space of one vector, all dual points have the same
+        # direction, so their quadratic forms q_m have fixed ratios. The conditions on
+        # q_m (see `newton`) then do not determine the weights.
         self._evaluate(targets)
         images = self.gram.matvec(self.rho[:, targets])
         sides = np.concatenate([self.residual[None, :, targets], images])
