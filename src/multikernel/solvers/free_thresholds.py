@@ -184,8 +184,8 @@ class _Thresholds:
         # along constants is only rounding.
         ratios = np.where(ratios > 1e-12, np.minimum(ratios, 1.0), 0.0)
         span = (B / units) @ solve_triangular(R, axes)
-        # P of the module's formula P^T W P is I - span diag(c) span^T W if each entry
-        # of c solves 2 c - (1 - ratio) c^2 = 1.
+        # The Hessian is P^T W P for P = I - span diag(c) span^T W if each entry of c
+        # solves 2 c - (1 - ratio) c^2 = 1.
         projection = Projection(span / (1.0 + np.sqrt(ratios)), weights[:, None] * span)
         # By Woodbury's formula, the Hessian's inverse is W^-1 + span diag(1 / ratios)
         # span^T.

@@ -66,10 +66,11 @@ class BySquares:
 class Squares:
     """Weighted least-squares problem that approximates a loss at a model."""
 
+    # The problem is to minimize sum_i w_i (P F - P t)_i^2 / 2 plus the penalty over F.
     projection: Projection  # P, which removes the unpenalized parameters
-    targets: Array  # t in the module's formulas
+    targets: Array  # t
     weights: Array  # w
-    slopes: Array  # s, the slopes of the loss
+    slopes: Array  # the slopes of the loss, P^T W P (F_0 - t) at the model F_0
 
 
 @dataclass(frozen=True, eq=False)

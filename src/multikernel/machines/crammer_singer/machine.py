@@ -174,7 +174,7 @@ class _Sweeps:
                 break
 
     def _sweeps_and_face_step(self, max_gap: float) -> bool:
-        """Sweep up to ten times; return whether a face step then found the minimum."""
+        """Sweep up to ten times; return whether a Newton step then was optimal."""
         self.rounds += 1
         n = self.weights.size
         for _ in range(10):

@@ -123,7 +123,10 @@ class FactorSelector:
         return choose(query, self.forms(query), SETTINGS.tie, passes=1.0)
 
     def forms(self, query: Query) -> Array:
-        """Return 2 I_m (see the module) of each kernel, shape (n_groups, n_kernels)."""
+        """Return twice the improvement by each kernel, (n_groups, n_kernels)."""
+        # For a residual r and the ridge c, it is sum_i (z_i^T r)^2 / (s_i + c). The z_i
+        # are the columns of the kernel's factor, rotated to be orthogonal, of squared
+        # lengths s_i.
         products = self.whitening.scaled(query.rows) @ self.stack.factors
         for columns, axes in self.rotations:
             products.T[columns] = axes @ products.T[columns]

@@ -84,11 +84,11 @@ class SmoothedNorm:
 
     def dual_bound(self, products: Array, slack: Array) -> float:
         """Return an upper bound on the squared dual norm Omega*_J(a)^2 of a vector."""
-        # The module defines a. `products` are the features times a. `slack` are upper
-        # bounds on the dual norms of the parts of the nodes' kernels that the features
-        # omit. The split xi^v = Omega d_v beta_{D(v)} / s_v of the correlations, with
-        # the remainder added to each node's own coordinate, is feasible. So the dual
-        # norm is at most the largest |xi^v| / d_v. `split` contains all |xi^v|^2.
+        # `products` are the features times the vector a. `slack` are upper bounds on
+        # the dual norms of the parts of the nodes' kernels that the features omit. The
+        # split xi^v = Omega d_v beta_{D(v)} / s_v of the correlations, with the
+        # remainder added to each node's own coordinate, is feasible. So the dual norm
+        # is at most the largest |xi^v| / d_v. `split` contains all |xi^v|^2.
         active, omega = self.active, self.value
         missing = products - omega * self.rates[active.owner] * self.beta
         scaled = omega * active.weights / self.smooth

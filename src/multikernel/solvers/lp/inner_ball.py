@@ -22,10 +22,12 @@ from multikernel.regularizers.squared_block_norm import SquaredBlockNorm, p_norm
 
 @dataclass(frozen=True, eq=False)
 class InnerBall:
-    """Ball of exponent P (see the module) in the p-ball, touching it at `center`."""
+    """Ball of exponent P in the p-ball of weights, touching it at `center`."""
+
+    # The ball is sum_m c_m^(p - P) theta_m^P <= 1 for weights theta, with center c.
 
     regularizer: SquaredBlockNorm
-    center: Array  # c in the module: positive kernel weights of p-norm one
+    center: Array  # c: positive kernel weights of p-norm one
     exponent: float  # P, at least p, and above 1 up to rounding
 
     def respond(self, forms: Array) -> Array:

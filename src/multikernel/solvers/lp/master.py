@@ -106,7 +106,7 @@ class BarrierResponse:
     """Weights that maximize theta^T u plus a barrier, with their derivatives in u."""
 
     weights: Array  # positive, of p-norm one
-    value: float  # the maximum, sigma_mu(u) in the module's notation
+    value: float  # the maximum, sigma_mu(u)
     excess: float  # nu - max(u), with the multiplier nu of the norm's constraint
     # The derivative of the weights with respect to u is diag(moves) minus a matrix of
     # rank one, so that the norm stays one. `normal` is the gradient of the norm.
@@ -123,7 +123,7 @@ class BarrierResponse:
         return np.asarray(np.maximum(moved, 0.0))
 
     def curvature(self, slopes: Array) -> Array:
-        """Return the Hessian in x of sigma_mu(slopes.T @ x); see the module."""
+        """Return the Hessian in x of the maximum `value` at u = slopes.T @ x."""
         along = self.moves * self.normal
         # Center first, because the difference of two matrices would be mostly rounding.
         means = slopes @ along / max(float(along @ self.normal), TINY)
@@ -221,7 +221,7 @@ class _Program:
 
     # The objective, which is minimized for any size mu of the barriers, is
     # sigma_mu(slopes^T multipliers) - heights^T multipliers - mu sum(log(multipliers)).
-    # The module defines sigma_mu.
+    # sigma_mu(u) is the `value` of `barrier_response`.
 
     heights: Array
     slopes: Array

@@ -128,7 +128,7 @@ class AugmentedLagrangian:
         return None
 
     def _update(self) -> None:
-        """Set each alpha_m to ST(v_m), step 3 of the module's algorithm (eq. 5)."""
+        """Set each alpha_m to ST(v_m) = share_m v_m, the soft threshold (eq. 5)."""
         self.alpha = per_kernel(self._shares, self._v)
         self._alpha_images = self._spaces.scaled(self._v_images, self._shares)
 
@@ -195,8 +195,8 @@ class AugmentedLagrangian:
         forms = self._spaces.inner(self._v_images, self._v, self._v_images)
         if forms.size and forms.min() < 0.0:
             self._check(int(np.argmin(forms)))
-        self._sizes = np.sqrt(np.maximum(forms, 0.0))
-        self._norms = self._regularizer.prox(self._sizes, self.gamma)
+        self._sizes = np.sqrt(np.maximum(forms, 0.0))  # |v_m| in the norm of K_m
+        self._norms = self._regularizer.prox(self._sizes, self.gamma)  # |ST(v_m)|
         self._shares = self._norms / np.maximum(self._sizes, TINY)
         self._values = self._spaces.values(self._v_images, self._shares)
 

@@ -30,7 +30,9 @@ from multikernel.solvers.spicy.sides import Side, Walls, reach
 class SimplexSide(Side):
     """Dual point on simplices, with steps in their interior; targets y are one-hot."""
 
-    p: Array  # row i is p_i = w_i e - rho_i, see the module; `masses` contains all w_i
+    # Row i is p_i = w_i e - rho_i, for the weight w_i (in `masses`) and one-hot target
+    # e.
+    p: Array
     rho: Array
 
     def __init__(self, loss: CoupledLoss, y: Array, rho: Array) -> None:
@@ -71,6 +73,8 @@ class SmoothSimplexSide(SimplexSide):
 
     def newton(self, model: QuadraticModel) -> tuple[Array, Array]:
         """Return an inexact Newton step, and the change of the intercepts."""
+        # The conjugate of the softmax has the second derivatives 1 / p, so p is
+        # `softness`.
         pull = -self.loss.conjugate_gradient(self.y, -self.rho)
         step, shift = constrained_step(self.p, model, pull, forcing=0.1, exact=False)
         return self._away_from_bounds(step), shift
@@ -124,6 +128,8 @@ class BarrierSimplexSide(SimplexSide):
 
     def slope(self, length: float) -> float:
         """Return the derivative of the barrier function after a step of this length."""
+        # In rho, the linear conjugate has the derivative -costs, and the barrier mu /
+        # p.
         slopes = self.walls.mu / self.moved(length) - self.costs
         return float(np.vdot(slopes, self.step))
 
@@ -141,7 +147,7 @@ def constrained_step(
     *,
     exact: bool,
 ) -> tuple[Array, Array]:
-    """Return Newton's step d (see the module) and the changes of the intercepts."""
+    """Return Newton's step d of the dual point, and the changes of the intercepts."""
     # The step d minimizes d^T H d / 2 + sum d^2 / (2 s) + g^T d. Its rows sum to zero,
     # and with an intercept its columns sum to -excess. `model` contains H and the
     # gradient of the kernels' term. `pull`, (n_samples, n_classes), is the gradient of
@@ -181,7 +187,7 @@ def constrained_step(
 
 @dataclass(frozen=True, eq=False)
 class _Preconditioner:
-    """Preconditioner of Newton's problem (see the module): H for soft entries only."""
+    """Preconditioner of `constrained_step`, with H between soft entries only."""
 
     # Soft entries are those of the dual point whose `softness` (the inverse curvature
     # of the conjugate) is large; see `_soft_entries`. Other entries of H are zero.
@@ -197,6 +203,8 @@ class _Preconditioner:
         z, shifts = (each[0] for each in self.system.solve(side[None], sums))
         if not len(self.low_rank):
             return z, shifts
+        # Woodbury: A^-1 r - A^-1 U (I + U^T A^-1 U)^-1 U^T A^-1 r for the matrix A of
+        # `system` and the right-hand side r; z is A^-1 r, and `solved` is A^-1 U.
         solved, solved_shifts, inverse = self._woodbury_terms
         parts = inverse @ np.tensordot(self.low_rank, z, axes=2)
         return z - np.tensordot(parts, solved, axes=1), shifts - parts @ solved_shifts

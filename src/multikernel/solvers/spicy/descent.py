@@ -58,8 +58,8 @@ class BlockDescent:
 
     # Private attributes: `_u` contains the blocks u_m one after another, and `_parts`
     # the slice of each; f = Z u (`_f`) and `_b` are decision values and intercept.
-    # `_curvature` are the second derivatives of the loss (h of the module), and
-    # `_systems` the eigenvalues and eigenvectors of H_m, by kernel index.
+    # `_curvature` are the second derivatives h of the loss, and `_systems` the
+    # eigenvalues and eigenvectors of H_m = Z_m^T diag(h) Z_m, by kernel index.
 
     def __post_init__(self, last: "BlockDescent | None") -> None:
         ends = np.cumsum([0, *(len(each.rows) for each in self.factors.values())])
@@ -150,10 +150,11 @@ class BlockDescent:
 
         `f`, `u`, `alpha` change in place. Zero blocks are skipped unless `with_zeros`.
         """
-        # Block m becomes the u that minimizes u^T H_m u / 2 - q^T u + strength |u| (see
-        # the module), in coordinates of the eigenvectors of H_m. Its expansion is |u| /
-        # strength times minus the slopes of the model. The square of a step d is d^T
-        # H_m d. `f` is relative to the expansion point.
+        # Block m becomes the u that minimizes u^T H_m u / 2 - q^T u + strength |u|, in
+        # coordinates of the eigenvectors of H_m = Z_m^T diag(curvature) Z_m, where -q
+        # is the gradient of the loss's model at u = 0. Its expansion is |u| / strength
+        # times minus the slopes of the model. The square of a step d is d^T H_m d. `f`
+        # is relative to the expansion point.
         change, strength, curvature = 0.0, self._strength, self._curvature
         for factor, part, (m, kernel) in self._blocks(enumerate(self.factors)):
             if not (with_zeros or u[part].any()):
@@ -228,7 +229,7 @@ class BlockDescent:
 
 
 def block_minimum(q: Array, values: Array, strength: float) -> tuple[float, Array]:
-    """Return the norm and the entries of the best block u (see the module)."""
+    """Return the norm and the entries of the block u that minimizes the model."""
     # The best u minimizes u^T H u / 2 - q^T u + s |u|, with H = diag(values) > 0 and s
     # the strength. The norm t of this u solves |q / (t H + s)| = 1. The inverse of the
     # left side is nearly linear in t. Newton's method for this inverse gives values of

@@ -136,7 +136,7 @@ class ImageSpaces:
     def hessian(
         self, weights: Array, bends: Array, images: Array
     ) -> Hessian | JointHessian:
-        """Return the Hessian (see the module); `images` are K_m v_m for each kernel."""
+        """Return the Hessian of the kernels' term; `images` are K_m v_m, see below."""
         # The Hessian is sum_m w_m K_m + b_m^2 (K_m v_m) (K_m v_m)^T; `weights` are w_m,
         # and `bends` are b_m, which is zero if w_m is zero.
         active = np.flatnonzero(weights)
@@ -211,7 +211,7 @@ class FactorSpaces:
     def hessian(
         self, weights: Array, bends: Array, images: Array
     ) -> Hessian | JointHessian:
-        """Return the Hessian (see the module) in factored form, from columns of Z."""
+        """Return the Hessian of the kernels' term in factored form."""
         # The Hessian is sum_m w_m K_m + b_m^2 (K_m v_m) (K_m v_m)^T with K_m = Z_m
         # Z_m^T; `weights` are w_m, `bends` are b_m, and `images` are Z_m^T v_m. Only
         # kernels with nonzero weights take part.

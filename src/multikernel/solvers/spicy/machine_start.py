@@ -166,7 +166,7 @@ class WeightSearch:
         """Return the next weights; `sizes` are the dual norms at `weights`."""
         # `hessian` computes the matrix H at `weights`.
         room = 1.0 - self.bend * weights
-        # In the module's formulas, `sizes` are sqrt(q) and `room` is 1 - c eta.
+        # At the optimum, sizes * room = l if eta > 0, with `room` = 1 - c eta.
         # `end_slope` estimates the slope of the objective along the last step, at its
         # end; at its start the slope was -`last.slope`.
         last, end_slope = self._last, 0.0
@@ -191,11 +191,11 @@ class WeightSearch:
         self, weights: Array, sizes: Array, room: Array, hessian: Array
     ) -> WeightStep:
         """Return Newton's step from `weights`; `sizes` are the dual norms there."""
-        # In the module's formulas, `weights` are eta, `sizes` are sqrt(q), `room` is 1
-        # - c eta, and `level` is l. The step d solves (l H + diag(c q^(3/2))) d = pull
-        # with eta + d >= 0, in the sense of complementarity. Far from the optimum, a
-        # step to the penalty's threshold often fails. So `level` is at least the share
-        # `stride` of the largest entry of sizes * room.
+        # For weights eta, `sizes` are sqrt(q), `room` is 1 - c eta, and `level` is l.
+        # At the optimum, sizes * room = l if eta > 0. The step d solves (l H + diag(c
+        # q^(3/2))) d = pull with eta + d >= 0, in the sense of complementarity. Far
+        # from the optimum, a step to the penalty's threshold often fails. So `level` is
+        # at least the share `stride` of the largest entry of sizes * room.
         nearest = SETTINGS.stride * float((sizes * room).max())
         level = max(self.regularizer.threshold, nearest)
         pull = sizes**2 * (sizes * room - level)

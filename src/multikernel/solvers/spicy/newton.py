@@ -41,15 +41,15 @@ from multikernel.solvers.spicy.settings import SETTINGS
 
 @dataclass(frozen=True, eq=False)
 class Tangent:
-    """Derivatives of a target's q and F (see the module) by its kernel weights."""
+    """Derivatives of a target's forms q and decision values F by kernel weights."""
 
     # The kernels with a positive weight or a dual norm near alpha; the next step
     # changes their weights.
     kernels: Indices
-    curvature: Array  # the matrix H of Newton's step, see the module
-    # The derivatives of F by the weights: the columns D A^-1 K_m rho (see the module),
-    # minus the part that an intercept absorbs. None for the squared loss, because its
-    # second-order model is exact around any F.
+    curvature: Array  # H, with the entries rho^T K_l A^-1 K_m rho
+    # The derivatives of F by the weights: the columns D A^-1 K_m rho, minus the part
+    # that an intercept absorbs. None for the squared loss, because its second-order
+    # model is exact around any F.
     moves: Array | None
 
 
@@ -67,6 +67,8 @@ class NewtonState(CertifiedTargets):
 
     def start(self, t: int, norms: Array | None, alpha: float, dual: Array) -> None:
         """Start target t at a dual point and block norms (None: zero) for `alpha`."""
+        # At the optimum the weight of a kernel is its norm divided by alpha. The loss
+        # is expanded at the decision values that belong to the dual point.
         self.eta[:, t] = 0.0 if norms is None else norms / alpha
         if not self.quadratic:
             with np.errstate(all="ignore"):
@@ -75,8 +77,9 @@ class NewtonState(CertifiedTargets):
 
     def evaluate(self, targets: Indices, alphas: Array) -> None:
         """Compute dual points, decision values and quadratic forms of targets."""
-        # In the module's formulas, `point` is F, D is stored as its diagonal, and rho
-        # is A^-1 (z - b) with A = D + sum_m eta_m K_m.
+        # The loss is replaced by its second-order model at the decision values `point`,
+        # with inverse curvatures D. Its solution for the weights eta is rho = A^-1 (z -
+        # b) with A = D + sum_m eta_m K_m.
         n_at_once = max(1, SETTINGS.roots_bytes // (8 * len(self.y) ** 2))
         for start in range(0, targets.size, n_at_once):
             part = targets[start : start + n_at_once]
@@ -105,13 +108,13 @@ class NewtonState(CertifiedTargets):
     def _solve(self, t: int, D: Array, z: Array) -> tuple[Root, Array] | None:
         """Set the dual point of target t; return a root R, and R^-1 e / |R^-1 e|.
 
-        R R^T is the module's matrix A, and e is a vector of ones. Return None if A has
-        no root in double precision.
+        R R^T is the matrix A = D + sum_m eta_m K_m, and e is a vector of ones. Return
+        None if A has no root in double precision.
         """
-        # A = D + sum_m eta_m K_m, and rho = A^-1 (z - b): the root's `half` multiplies
-        # by R^-1, and `rest` by R^-T. With an intercept, the component of R^-1 z along
-        # the unit vector is removed, which makes rho sum to zero. A target without a
-        # root counts as failed, and `WorkingSet` continues it.
+        # The dual point is rho = A^-1 (z - b): the root's `half` multiplies by R^-1,
+        # and `rest` by R^-T. With an intercept, the component of R^-1 z along the unit
+        # vector is removed, which makes rho sum to zero. A target without a root counts
+        # as failed, and `WorkingSet` continues it.
         finite = np.isfinite(D).all()
         root = self._root(self.eta[:, t], D) if finite else None
         if root is None:
@@ -156,8 +159,9 @@ class NewtonState(CertifiedTargets):
     @np.errstate(all="ignore")
     def step(self, targets: Indices, alphas: Array) -> None:
         """Take a step of Newton's method in the weights for some targets."""
-        # The change d minimizes d^T H d / 2 - pull^T d (see the module) such that the
-        # new weights eta + d are nonnegative.
+        # At the optimum sqrt(q_m) = alpha for the quadratic forms q_m of all kernels
+        # with eta_m > 0, so their `pull` is zero. The change d of the weights minimizes
+        # d^T H d / 2 - pull^T d with eta + d >= 0.
         moves = np.zeros((len(self.y), targets.size))
         # Far from the optimum, a step to the strength alpha often fails. So a step aims
         # at least at the share `stride` of the largest dual norm.
@@ -181,7 +185,7 @@ class NewtonState(CertifiedTargets):
             self._move(targets, moves)
 
     def _move(self, targets: Indices, moves: Array) -> None:
-        """Move the targets' F (see the module), by less if curvatures change a lot."""
+        """Move the points of the loss's models, less if curvatures change a lot."""
         places = self.index_of(targets)
         y, point = self.y[:, places], self.point[:, places]
         D, end = self._inverse_curvatures(y, point), point + moves

@@ -29,8 +29,8 @@ class RotatedOutputs:
     """Equivalent problem with fewer outputs, and maps between the solutions."""
 
     problem: Problem
-    # Q of the module, (n_outputs, n_samples) with n_outputs > n_samples; its columns
-    # are orthonormal.
+    # Q with targets Y = L Q^T, (n_outputs, n_samples) with n_outputs > n_samples; its
+    # columns are orthonormal.
     rotation: Array
     offset: Array | float  # added to Q times the intercepts of the smaller problem
     doubt: float  # bound on the norm of the rounding errors of all residuals

@@ -54,8 +54,8 @@ class Corners:
 
     def fenchel_gap(self, x: Array, f: Array) -> float:
         """Return the Fenchel gap of a dual point x and decision values f."""
-        # The gap is sum_i h_i(x_i) + f_i x_i (see the module) minus the minimum of this
-        # sum over the box.
+        # The gap is sum_i h_i(x_i) + f_i x_i minus the minimum of this sum over the
+        # box, with the conjugates h_i(x) = l*(y_i, -x).
         right = np.where(self.high > 0.0, self.right, 0.0)
         below = np.where(self.low < 0.0, self.left, 0.0)
         value = np.where(x > 0.0, right, below) * x + f * x

@@ -98,7 +98,7 @@ class Walls:
 
     def center(self, gap: float) -> None:
         """Lower the barrier until it adds at most `gap` to the duality gap."""
-        self.mu = min(self.mu, gap / self.count)
+        self.mu = min(self.mu, gap / self.count)  # each bound adds mu
 
     def slack(self) -> float:
         """Return the part of the gap that the barrier adds on the central path."""

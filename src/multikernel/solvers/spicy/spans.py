@@ -28,15 +28,17 @@ class SpannedTargets(NewtonState):
     """`NewtonState` for the squared loss, with dual points V c (see the module)."""
 
     def __init__(self, problems: Sequence[Problem]) -> None:
-        # In the module's formulas, `basis`, (n_targets, n_allocated, n_samples),
-        # contains the vectors V, `sides` V^T y, `grams` V^T K_m V, and `coefs` c. D is
-        # stored as its diagonal. `shares` are sample weights with sum one.
+        # The dual point of a target is V c. `basis`, (n_targets, n_allocated,
+        # n_samples), contains the vectors V, `coefs` c, `sides` V^T y, and `grams` V^T
+        # K_m V. D are the inverse curvatures of the loss, one for each sample, and
+        # `shares` sample weights with sum one. `residual` is y - b - D rho - sum_m
+        # eta_m K_m rho.
         super().__init__(problems)
         n_kernels, n_samples, _ = self.gram.shape
         size = len(self.problems)
         self.D = self.loss.conjugate_hessian(self.y[:, 0], -self.y[:, 0])
         self.shares = (1.0 / self.D) / (1.0 / self.D).sum()
-        self.residual = np.zeros_like(self.y)  # r of the module
+        self.residual = np.zeros_like(self.y)
         self.sizes = np.zeros(size, dtype=np.intp)  # number of vectors of every target
         self.basis = np.empty((size, 0, n_samples))
         self.sides, self.coefs = np.empty((2, size, 0))
@@ -53,6 +55,8 @@ class SpannedTargets(NewtonState):
 
     def evaluate(self, targets: Indices, alphas: Array) -> None:
         """Compute dual points, decision values and quadratic forms of some targets."""
+        # New targets get a basis first: a dual point, and tangents if they have a
+        # model.
         new = targets[self.sizes[targets] == 0]
         if new.size:
             self._append(new, self._first(new))
@@ -71,7 +75,7 @@ class SpannedTargets(NewtonState):
         return np.where(rho.any(axis=0), rho, (y - b) / self.D[:, None])
 
     def _append_tangents(self, targets: Indices) -> None:
-        """Add B^-1 r, and B^-1 K_m rho for eta_m > 0, to spaces (see the module)."""
+        """Add B^-1 r, and B^-1 K_m rho for eta_m > 0, to the bases of the targets."""
         # The vectors B^-1 K_m rho are about minus the derivatives of the dual point by
         # the weights eta_m, up to the intercept; r is the residual of rho, and B = D +
         # sum_m eta_m K_m. In a space of one vector, all dual points have the same
@@ -95,8 +99,9 @@ class SpannedTargets(NewtonState):
     @np.errstate(all="ignore")
     def step(self, targets: Indices, alphas: Array) -> None:
         """Add a vector to the space of each target; compute the best kernel weights."""
-        # A target's new vector is B^-1 r, with its residual r; all targets have the
-        # same matrix B (see the module). The first step for a strength adds no vector.
+        # A target's new vector is B^-1 r, with its residual r. All targets have the
+        # same matrix B = D + sum_m eta_m K_m, with mean weights, as a preconditioner.
+        # The first step for a strength adds no vector.
         is_continued = self._last[targets] == alphas[targets]
         self._last[targets] = alphas[targets]
         continued = targets[is_continued]
