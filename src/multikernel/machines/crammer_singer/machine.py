@@ -205,6 +205,8 @@ class _Sweeps:
         self, state: tuple[Array, ...], order: Indices, excess: Array, min_gap: float
     ) -> float:
         """Optimize dual variables of samples in place; return the sum of their gaps."""
+        # `state` contains the masses and scores, (n_classes, n_samples), that change,
+        # then the sample weights, the diagonal of K, and K.
         masses, scores, weights, diagonal, K = state
         settings = self.penalty, weights, diagonal, read_only(K), order, min_gap
         steps, total = compiled(*SWEEP)(masses, scores, self.shift, excess, *settings)

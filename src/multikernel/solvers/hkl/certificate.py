@@ -63,10 +63,10 @@ class SmoothedNorm:
 
     def curvature(self, *, above: bool = False) -> Array:
         """Return the Hessian of half the squared norm; of an upper bound if `above`."""
-        # With the norm Omega = sum_v d_v s_v, its gradient g (`slope`) and the rates,
-        # the Hessian of Omega^2 / 2 is g g^T + Omega (diag(rates) - sum_v d_v / s_v^3
-        # b_v b_v^T) where b_v has the coefficients of v and its descendants, and zeros
-        # elsewhere.
+        # With the norm Omega = sum_v d_v s_v, its gradient g (`slope`) and the rates
+        # (the sum of d_u / s_u over the ancestors of a node), the Hessian of Omega^2 /
+        # 2 is g g^T + Omega (diag(rates) - sum_v d_v / s_v^3 b_v b_v^T) where b_v has
+        # the coefficients of v and its descendants, and zeros elsewhere.
         active, omega = self.active, self.value
         rates = self.rates[active.owner]
         slope = rates * self.beta

@@ -191,8 +191,9 @@ class WeightSearch:
         self, weights: Array, sizes: Array, room: Array, hessian: Array
     ) -> WeightStep:
         """Return Newton's step from `weights`; `sizes` are the dual norms there."""
-        # For weights eta, `sizes` are sqrt(q), `room` is 1 - c eta, and `level` is l.
-        # At the optimum, sizes * room = l if eta > 0. The step d solves (l H + diag(c
+        # The penalty is l |f_m| + c |f_m|^2 / 2, and q_m = rho^T K_m rho. For weights
+        # eta, `sizes` are sqrt(q), `room` is 1 - c eta, and `level` is l. At the
+        # optimum, sizes * room = l if eta > 0. The step d solves (l H + diag(c
         # q^(3/2))) d = pull with eta + d >= 0, in the sense of complementarity. Far
         # from the optimum, a step to the penalty's threshold often fails. So `level` is
         # at least the share `stride` of the largest entry of sizes * room.

@@ -188,6 +188,8 @@ class FaceSearch:
     def _violators(self) -> Indices:
         """Return the fixed samples to free; empty at the optimum."""
         # At the optimum, -(gradient + shift) is a subgradient of h_i for each sample i.
+        # `excess` is the distance from the set of subgradients; times the width of the
+        # domain, it bounds the gap of a sample.
         lower, upper = self.corners.subgradients(self.x)
         slope = -(self.gradient + self.shift)
         excess = np.maximum(0.0, np.maximum(slope - upper, lower - slope))
@@ -195,8 +197,8 @@ class FaceSearch:
         if float(excess @ self.corners.width) <= self._allowed:
             return np.empty(0, dtype=np.intp)
         if not self._moved:
-            # Several samples freed at once may block each other forever; the worst one
-            # alone cannot.
+            # The samples freed last did not move. Several samples freed at once may
+            # block each other forever; the worst one alone cannot.
             return np.array([np.argmax(excess)])
         self._moved = False
         # Freeing one sample at a time would cost one factorization per sample.
