@@ -264,6 +264,7 @@ def _traces(stack: GramStack, whitening: Whitening) -> _Traces:
         whitened[run] = np.sum(diagonals * squares, axis=1)
         raw[run] = np.sum(np.abs(diagonals) * squares, axis=1)
     if whitening.direction is not None:
+        # For the unit vector u in `direction`, tr(P S K S P) = tr(S K S) - u^T S K S u.
         mean = whitening.scaled(whitening.direction)
         forms = stack.quadratic_forms(mean)
         check_forms(stack, forms, mean)

@@ -159,9 +159,10 @@ class _Level:
         self, point: _Iterate, *, careful: bool
     ) -> tuple[Array, float, float]:
         """Return steps of beta and intercept, shorter if `careful`, and their slope."""
-        # The intercept is eliminated. A `careful` direction uses an upper bound on the
-        # norm, because Newton's direction overshoots for nodes whose functions go to
-        # zero.
+        # The Hessian is that of the penalty plus features diag(curvatures) features^T;
+        # the intercept, whose curvature is `weight`, is eliminated. A `careful`
+        # direction uses an upper bound on the norm, because Newton's direction
+        # overshoots for nodes whose functions go to zero.
         problem, active = self.problem, self.active
         features, total = active.features, problem.total_weight
         slopes, curvatures = (each / total for each in self.risk.derivatives(point.f))

@@ -125,7 +125,9 @@ class BarrierResponse:
     def curvature(self, slopes: Array) -> Array:
         """Return the Hessian in x of the maximum `value` at u = slopes.T @ x."""
         along = self.moves * self.normal
-        # Center first, because the difference of two matrices would be mostly rounding.
+        # The derivative of the weights in u is diag(moves) - along along^T / (along^T
+        # normal). Center first, because the difference of two matrices would be mostly
+        # rounding.
         means = slopes @ along / max(float(along @ self.normal), TINY)
         curvature = np.zeros((slopes.shape[0], slopes.shape[0]))
         for start in range(0, self.moves.size, SETTINGS.block):
