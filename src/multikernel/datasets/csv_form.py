@@ -74,7 +74,7 @@ def find_form(file: BinaryIO, path: Path) -> CsvForm:
     head = file.read(2**20)
     head += file.readline()
     lines = list(io.StringIO(_decode(head, path), newline=""))
-    bom = len(codecs.BOM_UTF8) if head.startswith(codecs.BOM_UTF8) else 0
+    bom_length = len(codecs.BOM_UTF8) if head.startswith(codecs.BOM_UTF8) else 0
     text_lines = [k for k, line in enumerate(lines) if line.strip()]
     if not text_lines:
         raise ValueError(
@@ -84,8 +84,10 @@ def find_form(file: BinaryIO, path: Path) -> CsvForm:
     match = _SEPARATOR_LINE.fullmatch(lines[text_lines[0]])
     separator = match[1] if match else ("\t" if path.suffix.lower() == ".tsv" else None)
     first_line = text_lines[0] + 1 if match else text_lines[0]
+    # The header usually follows ``sep=`` and comments; see `_header_line`.
     header, separator = _header_line(lines, first_line, separator, path)
     reader = csv.reader(lines[header:], delimiter=separator)
+    # A name in quotes may contain line breaks, so the header may have several lines.
     names = _column_names(next(reader, []))
     if not names:
         raise ValueError(
@@ -93,7 +95,7 @@ def find_form(file: BinaryIO, path: Path) -> CsvForm:
             "Add a line of column names, and rows."
         )
     end = header + max(reader.line_num, 1)
-    start = bom + len("".join(lines[:end]).encode())
+    start = bom_length + len("".join(lines[:end]).encode())
     n_comments = sum(line.startswith("#") for line in lines[first_line:header])
     return CsvForm(separator, names, start, end, bool(match), n_comments)
 
@@ -148,6 +150,8 @@ def _header_line(
 
 def _separator(lines: Sequence[str], path: Path) -> str:
     """Return the separator for which the first rows match the header best."""
+    # Separators with regular rows come first, then those whose quotes enclose whole
+    # fields in the header, then those with the best score.
     scores = {mark: _score(lines, mark) for mark in SEPARATORS}
     fitting = {mark: score for mark, score in scores.items() if score[0]}
     if not fitting and all(score[2] < 2 for score in scores.values()):

@@ -154,6 +154,7 @@ def _read_npz(name: str, path: Path) -> Bunch:
     names = {"feature_names", "kernel_names", "view_names", "class_names"}
     for key in names & arrays.keys():
         arrays[key] = arrays[key].tolist()
+    # View k has the columns from view_start[k] to view_start[k + 1] - 1.
     if "view_start" in arrays:
         start = arrays.pop("view_start")
         blocks = zip(arrays.pop("view_names"), pairwise(start), strict=True)

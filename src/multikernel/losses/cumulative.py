@@ -107,6 +107,9 @@ class CumulativeLogitLoss(LogLogisticLoss):
 
     def _newton(self, codes: Indices, f: Array, weights: Array) -> tuple[Self, bool]:
         """Return the loss after Newton steps, and whether its thresholds converged."""
+        # The steps minimize the weighted loss over the thresholds, for fixed decision
+        # values f; `codes` are the classes as integers. A step is halved until the
+        # thresholds increase and the loss decreases enough.
         loss, y, last_imbalance = self, codes.astype(np.float64), np.inf
         for _ in range(50):
             slopes, curvature = loss.threshold_derivatives(codes, f, weights)

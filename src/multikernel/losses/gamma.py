@@ -40,7 +40,7 @@ class GammaLoss:
     deviance: ClassVar[tuple[str, float]] = ("tweedie", 2.0)
 
     def value(self, y: Array, f: Array) -> Array:
-        """Return half the deviances."""
+        """Return half the deviances, z + exp(-z) - 1 with z = f - log y."""
         z = log_difference(f, np.log(y))
         clipped = np.maximum(z, FARTHEST)
         ratio = np.exp(-clipped)

@@ -94,6 +94,9 @@ class LogLogisticLoss:
 
     def conjugate_gradient(self, y: Array, u: Array) -> Array:
         """Return the decision value with gradient u."""
+        # With v = -sigma u, the result is c - sigma z: c is a finite end of the
+        # interval, or its middle if both ends are finite and differ. z is log(v / (1 -
+        # v)) for b = inf, log((1 + v) / (1 - v)) for an event.
         a, b = self.intervals(y)
         v = self._scaled_dual(u)
         no_upper, no_lower = np.isinf(b), np.isinf(a)
@@ -110,6 +113,8 @@ class LogLogisticLoss:
 
     def conjugate_hessian(self, y: Array, u: Array) -> Array:
         """Return the second derivative, limited by `FLATTEST` for wide intervals."""
+        # `curvature` is sigma^2 times the loss's second derivative in f, as a function
+        # of v = -sigma u.
         a, b = self.intervals(y)
         v = self._scaled_dual(u)
         curvature = np.abs(v) * (1.0 - np.abs(v))  # avoids negative zeros

@@ -22,6 +22,7 @@ def null_scale(lower: Array, upper: Array, weights: Array) -> float:
     min_rate, max_rate = spread / WIDEST, spread / NARROWEST
 
     def misfit(point: Array) -> tuple[float, Array]:
+        """Return the mean of `negative_log_likelihood`, and its gradient."""
         value, slopes = negative_log_likelihood(point[0], point[1], a, b, weights)
         total = weights.sum()
         return value / total, slopes / total

@@ -88,22 +88,25 @@ def _violation(task: CoupledTask, point: Point) -> float:
 
 def _newton_direction(task: CoupledTask, point: Point, tol: float) -> Point:
     """Return the Newton step, with a relative residual of at most `tol`."""
-    # Conjugate gradients in the inner product of the function space: each step
-    # decreases the quadratic model and requires one product with K.
+    # The change of rho is the x with (I + W K) x = slope - rho, where K includes the
+    # constant kernel, and W is w_i (diag(p_i) - p_i p_i^T) for sample i with class
+    # probabilities p_i. Conjugate gradients in the inner product of the function space:
+    # each step decreases the quadratic model and requires one product with K.
     w, slope = task.loss.masses(task.y)[:, None], -task.loss.gradient(task.y, point.f)
     p = task.y - slope / w
     mean = float(np.abs(task.gram.diagonal()).mean())
     constant = 10.0 * mean if task.fit_intercept else 0.0
 
     def weigh(kernel_part: Array, rho_sums: Array) -> Array:
-        """Return W z (see the module) for z = kernel_part + constant * rho_sums."""
+        """Return W z for z = kernel_part + constant * rho_sums."""
         # z is the change of the decision values for a change of rho. `kernel_part` is
         # the product of K with the change of rho. The product of the constant kernel
         # needs only `rho_sums`, the sum of the change of rho for each class.
         z = kernel_part + constant * rho_sums
         return np.asarray(w * p * (z - np.sum(p * z, axis=1, keepdims=True)))
 
-    # Changes of rho and of K rho; variables named `sums` are for the constant kernel.
+    # Changes of rho and of K rho. Variables named `sums` are sums over samples, for the
+    # constant kernel; the prefixes r_ and d_ stand for residual and direction.
     change, image = np.zeros_like(p), np.zeros_like(p)
     sums = np.zeros(p.shape[1])
     residual, r_sums = slope - point.rho, slope.sum(axis=0)

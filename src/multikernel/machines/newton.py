@@ -55,6 +55,7 @@ class Newton(KernelMachine):
         return fit_outputs(self._fit_one, task, init)
 
     def _fit_one(self, task: "SmoothTask", start: MachineFit | None) -> MachineFit:
+        """Solve the problem of one output."""
         _check_bounded(task)
         zeros = np.zeros_like(task.y)
         point = better_start(task, start, Point(zeros, zeros, np.zeros(1)))
@@ -117,9 +118,10 @@ def _clipping_increase(task: SmoothTask, point: Point) -> float:
 
 def _newton_direction(task: SmoothTask, point: Point) -> Point:
     """Return the step to the minimum of the quadratic model, see `Newton`."""
+    # The step solves (K + H) rho + b 1 = f - H l'(f), with the inverse curvatures H.
     gradient = task.loss.gradient(task.y, point.f)
-    hessian = _inverse_curvatures(task, gradient)
-    if np.isinf(hessian).all():
+    H = _inverse_curvatures(task, gradient)
+    if np.isinf(H).all():
         # The loss of every sample is linear near f. The step uses the curvature of a
         # parabola that has the slope of this line at f, and its minimum where the line
         # is zero. If the loss has a smaller curvature at decision value zero, the step
@@ -127,16 +129,16 @@ def _newton_direction(task: SmoothTask, point: Point) -> Point:
         # every run took the maximum of 100 steps, each 1e-5 of the required length
         # (Huber's loss, epsilon = 0.03, 31 samples).
         slopes = task.loss.gradient(task.y, np.zeros_like(task.y))
-        hessian = task.loss.conjugate_hessian(task.y, slopes)
+        H = task.loss.conjugate_hessian(task.y, slopes)
         falls = gradient != 0.0
         tangent = task.loss.value(task.y, point.f)[falls] / gradient[falls] ** 2
-        hessian[falls] = np.maximum(hessian[falls], tangent)
+        H[falls] = np.maximum(H[falls], tangent)
     # A limit on H changes the step only: the fixed point is rho = -l'(f) for any H.
-    hessian = np.minimum(hessian, 1e12 * float(hessian.min()))
-    target = point.f - hessian * gradient
+    H = np.minimum(H, 1e12 * float(H.min()))
+    target = point.f - H * gradient
     try:
         solutions = task.gram.solve(
-            np.column_stack([target, np.ones_like(target)]), shift=hessian
+            np.column_stack([target, np.ones_like(target)]), shift=H
         )
     except np.linalg.LinAlgError as error:
         raise factorization_error(task.gram) from error

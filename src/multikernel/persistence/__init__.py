@@ -97,6 +97,7 @@ def model_bytes(estimator: Any) -> bytes:
             "and objects of trusted types: use one of these and save again."
         ) from error
     if untrusted:
+        # The path of the innermost part of that type, for the message.
         path, _ = aside(partial(failing_part, estimator, _is_untrusted))
         warn_user(
             f"{path} has a type that load does not trust: to load this model, pass "

@@ -56,8 +56,8 @@ def with_version(data: bytes) -> bytes:
     stream = io.BytesIO(data)
     with ZipFile(stream, "a") as archive:
         # Earlier releases read the version of this package from the key "version".
-        here = versions()
-        version = {"format": FORMAT, "version": here["multikernel"], **here}
+        installed = versions()
+        version = {"format": FORMAT, "version": installed["multikernel"], **installed}
         archive.writestr(VERSION, json.dumps(version))
     return stream.getvalue()
 
@@ -84,11 +84,11 @@ class Content:
         return [n for n, version in used.items() if not _can_load(n, version, here[n])]
 
 
-def _can_load(library: str, version: str, here: str) -> bool:
-    """Return whether version `here` of a library can load files of `version`."""
-    if library == "scikit-learn" or version == here:
-        return version == here
-    then, now = (tuple(map(int, NUMBERS.findall(v)[:2])) for v in (version, here))
+def _can_load(library: str, version: str, installed: str) -> bool:
+    """Return whether version `installed` of a library can load files of `version`."""
+    if library == "scikit-learn" or version == installed:
+        return version == installed
+    then, now = (tuple(map(int, NUMBERS.findall(v)[:2])) for v in (version, installed))
     if library == "numpy":
         return then[:1] == now[:1]
     # From 1.0 on, later versions of this package load files of the same major version.
@@ -211,7 +211,8 @@ class _Tree:
         self.names: set[str] = set()
         self.calls: set[str] = set()
         self.n_bytes = 0
-        self._sizes = sizes
+        self._sizes = sizes  # bytes of the arrays in the archive, by file name
+        # The ``__id__`` of each type and file.
         self._numbers: dict[tuple[str, ...], int] = {}
 
     def without_references(
@@ -219,8 +220,9 @@ class _Tree:
     ) -> Any:
         """Return a copy of `item`, part of the tree, with references to arrays only."""
         # `n_nested` counts the nodes above `item` with a ``__reduce__``; `boxed` tells
-        # whether arrays below `item` become lists.
-        # With references, a small file can describe a huge or endless object.
+        # whether arrays below `item` become lists. With references, a small file can
+        # describe a huge or endless object. So the node numbers ("__id__") are removed,
+        # and `_count_node` sets those of arrays again.
         if isinstance(item, list):
             return [
                 self.without_references(child, n_nested, boxed=boxed) for child in item

@@ -131,6 +131,7 @@ def _is_stream(state: os.stat_result, stream: Any) -> bool:
     status = _state_of(stream)
     if status is None:
         return False
+    # The same terminal may have several file nodes, but only one device number.
     device = stat.S_ISCHR(status.st_mode) and status.st_rdev == state.st_rdev != 0
     return device or os.path.samestat(state, status)
 

@@ -227,7 +227,9 @@ def failing_part(root: Any, fails: Callable[[Any], bool]) -> tuple[str, Any]:
 
 def parts_of(item: Any) -> Iterator[tuple[str, Any, Any]]:
     """Yield each part of an object with its key, and a template of the path to it."""
-    # Nothing is computed from the parts, which may come from an untrusted file.
+    # `template.format(key)` extends a path such as ``Model`` by ``.kernels`` or
+    # ``['u']``. Nothing is computed from the parts, which may come from an untrusted
+    # file.
     if isinstance(item, Mapping):
         yield from (("[{!r}]", key, value) for key, value in item.items())
         yield from ((" key {!r}", key, key) for key in item)

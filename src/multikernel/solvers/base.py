@@ -223,7 +223,8 @@ def follow_problems(
 ) -> Iterator[list[Solution | None]]:
     """Yield each step's solutions, one per problem; None for a skipped problem."""
     # Arguments and results are those of `ManySolver.follow_many`, for any solver. No
-    # penalty of the first step may be None.
+    # penalty of the first step may be None. Each problem has a path, which reads its
+    # penalties from a queue; every step adds one penalty to each queue.
     steps = iter(penalties)
     first_penalties = next(steps, None)
     if first_penalties is None:
@@ -239,16 +240,16 @@ def follow_problems(
         for problem, queue, start in zip(problems, queues, starts, strict=True)
     ]
     # The next penalties are read after the previous solutions are yielded.
-    for step in steps:
-        models: list[Solution | None] = []
-        for path, queue, penalty in zip(paths, queues, step, strict=True):
+    for step_penalties in steps:
+        solutions: list[Solution | None] = []
+        for path, queue, penalty in zip(paths, queues, step_penalties, strict=True):
             if penalty is not None:
                 queue.append(penalty)
             solution = None if penalty is None else next(path, None)
             if solution is None and penalty is not None:
                 return  # The solve for the previous penalty was stopped.
-            models.append(solution)
-        yield models
+            solutions.append(solution)
+        yield solutions
 
 
 def _drain(penalties: "deque[BlockRegularizer]") -> Iterator[BlockRegularizer]:

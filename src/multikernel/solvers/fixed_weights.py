@@ -113,7 +113,8 @@ def _refinement(
     solution: Solution, kernels: Indices, scales: Array
 ) -> Refinement | None:
     """Convert `solution.refinement` to the full stack of kernels; None remains None."""
-    # The stack of the solution consists of scales[k] times each kernel kernels[k].
+    # A refinement is the precision that low-rank kernels require. The solution's kernel
+    # k is scales[k] times kernel kernels[k] of the full stack.
     refinement = solution.refinement
     return None if refinement is None else refinement.for_full_stack(kernels, scales)
 

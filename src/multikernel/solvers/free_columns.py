@@ -160,7 +160,8 @@ class _Columns:
 
     def proofs(self, point: Point, inner: Array | None) -> Iterator[DualCertificate]:
         """Yield certificates from minus the loss slopes and, if given, from `inner`."""
-        # `inner` is the dual point of the last least-squares problem.
+        # `inner` is the dual point of the last least-squares problem. A dual point is
+        # feasible if it is orthogonal to the columns and the constant (`_basis`).
         problem = self.problem
         f = point.terms.f + self.linear(point.parameters)
         slopes = -problem.loss.gradient(problem.y, f)

@@ -96,10 +96,12 @@ class _Thresholds:
 
     @cached_property
     def _codes(self) -> Indices:
+        """The class of each sample as an integer, shape (n_samples,)."""
         return self.problem.y.astype(np.intp)
 
     @cached_property
     def _weights(self) -> Array:
+        """The sample weights, shape (n_samples,)."""
         return weights_of(self.problem.loss, len(self.problem.y))
 
     def null_parameters(self) -> Array:
@@ -136,7 +138,9 @@ class _Thresholds:
     def _derivatives(
         self, f: Array, parameters: Array
     ) -> tuple[Array, Array, Array, Array]:
-        """Return the slopes of the loss in f, and the three arrays of `curvatures`."""
+        """Return slopes in f, and the arrays of `CumulativeLogitLoss.curvatures`."""
+        # These arrays are second derivatives: in f minus the threshold below and above
+        # each sample's class, and in the differences of neighboring thresholds.
         # If a sample is far from its class, its loss is nearly linear. A parabola with
         # the tiny curvature of this loss is so wide that rounding hides the other
         # samples, so the first two arrays of curvatures have a floor.
@@ -153,7 +157,10 @@ class _Thresholds:
 
     def squares(self, f: Array, parameters: Array, linear_factor: float) -> Squares:
         """Return the least-squares model of the loss at the best thresholds for f."""
-        # `linear_factor` is not used: `_derivatives` limits the weights from below.
+        # `linear_factor` is not used: `_derivatives` limits the weights from below. The
+        # second derivatives of the loss are W = diag(weights) in f, -W B in f and the
+        # thresholds, and a matrix T (`curvature`) in the thresholds. Minimized over the
+        # thresholds, the loss has the Hessian W - W B T^-1 B^T W.
         codes, size = self._codes, parameters.size
         slopes, at_lower, at_upper, between = self._derivatives(f, parameters)
         weights = at_lower + at_upper
@@ -165,8 +172,11 @@ class _Thresholds:
         # T - B^T W B, the curvature of the thresholds after minimizing over f.
         shared = np.bincount(codes, at_lower * at_upper / weights, minlength=size + 1)
         extra = path_laplacian(shared[1:-1] + between)
+        # The square roots of T's diagonal scale the systems below.
         units = np.sqrt(weights @ B + np.diagonal(path_laplacian(between)))
         curvature = B.T @ (weights[:, None] * B) + extra
+        # The columns of `span` are B v for all solutions v of `extra` v = ratio T v,
+        # with v^T T v = 1. So the Hessian is W - W span span^T W.
         R = cholesky(curvature / np.outer(units, units) + EPS * np.eye(size))
         half = solve_triangular(R, extra / np.outer(units, units), trans="T")
         ratios, axes = np.linalg.eigh(solve_triangular(R, half.T, trans="T"))
@@ -174,9 +184,11 @@ class _Thresholds:
         # along constants is only rounding.
         ratios = np.where(ratios > 1e-12, np.minimum(ratios, 1.0), 0.0)
         span = (B / units) @ solve_triangular(R, axes)
-        # P of the module's formula P^T W P is I - span diag(c) span^T W if each entry
-        # of c solves 2 c - (1 - ratio) c^2 = 1.
+        # The Hessian is P^T W P for P = I - span diag(c) span^T W if each entry of c
+        # solves 2 c - (1 - ratio) c^2 = 1.
         projection = Projection(span / (1.0 + np.sqrt(ratios)), weights[:, None] * span)
+        # By Woodbury's formula, the Hessian's inverse is W^-1 + span diag(1 / ratios)
+        # span^T.
         inverse = np.divide(1.0, ratios, out=np.zeros_like(ratios), where=ratios > 0.0)
         targets = f - slopes / weights - span @ (inverse * (span.T @ slopes))
         return Squares(projection, targets, weights, slopes)

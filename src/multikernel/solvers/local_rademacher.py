@@ -222,10 +222,10 @@ class _Descent:
         )
         weights = penalty.kernel_weights(inner_solution.norms) * scales
         # The next values of v_m are those at the kernel weights of this solution.
-        nearer = self._derivatives(weights, v)
+        next_v = self._derivatives(weights, v)
         # With weights scaled up to the norm one (see `TailDC`), the same functions have
         # a lower objective.
-        size = p_norm(weights * nearer, penalty.p) if weights.any() else 1.0
+        size = p_norm(weights * next_v, penalty.p) if weights.any() else 1.0
         saved = (1.0 - size) * penalty.value(inner_solution.norms)
         plain = from_scaled(inner_solution, scales)
         fields_of_solution = {
@@ -238,7 +238,7 @@ class _Descent:
         return DCSolution(
             **fields_of_solution,
             subproblem_gap=inner_solution.duality_gap,
-            derivatives=nearer,
+            derivatives=next_v,
         )
 
     def _derivatives(self, weights: Array, v: Array) -> Array:
@@ -252,9 +252,10 @@ class _Descent:
         # an average of several v. So this method reduces the norm. The directions used
         # here are those of its steepest decrease; the eigenvectors of sum_m mu_m K_m
         # may increase it for p > 1.
+        # `tails` is the vector v of these directions.
         slopes = (weights * v) ** (p - 1.0) * weights
-        pairs = leading_spectrum(gram.combine(slopes), theta, self.shares)
-        tails = frame_tails(gram, pairs.vectors, self.shares)
+        directions = leading_spectrum(gram.combine(slopes), theta, self.shares)
+        tails = frame_tails(gram, directions.vectors, self.shares)
         towards = np.maximum(tails, VANISHES * self.totals)
 
         def norm(step: float) -> float:

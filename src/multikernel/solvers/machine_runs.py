@@ -40,7 +40,7 @@ CACHE_BYTES = 1_000_000_000
 """Default memory limit for the entries of a combined kernel that is not an array."""
 
 
-LEFT = 1e-3
+FLOOR = 1e-3
 """Least share of a weight that an iteration preserves: zero weights would stay zero. In
 inexact runs, quadratic forms may round to zero: without this rule, twelve kernels of
 scales 1e8 to 6e13 had a gap of 0.18."""
@@ -119,8 +119,8 @@ def feasible(
     moved = float(np.abs(rho - fit.dual).max())
     if moved <= 1e-13 * float(np.abs(rho).max()):
         return rho, fit.f - fit.intercept
-    # The projection moved the point by more than rounding. This happens only if a
-    # machine for a smooth loss stopped early.
+    # The projection moved the point by more than rounding, so K rho is computed again.
+    # This happens only if a machine for a smooth loss stopped early.
     return rho, support_product(gram, rho)
 
 
@@ -131,6 +131,7 @@ def changing_samples(problem: Problem, rho: Array, f: Array) -> Indices:
     # step, and half as many further samples, which are nearest to leaving zero. A sum
     # of kernels is read for these only; the next run includes samples that were missed.
     # The decision values f include the intercept.
+    # `room` is the distance of f to the kink at which the dual variable leaves zero.
     loss, all_samples = problem.loss, np.arange(rho.size)
     if not (is_polyhedral(loss) and problem.gram.in_memory):
         return all_samples

@@ -70,21 +70,21 @@ class _OneClassSearch:
 
     settings: OneClass
     gram: GramStack
-    shares: Array
+    shares: Array  # sample weights with sum one
     recorder: Recorder
-    best: OneClassPoint = field(init=False)
-    dual: Array = field(init=False)
+    best: OneClassPoint = field(init=False)  # the model of lowest objective
+    dual: Array = field(init=False)  # the dual point that gives `bound`
     planes: Planes = field(init=False)
-    bound: float = -np.inf
-    floor: float = TINY
-    caps: Array = field(init=False)
-    last: Array = field(init=False)
+    bound: float = -np.inf  # best lower bound on the optimum
+    floor: float = TINY  # size of the objective's rounding error
+    caps: Array = field(init=False)  # upper bounds of the dual variables
+    last_a: Array = field(init=False)  # dual point of the last machine run
 
     def __post_init__(self) -> None:
         # No dual variable exceeds one, the sum of all, however small nu is.
         with np.errstate(over="ignore"):
             self.caps = np.minimum(self.shares / self.settings.nu, 1.0)
-        self.last = self.shares
+        self.last_a = self.shares
         zeros = np.zeros(self.gram.shape[0])
         self.dual = np.zeros_like(self.shares)
         self.best = OneClassPoint(zeros, self.dual, zeros, 0.0, 0.0)
@@ -160,17 +160,18 @@ class _OneClassSearch:
     def _run_machine(self, K: Array) -> Array:
         """Return the machine's dual point for K, as exact as the gap requires."""
         # SMO optimizes the change from the last point, within bounds and with sum zero.
-        start, tol = self.last, self.settings.tol
+        start, tol = self.last_a, self.settings.tol
         gap = tol if np.isinf(self.settings.p) else np.clip(self.gap, tol, FIRST_GAP)
         f = K @ start
+        # Both numbers are upper bounds on a^T K a at the solution.
         size = min(float(start @ f), -2.0 * self.bound)
         # SMO gets its default limit of steps, but does not warn: the gap shows errors.
         machine = SMO(SHARE * gap * size, 2000 * start.size)
         cost = BoxCost(-start, self.caps - start, f)
         fit = machine.fit(DenseMatrix(K), np.zeros_like(f), cost, fit_intercept=True)
         self.recorder.inner_steps += fit.n_steps
-        self.last = capped_simplex(start + fit.dual, self.caps)
-        return self.last
+        self.last_a = capped_simplex(start + fit.dual, self.caps)
+        return self.last_a
 
     def _offer_dual(self, a: Array, forms: Array) -> None:
         """Store the dual point `a` if its lower bound is the best so far."""

@@ -66,10 +66,11 @@ class BySquares:
 class Squares:
     """Weighted least-squares problem that approximates a loss at a model."""
 
+    # The problem is to minimize sum_i w_i (P F - P t)_i^2 / 2 plus the penalty over F.
     projection: Projection  # P, which removes the unpenalized parameters
-    targets: Array  # t in the module's formulas
+    targets: Array  # t
     weights: Array  # w
-    slopes: Array  # s, the slopes of the loss
+    slopes: Array  # the slopes of the loss, P^T W P (F_0 - t) at the model F_0
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,8 +80,8 @@ class Point:
     active: Indices
     coefs: Array
     parameters: Array
-    terms: Terms
-    worth: Worth
+    terms: Terms  # decision values of the kernels
+    worth: Worth  # block norms and objective
 
 
 class FreeParameters(Protocol):
@@ -132,15 +133,15 @@ class SquaresSearch:
     """State of Newton's method on one problem."""
 
     settings: BySquares
-    free: FreeParameters
+    free: FreeParameters  # the problem, and the rules for its parameters
     recorder: Recorder
-    certificate: DualCertificate | None = None
+    certificate: DualCertificate | None = None  # the best one so far
     squares: Solution | None = None  # of the last least-squares problem
     # Dual point of the least-squares problem, without the projection of `squares`.
     inner_dual: Array | None = None
-    linear_factor: float = LINEAR_FACTOR
-    share: float = INNER_SHARE
-    inner_tol: float = LOOSEST
+    linear_factor: float = LINEAR_FACTOR  # see `FreeParameters.squares`
+    inner_share: float = INNER_SHARE
+    inner_tol: float = LOOSEST  # of the last least-squares problem
     stalls: Patience = field(default_factory=lambda: Patience(STALL_STEPS, STALL_SHARE))
 
     def run(self, init: Solution | None) -> Solution:
@@ -152,9 +153,9 @@ class SquaresSearch:
             # If the gap did not halve, a step may gain far less than the gap, so the
             # next least-squares problem is solved to a smaller share of it.
             has_halved = gap <= 0.5 * last_gap
-            self.share = INNER_SHARE if has_halved else 0.01 * self.share
+            self.inner_share = INNER_SHARE if has_halved else 0.01 * self.inner_share
             last_gap = gap
-            active = int(np.count_nonzero(point.worth.norms))
+            n_active = int(np.count_nonzero(point.worth.norms))
             self.recorder.patience.note(gap)
             has_decreased = point.worth.objective < (1.0 - 1e-6) * lowest
             lowest = min(lowest, point.worth.objective)
@@ -162,7 +163,7 @@ class SquaresSearch:
             if has_decreased or status is not Status.STALLED:
                 self.stalls.restart()
             self.stalls.note(gap)
-            self.recorder.add(point.worth.objective, gap, active)
+            self.recorder.add(point.worth.objective, gap, n_active)
             is_stalled = not can_move or self.stalls.exhausted
             tol, max_iter = self.settings.tol, self.settings.max_iter
             status = self.recorder.ended(gap, tol, max_iter, is_stalled=is_stalled)
@@ -234,6 +235,7 @@ class SquaresSearch:
         free, problem = self.free, self.free.problem
         squares = free.squares(point.terms.f, point.parameters, self.linear_factor)
         inner = self._solve_squares(squares, gap * point.worth.objective)
+        # Coefficients c for the projected kernels P K_m P^T are P^T c for the K_m.
         coefs = squares.projection.project_each(inner.coefs, transposed=True)
         values = np.zeros_like(problem.y)
         if inner.active.size:
@@ -243,6 +245,8 @@ class SquaresSearch:
         penalty = problem.regularizer.value
         step = values - point.terms.f
         change = step + free.linear(parameters) - free.linear(point.parameters)
+        # Armijo's rule: the step is halved until the objective decreases by at least
+        # the share SUFFICIENT of the predicted change, `slope` times the length.
         slope = float(squares.slopes @ change) + penalty(after) - penalty(before)
         length, objective = 1.0, point.worth.objective
         while length > SHORTEST:
@@ -272,7 +276,7 @@ class SquaresSearch:
             columns=None,
         )
         size = 0.5 * float(weights @ inner.y**2)
-        tol = self.share * excess / max(size, TINY)
+        tol = self.inner_share * excess / max(size, TINY)
         self.inner_tol = float(np.clip(tol, TIGHTEST, LOOSEST))
         solver = replace(cast(Any, self.settings.solver), tol=self.inner_tol)
         solution: Solution = solver.solve(inner, self.squares)

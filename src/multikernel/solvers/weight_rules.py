@@ -160,12 +160,13 @@ def _greedy(M: Array, a: Array, max_kernels: int) -> Indices:
         v = np.zeros(a.size)
         v[selection] = _best_combination(M[np.ix_(selection, selection)], a[selection])
         # For each kernel j, t >= 0 maximizes the alignment of v + t e_j, which is
-        # (a'v + t a_j) / |v + t e_j| with |x|^2 = x'Mx and the unit vector e_j.
+        # (a'v + t a_j) / |v + t e_j| with |x|^2 = x'Mx and the unit vector e_j. Its
+        # derivative has the sign of `numerator` - t `denominator`.
         Mv, value, square = M @ v, float(a @ v), float(v @ M @ v)
-        above = a * square - value * Mv
-        below = value * np.diag(M) - a * Mv
-        ratio = above / np.where(below, below, 1)
-        t = np.where((above > 0.0) & (below > 0.0), ratio, 0)
+        numerator = a * square - value * Mv
+        denominator = value * np.diag(M) - a * Mv
+        root = numerator / np.where(denominator, denominator, 1)
+        t = np.where((numerator > 0.0) & (denominator > 0.0), root, 0)
         sizes = np.sqrt(square + 2.0 * t * Mv + t**2 * np.diag(M))
         gains = (value + t * a) / sizes - value / np.sqrt(square)
         gains[selection] = 0.0

@@ -228,6 +228,7 @@ def _check_combination(stack: GramStack, K: Array, tol: float, rng: Generator) -
 def _check_matrix(
     label: str, matrix: GramMatrix, total: Array, tol: float, rng: Generator
 ) -> None:
+    """Check all methods of a matrix against the array `total`."""
     _check_shape(label, matrix.shape, total)
     v = rng.normal(size=(total.shape[1], 2))
     _compare(f"{label}, matvec", matrix.matvec(v[:, 0]), total @ v[:, 0], tol)
@@ -308,6 +309,7 @@ def _check_restrict(stack: GramStack, K: Array, tol: float, rng: Generator) -> N
 
 
 def _check_shape(label: str, shape: tuple[int, ...], expected: Array) -> None:
+    """Raise unless a shape equals that of the expected array."""
     is_equal = shape == expected.shape
     assert is_equal, f"{label} must have shape {expected.shape}, got {shape}."
 

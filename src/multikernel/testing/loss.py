@@ -255,9 +255,9 @@ def _check_dual_pieces(loss: base.PolyhedralLoss, y: Array, rng: Generator) -> N
         "dual_pieces must return signs of -1 or +1 and positive sizes."
     )
     lower, upper = loss.dual_bounds(y)
-    reach = np.sum(np.where(signs > 0.0, sizes, 0.0), axis=0)
-    extent = np.sum(np.where(signs < 0.0, sizes, 0.0), axis=0)
-    assert np.allclose([reach, -extent], [upper, lower]), (
+    upper_end = np.sum(np.where(signs > 0.0, sizes, 0.0), axis=0)
+    lower_end = np.sum(np.where(signs < 0.0, sizes, 0.0), axis=0)
+    assert np.allclose([upper_end, -lower_end], [upper, lower]), (
         "The boxes of dual_pieces must add up to dual_bounds."
     )
     for u in _duals(loss, y, rng):

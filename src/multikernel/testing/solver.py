@@ -86,6 +86,7 @@ def check_solver(
 
 
 def _check_problem(solver: Solver, problem: Problem, tol: float) -> None:
+    """Check all properties of `check_solver` on one problem."""
     solution = solver.solve(problem)
     check_solution(problem, solution, tol)
     assert solution.status is Status.CONVERGED, (
@@ -185,6 +186,8 @@ def _rounding(gram: GramStack, v: Array) -> Array:
 
 def _gap_noise(problem: Problem, solution: Solution) -> float:
     """Return a bound on the rounding error of the relative gap."""
+    # The dual value is computed twice: with the quadratic forms lowered, and raised, by
+    # their rounding errors.
     forms = certificates.dual_norms(problem.gram, solution.dual) ** 2
     rounding = _rounding(problem.gram, solution.dual)
     values = [

@@ -89,7 +89,8 @@ def improved_intercept(
     position = np.cumsum(tied)[sample] - 1
     # The variables of the linear program are the change of the largest entry of
     # scores + b for each sample with several classes in the window (`tied`), and then
-    # the changes of all constants.
+    # the changes of all constants. For such a sample i and a class c in its window, the
+    # change of b_c minus that of the largest entry is at most -below[i, c].
     costs = np.concatenate([weights[tied], mass.sum(axis=0) - weights @ y])
     matrix = _incidence(position, int(tied.sum()) + label, costs.size)
     unbounded: tuple[float | None, float | None] = (None, None)
@@ -112,6 +113,7 @@ def improved_intercept(
     is_inside = bool(np.abs(change).max() < (0.5 - 1e-6) * window)
 
     def value(b: Array) -> float:
+        """Return the loss at the constants b."""
         margins = (scores + b).max(axis=1) - true_values(y, scores + b)[:, 0]
         return float(weights @ margins)
 

@@ -80,9 +80,11 @@ def project_coupled(loss: CoupledLoss, y: Array, rho: Array, *, center: bool) ->
     """
 
     def shifted(shift: Array) -> _Point:
+        """Return the projection rho(b) for the shift b, see above."""
         projected = -loss.project_rows(y, shift - rho)
         return shift, projected, loss.support(y, -projected)
 
+    # Each step tries the ridges in turn, until a halved step is accepted.
     smallest = EPS * float(np.abs(rho).max())
     point = shifted(np.zeros(y.shape[1]))
     for _ in range(MOST_STEPS if center else 0):
@@ -134,7 +136,9 @@ def _halved_step_up(
 
 def _newton_step(free: Mask, excess: Array, ridge: float) -> Array:
     """Return the Newton step in the shift b that makes the class sums `excess` zero."""
-    # `free` is the mask of positive class shares.
+    # `free` is the mask of positive class shares. The class sums of the projection have
+    # the derivative -`curvature` in b: a shift moves only positive shares, minus their
+    # mean in each row.
     masks = free.astype(np.float64)
     sizes = np.maximum(masks.sum(axis=1), 1.0)
     curvature = np.diag(masks.sum(axis=0)) - masks.T @ (masks / sizes[:, None])

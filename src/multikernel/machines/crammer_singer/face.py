@@ -27,8 +27,8 @@ def minimize_on_face(
 
     Return the new masses, the intercepts, and whether both are optimal on the face.
     """
-    # Only the n_torn samples with mass on several classes may change. `masses` and
-    # `scores`, which exclude the intercepts, have shape (n_classes, n_torn); K is the
+    # Only the n_split samples with mass on several classes may change. `masses` and
+    # `scores`, which exclude the intercepts, have shape (n_classes, n_split); K is the
     # Gram matrix of these samples. `class_sums` contains each class's sum of rho, which
     # the changes of the masses must cancel; it is empty without an intercept. The new
     # intercepts are the multipliers of the last linear system; if they are not optimal,
@@ -62,7 +62,7 @@ def _best_projected_step(
     """Return the best masses after projected steps; None if no step is better."""
     # With a matrix of low rank and large scale, only flat directions decrease the
     # objective. Projections may leave these directions, so the unprojected step up to
-    # the boundary is tried as well.
+    # the boundary is tried as well. `value` is the change of the minimized objective.
     totals, best, lowest = masses.sum(axis=0), None, 0.0
     projected = (project_simplex((masses + x * change).T, totals).T for x in LENGTHS)
     for candidate in (_step_to_first_bound(masses, change), *projected):
@@ -84,14 +84,17 @@ def _step_to_first_bound(masses: Array, change: Array) -> Array:
 
 
 def _direction(
-    K: Array, scores: Array, free: Mask, class_sums: Array
+    K: Array, scores: Array, is_free: Mask, class_sums: Array
 ) -> tuple[Array, Array]:
     """Return the Newton steps of the positive masses and of the intercepts."""
-    members = [np.flatnonzero(rows) for rows in free]
-    inverses = [_inverse(K[np.ix_(rows, rows)]) for rows in members]
-    no_diagonal = np.zeros((len(K), len(members)))
+    # The masses of class c change by K_c^-1 (s_c - r + b_c) with its scores s_c, such
+    # that the sum for each sample does not change (multipliers r) and, if `class_sums`
+    # is not empty, the sums for the classes are `class_sums` (multipliers b).
+    rows_of_class = [np.flatnonzero(rows) for rows in is_free]
+    inverses = [_inverse(K[np.ix_(rows, rows)]) for rows in rows_of_class]
+    no_diagonal = np.zeros((len(K), len(rows_of_class)))
     centered = class_sums.size > 0
-    system = SimplexSystem(no_diagonal, members, inverses, centered=centered)
+    system = SimplexSystem(no_diagonal, rows_of_class, inverses, centered=centered)
     changes, shifts = system.solve(scores.T[None], class_sums if centered else None)
     return np.ascontiguousarray(changes[0].T), -shifts[0]
 

@@ -32,7 +32,7 @@ from multikernel.machines.base import (
 from multikernel.machines.crammer_singer.face import minimize_on_face
 
 # Larger systems cost as much as hundreds of sweeps (see benchmarks/ablation).
-MOST_TORN, STALLED_TORN = 200, 1500
+MOST_SPLIT, STALLED_SPLIT = 200, 1500
 """Largest numbers of samples with several positive masses for which a Newton step is
 made: the usual number, and the number after sweeps have stalled."""
 
@@ -61,11 +61,13 @@ class CrammerSinger(KernelMachine):
 
     def _solve(self, task: Task[CoupledLoss], init: MachineFit | None) -> MachineFit:
         """Solve the problem for one-hot targets, from the projected `init` if given."""
+        # Rounds of sweeps end at the tolerance, at `max_steps`, or after 20
+        # certificates without a smaller gap (6 if the gap may be rounding).
         search = _Sweeps(task, whole_array(task.gram, self.cache_bytes))
         search.start_from(init)
         best, n_futile = search.certify(), 0
         while best.gap > self.tol and search.rounds < self.max_steps:
-            search.most_torn = STALLED_TORN if n_futile else MOST_TORN
+            search.most_split = STALLED_SPLIT if n_futile else MOST_SPLIT
             search.improve(self.tol * max(abs(best.primal), TINY))
             proof = search.certify()
             n_futile = 0 if proof.gap < 0.99 * best.gap else n_futile + 1
@@ -85,7 +87,8 @@ class CrammerSinger(KernelMachine):
 
 def _best_share(linear: float, rho: Array, values: Array) -> float:
     """Return the t in [0, 1] that maximizes the dual value of t rho."""
-    # If classes are separated and the kernel grows tenfold, the best dual point shrinks
+    # The dual value is t `linear` - t^2 tr(rho^T `values`) / 2, with values = K rho. If
+    # classes are separated and the kernel grows tenfold, the best dual point shrinks
     # tenfold. With unscaled dual points (t = 1), warm starts on a path over C took more
     # rounds than cold ones.
     form = float(np.sum(rho * values))
@@ -114,12 +117,12 @@ class _Sweeps:
 
     task: Task[CoupledLoss]
     K: Array | None  # the Gram matrix; None if `whole_array` returns no array
-    most_torn: int = 0
+    most_split: int = 0  # see MOST_SPLIT
     rounds: int = 0
     steps: int = 0
     masses: Array = field(init=False)  # (n_classes, n_samples), like `scores`
     scores: Array = field(init=False)  # 1[c != y] + K rho, without intercepts
-    shift: Array = field(init=False)
+    shift: Array = field(init=False)  # the intercepts
 
     def __post_init__(self) -> None:
         task = self.task
@@ -127,9 +130,10 @@ class _Sweeps:
         self.targets = np.ascontiguousarray((self.weights[:, None] * task.y).T)
         self.diagonal = task.gram.diagonal()
         mean = float(np.abs(self.diagonal).mean())
+        # The augmented Lagrangian adds penalty / 2 times the squared sums of rho.
         self.penalty = mean if task.fit_intercept else 0.0
         self.random = np.random.default_rng(0)
-        self.mean_gap = 0.0
+        self.mean_gap = 0.0  # mean gap of a sample in the last sweep
 
     @property
     def rounding(self) -> float:
@@ -170,7 +174,7 @@ class _Sweeps:
                 break
 
     def _sweeps_and_face_step(self, max_gap: float) -> bool:
-        """Sweep up to ten times; return whether a face step then found the minimum."""
+        """Sweep up to ten times; return whether a Newton step then was optimal."""
         self.rounds += 1
         n = self.weights.size
         for _ in range(10):
@@ -193,6 +197,7 @@ class _Sweeps:
             total = sum(self._visit_block(block, excess, min_gap) for block in blocks)
         if not np.isfinite(self.scores).all():
             raise ValueError(NOT_FINITE)
+        # The multipliers of the augmented Lagrangian follow the sums of rho.
         self.shift = self.shift + self.penalty * self._excess()
         return total
 
@@ -200,6 +205,8 @@ class _Sweeps:
         self, state: tuple[Array, ...], order: Indices, excess: Array, min_gap: float
     ) -> float:
         """Optimize dual variables of samples in place; return the sum of their gaps."""
+        # `state` contains the masses and scores, (n_classes, n_samples), that change,
+        # then the sample weights, the diagonal of K, and K.
         masses, scores, weights, diagonal, K = state
         settings = self.penalty, weights, diagonal, read_only(K), order, min_gap
         steps, total = compiled(*SWEEP)(masses, scores, self.shift, excess, *settings)
@@ -210,14 +217,14 @@ class _Sweeps:
         """Optimize the masses of a block of samples; return the sum of their gaps."""
         # Steps need only the block's own Gram matrix. The scores of all samples are
         # updated after the last step.
-        gram, former = self.task.gram, self.masses[:, block]
-        masses = former.copy()
+        gram, old_masses = self.task.gram, self.masses[:, block]
+        masses = old_masses.copy()
         scores = np.ascontiguousarray(self.scores[:, block])
         sizes = self.weights[block], self.diagonal[block]
         state = masses, scores, *sizes, gram.within(block)
         total = self._visit(state, np.arange(block.size), excess, min_gap)
         change = np.zeros((self.weights.size, len(masses)))
-        change[block] = (former - masses).T
+        change[block] = (old_masses - masses).T
         self.masses[:, block] = masses
         self.scores += support_product(gram, change).T
         return total
@@ -227,19 +234,19 @@ class _Sweeps:
         return np.asarray((self.targets - self.masses).sum(axis=1))
 
     def _face_step(self) -> bool:
-        """Make a Newton step on the face; return whether it reached the minimum."""
+        """Make a Newton step of all positive masses; return whether it was optimal."""
         # Only samples with positive masses on several classes may change.
         split = np.flatnonzero(np.count_nonzero(self.masses > 0.0, axis=0) > 1)
-        if not 0 < split.size <= self.most_torn:
+        if not 0 < split.size <= self.most_split:
             return False
         rows = self.task.gram.columns(split).T if self.K is None else self.K[split]
         excess = self._excess() if self.task.fit_intercept else np.zeros(0)
-        former = self.masses[:, split]
+        old_masses = self.masses[:, split]
         masses, self.shift, has_converged = minimize_on_face(
-            former, self.scores[:, split], self.shift, excess, rows[:, split]
+            old_masses, self.scores[:, split], self.shift, excess, rows[:, split]
         )
         self.masses[:, split] = masses
-        self.scores -= (masses - former) @ rows
+        self.scores -= (masses - old_masses) @ rows
         return has_converged
 
     def certify(self) -> _Proof:

@@ -72,22 +72,22 @@ def run_in_blocks(
     tol, most, n_bytes = limits
     steps, lowest = 0, np.inf
     while True:
-        sides = _violations(v, paired=paired)
-        violation = float(sides.max())
+        violations = _violations(v, paired=paired)
+        largest = float(violations.max())
         # If the violation is NaN, the caller raises an error.
-        if not violation > tol or steps >= most:
-            code = STEPS_DONE if violation > tol else CONVERGED
-            return Outcome(code, steps, violation)
-        ended = 0.5 * tol
-        block = _block(v, sides, ended, n_bytes)
-        target = max(SETTINGS.share * violation, ended)
+        if not largest > tol or steps >= most:
+            code = STEPS_DONE if largest > tol else CONVERGED
+            return Outcome(code, steps, largest)
+        negligible = 0.5 * tol
+        block = _block(v, violations, negligible, n_bytes)
+        target = max(SETTINGS.share * largest, negligible)
         done = _run_on(v, gram, block, partial(run, target, most - steps))
         steps += done.step
-        stuck = done.code == STALLED and violation >= lowest
+        stuck = done.code == STALLED and largest >= lowest
         if stuck or done.code == INDEFINITE or done.step == 0:
             code = INDEFINITE if done.code == INDEFINITE else STALLED
-            return Outcome(code, steps, violation)
-        lowest = min(lowest, violation)
+            return Outcome(code, steps, largest)
+        lowest = min(lowest, largest)
 
 
 def _run_on(
@@ -123,26 +123,26 @@ def _violations(v: Array, *, paired: bool) -> Array:
     return np.stack([high - up, down - low])
 
 
-def _block(v: Array, sides: Array, ended: float, n_bytes: int) -> Indices:
+def _block(v: Array, violations: Array, negligible: float, n_bytes: int) -> Indices:
     """Return samples that are likely to move, and whose matrix fits in `n_bytes`.
 
-    `sides` is the result of `_violations`. Free samples and samples with a violation
-    above `ended` are likely to move.
+    `violations` is the result of `_violations`. Free samples, and samples with a
+    violation above `negligible`, are likely to move.
     """
     # If more samples are likely to move than fit into the block, a quarter of it gets
     # the largest violations for an increase of rho, and another quarter gets those for
     # a decrease. Free samples fill the rest, then samples with smaller violations. The
     # one-sided slopes of a free sample's cost are equal.
-    free, violations = v[UP] == v[DOWN], sides.max(axis=0)
-    wanted = max(SETTINGS.size, round(SETTINGS.spare * np.count_nonzero(free)))
-    moving = np.flatnonzero(free | (violations > ended))
-    size = min(wanted, SETTINGS.most, max(4, isqrt(n_bytes // 8)))
+    free, largest_violations = v[UP] == v[DOWN], violations.max(axis=0)
+    wanted_size = max(SETTINGS.size, round(SETTINGS.spare * np.count_nonzero(free)))
+    moving = np.flatnonzero(free | (largest_violations > negligible))
+    size = min(wanted_size, SETTINGS.most, max(4, isqrt(n_bytes // 8)))
     if size >= moving.size:
         return moving
     # A block lowers the objective if it contains the worst pair.
-    rank = violations.copy()
-    rank[free] += violations.max()
+    rank = largest_violations.copy()
+    rank[free] += largest_violations.max()
     quarter = size // 4
-    for side in sides:
-        rank[np.argpartition(-side, quarter)[:quarter]] = np.inf
+    for one_direction in violations:
+        rank[np.argpartition(-one_direction, quarter)[:quarter]] = np.inf
     return np.sort(np.argpartition(-rank, size - 1)[:size])

@@ -153,21 +153,23 @@ class SMO(KernelMachine):
         rows, nothing = read_only(K), read_only(0.0 * v[DIAGONAL])
         lanes = np.empty((3, LANES))
         outcome = Outcome(STEPS_DONE, 0, np.inf)
-        newton, stalled = SETTINGS.face_after * n, -1
+        # Step numbers of the next Newton step, and of the last end of a loop by
+        # STALLED.
+        next_newton, stalled_at = SETTINGS.face_after * n, -1
         while True:
             first = outcome.step
-            last = min(newton, most, first + max(1, SETTINGS.visits // n))
+            last = min(next_newton, most, first + max(1, SETTINGS.visits // n))
             least = max(tol, _rounding_of_f(v))
             task = first, last
             outcome = Outcome(*loop(v, rows, nothing, lanes, least, paired, task))
             step, code = outcome.step, outcome.code
-            if code == STEPS_DONE and step < newton and step < most:
+            if code == STEPS_DONE and step < next_newton and step < most:
                 continue  # An interrupt is noticed here.
-            if code not in (STEPS_DONE, STALLED) or not stalled < step < most:
+            if code not in (STEPS_DONE, STALLED) or not stalled_at < step < most:
                 return outcome
-            newton = step + SETTINGS.face_after * n
-            newton += self._newton_step(v, K, paired=paired)
-            stalled = step if code == STALLED else -1
+            next_newton = step + SETTINGS.face_after * n
+            next_newton += self._newton_step(v, K, paired=paired)
+            stalled_at = step if code == STALLED else -1
 
     def _newton_step(self, v: Array, K: Array, *, paired: bool) -> int:
         """Make a Newton step (of sum 0 if `paired`); return its cost in pair steps."""
@@ -272,6 +274,8 @@ def _checked_fit(
 
 def _intercept(v: Array) -> float:
     """Return the intercept: minus the derivative that all free samples share."""
+    # One-sided derivatives of the objective at each sample; those of a free sample, at
+    # no bound or kink, are equal.
     up, down = v[F] + v[UP], v[F] + v[DOWN]
     free = v[UP] == v[DOWN]
     if free.any():

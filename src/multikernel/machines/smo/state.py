@@ -61,32 +61,33 @@ def minimize_on_face(v: Array, free: Indices, rows: Array, *, paired: bool) -> i
     # largest kernel dominates the curvature of most pairs. With a ratio of 1e6 between
     # two kernels on 30 samples, they take millions of steps. One linear system over the
     # free samples contains the full curvature.
-    start, old, inside = v[F].copy(), v[RHO, free], np.ones(free.size, dtype=bool)
-    systems = 0
-    while systems < MOST_FACES:
-        if np.count_nonzero(inside) <= int(paired):
+    start, old, is_free = v[F].copy(), v[RHO, free], np.ones(free.size, dtype=bool)
+    n_systems = 0
+    while n_systems < MOST_FACES:
+        if np.count_nonzero(is_free) <= int(paired):
             break
-        now = free[inside]
-        K = np.ascontiguousarray(rows[np.ix_(inside, now)])
-        systems += 1
-        direction = _direction(K, v[F, now] + v[UP, now], paired=paired)
+        moving = free[is_free]
+        K = np.ascontiguousarray(rows[np.ix_(is_free, moving)])
+        n_systems += 1
+        direction = _direction(K, v[F, moving] + v[UP, moving], paired=paired)
         if direction is None:
             break
-        step, ends = _move(v, now, direction)
-        v[F, now] += K @ (step * direction)
-        inside[inside] = ~ends
+        step, ends = _move(v, moving, direction)
+        v[F, moving] += K @ (step * direction)
+        is_free[is_free] = ~ends
         if not ends.any():
             break
     change = v[RHO, free] - old
     v[F] = start + change @ rows
     set_slopes(v)
-    return systems
+    return n_systems
 
 
 def _direction(K: Array, gradient: Array, *, paired: bool) -> Array | None:
     """Return the step to the face's minimum, of sum 0 if `paired`; None if it fails."""
-    # The shift exceeds the rounding errors of the factorization. A later step corrects
-    # its effect.
+    # The step is -K^-1 (gradient + b 1) with the multiplier b of the sum. The shift of
+    # the diagonal exceeds the rounding errors of the factorization; a later step
+    # corrects its effect.
     shift = np.full(gradient.size, 1e-14 * float(np.trace(K)))
     sides = np.column_stack([gradient, np.ones_like(gradient)])
     try:

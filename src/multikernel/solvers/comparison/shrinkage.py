@@ -96,13 +96,15 @@ class _Tangent:
 class _Tangents:
     """State of the solver: the last model, and the base point of the next tangent."""
 
+    # `last` and `base`, (2, n_kernels, n_samples * n_outputs), contain the coefficients
+    # c_m and the values K_m c_m of a model.
     incumbent: Incumbent
     momentum: bool
     last: Array = field(init=False)
     base: Array = field(init=False)
-    objective: float = np.inf
-    pace: float = 1.0
-    step_size: float = 0.0
+    objective: float = np.inf  # of `last`
+    pace: float = 1.0  # t_k of Beck and Teboulle, which determines the momentum
+    step_size: float = 0.0  # zero before the first step
 
     first: ClassVar[float] = 8.0
     """The first step size is this number over the curvature of a squared loss along the
@@ -165,16 +167,17 @@ class _Tangents:
 
     def _shrunk(self, slope: Expansion, loss: float) -> tuple[Array, Array, _Tangent]:
         """Apply the proximal map; return the functions, their norms and the tangent."""
-        # A step minimizes a parabola, plus the penalty. The step size is halved until
-        # the loss at the new point is not above this parabola.
+        # A step minimizes a parabola above the loss, plus the penalty: it moves along
+        # minus the slope (`down`), then the prox shrinks the norm of each function. The
+        # step size is halved until the loss at the new point is not above the parabola.
         penalty, base = self.problem.regularizer, self.base
         assert isinstance(penalty, ProximableRegularizer)
         rho = slope.rho.reshape(-1)
         images = slope.images.reshape(base[1].shape)
         down = np.stack([np.broadcast_to(rho, images.shape), images])
-        steepest = float(slope.forms.sum())
+        squared_slope = float(slope.forms.sum())
         if not self.step_size:
-            inverse = float(rho @ rho) / steepest if steepest else 1.0
+            inverse = float(rho @ rho) / squared_slope if squared_slope else 1.0
             self.step_size = self.first * inverse
         while True:
             moved = base + self.step_size * down

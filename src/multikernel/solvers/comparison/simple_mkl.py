@@ -52,8 +52,8 @@ class _ReducedGradient:
 
     oracle: WeightOracle
     tol: float
-    first: Array
-    share: float = 0.01
+    start_weights: Array
+    share: float = 0.01  # gap of machine runs, divided by the gap of the search
     point: OraclePoint | None = None
 
     def step(self) -> Status | None:
@@ -61,8 +61,10 @@ class _ReducedGradient:
         # J is the optimal value of the machine, see `SimpleMKL`. The result is STALLED
         # if no step decreases J, even at the smallest tolerance, otherwise None.
         if self.point is None:
-            self.point = self.oracle.evaluate(self.first, self.precision)
+            self.point = self.oracle.evaluate(self.start_weights, self.precision)
             return None
+        # The first loop follows the direction while J falls at the point where the next
+        # weight becomes zero. A line search then continues from the last such point.
         start = point = self.point
         direction = _descent_direction(point.weights, point.gradient)
         while True:
@@ -78,11 +80,11 @@ class _ReducedGradient:
             point = end
         candidate = self._line_search(point, direction, longest, end)
         if start.value - candidate.value <= 1e-13 * abs(start.value):
-            candidate = self._look_closer(candidate)
+            candidate = self._evaluate_more_exactly(candidate)
         self.point = candidate
         return Status.STALLED if self.precision < SMALLEST_GAP else None
 
-    def _look_closer(self, point: OraclePoint) -> OraclePoint:
+    def _evaluate_more_exactly(self, point: OraclePoint) -> OraclePoint:
         """Evaluate J at the same weights again, with a tenth of the tolerance."""
         self.share *= 0.1
         return self.oracle.evaluate(point.weights, self.precision)
@@ -104,10 +106,10 @@ class _ReducedGradient:
         # Secants bracket the minimum by `low`, where the slope of J along the direction
         # is negative, and `high`, where it is positive.
         best, low, high, last = start, 0.0, longest, np.nan
-        first = falling = float(start.gradient @ direction)
-        rising = float(end.gradient @ direction)
+        first = slope_low = float(start.gradient @ direction)
+        slope_high = float(end.gradient @ direction)
         for _ in range(30 if first < 0.0 < longest else 0):
-            share = falling / (falling - rising) if rising > 0.0 else 0.5
+            share = slope_low / (slope_low - slope_high) if slope_high > 0.0 else 0.5
             step = low + float(np.clip(share, 0.01, 1.0 - 0.01)) * (high - low)
             candidate = self._evaluate(start, direction, step)
             slope = float(candidate.gradient @ direction)
@@ -119,11 +121,11 @@ class _ReducedGradient:
             # If the same end of the bracket stays twice in a row, the Illinois rule
             # halves the slope there.
             if slope < 0.0:
-                rising *= 0.5 if low == last else 1.0
-                last, low, falling = step, step, slope
+                slope_high *= 0.5 if low == last else 1.0
+                last, low, slope_low = step, step, slope
             else:
-                falling *= 0.5 if high == last else 1.0
-                last, high, rising = step, step, slope
+                slope_low *= 0.5 if high == last else 1.0
+                last, high, slope_high = step, step, slope
         return best
 
 

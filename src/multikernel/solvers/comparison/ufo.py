@@ -126,10 +126,10 @@ class _SlopeSum:
     rng: Generator
     cache_bytes: int
     epochs: int = 0
-    coefs: Array = field(init=False)
-    images: Array = field(init=False)
-    squares: Array = field(init=False)
-    held: Array | None = None
+    coefs: Array = field(init=False)  # minus the sum, (n_outputs, n_samples)
+    images: Array = field(init=False)  # (n_kernels, n_outputs, n_samples)
+    squares: Array = field(init=False)  # squared norms of `coefs`, (n_kernels,)
+    all_columns: Array | None = None  # (n_samples, n_kernels, n_samples), if in memory
 
     def __post_init__(self) -> None:
         self.problem = self.incumbent.problem
@@ -143,10 +143,11 @@ class _SlopeSum:
             self.y[:, 0].astype(np.intp) if is_binary else np.argmax(self.y, axis=1)
         )
         self.sizes = weights_of(self.problem.loss, n)
-        parts = _strengths(self.problem.regularizer)
-        assert parts is not None
-        threshold, squared = parts
-        # Block norms have the exponent 2 p / (p + 1), whose dual is 2 `conjugate_p`.
+        strengths = _strengths(self.problem.regularizer)
+        assert strengths is not None
+        threshold, squared = strengths
+        # The last arguments of `slopes`. Block norms have the exponent 2 p / (p + 1),
+        # whose dual is 2 `conjugate_p`.
         self.penalty = threshold, squared.alpha, 2.0 * squared.conjugate_p
 
     def restart(self, point: Expansion, epochs: int) -> None:
@@ -172,14 +173,15 @@ class _SlopeSum:
 
     def _blocks_of_columns(self) -> Iterator[tuple[Indices, Indices, Array]]:
         """Yield arguments (samples, places, columns) of `visit`, in random order."""
+        # Column places[k] of `columns` is that of sample samples[k]; see `visit`.
         gram = self.problem.gram
         n_kernels, n = gram.shape[:2]
         order = self.rng.permutation(n)
         size = self.cache_bytes // (8 * n_kernels * n)
         if size >= n:
-            if self.held is None:
-                self.held = _columns_first(gram.columns(np.arange(n)))
-            yield order, order, self.held
+            if self.all_columns is None:
+                self.all_columns = _columns_first(gram.columns(np.arange(n)))
+            yield order, order, self.all_columns
             return
         for start in range(0, n, max(size, 1)):
             samples = order[start : start + max(size, 1)]
@@ -202,6 +204,7 @@ class _SlopeSum:
         weights = compiled(LOOPS, "slopes")(forms, 1.0, *self.penalty)
         f = share * np.tensordot(weights, self.images, axes=1).T
         f = f.reshape(problem.y.shape)
+        # The model's functions are weights[m] K_m rho.
         self.incumbent.offer(model_of_multiples(problem, rho, weights, forms, f))
         self.incumbent.offer_dual(rho, forms)
 

@@ -138,6 +138,8 @@ class GroupOMP:
         is_candidate = np.ones(n_kernels, dtype=bool)
         if size < n_kernels:
             rng = np.random.default_rng([self.random_state, step])
+            # The candidates are the `size` kernels with the smallest random keys;
+            # selected kernels have the largest keys, so they take no place of others.
             keys = rng.random(n_kernels)
             keys[selected] = np.inf
             is_candidate[np.argpartition(keys, size)[size:]] = False
@@ -156,13 +158,13 @@ class _Growth:
         n_paths: int,
         callback: Callback | None,
     ) -> None:
-        self.problem, self.geometry = problem, selector.whitening
-        watched, self.recorder = metered(problem, callback)
+        self.problem, self.whitening = problem, selector.whitening
+        metered_problem, self.recorder = metered(problem, callback)
         # Refits on factors read the factor of the new kernel only, which is far less
         # than a pass over all kernels, so they are not counted.
         by_factors = low_rank_form(problem.gram) is not None
         machine = solver._machine(problem)
-        self.refit = refit_for(problem if by_factors else watched, machine)
+        self.refit = refit_for(problem if by_factors else metered_problem, machine)
         self.n_outputs = problem.y.size // problem.y.shape[0]
         # Passes that the selector made for all paths are divided equally among them.
         meter = self.recorder.meter
@@ -174,25 +176,26 @@ class _Growth:
         intercept = constant.intercept - problem.offset
         level = float(intercept[0]) if problem.y.ndim == 1 else intercept
         f = np.zeros_like(problem.y) + level
-        # The ridge of the selection is alpha, except for piecewise linear losses. For
-        # these, alpha has the inverse unit of the targets, which the ridge must not
-        # depend on, so alpha is multiplied by half the range of the targets. If
-        # rounding errors exceed this product, the smallest safe ridge is used; if alpha
-        # itself is below the safe ridge, the selector raises an error.
+        # The ridge of the selection, `shift`, is alpha, except for piecewise linear
+        # losses. For these, alpha has the inverse unit of the targets, which the ridge
+        # must not depend on, so alpha is multiplied by half the range of the targets.
+        # If rounding errors exceed this product, the smallest safe ridge is used; if
+        # alpha itself is below the safe ridge, the selector raises an error.
         alpha = self.shift = problem.regularizer.alpha
         if is_polyhedral(problem.loss):
             least = min(alpha, selector.least_shift)
             self.shift = max(half_range(problem.y) * alpha, least)
+        # One entry for each model of the path; the first model has no kernels.
         self.coefs = [constant.dual / alpha]
         self.intercepts = [intercept]
         self.objectives = [float(problem.loss.value(problem.y, f).sum())]
-        self.least = solver.tol * 0.5 * float(np.sum(self.rows() ** 2))
+        self.least_improvement = solver.tol * 0.5 * float(np.sum(self.rows() ** 2))
         self._record()
 
     def rows(self) -> Array:
         """Return the whitened residual, with one row for each output."""
         dual = self.problem.regularizer.alpha * self.coefs[-1]
-        return self.geometry.residual_rows(dual)
+        return self.whitening.residual_rows(dual)
 
     def count(self, passes: float) -> None:
         """Count `passes` over all kernels, each once for every output."""
@@ -201,7 +204,7 @@ class _Growth:
 
     def extend(self, kernel: int, improvement: float) -> None:
         """Select a kernel, or stop if it improves the fit too little."""
-        if improvement <= self.least:
+        if improvement <= self.least_improvement:
             self.status = Status.PRECISE
             return
         fit = self.refit.add(kernel)

@@ -108,6 +108,8 @@ class GreedyPath:
         shape = (len(self) + 1, n_rows, *n_outputs)
         f = np.zeros(shape)
         for position, kernel in enumerate(self.order):
+            # All models after this selection contain the kernel, each with its own
+            # coefficients.
             later = np.moveaxis(self.coefs[position + 1 :], 0, 1)
             columns = later.reshape(later.shape[0], -1)
             images = gram.take(np.array([kernel])).matvec(columns)[0]
@@ -119,8 +121,8 @@ class GreedyPath:
 
 def _warn_if_objectives_differ(k: int, objective: float, refitted: float) -> None:
     """Warn if rounding makes the objective of the model differ from its refit's."""
-    off = abs(objective - refitted)
-    if off > REFIT_GAP * max(abs(objective), abs(refitted)):
+    difference = abs(objective - refitted)
+    if difference > REFIT_GAP * max(abs(objective), abs(refitted)):
         warn_user(
             f"The model of {k} kernels has an objective of {objective:.6g}, but the "
             f"fit of its coefficients computed {refitted:.6g}: the kernels are not "

@@ -123,7 +123,7 @@ class MachineRefit:
         if start is not None:
             start = replace(start, f=start.f + new.matvec(start.dual))
         self.fit = self._exact_fit(start)
-        smooth = self.fit.f - _like(self.fit.intercept, problem.y)
+        smooth = self.fit.f - _like(self.fit.intercept, problem.y)  # K dual
         penalty = (
             0.5 * problem.regularizer.alpha * float(np.sum(self.fit.dual * smooth))
         )
@@ -170,7 +170,7 @@ class MachineRefit:
         only[kernel] = self.weights[kernel] = 1.0
         new = self.problem.gram.combine(only)
         if self.total.array is not None and new.array is not None:
-            total = self.total.array
+            total = self.total.array  # changed in place
             total += new.array
         else:
             self.total = self.problem.gram.combine(self.weights)
@@ -187,54 +187,59 @@ class FactorRefit:
 
     def __init__(self, problem: Problem, stack: LowRankStack) -> None:
         self.problem, self.stack = problem, stack
-        self.geometry = whitening(problem)
+        self.whitening = whitening(problem)
         y = problem.y.T if problem.y.ndim == 2 else problem.y[None]
-        self.raw = np.array(self.geometry.scaled(y))
-        self.target = self.geometry.project(self.raw.copy())
-        n_outputs, n_samples = self.target.shape
+        self.scaled_y = np.array(self.whitening.scaled(y))
+        self.targets = self.whitening.project(self.scaled_y.copy())
+        n_outputs, n_samples = self.targets.shape
+        # V^T, the products of unprojected columns of V with the unit vector u (see
+        # `Whitening`), L, and L^-1 V^T z.
         self.factors = np.empty((0, n_samples))
         self.means = np.empty(0)
         self.cholesky = np.empty((0, 0))
-        self.forward = np.empty((0, n_outputs))
+        self.half_solution = np.empty((0, n_outputs))
 
     def add(self, kernel: int) -> Fit:
         """Add a kernel to the sum, and return the new fit."""
-        self._border(kernel)
+        self._append(kernel)
         alpha = self.problem.regularizer.alpha
-        size = self.forward.shape[0]
+        size = self.half_solution.shape[0]
+        # t of the class's formulas, one column for each output.
         inner = solve_triangular(
-            self.cholesky[:size, :size], self.forward, lower=True, trans="T"
+            self.cholesky[:size, :size], self.half_solution, lower=True, trans="T"
         )
-        residual = self.target - inner.T @ self.factors[:size]
+        residual = self.targets - inner.T @ self.factors[:size]
         # The squared norm of the function V t is t^T t, with t = `inner`.
         objective = 0.5 * float(np.sum(residual**2)) + 0.5 * alpha * float(
             np.sum(inner**2)
         )
-        coefs = self.geometry.scaled(residual) / alpha
+        coefs = self.whitening.scaled(residual) / alpha
         shape = self.problem.y.T.shape
         return Fit(coefs.reshape(shape).T.copy(), self._intercept(inner), objective)
 
-    def _border(self, kernel: int) -> None:
+    def _append(self, kernel: int) -> None:
         """Append a kernel to the stored factors and to their Cholesky factor."""
         part = slice(self.stack.offsets[kernel], self.stack.offsets[kernel + 1])
-        raw = np.array(self.geometry.scaled(self.stack.factors[:, part].T))
-        new = self.geometry.project(raw.copy())
-        size, rank = self.forward.shape[0], new.shape[0]
+        raw = np.array(self.whitening.scaled(self.stack.factors[:, part].T))
+        new = self.whitening.project(raw.copy())
+        size, rank = self.half_solution.shape[0], new.shape[0]
         self._reserve(size + rank)
+        # The Cholesky factor of [[A, B], [B^T, C]] is [[L, 0], [below^T, root]] with A
+        # = L L^T, below = L^-1 B and root root^T = C - below^T below.
         old = self.factors[:size]
         below = solve_triangular(self.cholesky[:size, :size], old @ new.T, lower=True)
         corner = new @ new.T - below.T @ below
         corner.reshape(-1)[:: rank + 1] += self.problem.regularizer.alpha
         root = np.linalg.cholesky(corner)
-        forward = solve_triangular(
-            root, new @ self.target.T - below.T @ self.forward, lower=True
+        half_solution = solve_triangular(
+            root, new @ self.targets.T - below.T @ self.half_solution, lower=True
         )
         grown = slice(size, size + rank)
         self.factors[grown] = new
         self.cholesky[grown, :size], self.cholesky[grown, grown] = below.T, root
-        self.forward = np.vstack([self.forward, forward])
-        if self.geometry.direction is not None:
-            self.means = np.append(self.means, raw @ self.geometry.direction)
+        self.half_solution = np.vstack([self.half_solution, half_solution])
+        if self.whitening.direction is not None:
+            self.means = np.append(self.means, raw @ self.whitening.direction)
 
     def _reserve(self, size: int) -> None:
         """Allocate memory for `size` rows; doubling makes the cost per row constant."""
@@ -250,14 +255,14 @@ class FactorRefit:
 
     def _intercept(self, inner: Array) -> Array:
         """Return the intercept: the weighted mean of targets minus kernel terms."""
-        direction = self.geometry.direction
+        direction = self.whitening.direction
         if direction is None:
-            return np.zeros(self.raw.shape[0])
+            return np.zeros(self.scaled_y.shape[0])
         # As u = S 1 / |S 1|, a weighted mean is the product with u, divided by |S 1|.
         length = np.sqrt(direction.size)
-        if self.geometry.scale is not None:
-            length = np.linalg.norm(self.geometry.scale)
-        return np.asarray((self.raw @ direction - self.means @ inner) / length)
+        if self.whitening.scale is not None:
+            length = np.linalg.norm(self.whitening.scale)
+        return np.asarray((self.scaled_y @ direction - self.means @ inner) / length)
 
 
 def _scaled(loss: Loss, factor: float, y: Array) -> Loss:

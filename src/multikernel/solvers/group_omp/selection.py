@@ -101,6 +101,8 @@ class FactorSelector:
 
     def _diagonalize(self, rank: int) -> None:
         """Store the principal axes of all factors of one rank, in blocks of kernels."""
+        # `columns`, (n_chosen, rank), are the columns of the factors of a block of
+        # kernels.
         first = self.stack.offsets[:-1][self.stack.ranks == rank]
         n_samples = self.stack.shape[1]
         step = max(1, 2**20 // (n_samples * rank))
@@ -118,10 +120,13 @@ class FactorSelector:
 
     def best(self, query: Query) -> Winners:
         """Return the best candidate of each group."""
-        return choose(query, self.forms(query), SETTINGS.tie, 1.0)
+        return choose(query, self.forms(query), SETTINGS.tie, passes=1.0)
 
     def forms(self, query: Query) -> Array:
-        """Return 2 I_m (see the module) of each kernel, shape (n_groups, n_kernels)."""
+        """Return twice the improvement by each kernel, (n_groups, n_kernels)."""
+        # For a residual r and the ridge c, it is sum_i (z_i^T r)^2 / (s_i + c). The z_i
+        # are the columns of the kernel's factor, rotated to be orthogonal, of squared
+        # lengths s_i.
         products = self.whitening.scaled(query.rows) @ self.stack.factors
         for columns, axes in self.rotations:
             products.T[columns] = axes @ products.T[columns]
@@ -140,12 +145,12 @@ def narrow_factors(stack: GramStack) -> tuple[Indices, LowRankStack | None, floa
     """
     n_kernels, n_samples, _ = stack.shape
     most = min(SETTINGS.narrow, n_samples // 4)
-    everyone = np.arange(n_samples)
-    # A few samples usually show that the rank of a kernel is above `most`. That takes
-    # an eighth of the time of a factorization with all samples.
+    all_samples = np.arange(n_samples)
+    # A few samples usually show that the rank of a kernel is above `most`. That
+    # takes an eighth of the time of a factorization with all samples.
     few = evenly_spaced(n_samples, max(1, 2 * most))
     factors: list[Array | None] = [None] * n_kernels
-    looked = np.zeros(n_kernels, dtype=bool)
+    is_read = np.zeros(n_kernels, dtype=bool)
 
     def pivoted(K: Array) -> tuple[float, Array, Indices]:
         """Return the tolerance, pivoted Cholesky factor and pivots of a matrix K."""
@@ -154,13 +159,13 @@ def narrow_factors(stack: GramStack) -> tuple[Indices, LowRankStack | None, floa
         factor, pivots = landmark_factor(K.__getitem__, K.diagonal(), tol, most + 1)
         return tol, factor, pivots.astype(np.intp)
 
-    def look(m: int) -> None:
+    def factorize(m: int) -> None:
         """Store the factor of a kernel if its rank is low."""
         # A submatrix cannot have a higher rank than the matrix.
         if few.size < n_samples and pivoted(stack.entries(m, few, few))[2].size > most:
             return
-        looked[m] = True
-        K = stack.entries(m, everyone, everyone)
+        is_read[m] = True
+        K = stack.entries(m, all_samples, all_samples)
         tol, factor, pivots = pivoted(K)
         if not 0 < pivots.size <= most:
             return
@@ -169,11 +174,11 @@ def narrow_factors(stack: GramStack) -> tuple[Indices, LowRankStack | None, floa
         if np.abs(K - factor @ factor.T).max() <= tol:
             factors[m] = factor
 
-    run_blocks(look, range(n_kernels))
+    run_blocks(factorize, range(n_kernels))
     factor_of = {m: factor for m, factor in enumerate(factors) if factor is not None}
     kernels = np.array(list(factor_of), dtype=np.intp)
     probed = (few.size / n_samples) ** 2 if few.size < n_samples else 0.0
-    passes = probed + float(looked.mean())
+    passes = probed + float(is_read.mean())
     if not factor_of:
         return kernels, None, passes
     ends = np.cumsum([factor.shape[1] for factor in factor_of.values()])
@@ -203,31 +208,31 @@ class BoundSelector:
     def best(self, query: Query) -> Winners:
         """Return the best candidate of each group."""
         self._check_shift(query)
-        race = _Race(self.stack, self.whitening, self.traces, query)
+        bounds = _ImprovementBounds(self.stack, self.whitening, self.traces, query)
         if self.exact is not None:
             scores = self.exact.forms(query).T
-            race.settle(self.narrow, scores, scores)
-        race.run(self.order[race.contenders()[self.order]])
+            bounds.store(self.narrow, scores, scores)
+        bounds.run(self.order[bounds.undecided_kernels()[self.order]])
         # Bounds order the next query: strong kernels come first, so that weak kernels
         # are soon excluded.
-        least = np.maximum(race.leader, np.finfo(float).tiny)[:, None]
+        least = np.maximum(bounds.leader, np.finfo(float).tiny)[:, None]
         with np.errstate(over="ignore"):  # If the leader is zero, ratios overflow.
-            strength = race.upper / least
+            strength = bounds.upper / least
         self.order = np.argsort(-strength.max(axis=0), kind="stable")
-        middle = 0.5 * (race.lower + race.upper)
-        passes = race.products / self.stack.shape[0]
-        return choose(query, middle, 2.0 * race.resolution, passes)
+        middle = 0.5 * (bounds.lower + bounds.upper)
+        passes = bounds.products / self.stack.shape[0]
+        return choose(query, middle, 2.0 * bounds.resolution, passes)
 
     def _check_shift(self, query: Query) -> None:
         """Raise if the ridge is below the rounding errors of the Gram matrices."""
         traces = self.traces.whitened
-        widest = int(np.argmax(traces))
+        largest = int(np.argmax(traces))
         least = float(query.shifts.min())
         if least < self.least_shift:
             raise UnsupportedProblemError(
                 "The ridge strength (in estimators, alpha times the sum of sample "
                 f"weights) is {least:.3g}, below the rounding error of Gram matrix "
-                f"{widest} with trace {traces[widest]:.3g}, so kernels cannot be "
+                f"{largest} with trace {traces[largest]:.3g}, so kernels cannot be "
                 "compared. Increase alpha, scale kernels down, or use "
                 "storage='low_rank' if they have low rank."
             )
@@ -259,6 +264,7 @@ def _traces(stack: GramStack, whitening: Whitening) -> _Traces:
         whitened[run] = np.sum(diagonals * squares, axis=1)
         raw[run] = np.sum(np.abs(diagonals) * squares, axis=1)
     if whitening.direction is not None:
+        # For the unit vector u in `direction`, tr(P S K S P) = tr(S K S) - u^T S K S u.
         mean = whitening.scaled(whitening.direction)
         forms = stack.quadratic_forms(mean)
         check_forms(stack, forms, mean)
@@ -267,15 +273,19 @@ def _traces(stack: GramStack, whitening: Whitening) -> _Traces:
 
 
 @dataclass
-class _Race:
-    """Bounds on the improvement by each kernel, and the best kernel of each group."""
+class _ImprovementBounds:
+    """Bounds on the improvement by each kernel, and the best one of each group."""
 
     stack: GramStack
     whitening: Whitening
     traces: _Traces
     query: Query
-    products: int = 0
+    products: int = 0  # products of one kernel with the residuals
     lock: Lock = field(default_factory=Lock)
+
+    # Bounds on 2 I_m, (n_groups, n_kernels); `leader`, (n_groups,), contains the
+    # largest lower bounds, and `resolution` the relative errors up to which values are
+    # tied.
 
     def __post_init__(self) -> None:
         self.lower = np.zeros(self.query.candidates.shape)
@@ -286,7 +296,7 @@ class _Race:
         relative = self.traces.whitened / self.query.shifts[:, None]
         self.resolution = SETTINGS.tie + 8.0 * EPS * relative
 
-    def contenders(self) -> Mask:
+    def undecided_kernels(self) -> Mask:
         """Return a mask of kernels that can still be the best of a group."""
         open_kernels = self._can_win(np.arange(self.stack.shape[0]))
         open_kernels &= self.lower < self.upper
@@ -314,33 +324,33 @@ class _Race:
         bounds = start_bounds(
             self.query.rows, self.query.row_shifts(), self.traces.whitened[kernels]
         )
-        alive = np.arange(kernels.size)
+        remaining = np.arange(kernels.size)
         # In exact arithmetic, bounds are equal after n_samples steps; rounding delays
         # this.
         for _ in range(2 * (self.stack.shape[1] + 1)):
-            images = multiply(alive, self.whitening.scaled(bounds.basis))
+            images = multiply(remaining, self.whitening.scaled(bounds.basis))
             images = self.whitening.project(self.whitening.scaled(images))
             bounds.advance(images)
-            racing = kernels[alive]
-            self._update(racing, bounds)
-            lower, upper = self.lower[:, racing], self.upper[:, racing]
-            vague = upper - lower > self.resolution[:, racing] * upper
-            undecided = self._can_win(racing) & vague
+            refined = kernels[remaining]
+            self._update(refined, bounds)
+            lower, upper = self.lower[:, refined], self.upper[:, refined]
+            is_inexact = upper - lower > self.resolution[:, refined] * upper
+            undecided = self._can_win(refined) & is_inexact
             keep = np.any(undecided, axis=0)
             if not keep.any():
                 return
             if not keep.all():
-                alive, bounds = alive[keep], bounds.keep(keep)
+                remaining, bounds = remaining[keep], bounds.keep(keep)
 
     def _update(self, kernels: Indices, bounds: QuadratureBounds) -> None:
         """Store the bounds of kernels; update the best lower bound of each group."""
         self._check(kernels, bounds.diagonal.min(axis=1))
         by_group = self.query.by_group
-        self.settle(kernels, by_group(bounds.lower), by_group(bounds.upper))
+        self.store(kernels, by_group(bounds.lower), by_group(bounds.upper))
         with self.lock:
             self.products += kernels.size
 
-    def settle(self, kernels: Indices, below: Array, above: Array) -> None:
+    def store(self, kernels: Indices, below: Array, above: Array) -> None:
         """Store new bounds, (n_chosen, n_groups), of kernels; update `leader`."""
         lower, upper = below.T, above.T
         candidates = self.query.candidates[:, kernels]
@@ -352,10 +362,10 @@ class _Race:
 
     def _check(self, kernels: Indices, forms: Array) -> None:
         """Raise an error if a kernel's quadratic form is negative or not finite."""
-        sound = forms >= -ROUNDING * self.traces.raw[kernels]
-        if sound.all():
+        is_sound = forms >= -ROUNDING * self.traces.raw[kernels]
+        if is_sound.all():
             return
-        worst = int(np.argmin(sound))
+        worst = int(np.argmin(is_sound))
         if not np.isfinite(forms[worst]):
             kernel = int(kernels[worst])
             raise IndefiniteKernelError(not_finite(kernel), kernel=kernel)

@@ -40,9 +40,9 @@ def prepare(
     ends = np.cumsum([len(block) for block in blocks])
     # Larger features overflow in quadratic forms, which square their products. NaN
     # fails this check as well.
-    wrong = np.flatnonzero(~(_sizes(rows) < 1e60))
-    if wrong.size:
-        first = nodes[int(np.searchsorted(ends, wrong[0], side="right"))]
+    too_large = np.flatnonzero(~(_sizes(rows) < 1e60))
+    if too_large.size:
+        first = nodes[int(np.searchsorted(ends, too_large[0], side="right"))]
         raise ValueError(
             f"The features of {samples.graph.name(first)} are too large for "
             "floating-point numbers: standardize the inputs, or clip outliers."
@@ -134,15 +134,15 @@ class StoredNodes:
     def _split(self, nodes: Indices) -> tuple[Indices, Indices]:
         """Split nodes into those with stored features and those without."""
         self._places = of_more(self._places, len(self.known), -1)
-        held = self._places[nodes] >= 0
-        return nodes[held], nodes[~held]
+        stored = self._places[nodes] >= 0
+        return nodes[stored], nodes[~stored]
 
-    def of(self, nodes: Indices) -> list[Prepared]:
+    def features_of(self, nodes: Indices) -> list[Prepared]:
         """Return the features of nodes; missing ones are computed but not stored."""
-        held, new = self._split(nodes)
+        stored, new = self._split(nodes)
         prepared = prepare(self.samples, self.known.named(new), self.shares)
         made = dict(zip(new.tolist(), prepared, strict=True))
-        made |= {k: self._prepared[self._places[k]] for k in held.tolist()}
+        made |= {k: self._prepared[self._places[k]] for k in stored.tolist()}
         return [made[k] for k in nodes.tolist()]
 
     def release(self, nodes: Indices, n_asked: int) -> None:
@@ -152,21 +152,24 @@ class StoredNodes:
         # number of `nodes`. More than twice as many stored nodes are too many.
         self._most = max(self._most, nodes.size, n_asked)
         if len(self._prepared) > 2 * self._most:
-            held, _ = self._split(nodes)
-            prepared = self.of(held)
+            stored, _ = self._split(nodes)
+            prepared = self.features_of(stored)
             self._clear()
-            self._store_chunk(held, prepared)
+            self._store_chunk(stored, prepared)
 
     def forms(self, nodes: Indices, vector: Array) -> Array:
         """Return ||Z_v^T vector||^2 of each node v; store its features Z_v."""
         if not nodes.size:
             return np.zeros(0)
         _, new = self._split(nodes)
-        self._store_chunk(new, self.of(new))
+        self._store_chunk(new, self.features_of(new))
         places = self._places[nodes]
+        # A chunk is the first place in it, its rows of features, and the place of each
+        # row's node (`owners`). Each chunk of the nodes is multiplied by the vector
+        # once.
         firsts = [first for first, _, _ in self._chunks]
-        asked = np.unique(np.searchsorted(firsts, places, side="right")) - 1
-        chunks = [self._chunks[k] for k in asked.tolist()]
+        used_chunks = np.unique(np.searchsorted(firsts, places, side="right")) - 1
+        chunks = [self._chunks[k] for k in used_chunks.tolist()]
         products = np.concatenate([rows @ vector for _, rows, _ in chunks])
         owners = np.concatenate([owners for _, _, owners in chunks])
         forms = np.bincount(owners, products**2, minlength=len(self._prepared))
@@ -191,11 +194,16 @@ class ActiveSet:
         self._shares = (
             np.full(n, 1.0 / n) if problem.weights is None else problem.weights / total
         )
+        # Nodes of the reduced problem: their numbers, the factors d_v of their norms,
+        # and the fields of `Prepared`.
         self.nodes: Indices = np.zeros(0, dtype=np.intp)
         self.weights: Array = np.zeros(0)
         self.means: list[Array] = []
         self.bases: list[Any] = []
         self._mixers: list[Array | None] = []
+        # `owner` is the position in `nodes` of each feature's node. relation[u, v] is 1
+        # if u is v or an ancestor of v, else 0. `_residuals` contains the square roots
+        # of the residuals' diagonals, by position. `features` has one feature per row.
         self.owner: Indices = np.zeros(0, dtype=np.intp)
         self.relation: Array = np.zeros((0, 0))
         self._residuals: dict[int, Array] = {}
@@ -205,10 +213,10 @@ class ActiveSet:
         self.idle: Indices = np.zeros(0, dtype=np.intp)
         roots = self.known.numbers(dict.fromkeys(graph.roots()))
         self.frontier = self.known.ask(roots)
-        self._met: Indices = np.zeros(0, dtype=np.intp)
+        self._n_visited_parents: Indices = np.zeros(0, dtype=np.intp)
         """Number of visited parents of each node."""
         shares = self._shares if problem.fit_intercept else None
-        self._held = StoredNodes(self.samples, self.known, shares)
+        self._stored = StoredNodes(self.samples, self.known, shares)
         self._vector: Array | None = None
         self._forms: Array = np.zeros(0)
         """Quadratic forms of nodes at `_vector`, nan until they are computed."""
@@ -224,7 +232,7 @@ class ActiveSet:
 
     def rows(self, nodes: Indices) -> list[Array]:
         """Return the centered features of each node, one feature per row."""
-        return [each.rows for each in self._held.of(nodes)]
+        return [each.rows for each in self._stored.features_of(nodes)]
 
     def forms(self, nodes: Indices, vector: Array) -> Array:
         """Return a^T K_v a of each node v, for a = `vector` and centered features."""
@@ -234,23 +242,23 @@ class ActiveSet:
             n_asked = int(np.count_nonzero(~np.isnan(self._forms)))
             self._vector = vector
             self._forms.fill(np.nan)
-            self._held.release(nodes[self.known.widths[nodes] <= MANY], n_asked)
+            self._stored.release(nodes[self.known.widths[nodes] <= MANY], n_asked)
         self._forms = of_more(self._forms, len(self.known), np.nan)
         new = nodes[np.isnan(self._forms[nodes])]
         wide = self.known.widths[new] > MANY
         few, many = new[~wide], new[wide]
-        self._forms[few] = self._held.forms(few, vector)
+        self._forms[few] = self._stored.forms(few, vector)
         named = self.known.named(many)
         # The features of wide nodes are not centered, but with an intercept the sum of
         # a is zero, so centering would not change the form.
         self._forms[many] = [self.samples.form(node, vector) for node in named]
         return np.asarray(self._forms[nodes])
 
-    def coefs(self, k: int, beta: Array) -> Array:
+    def coefs(self, position: int, beta: Array) -> Array:
         """Return the coefficients of the original features of node k."""
         # If the node has a mixer M, its entries of `beta` are the coefficients of M^T
         # times its original features.
-        of_node, mixer = beta[self.owner == k], self._mixers[k]
+        of_node, mixer = beta[self.owner == position], self._mixers[position]
         return of_node if mixer is None else np.asarray(mixer @ of_node)
 
     def visit(self, nodes: Indices) -> None:
@@ -267,18 +275,20 @@ class ActiveSet:
     def _count(self, nodes: Indices, change: int) -> Indices:
         """Add `change` to every child's number of visited parents; return children."""
         children = self.known.children(nodes)
-        self._met = of_more(self._met, len(self.known), 0)
-        np.add.at(self._met, children, change)
+        self._n_visited_parents = of_more(self._n_visited_parents, len(self.known), 0)
+        np.add.at(self._n_visited_parents, children, change)
         return children
 
     def _ready(self, nodes: Indices) -> Indices:
         """Return the distinct nodes among `nodes` whose parents are all visited."""
-        ready = nodes[self._met[nodes] == self.known.n_parents[nodes]]
+        ready = nodes[self._n_visited_parents[nodes] == self.known.n_parents[nodes]]
         firsts = np.sort(np.unique(ready, return_index=True)[1])
         return self.known.ask(ready[firsts])
 
     def add(self, nodes: Indices) -> None:
         """Make nodes and all their ancestors part of the reduced problem."""
+        # `known` converts nodes to numbers and back; `among` is a mask of common
+        # numbers.
         self.visit(nodes[self.known.among(nodes, self.frontier)])
         wanted = self.known.numbers(hull(self.samples.graph, self.known.named(nodes)))
         # Idle nodes are in the order of visits, so parents precede their children.
@@ -286,7 +296,7 @@ class ActiveSet:
         new, self.idle = self.idle[joins], self.idle[~joins]
         if not new.size:
             return
-        prepared = self._held.of(new)
+        prepared = self._stored.features_of(new)
         self.nodes = np.append(self.nodes, new)
         self.weights = self.known.weights[self.nodes]
         self._relate(new)
@@ -309,6 +319,8 @@ class ActiveSet:
 
     def _relate(self, new: Indices) -> None:
         """Extend the matrix of ancestors by one column for each new node."""
+        # The ancestors of a node are the node, its parents and their ancestors. Column
+        # k of the matrix is the mask of the ancestors of node k.
         relation, m = np.eye(len(self)), len(self) - new.size
         relation[:m, :m] = self.relation
         row_of = {k: row for row, k in enumerate(self.nodes.tolist())}

@@ -63,6 +63,10 @@ class SmoothedNorm:
 
     def curvature(self, *, above: bool = False) -> Array:
         """Return the Hessian of half the squared norm; of an upper bound if `above`."""
+        # With the norm Omega = sum_v d_v s_v, its gradient g (`slope`) and the rates
+        # (the sum of d_u / s_u over the ancestors of a node), the Hessian of Omega^2 /
+        # 2 is g g^T + Omega (diag(rates) - sum_v d_v / s_v^3 b_v b_v^T) where b_v has
+        # the coefficients of v and its descendants, and zeros elsewhere.
         active, omega = self.active, self.value
         rates = self.rates[active.owner]
         slope = rates * self.beta
@@ -80,11 +84,11 @@ class SmoothedNorm:
 
     def dual_bound(self, products: Array, slack: Array) -> float:
         """Return an upper bound on the squared dual norm Omega*_J(a)^2 of a vector."""
-        # The module defines a. `products` are the features times a. `slack` are upper
-        # bounds on the dual norms of the parts of the nodes' kernels that the features
-        # omit. The split xi^v = Omega d_v beta_{D(v)} / s_v of the correlations, with
-        # the remainder added to each node's own coordinate, is feasible. So the dual
-        # norm is at most the largest |xi^v| / d_v.
+        # `products` are the features times the vector a. `slack` are upper bounds on
+        # the dual norms of the parts of the nodes' kernels that the features omit. The
+        # split xi^v = Omega d_v beta_{D(v)} / s_v of the correlations, with the
+        # remainder added to each node's own coordinate, is feasible. So the dual norm
+        # is at most the largest |xi^v| / d_v. `split` contains all |xi^v|^2.
         active, omega = self.active, self.value
         missing = products - omega * self.rates[active.owner] * self.beta
         scaled = omega * active.weights / self.smooth

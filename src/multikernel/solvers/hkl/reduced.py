@@ -84,10 +84,11 @@ class RoundedRisk:
         """Return signs s, s f - c, slopes p, and u - p of all pieces; see the class."""
         signs, costs, sizes = self.loss.dual_pieces(self.y)
         excess = signs * f - costs
-        # The roots of a quadratic equation, computed without cancellation.
-        reach = np.abs(excess) * sizes
-        root = np.sqrt(reach**2 + 4.0 * self.mu**2)
-        small = self.mu + 2.0 * self.mu**2 / (root + reach)
+        # With e = s f - c (`excess`), p solves e + mu / p - mu / (u - p) = 0. This is a
+        # quadratic equation; its root is computed without cancellation.
+        product = np.abs(excess) * sizes
+        root = np.sqrt(product**2 + 4.0 * self.mu**2)
+        small = self.mu + 2.0 * self.mu**2 / (root + product)
         small *= sizes / (root + 2.0 * self.mu)
         large = sizes - small
         above = excess > 0.0
@@ -100,6 +101,7 @@ class RoundedRisk:
 
     def value(self, f: Array) -> float:
         """Return the sum of the smoothed losses, up to a constant."""
+        # The pieces are p (s f - c) + mu log(4 p q / u^2) with q = u - p.
         _, excess, p, q = self._parts(f)
         sizes = p + q
         barrier = np.log(2.0 * p / sizes) + np.log(2.0 * q / sizes)
@@ -107,9 +109,11 @@ class RoundedRisk:
 
     def derivatives(self, f: Array) -> tuple[Array, Array]:
         """Return the slopes, and the second derivatives, of the smoothed losses."""
+        # The slope of a piece is s p, by the envelope theorem; `curvatures` are dp /
+        # d(s f).
         signs, _, p, q = self._parts(f)
-        bends = p**2 * q**2 / (self.mu * (p**2 + q**2))
-        return (signs * p).sum(axis=0), bends.sum(axis=0)
+        curvatures = p**2 * q**2 / (self.mu * (p**2 + q**2))
+        return (signs * p).sum(axis=0), curvatures.sum(axis=0)
 
 
 Risk = SmoothRisk | RoundedRisk
@@ -155,12 +159,13 @@ class _Level:
         self, point: _Iterate, *, careful: bool
     ) -> tuple[Array, float, float]:
         """Return steps of beta and intercept, shorter if `careful`, and their slope."""
-        # The intercept is eliminated. A `careful` direction uses an upper bound on the
-        # norm, because Newton's direction overshoots for nodes whose functions go to
-        # zero.
+        # The Hessian is that of the penalty plus features diag(curvatures) features^T;
+        # the intercept, whose curvature is `weight`, is eliminated. A `careful`
+        # direction uses an upper bound on the norm, because Newton's direction
+        # overshoots for nodes whose functions go to zero.
         problem, active = self.problem, self.active
         features, total = active.features, problem.total_weight
-        slopes, bends = (each / total for each in self.risk.derivatives(point.f))
+        slopes, curvatures = (each / total for each in self.risk.derivatives(point.f))
         penalty = point.norm.value * point.norm.rates[active.owner] * point.beta
         gradient = features @ slopes + problem.alpha * penalty
         hessian = problem.alpha * point.norm.curvature(above=careful)
@@ -169,7 +174,7 @@ class _Level:
             hessian += active.gram
             cross, weight = np.zeros_like(gradient), 1.0
         else:
-            cross, weight = features @ bends, float(bends.sum())
+            cross, weight = features @ curvatures, float(curvatures.sum())
             # If the loss is flat at all samples, as a hinge beyond the margin, the
             # curvature of the intercept is zero. The inverse of half the range of the
             # targets replaces it.
@@ -178,7 +183,7 @@ class _Level:
             # Center rows first: with an outlier of 1e4, the difference of products of
             # rows and products of means would consist of rounding errors.
             center = cross / weight if problem.fit_intercept else np.zeros_like(cross)
-            rows = (features - center[:, None]) * np.sqrt(bends)
+            rows = (features - center[:, None]) * np.sqrt(curvatures)
             hessian += rows @ rows.T
         step = _solve(hessian, cross * (shift / weight) - gradient)
         move = -(shift + float(cross @ step)) / weight if problem.fit_intercept else 0.0
@@ -271,10 +276,10 @@ def _newton(
     level: _Level, point: _Iterate, tol: float, share: float, limit: int
 ) -> tuple[ReducedPoint, _Iterate, int]:
     """Take Newton steps; return the certified point, last iterate and step count."""
-    # The gap is the stopping rule, and is computed only if the decrement is small. The
-    # decrement alone is not reliable: nodes at zero have such large curvatures that it
-    # may hide large errors of the correlations.
-    problem, n_steps, careful, enough = level.problem, 0, False, np.inf
+    # The gap is the stopping rule, and is computed only if the decrement, -slope / 2,
+    # is at most `allowed`. The decrement alone is not reliable: nodes at zero
+    # have such large curvatures that it may hide large errors of the correlations.
+    problem, n_steps, careful, allowed = level.problem, 0, False, np.inf
     while True:
         step, move, slope = level.direction(point, careful=careful)
         next_point, length = level.search(point, step, move, slope)
@@ -284,28 +289,30 @@ def _newton(
         # The gap that smoothing causes: epsilon increases the norm by at most `share`,
         # and a barrier adds about 2 mu per sample.
         hidden = problem.alpha * share * point.norm.value**2 + 2.0 * level.mu
-        enough = min(enough, max(0.05 * tol * abs(point.value), 0.05 * hidden))
-        over = n_steps >= limit or (next_point is None and not careful)
+        allowed = min(allowed, max(0.05 * tol * abs(point.value), 0.05 * hidden))
+        must_stop = n_steps >= limit or (next_point is None and not careful)
         careful = length < 0.25 and not careful
-        if -0.5 * slope > enough and not over:
+        if -0.5 * slope > allowed and not must_stop:
             continue
         result = evaluate(level, point)
         target = max(tol * abs(result.primal), 2.0 * hidden)
-        if over or result.gap * abs(result.primal) <= target:
+        if must_stop or result.gap * abs(result.primal) <= target:
             return result, point, n_steps
-        enough *= 0.1
-        if enough < 1e-16 * abs(point.value):
+        allowed *= 0.1
+        if allowed < 1e-16 * abs(point.value):
             return result, point, n_steps
 
 
 def _scale(problem: HullProblem, active: ActiveSet, beta: Array, f: Array) -> float:
     """Return the norm of the model; if it is zero, an estimate for the solution."""
+    # The estimate is a share of the largest norm of a node's correlations with minus
+    # the slopes, divided by its weight: the dual norm on single nodes.
     omega = norm_value(active, beta)
     slopes = problem.loss.gradient(problem.y, f) / problem.total_weight
     products = active.features @ slopes / problem.alpha
     squares = np.bincount(active.owner, products**2, minlength=len(active))
-    reach = float(np.max(np.sqrt(squares) / active.weights, initial=0.0))
-    return max(omega, 1e-3 * reach) or 1.0
+    largest = float(np.max(np.sqrt(squares) / active.weights, initial=0.0))
+    return max(omega, 1e-3 * largest) or 1.0
 
 
 def evaluate(level: _Level, point: _Iterate) -> ReducedPoint:

@@ -228,17 +228,17 @@ class _HullRun:
         # Bach (2008), Prop. 2: idle nodes with a^T K_v a / d_v^2 above the ceiling join
         # the reduced problem. Nodes of the frontier (see `ActiveSet`) above the ceiling
         # join, too, while the number of visited nodes is below its limit.
-        active, room = self.active, self._n_nodes_allowed
-        sources = np.append(active.idle, active.frontier) if room else active.idle
+        active, n_allowed = self.active, self._n_nodes_allowed
+        sources = np.append(active.idle, active.frontier) if n_allowed else active.idle
         weights = active.known.weights[sources]
         values = active.forms(sources, point.dual.vector) / weights**2
-        over = np.flatnonzero(values > ceiling)
-        worst = over[np.argsort(-values[over], kind="stable")]
+        violating = np.flatnonzero(values > ceiling)
+        worst = violating[np.argsort(-values[violating], kind="stable")]
         most = SETTINGS.exhaustive if self.settings.certify else SETTINGS.necessary
         worst_first = worst[:most]
-        # `sources` contains the idle nodes, then the frontier. At most `room` nodes of
-        # the frontier may join.
-        surplus = np.flatnonzero(worst_first >= active.idle.size)[room:]
+        # `sources` contains the idle nodes, then the frontier. At most `n_allowed`
+        # nodes of the frontier may join.
+        surplus = np.flatnonzero(worst_first >= active.idle.size)[n_allowed:]
         idle_bound = float(values[: active.idle.size].max(initial=0.0))
         return idle_bound, sources[np.delete(worst_first, surplus)]
 
@@ -263,21 +263,21 @@ class _HullRun:
         forms, noise = self.sums[sources].T
         largest = float(forms.max())
         violators = np.flatnonzero(~(forms <= ceiling))
-        z = robust_z_scores(forms, noise, active.known.kinds[sources])
+        scores = robust_z_scores(forms, noise, active.known.kinds[sources])
         if violators.size:
             if self.evidence is None:
                 vector = point.dual.vector
                 self.evidence = active.samples.evidence(vector, ceiling)
-            seen = self.evidence(active.known.named(sources[violators]))
-            z[violators] = np.maximum(z[violators], seen)
-        violators = violators[np.argsort(-z[violators], kind="stable")]
+            evidence = self.evidence(active.known.named(sources[violators]))
+            scores[violators] = np.maximum(scores[violators], evidence)
+        violators = violators[np.argsort(-scores[violators], kind="stable")]
         most = SETTINGS.exhaustive
         if not self.settings.certify:
             most = SETTINGS.sufficient
             needed = int(np.count_nonzero(self._needed(problem, point)))
             idle = self.active.n_inside - needed
             if idle + min(violators.size, most) > SETTINGS.inactive:
-                violators = violators[z[violators] > SETTINGS.outstanding]
+                violators = violators[scores[violators] > SETTINGS.outstanding]
         return largest, sources[violators[: min(most, self._n_nodes_allowed)]]
 
     def _status(
@@ -313,8 +313,8 @@ class _HullRun:
         """Return the certified, pruned model; keep its hull for the next strength."""
         # `idle_bound` is from `_necessary`, and `outside_bound` from `_sufficient`.
         active, lines = self.active, tuple(self.recorder.history)
-        used = self._needed(problem, point)
-        beta = np.where(used[active.owner], point.beta, 0.0)
+        is_used = self._needed(problem, point)
+        beta = np.where(is_used[active.owner], point.beta, 0.0)
         # Rounding errors of steps accumulate in the decision values: evaluate these for
         # the returned model.
         b = published_intercept(problem, np.array([point.intercept]))
@@ -328,7 +328,7 @@ class _HullRun:
         )
         reached = {Status.CONVERGED: gap, Status.NOISE_LIMITED: reduced}
         failed = reached.get(status, 0.0) > self.settings.tol
-        places = np.flatnonzero(used)
+        places = np.flatnonzero(is_used)
         solution = HullSolution(
             nodes=tuple(active.known.named(active.nodes[places])),
             coefs=tuple(active.coefs(int(k), beta) for k in places),
@@ -344,7 +344,7 @@ class _HullRun:
             status=Status.STALLED if failed else status,
             history=lines,
         )
-        self._keep_hull(used, beta)
+        self._keep_hull(is_used, beta)
         return solution
 
     def _keep_hull(self, used: Mask, beta: Array) -> None:

@@ -8,7 +8,7 @@ from multikernel.certificates import Expansion
 from multikernel.problem import Problem, Solution
 from multikernel.regularizers.base import is_variational
 from multikernel.solvers.lp.weight_solver import Step, WeightOracle, WeightSolver
-from multikernel.solvers.machine_runs import FIRST_GAP, LEFT, reason_against_loss
+from multikernel.solvers.machine_runs import FIRST_GAP, FLOOR, reason_against_loss
 
 
 @dataclass(frozen=True)
@@ -62,6 +62,6 @@ class Alternating(WeightSolver):
             share *= 0.3 if incumbent.gap > 0.99 * gap else 1.0
             # If all functions are zero, there are no weights, and nothing to improve.
             norms = norms if norms.any() else np.ones_like(norms)
-            weights = np.maximum(regularizer.kernel_weights(norms), LEFT * weights)
+            weights = np.maximum(regularizer.kernel_weights(norms), FLOOR * weights)
 
         return step

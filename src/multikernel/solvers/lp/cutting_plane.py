@@ -144,14 +144,15 @@ class Planes:
 class _PlaneSearch:
     """State of the search: the planes so far, and the weights for the next run."""
 
-    oracle: WeightOracle
+    oracle: WeightOracle  # runs the machine
     tol: float
     precision: float
     planes: Planes = field(init=False)
-    weights: Array = field(init=False)
+    weights: Array = field(init=False)  # for the next run
 
     @property
     def incumbent(self) -> Incumbent:
+        """The store of the best model and dual point."""
         return self.oracle.incumbent
 
     def start(self, init: Solution | None, expansion: Expansion | None) -> None:
@@ -188,6 +189,7 @@ class _PlaneSearch:
         self._prove(master)
 
     def _add(self, rho: Array, forms: Array) -> None:
+        """Add the plane of a dual point with the quadratic forms rho^T K_m rho."""
         problem = self.incumbent.problem
         height = -float(problem.loss.conjugate(problem.y, -rho).sum())
         self.planes.add(height, forms / (2.0 * problem.regularizer.alpha), rho)

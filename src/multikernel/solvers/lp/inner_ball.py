@@ -22,10 +22,12 @@ from multikernel.regularizers.squared_block_norm import SquaredBlockNorm, p_norm
 
 @dataclass(frozen=True, eq=False)
 class InnerBall:
-    """Ball of exponent P (see the module) in the p-ball, touching it at `center`."""
+    """Ball of exponent P in the p-ball of weights, touching it at `center`."""
+
+    # The ball is sum_m c_m^(p - P) theta_m^P <= 1 for weights theta, with center c.
 
     regularizer: SquaredBlockNorm
-    center: Array  # c in the module: positive kernel weights of p-norm one
+    center: Array  # c: positive kernel weights of p-norm one
     exponent: float  # P, at least p, and above 1 up to rounding
 
     def respond(self, forms: Array) -> Array:
@@ -40,9 +42,9 @@ class InnerBall:
         center = np.log(self.center[used])
         response = ((larger - p) * center + np.log(forms[used])) / (larger - 1.0)
         size = (p - larger) * center + larger * response
-        top = float(size.max())
+        largest = float(size.max())
         with np.errstate(under="ignore"):
-            response -= (top + np.log(np.exp(size - top).sum())) / larger
+            response -= (largest + np.log(np.exp(size - largest).sum())) / larger
         logs[used] = response
         with np.errstate(under="ignore"):
             return np.asarray(np.exp(logs))
@@ -140,6 +142,7 @@ def best_share(
     cross, support = new.images @ old.rho, ball.support()
 
     def conjugate(share: float) -> float:
+        """Return the sum of the conjugates at a step length."""
         rho = np.clip(old.rho + share * (new.rho - old.rho), lower, upper)
         return float(problem.loss.conjugate(problem.y, -rho).sum())
 

@@ -106,7 +106,7 @@ class BarrierResponse:
     """Weights that maximize theta^T u plus a barrier, with their derivatives in u."""
 
     weights: Array  # positive, of p-norm one
-    value: float  # the maximum, sigma_mu(u) in the module's notation
+    value: float  # the maximum, sigma_mu(u)
     excess: float  # nu - max(u), with the multiplier nu of the norm's constraint
     # The derivative of the weights with respect to u is diag(moves) minus a matrix of
     # rank one, so that the norm stays one. `normal` is the gradient of the norm.
@@ -123,9 +123,11 @@ class BarrierResponse:
         return np.asarray(np.maximum(moved, 0.0))
 
     def curvature(self, slopes: Array) -> Array:
-        """Return the Hessian in x of sigma_mu(slopes.T @ x); see the module."""
+        """Return the Hessian in x of the maximum `value` at u = slopes.T @ x."""
         along = self.moves * self.normal
-        # Center first, because the difference of two matrices would be mostly rounding.
+        # The derivative of the weights in u is diag(moves) - along along^T / (along^T
+        # normal). Center first, because the difference of two matrices would be mostly
+        # rounding.
         means = slopes @ along / max(float(along @ self.normal), TINY)
         curvature = np.zeros((slopes.shape[0], slopes.shape[0]))
         for start in range(0, self.moves.size, SETTINGS.block):
@@ -209,10 +211,10 @@ def _log_weights(p: float, u: Array, mu: float, excess: float) -> Array:
 class _Point:
     """Multipliers of the planes, with `barrier_response` and the objective there."""
 
-    multipliers: Array
-    mu: float
+    multipliers: Array  # one for each plane, with sum one
+    mu: float  # size of the barriers
     response: BarrierResponse
-    value: float
+    value: float  # of the objective of `_Program`
 
 
 @dataclass(frozen=True, eq=False)
@@ -221,7 +223,7 @@ class _Program:
 
     # The objective, which is minimized for any size mu of the barriers, is
     # sigma_mu(slopes^T multipliers) - heights^T multipliers - mu sum(log(multipliers)).
-    # The module defines sigma_mu.
+    # sigma_mu(u) is the `value` of `barrier_response`.
 
     heights: Array
     slopes: Array
@@ -245,7 +247,8 @@ class _Program:
     def newton_step(self, point: _Point) -> tuple[Array, float]:
         """Return relative changes of the multipliers, and the squared decrement."""
         # In relative changes of the multipliers, the barrier -mu sum(log(multipliers))
-        # has a Hessian of mu times the identity.
+        # has a Hessian of mu times the identity. `slack` is the gradient without the
+        # barrier; the step keeps the multipliers' sum.
         multipliers, mu = point.multipliers, point.mu
         slack = self.slopes @ point.response.weights - self.heights
         gradient = multipliers * (slack - float(multipliers @ slack)) - mu
@@ -261,6 +264,8 @@ class _Program:
 def _centered(program: _Program, point: _Point) -> _Point:
     """Return the minimizer for the barrier size of `point`, by damped Newton steps."""
     for _ in range(SETTINGS.most_steps):
+        # `decrease` is the square of the Newton decrement, which is compared with
+        # sqrt(mu).
         step, decrease = program.newton_step(point)
         moved = _line_search(program, point, step, decrease)
         if moved is point or decrease <= SETTINGS.centered**2 * point.mu:
@@ -275,7 +280,7 @@ def _line_search(
     """Return the first point with a lower value along halved steps, or `point`."""
     decrement = np.sqrt(decrease / point.mu)
     # If the decrement is large, start with the step that self-concordance guarantees to
-    # be safe.
+    # be safe. No step makes a multiplier zero or negative.
     size = 1.0 if decrement <= SETTINGS.centered else 1.0 / (1.0 + decrement)
     size = min(size, 0.95 / max(-float(step.min()), 0.95))
     for _ in range(30):

@@ -18,7 +18,7 @@ from multikernel.solvers.lp.thinning import thin
 from multikernel.solvers.machine_runs import (
     CACHE_BYTES,
     FIRST_GAP,
-    LEFT,
+    FLOOR,
     changing_samples,
     feasible,
     fit_machine,
@@ -134,12 +134,12 @@ class _NewtonState:
 
     incumbent: Incumbent
     settings: InterleavedNewton
-    point: Expansion = field(init=False)
-    center: Array = field(init=False)
+    point: Expansion = field(init=False)  # the dual point, with all K_m rho
+    center: Array = field(init=False)  # kernel weights of p-norm one, all positive
     excess: float = SETTINGS.smoothest  # balls have the exponent max(p, 1 + excess)
     solved: bool = True  # whether the last run of the machine converged
     failed: int = 0  # number of consecutive short steps without progress
-    led_nowhere: bool = False  # whether the last step hardly reduced the gap
+    made_no_progress: bool = False  # whether the last step hardly reduced the gap
 
     @property
     def problem(self) -> Problem:
@@ -148,6 +148,7 @@ class _NewtonState:
 
     @property
     def regularizer(self) -> SquaredBlockNorm:
+        """The penalty, whose type `unsupported` has checked."""
         regularizer = self.problem.regularizer
         assert isinstance(regularizer, SquaredBlockNorm)
         return regularizer
@@ -170,6 +171,7 @@ class _NewtonState:
         if not other.point.forms.any():
             self.start(None, self.incumbent.start(None))
             return
+        # `carry` offers the last model and rescales the dual point for this penalty.
         incumbent, p = self.incumbent, self.regularizer.p
         self.point = incumbent.carry(other.incumbent.model, other.point)
         self._center_at(other.center)
@@ -208,8 +210,8 @@ class _NewtonState:
         if p == 1.0:
             thin(incumbent, self.settings.tol)
         factor = incumbent.gap / gap
-        self.led_nowhere = factor > SETTINGS.in_vain
-        in_vain = share < SETTINGS.short and self.led_nowhere
+        self.made_no_progress = factor > SETTINGS.in_vain
+        in_vain = share < SETTINGS.short and self.made_no_progress
         self.failed = self.failed + 1 if in_vain else 0
         self._adapt(share)
 
@@ -225,12 +227,12 @@ class _NewtonState:
         self._offer_multiples(scaled)
         if point.forms.any():
             # The block norm of a kernel of weight w is w * sqrt(form). Weights decrease
-            # at most to `LEFT` times the old ones, because zero weights stay zero.
+            # at most to `FLOOR` times the old ones, because zero weights stay zero.
             weights = self.regularizer.kernel_weights(scaled * np.sqrt(point.forms))
-            self._center_at(np.maximum(weights, LEFT * center))
+            self._center_at(np.maximum(weights, FLOOR * center))
         incumbent.offer_dual(point.rho, point.forms)
         factor = incumbent.gap / gap
-        self.led_nowhere = factor > SETTINGS.in_vain
+        self.made_no_progress = factor > SETTINGS.in_vain
         self.failed = SETTINGS.failures if factor <= SETTINGS.quick else 0
 
     def _raise_small_weights(self, mass: float) -> None:
@@ -239,10 +241,10 @@ class _NewtonState:
         # the share `mass` of the sum of all weights, divided by the number of kernels
         # with large forms.
         forms, center = self.point.forms, self.center
-        called = forms > float(center @ forms) / float(center.sum())
-        if called.any():
-            least = mass * float(center.sum()) / np.count_nonzero(called)
-            self._center_at(np.where(called, np.maximum(center, least), center))
+        has_large_form = forms > float(center @ forms) / float(center.sum())
+        if has_large_form.any():
+            least = mass * float(center.sum()) / np.count_nonzero(has_large_form)
+            self._center_at(np.where(has_large_form, np.maximum(center, least), center))
 
     def _adapt(self, share: float) -> None:
         """Increase the ball's exponent after a failed or short step, else reduce it."""
@@ -270,10 +272,12 @@ class _NewtonState:
         # The selection of samples depends on the intercept, which is that of the best
         # model. After a step without progress, all samples are used.
         samples = np.arange(f.size)
-        if not self.led_nowhere:
+        if not self.made_no_progress:
             samples = changing_samples(problem, point.rho, f)
         part = problem_on(problem, samples)
         matrix = part.gram.combine(weights / alpha)
+        # The quadratic model of the dual is that of a machine with the combined kernel
+        # plus U U^T / alpha, where U is the response of the kernel weights to rho.
         if ball is not None:
             images = point.images[:, samples]
             factor = ball.curvature_factor(images, point.forms, weights)

@@ -165,15 +165,15 @@ class _StrengthSearch:
         # for the certificate of this problem.
         alone = replace(problem, gram=_MatricesAlone(problem.gram, Meter(1)))
         self.steps = settings.one_step_solver.follow(alone, self._penalties(), init)
-        self.null = constant_model(problem).dual
-        self.sizes = factor_norms(problem.gram, self.null)
+        self.null_dual = constant_model(problem).dual
+        self.sizes = factor_norms(problem.gram, self.null_dual)  # its dual norms
         self.strengths = _Strengths(float(self.sizes.max()))
-        self.last: Solution | None = None
+        self.last: Solution | None = None  # of the inner solver
         self.of_last = np.nan  # the strength of `last`
         # The last model on each side of the solution, with its loss. The key is whether
         # alpha * (sum of the model's norms) >= strength.
         self.sides: dict[bool, tuple[Model, float]] = {}
-        self.strength = np.nan
+        self.strength = np.nan  # of the block 1-norm in the next step
         self.stuck_at = np.inf  # gap at the last strength that was not solved
 
     def _penalties(self) -> Iterator[BlockRegularizer]:
@@ -192,7 +192,7 @@ class _StrengthSearch:
             incumbent.problem, np.empty(0, dtype=np.intp), nothing
         )
         self.sides = {False: (null, null.objective)}
-        incumbent.offer_dual(self.null, self.sizes**2)
+        incumbent.offer_dual(self.null_dual, self.sizes**2)
         if last is not None:
             self._offer(last, self.of_last)
         expansion = incumbent.start(init)
@@ -206,7 +206,7 @@ class _StrengthSearch:
             # The penalty at the optimum is at most the objective of the null model.
             most = float(np.sqrt(2.0 * alpha * abs(incumbent.model.objective)))
             self.strength = SETTINGS.first * min(most, self.strengths.largest)
-        self._settle()
+        self._certify_converged()
 
     def step(self) -> Status | None:
         """Take one outer step; return STALLED if two strengths in a row fail."""
@@ -228,7 +228,7 @@ class _StrengthSearch:
         if solved or solution.status is Status.STALLED:
             self.strengths.note(self.strength, total)
             self.strength = self.strengths.next(alpha)
-        self._settle()
+        self._certify_converged()
         if solved:
             self.stuck_at = np.inf
         elif solution.status is Status.STALLED:
@@ -239,7 +239,7 @@ class _StrengthSearch:
             return Status.STALLED if in_vain else None
         return None
 
-    def _settle(self) -> None:
+    def _certify_converged(self) -> None:
         """Certify a converged model by exact dual norms; remove redundant kernels."""
         incumbent, tol = self.incumbent, self.settings.tol
         if incumbent.gap <= tol:
@@ -276,15 +276,17 @@ class _StrengthSearch:
         """Offer the incumbent a mixture of the two models in `sides`."""
         # Sums of norms jump for piecewise linear losses: mixtures of models at the ends
         # of the jump are optimal too. By convexity the objective is an upper bound.
-        (small, most), (large, least) = self.sides[False], self.sides[True]
+        # The mixture (1 - t) small + t large has at most the same mixture of the
+        # losses, and of the sums of norms: `best` is the sum that minimizes this bound.
+        (small, loss_low), (large, loss_high) = self.sides[False], self.sides[True]
         low, high = float(small.norms.sum()), float(large.norms.sum())
         if not low < high:
             return
         penalty = self.incumbent.problem.regularizer
-        best = (most - least) / (high - low) / penalty.alpha
+        best = (loss_low - loss_high) / (high - low) / penalty.alpha
         share = float(np.clip((best - low) / (high - low), 0.0, 1.0))
         norms = (1.0 - share) * small.norms + share * large.norms
-        objective = (1.0 - share) * most + share * least + penalty.value(norms)
+        objective = (1.0 - share) * loss_low + share * loss_high + penalty.value(norms)
         if not objective < self.incumbent.model.objective:
             return
         kernels = np.union1d(small.kernels, large.kernels)

@@ -27,6 +27,8 @@ def thin(incumbent: Incumbent, tol: float) -> None:
     norms, products = model.norms[active], model.products(problem.gram)
     unit = products / norms.reshape((-1,) + (1,) * (products.ndim - 1))
     rows = unit.reshape(active.size, -1)
+    # `unit` has the values of the functions g_m; models[k] are the norms of a model,
+    # and more kernels have a nonzero norm for larger k.
     models = _least_squares(rows, norms, problem.regularizer.alpha)
     # Use half of the remaining tolerance, as the exact gap may be slightly larger.
     most = incumbent.certificate.value / (1.0 - 0.5 * (incumbent.certified_gap + tol))
@@ -97,6 +99,7 @@ def _with_norms(problem: Problem, model: Model, norms: Array, unit: Array) -> Mo
     active = model.active[places]
     all_norms = np.zeros_like(model.norms)
     all_norms[active] = norms[places]
+    # The rows of `kernels`, `weights` and `expansions` that belong to the new model.
     terms = np.flatnonzero(model.norms[model.kernels])[places]
     expansions = model.expansions
     return replace(

@@ -95,8 +95,8 @@ class AugmentedLagrangian:
         retreats, growth = 0, SETTINGS.growth
         while retreats <= 6:  # limits the decrease of gamma
             self.side.center(SETTINGS.inner_share * gap * primal)
-            reached = self._minimize(target)
-            if reached is None:
+            measure = self._minimize(target)
+            if measure is None:
                 retreats += 1
                 growth **= 0.5  # otherwise the next gamma may equal the failed one
                 self._switch_to_robust_side()
@@ -104,10 +104,10 @@ class AugmentedLagrangian:
                     return
                 continue
             self._update()
-            if reached.gap <= target:
+            if measure.gap <= target:
                 return
             self.gamma *= growth
-            gap, primal = min(gap, reached.gap), reached.primal
+            gap, primal = min(gap, measure.gap), measure.primal
             self._threshold()
 
     def _minimize(self, target: float) -> Measure | None:
@@ -118,23 +118,25 @@ class AugmentedLagrangian:
                 self._newton_step()
             except np.linalg.LinAlgError:
                 return None
-            reached = self.measure()
+            measure = self.measure()
             allowed = max(
-                SETTINGS.inner_share * reached.gap,
-                1.5 * self.side.slack() / max(abs(reached.primal), TINY),
+                SETTINGS.inner_share * measure.gap,
+                1.5 * self.side.slack() / max(abs(measure.primal), TINY),
             )
-            if reached.gap <= target or reached.fenchel <= allowed:
-                return reached
+            if measure.gap <= target or measure.fenchel <= allowed:
+                return measure
         return None
 
     def _update(self) -> None:
-        """Set each alpha_m to ST(v_m), step 3 of the module's algorithm (eq. 5)."""
+        """Set each alpha_m to ST(v_m) = share_m v_m, the soft threshold (eq. 5)."""
         self.alpha = per_kernel(self._shares, self._v)
         self._alpha_images = self._spaces.scaled(self._v_images, self._shares)
 
     def _newton_step(self) -> None:
         """Take a Newton step in rho (eqs. 8 and 9), with a line search along it."""
         self.newton_steps += 1
+        # The Hessian of the kernels' term of phi is sum_m w_m K_m + b_m^2 (K_m v_m)
+        # (K_m v_m)^T, with w_m = gamma |ST(v_m)| / |v_m| (`_shares`).
         hessian = self._spaces.hessian(
             self.gamma * self._shares, self._bends(), self._v_images
         )
@@ -166,8 +168,9 @@ class AugmentedLagrangian:
         # rounding near the solution.
         gamma = self.gamma
         constant = self._sizes**2
-        # `linear` and `square` omit their common factor gamma, which may be too small
-        # to divide by if targets are small.
+        # |v_m|^2 at the length t is constant + gamma t (2 linear + t square). `linear`
+        # and `square` omit the common factor gamma, which may be too small to divide by
+        # if targets are small.
         linear = self._spaces.inner(self._v_images, step, step_images)
         square = gamma * np.maximum(forms, 0.0)
         offset = float(np.sum(self.b * step.sum(axis=0)))
@@ -192,8 +195,8 @@ class AugmentedLagrangian:
         forms = self._spaces.inner(self._v_images, self._v, self._v_images)
         if forms.size and forms.min() < 0.0:
             self._check(int(np.argmin(forms)))
-        self._sizes = np.sqrt(np.maximum(forms, 0.0))
-        self._norms = self._regularizer.prox(self._sizes, self.gamma)
+        self._sizes = np.sqrt(np.maximum(forms, 0.0))  # |v_m| in the norm of K_m
+        self._norms = self._regularizer.prox(self._sizes, self.gamma)  # |ST(v_m)|
         self._shares = self._norms / np.maximum(self._sizes, TINY)
         self._values = self._spaces.values(self._v_images, self._shares)
 

@@ -30,13 +30,15 @@ from multikernel.solvers.spicy.sides import Side, Walls, reach
 class SimplexSide(Side):
     """Dual point on simplices, with steps in their interior; targets y are one-hot."""
 
-    p: Array  # row i is p_i = w_i e - rho_i, see the module; `masses` contains all w_i
+    # Row i is p_i = w_i e - rho_i, for the weight w_i (in `masses`) and one-hot target
+    # e.
+    p: Array
     rho: Array
 
     def __init__(self, loss: CoupledLoss, y: Array, rho: Array) -> None:
         self.y, self.masses = y, loss.masses(y)[:, None]
         self.step = np.zeros_like(rho)
-        self._go_to(self.kept(self.masses * y - rho))
+        self._go_to(self.onto_simplices(self.masses * y - rho))
 
     def _go_to(self, p: Array) -> None:
         """Set the point p on the simplices, and the rho that it implies."""
@@ -54,9 +56,9 @@ class SimplexSide(Side):
 
     def moved(self, length: float) -> Array:
         """Return the point p after a step of `length` times the direction."""
-        return self.kept(self.p - length * self.step)
+        return self.onto_simplices(self.p - length * self.step)
 
-    def kept(self, p: Array) -> Array:
+    def onto_simplices(self, p: Array) -> Array:
         """Return p with entries made positive and rows scaled to the sums `masses`."""
         p = np.maximum(p, 1e-15 * self.masses)
         return np.asarray(p * (self.masses / p.sum(axis=1, keepdims=True)))
@@ -71,6 +73,8 @@ class SmoothSimplexSide(SimplexSide):
 
     def newton(self, model: QuadraticModel) -> tuple[Array, Array]:
         """Return an inexact Newton step, and the change of the intercepts."""
+        # The conjugate of the softmax has the second derivatives 1 / p, so p is
+        # `softness`.
         pull = -self.loss.conjugate_gradient(self.y, -self.rho)
         step, shift = constrained_step(self.p, model, pull, forcing=0.1, exact=False)
         return self._away_from_bounds(step), shift
@@ -82,12 +86,15 @@ class SmoothSimplexSide(SimplexSide):
 
     def _away_from_bounds(self, step: Array) -> Array:
         """Return the step, shortened for entries of p that are nearly zero."""
+        # A step changes p by -step, so small entries of p may not fall to zero. The
+        # largest entry of a row absorbs the difference, because rows of a step sum to
+        # zero.
         small = self.p <= 3e-8 * self.masses
         bounded = np.where(small, np.minimum(step, SETTINGS.interior * self.p), step)
         largest = np.argmax(self.p, axis=1)[:, None]
         excess = bounded.sum(axis=1, keepdims=True)
-        lowered = np.take_along_axis(bounded, largest, axis=1) - excess
-        np.put_along_axis(bounded, largest, lowered, axis=1)
+        balanced = np.take_along_axis(bounded, largest, axis=1) - excess
+        np.put_along_axis(bounded, largest, balanced, axis=1)
         return np.asarray(bounded)
 
 
@@ -121,6 +128,8 @@ class BarrierSimplexSide(SimplexSide):
 
     def slope(self, length: float) -> float:
         """Return the derivative of the barrier function after a step of this length."""
+        # In rho, the linear conjugate has the derivative -costs, and the barrier mu /
+        # p.
         slopes = self.walls.mu / self.moved(length) - self.costs
         return float(np.vdot(slopes, self.step))
 
@@ -138,11 +147,13 @@ def constrained_step(
     *,
     exact: bool,
 ) -> tuple[Array, Array]:
-    """Return Newton's step d (see the module) and the changes of the intercepts."""
-    # `model` contains H and the gradient of the kernels' term. `pull`, (n_samples,
-    # n_classes), is the gradient of the conjugate and of barriers, and the positive
-    # `softness` is s. The error is at most the share `forcing` of the step, in the norm
-    # of H + diag(1 / s).
+    """Return Newton's step d of the dual point, and the changes of the intercepts."""
+    # The step d minimizes d^T H d / 2 + sum d^2 / (2 s) + g^T d. Its rows sum to zero,
+    # and with an intercept its columns sum to -excess. `model` contains H and the
+    # gradient of the kernels' term. `pull`, (n_samples, n_classes), is the gradient of
+    # the conjugate and of barriers; with both, g is `gradient`. The positive `softness`
+    # is s. Conjugate gradients end when the error is at most the share `forcing` of the
+    # step, in the norm of H + diag(1 / s).
     hessian, gradient = model.hessian, pull + model.gradient
     assert isinstance(hessian, JointHessian)
     # If `exact`, the preconditioner includes H between the entries of large softness;
@@ -150,33 +161,33 @@ def constrained_step(
     softest = (
         _soft_entries(softness, hessian) if exact else np.zeros(softness.shape, bool)
     )
-    nearby = _preconditioner(
+    preconditioner = _make_preconditioner(
         softness, hessian, softest, centered=model.excess is not None
     )
     sums = None if model.excess is None else -model.excess
-    step, shift = nearby.solve(-gradient, sums)
+    step, shift = preconditioner.solve(-gradient, sums)
     residual = -gradient - hessian.times(step) - step / softness
-    way, square = np.zeros_like(step), np.inf
+    direction, square = np.zeros_like(step), np.inf
     for _ in range(500):
-        preconditioned, shift = nearby.solve(residual)
+        preconditioned, shift = preconditioner.solve(residual)
         before, square = square, float(np.vdot(residual, preconditioned))
         if not square > forcing**2 * float(np.vdot(step, -gradient - residual)):
             break
-        way = preconditioned + (square / before) * way
-        image = hessian.times(way) + way / softness
-        curvature = float(np.vdot(way, image))
+        direction = preconditioned + (square / before) * direction
+        image = hessian.times(direction) + direction / softness
+        curvature = float(np.vdot(direction, image))
         if not curvature > 0.0:
             raise np.linalg.LinAlgError(
                 "The Hessian is not positive definite: scale the Gram matrices down."
             )
-        step = step + (square / curvature) * way
+        step = step + (square / curvature) * direction
         residual = residual - (square / curvature) * image
     return step, shift
 
 
 @dataclass(frozen=True, eq=False)
-class _Nearby:
-    """Preconditioner of Newton's problem (see the module): H for soft entries only."""
+class _Preconditioner:
+    """Preconditioner of `constrained_step`, with H between soft entries only."""
 
     # Soft entries are those of the dual point whose `softness` (the inverse curvature
     # of the conjugate) is large; see `_soft_entries`. Other entries of H are zero.
@@ -192,6 +203,8 @@ class _Nearby:
         z, shifts = (each[0] for each in self.system.solve(side[None], sums))
         if not len(self.low_rank):
             return z, shifts
+        # Woodbury: A^-1 r - A^-1 U (I + U^T A^-1 U)^-1 U^T A^-1 r for the matrix A of
+        # `system` and the right-hand side r; z is A^-1 r, and `solved` is A^-1 U.
         solved, solved_shifts, inverse = self._woodbury_terms
         parts = inverse @ np.tensordot(self.low_rank, z, axes=2)
         return z - np.tensordot(parts, solved, axes=1), shifts - parts @ solved_shifts
@@ -219,27 +232,27 @@ def _soft_entries(softness: Array, hessian: JointHessian) -> Mask:
     return inside
 
 
-def _preconditioner(
+def _make_preconditioner(
     softness: Array, hessian: JointHessian, inside: Mask, *, centered: bool
-) -> _Nearby:
+) -> _Preconditioner:
     """Return the preconditioner that uses H only between the entries in `inside`."""
     # H is the Hessian of the kernels' term, and 1 / `softness` is added to its
     # diagonal. For entries outside the mask `inside`, only this addition remains. If
     # `centered`, the sum over samples of the system's solution is fixed per class.
     rows = np.flatnonzero(inside.any(axis=1))
-    members = [np.flatnonzero(is_inside) for is_inside in inside.T]
+    rows_of_class = [np.flatnonzero(mask) for mask in inside.T]
     if not rows.size:
-        nothing = [np.zeros((0, 0))] * len(members)
-        system = SimplexSystem(softness, members, nothing, centered)
-        return _Nearby(system, hessian.low_rank[:0])
+        nothing = [np.zeros((0, 0))] * len(rows_of_class)
+        system = SimplexSystem(softness, rows_of_class, nothing, centered)
+        return _Preconditioner(system, hessian.low_rank[:0])
     parts = np.array_split(rows, 1 + rows.size // 512)
     H = np.concatenate([hessian.each.rows(part)[:, rows] for part in parts])
     inverses = []
-    for c, is_inside in enumerate(members):
-        places = np.searchsorted(rows, is_inside)
+    for c, class_rows in enumerate(rows_of_class):
+        places = np.searchsorted(rows, class_rows)
         block = H[np.ix_(places, places)]
-        shift = 1.0 / softness[is_inside, c]
-        inverses.append(solve_shifted(block, np.eye(is_inside.size), shift, None))
+        shift = 1.0 / softness[class_rows, c]
+        inverses.append(solve_shifted(block, np.eye(class_rows.size), shift, None))
     outer_softness = np.where(inside, 0.0, softness)
-    system = SimplexSystem(outer_softness, members, inverses, centered)
-    return _Nearby(system, hessian.low_rank * inside)
+    system = SimplexSystem(outer_softness, rows_of_class, inverses, centered)
+    return _Preconditioner(system, hessian.low_rank * inside)

@@ -39,8 +39,8 @@ def prefers_descent(problem: Problem, n_numbers: float) -> bool:
         return False
     # `n_numbers` is the number of entries of the working set's factors.
     n_columns = n_numbers / gram.shape[1]
-    dear = gram.shape[1] * n_columns**2 > SETTINGS.descent_flops
-    return dear and SETTINGS.descent_columns < n_columns < gram.shape[1]
+    is_expensive = gram.shape[1] * n_columns**2 > SETTINGS.descent_flops
+    return is_expensive and SETTINGS.descent_columns < n_columns < gram.shape[1]
 
 
 @dataclass(eq=False)
@@ -55,6 +55,11 @@ class BlockDescent:
     rounds: int = 0
     gap: float = np.inf
     first_gap: float = 0.0  # largest gap so far, not always the first one
+
+    # Private attributes: `_u` contains the blocks u_m one after another, and `_parts`
+    # the slice of each; f = Z u (`_f`) and `_b` are decision values and intercept.
+    # `_curvature` are the second derivatives h of the loss, and `_systems` the
+    # eigenvalues and eigenvectors of H_m = Z_m^T diag(h) Z_m, by kernel index.
 
     def __post_init__(self, last: "BlockDescent | None") -> None:
         ends = np.cumsum([0, *(len(each.rows) for each in self.factors.values())])
@@ -130,7 +135,7 @@ class BlockDescent:
         points: list[tuple[Array, Array]] = [(f.copy(), u.copy())]
         for epoch in range(SETTINGS.descent_epochs):
             self.rounds += 1
-            change = self._round(f, u, alpha, every=not epoch)
+            change = self._round(f, u, alpha, with_zeros=not epoch)
             first = max(first, change)
             if change <= share * first:
                 break
@@ -140,16 +145,19 @@ class BlockDescent:
                 points = [(f.copy(), u.copy())]
         self._move(f, u, alpha)
 
-    def _round(self, f: Array, u: Array, alpha: Array, *, every: bool) -> float:
+    def _round(self, f: Array, u: Array, alpha: Array, *, with_zeros: bool) -> float:
         """Minimize over one block after another; return the sum of squared steps.
 
-        `f`, `u` and `alpha` change in place. Unless `every`, zero blocks are skipped.
+        `f`, `u`, `alpha` change in place. Zero blocks are skipped unless `with_zeros`.
         """
-        # The square of a step d in block m is d^T H_m d. `f` is relative to the
-        # expansion point.
+        # Block m becomes the u that minimizes u^T H_m u / 2 - q^T u + strength |u|, in
+        # coordinates of the eigenvectors of H_m = Z_m^T diag(curvature) Z_m, where -q
+        # is the gradient of the loss's model at u = 0. Its expansion is |u| / strength
+        # times minus the slopes of the model. The square of a step d is d^T H_m d. `f`
+        # is relative to the expansion point.
         change, strength, curvature = 0.0, self._strength, self._curvature
         for factor, part, (m, kernel) in self._blocks(enumerate(self.factors)):
-            if not (every or u[part].any()):
+            if not (with_zeros or u[part].any()):
                 continue
             values, vectors = self._systems[kernel]
             before = vectors.T @ u[part]
@@ -167,6 +175,7 @@ class BlockDescent:
 
     def _extrapolated(self, points: list[tuple[Array, Array]]) -> tuple[Array, Array]:
         """Return Anderson's extrapolation of points, or the last point if better."""
+        # The weights, with sum one, minimize the norm of the weighted sum of the moves.
         moves = np.diff([u for _, u in points], axis=0)
         products = moves @ moves.T
         products += 1e-10 * np.trace(products) * np.eye(len(products))
@@ -186,19 +195,21 @@ class BlockDescent:
         return float(quadratic + self._strength * self._norms(u).sum())
 
     def _norms(self, u: Array) -> Array:
+        """Return the norm of each block of u, shape (n_kernels,)."""
         return np.array([float(np.linalg.norm(u[part])) for part in self._parts])
 
     def _move(self, f: Array, u: Array, alpha: Array) -> None:
         """Move to a point, halving the step until the objective does not increase."""
-        least, length = self._objective(self._f, self._u), 1.0
+        # `f` is a change of the decision values; `u` and `alpha` are new values.
+        start_objective, length = self._objective(self._f, self._u), 1.0
         for _ in range(30):
-            tried = self._u + length * (u - self._u)
-            if self._objective(self._f + length * f, tried) <= least:
+            new_u = self._u + length * (u - self._u)
+            if self._objective(self._f + length * f, new_u) <= start_objective:
                 break
             length *= 0.5
         else:
             return
-        self._u, self._f = tried, self._f + length * f
+        self._u, self._f = new_u, self._f + length * f
         self.alpha += length * (alpha - self.alpha)
         self._set_intercept()
 
@@ -218,7 +229,7 @@ class BlockDescent:
 
 
 def block_minimum(q: Array, values: Array, strength: float) -> tuple[float, Array]:
-    """Return the norm and the entries of the best block u (see the module)."""
+    """Return the norm and the entries of the block u that minimizes the model."""
     # The best u minimizes u^T H u / 2 - q^T u + s |u|, with H = diag(values) > 0 and s
     # the strength. The norm t of this u solves |q / (t H + s)| = 1. The inverse of the
     # left side is nearly linear in t. Newton's method for this inverse gives values of
@@ -230,8 +241,8 @@ def block_minimum(q: Array, values: Array, strength: float) -> tuple[float, Arra
     for _ in range(50):
         shifted = values * length + strength
         square = float(np.sum((q / shifted) ** 2))
-        bend = float(np.sum(q**2 * values / shifted**3))
-        step = square * (np.sqrt(square) - 1.0) / bend
+        slope = float(np.sum(q**2 * values / shifted**3))
+        step = square * (np.sqrt(square) - 1.0) / slope
         length += step
         if step <= 1e-12 * length:
             break

@@ -52,8 +52,8 @@ def has_quick_machines(problem: Problem) -> bool:
     # and 600 samples with 5 to 60 kernels, 0.82 for 100 samples with 7 kernels, 0.74
     # for 200 and 250 samples.
     gram, y, loss = problem.gram, problem.y, problem.loss
-    held = gram.in_memory and gram.tall_form() is None
-    if not (held and y.ndim == 1 and is_polyhedral(loss)):
+    has_arrays = gram.in_memory and gram.tall_form() is None
+    if not (has_arrays and y.ndim == 1 and is_polyhedral(loss)):
         return False
     slopes = loss.dual_pieces(y)[0]
     pieces = np.maximum((slopes > 0.0).sum(axis=0), (slopes < 0.0).sum(axis=0))
@@ -78,18 +78,18 @@ def weighted_sums(
     # half the range of the targets, unless `largest` limits the weights.
     weights = half_range(y) * n_samples / (n_kernels * search.traces)
     weights = np.minimum(weights, search.largest)
-    rho, f, none = np.zeros_like(y), np.zeros_like(y), np.zeros(n_kernels)
-    model = model_of_multiples(problem, rho, none, none, f)
+    rho, f, no_weights = np.zeros_like(y), np.zeros_like(y), np.zeros(n_kernels)
+    model = model_of_multiples(problem, rho, no_weights, no_weights, f)
     best, lowest, in_vain, count = (rho, weights), 1.0, 0, 0
     # Machines reach this limit if few dual variables are at bounds or kinks.
-    most = 20 * n_samples
+    max_steps = 20 * n_samples
     while in_vain < 3:
         f, b = f + model.intercept, model.intercept
         samples = np.arange(n_samples) if in_vain else changing_samples(problem, rho, f)
         part = problem_on(problem, samples)
         matrix = part.gram.combine(weights)
         machine = machine_for_gap(
-            problem, min(lowest, FIRST_GAP), model.objective, max_steps=most
+            problem, min(lowest, FIRST_GAP), model.objective, max_steps=max_steps
         )
         start = MachineFit(rho[samples], b, f[samples], np.nan, 0, False)
         fit = fit_machine(machine, part, matrix, start, kernels)
@@ -166,14 +166,17 @@ class WeightSearch:
         """Return the next weights; `sizes` are the dual norms at `weights`."""
         # `hessian` computes the matrix H at `weights`.
         room = 1.0 - self.bend * weights
-        last, end = self._last, 0.0
+        # At the optimum, sizes * room = l if eta > 0, with `room` = 1 - c eta.
+        # `end_slope` estimates the slope of the objective along the last step, at its
+        # end; at its start the slope was -`last.slope`.
+        last, end_slope = self._last, 0.0
         if last is not None:
             excess = last.level / np.maximum(sizes, TINY) - room
-            end = float((last.cubes * last.change) @ excess)
-        if last is not None and end > last.slope:
+            end_slope = float((last.cubes * last.change) @ excess)
+        if last is not None and end_slope > last.slope:
             # The step was more than twice as long as the best one: interpolate, since
             # slopes are nearly linear.
-            share = last.slope / (last.slope + end)
+            share = last.slope / (last.slope + end_slope)
             self._last = step = replace(last, change=share * last.change)
         else:
             self._last = step = self._newton(weights, sizes, room, hessian())
@@ -188,10 +191,12 @@ class WeightSearch:
         self, weights: Array, sizes: Array, room: Array, hessian: Array
     ) -> WeightStep:
         """Return Newton's step from `weights`; `sizes` are the dual norms there."""
-        # In the module's formulas, `weights` are eta, `sizes` are sqrt(q), `room` is
-        # 1 - c eta, and `level` is l. Far from the optimum, a step to the penalty's
-        # threshold often fails. So `level` is at least the share `stride` of the
-        # largest entry of sizes * room.
+        # The penalty is l |f_m| + c |f_m|^2 / 2, and q_m = rho^T K_m rho. For weights
+        # eta, `sizes` are sqrt(q), `room` is 1 - c eta, and `level` is l. At the
+        # optimum, sizes * room = l if eta > 0. The step d solves (l H + diag(c
+        # q^(3/2))) d = pull with eta + d >= 0, in the sense of complementarity. Far
+        # from the optimum, a step to the penalty's threshold often fails. So `level` is
+        # at least the share `stride` of the largest entry of sizes * room.
         nearest = SETTINGS.stride * float((sizes * room).max())
         level = max(self.regularizer.threshold, nearest)
         pull = sizes**2 * (sizes * room - level)
@@ -204,9 +209,9 @@ class WeightSearch:
         # be q / eta. If almost all samples are at bounds or kinks, H has almost no
         # curvature, but this holds for very short steps only. So the curvature is set
         # to at least 0.03 q / eta.
-        alone = level * sizes**2 / (units * (shares + shares.mean()))
-        least = np.maximum(system.diagonal(), 0.03 * alone)
-        np.fill_diagonal(system, least)
+        lone_curvature = level * sizes**2 / (units * (shares + shares.mean()))
+        diagonal = np.maximum(system.diagonal(), 0.03 * lone_curvature)
+        np.fill_diagonal(system, diagonal)
         change = nonnegative_step(system, pull / units, shares)
         # The step multiplies the sum of the scaled weights by at most 11 and at least
         # one tenth.

@@ -41,15 +41,15 @@ from multikernel.solvers.spicy.settings import SETTINGS
 
 @dataclass(frozen=True, eq=False)
 class Tangent:
-    """Derivatives of a target's q and F (see the module) by its kernel weights."""
+    """Derivatives of a target's forms q and decision values F by kernel weights."""
 
     # The kernels with a positive weight or a dual norm near alpha; the next step
     # changes their weights.
     kernels: Indices
-    curvature: Array  # the matrix H of Newton's step, see the module
-    # The derivatives of F by the weights: the columns D A^-1 K_m rho (see the module),
-    # minus the part that an intercept absorbs. None for the squared loss, because its
-    # second-order model is exact around any F.
+    curvature: Array  # H, with the entries rho^T K_l A^-1 K_m rho
+    # The derivatives of F by the weights: the columns D A^-1 K_m rho, minus the part
+    # that an intercept absorbs. None for the squared loss, because its second-order
+    # model is exact around any F.
     moves: Array | None
 
 
@@ -67,6 +67,8 @@ class NewtonState(CertifiedTargets):
 
     def start(self, t: int, norms: Array | None, alpha: float, dual: Array) -> None:
         """Start target t at a dual point and block norms (None: zero) for `alpha`."""
+        # At the optimum the weight of a kernel is its norm divided by alpha. The loss
+        # is expanded at the decision values that belong to the dual point.
         self.eta[:, t] = 0.0 if norms is None else norms / alpha
         if not self.quadratic:
             with np.errstate(all="ignore"):
@@ -75,16 +77,19 @@ class NewtonState(CertifiedTargets):
 
     def evaluate(self, targets: Indices, alphas: Array) -> None:
         """Compute dual points, decision values and quadratic forms of targets."""
-        step = max(1, SETTINGS.roots_bytes // (8 * len(self.y) ** 2))
-        for start in range(0, targets.size, step):
-            part = targets[start : start + step]
+        # The loss is replaced by its second-order model at the decision values `point`,
+        # with inverse curvatures D. Its solution for the weights eta is rho = A^-1 (z -
+        # b) with A = D + sum_m eta_m K_m.
+        n_at_once = max(1, SETTINGS.roots_bytes // (8 * len(self.y) ** 2))
+        for start in range(0, targets.size, n_at_once):
+            part = targets[start : start + n_at_once]
             places = self.index_of(part)
             point, y = self.point[:, places], self.y[:, places]
             slopes = self.loss.gradient(y, point)
-            flexible = self.loss.conjugate_hessian(y, slopes)
-            z = point - flexible * slopes
+            D = self.loss.conjugate_hessian(y, slopes)
+            z = point - D * slopes
             roots = [
-                self._solve(t, flexible[:, number], z[:, number])
+                self._solve(t, D[:, number], z[:, number])
                 for number, t in enumerate(part)
             ]
             rho = self.rho[:, places]
@@ -93,25 +98,25 @@ class NewtonState(CertifiedTargets):
             images = self.gram.matvec(rho)
             self.rho[:, places] = rho
             if not self.quadratic:
-                self.point[:, places] = z - flexible * rho
+                self.point[:, places] = z - D * rho
             self.f[:, places] = np.einsum("mit,mt->it", images, self.eta[:, places])
             self.forms[:, places] = np.einsum("mit,it->mt", images, rho)
             for number, (t, root) in enumerate(zip(part, roots, strict=True)):
                 if root is not None:
                     self._store_tangent(t, *root, images[:, :, number], alphas[t])
 
-    def _solve(self, t: int, flexible: Array, z: Array) -> tuple[Root, Array] | None:
+    def _solve(self, t: int, D: Array, z: Array) -> tuple[Root, Array] | None:
         """Set the dual point of target t; return a root R, and R^-1 e / |R^-1 e|.
 
-        R R^T is the module's matrix A, and e is a vector of ones. Return None if A has
-        no root in double precision.
+        R R^T is the matrix A = D + sum_m eta_m K_m, and e is a vector of ones. Return
+        None if A has no root in double precision.
         """
-        # The module defines A, z and D; `flexible` is the diagonal of D. With an
-        # intercept, the component of R^-1 z along the unit vector is removed, which
-        # makes rho sum to zero. If A has no root R in double precision, the target
-        # counts as failed, the result is None, and `WorkingSet` continues the target.
-        finite = np.isfinite(flexible).all()
-        root = self._root(self.eta[:, t], flexible) if finite else None
+        # The dual point is rho = A^-1 (z - b): the root's `half` multiplies by R^-1,
+        # and `rest` by R^-T. With an intercept, the component of R^-1 z along the unit
+        # vector is removed, which makes rho sum to zero. A target without a root counts
+        # as failed, and `WorkingSet` continues it.
+        finite = np.isfinite(D).all()
+        root = self._root(self.eta[:, t], D) if finite else None
         if root is None:
             self.failed[t] = True
             return None
@@ -124,16 +129,16 @@ class NewtonState(CertifiedTargets):
         self.rho[:, t] = root.rest(half[:, None])[:, 0]
         return root, one
 
-    def _root(self, eta: Array, flexible: Array) -> Root | None:
+    def _root(self, eta: Array, D: Array) -> Root | None:
         """Return a root of D + sum_m eta_m K_m, or None if rounding prevents it."""
-        # The array `flexible` is the diagonal of D (see the module).
+        # D is stored as its diagonal, the inverse curvatures of the loss.
         if not eta.any():  # A is diagonal.
-            return DiagonalRoot(1.0 / np.sqrt(flexible))
+            return DiagonalRoot(1.0 / np.sqrt(D))
         if self.factors is None:
-            return self.gram.combine(eta).root(flexible)
-        self.gram.count(int(np.count_nonzero(eta)), len(flexible))
+            return self.gram.combine(eta).root(D)
+        self.gram.count(int(np.count_nonzero(eta)), len(D))
         weights = np.repeat(eta, self.factors.ranks)
-        return factor_root(self.factors.factors, weights, flexible)
+        return factor_root(self.factors.factors, weights, D)
 
     def _store_tangent(
         self, t: int, root: Root, one: Array, images: Array, alpha: float
@@ -141,7 +146,8 @@ class NewtonState(CertifiedTargets):
         """Store the `Tangent` at the dual point of target t, from images K_m rho."""
         near = self.forms[:, t] > (SETTINGS.nearly * alpha) ** 2
         kernels = np.flatnonzero((self.eta[:, t] > 0.0) | near)
-        # The tangent needs R^-1 K_m rho only. Storing R itself would take more memory.
+        # The matrix H of all rho^T K_l A^-1 K_m rho, with A = R R^T, needs R^-1 K_m rho
+        # only. Storing R itself would take more memory.
         halves = root.half(images[kernels].T)
         if self.has_intercept:
             halves = halves - one[:, None] * (one @ halves)
@@ -153,6 +159,9 @@ class NewtonState(CertifiedTargets):
     @np.errstate(all="ignore")
     def step(self, targets: Indices, alphas: Array) -> None:
         """Take a step of Newton's method in the weights for some targets."""
+        # At the optimum sqrt(q_m) = alpha for the quadratic forms q_m of all kernels
+        # with eta_m > 0, so their `pull` is zero. The change d of the weights minimizes
+        # d^T H d / 2 - pull^T d with eta + d >= 0.
         moves = np.zeros((len(self.y), targets.size))
         # Far from the optimum, a step to the strength alpha often fails. So a step aims
         # at least at the share `stride` of the largest dual norm.
@@ -176,19 +185,19 @@ class NewtonState(CertifiedTargets):
             self._move(targets, moves)
 
     def _move(self, targets: Indices, moves: Array) -> None:
-        """Move the targets' F (see the module), by less if curvatures change a lot."""
+        """Move the points of the loss's models, less if curvatures change a lot."""
         places = self.index_of(targets)
         y, point = self.y[:, places], self.point[:, places]
-        flexibility, end = self._flexibility(y, point), point + moves
+        D, end = self._inverse_curvatures(y, point), point + moves
         for _ in range(50):
-            ratios = np.abs(np.log(self._flexibility(y, end) / flexibility))
-            far = ratios > np.log(SETTINGS.bend)
-            if not far.any():
+            ratios = np.abs(np.log(self._inverse_curvatures(y, end) / D))
+            too_far = ratios > np.log(SETTINGS.bend)
+            if not too_far.any():
                 break
-            end = np.where(far.any(axis=0), 0.5 * (point + end), end)
+            end = np.where(too_far.any(axis=0), 0.5 * (point + end), end)
         self.point[:, places] = end
 
-    def _flexibility(self, y: Array, f: Array) -> Array:
+    def _inverse_curvatures(self, y: Array, f: Array) -> Array:
         """Return the inverse curvatures of the loss at decision values."""
         return self.loss.conjugate_hessian(y, self.loss.gradient(y, f))
 
@@ -230,6 +239,7 @@ def nonnegative_step(H: Array, pull: Array, eta: Array) -> Array:
             "The Hessian of Newton's step is not positive definite, because of "
             "rounding errors: scale the Gram matrices down."
         )
+    # With H / size = R R^T, x = eta + d minimizes |R^T x - aims|^2 over x >= 0.
     aims = root.T @ eta + dtrtrs(root, pull / size, lower=1)[0]
     unit = float(np.abs(aims).max()) or 1.0
     return np.asarray(unit * nnls(root.T, aims / unit)[0] - eta)
@@ -315,10 +325,10 @@ class NewtonPath:
         unsolved = np.flatnonzero(wanted & ~done & may_go_on)
         return self._solutions(penalties, done), unsolved
 
-    def _record(self, going: Indices, rounds: int) -> None:
+    def _record(self, unsolved: Indices, rounds: int) -> None:
         """Add a line to each history; set `failed` for targets without progress."""
         state = self.state
-        for t in going.tolist():
+        for t in unsolved.tolist():
             recorder, gap = self._recorders[t], float(state.gap[t])
             recorder.inner_steps = rounds
             n_active = int(np.count_nonzero(state.norms[:, t]))

@@ -29,9 +29,9 @@ class RotatedOutputs:
     """Equivalent problem with fewer outputs, and maps between the solutions."""
 
     problem: Problem
-    # Q of the module, (n_outputs, n_samples) with n_outputs > n_samples; its columns
-    # are orthonormal.
-    turn: Array
+    # Q with targets Y = L Q^T, (n_outputs, n_samples) with n_outputs > n_samples; its
+    # columns are orthonormal.
+    rotation: Array
     offset: Array | float  # added to Q times the intercepts of the smaller problem
     doubt: float  # bound on the norm of the rounding errors of all residuals
 
@@ -40,7 +40,7 @@ class RotatedOutputs:
         """Return the smaller equivalent of a problem that `has_redundant_outputs`."""
         problem = center_targets(problem)
         y, loss = problem.y, problem.loss
-        turn, triangle = np.linalg.qr(y.T)
+        rotation, triangle = np.linalg.qr(y.T)
         heaviest = float(weights_of(loss, len(y)).max())
         # Rounding errors of the factorization, and of intercepts to which large offsets
         # are added.
@@ -48,7 +48,7 @@ class RotatedOutputs:
         rounded += np.sqrt(len(y)) * np.linalg.norm(problem.offset)
         small = replace(problem, y=np.ascontiguousarray(triangle.T), offset=0.0)
         doubt = float(EPS * np.sqrt(heaviest) * rounded)
-        return cls(small, turn, problem.offset, doubt)
+        return cls(small, rotation, problem.offset, doubt)
 
     def to_rotated(self, solution: Solution | None) -> Solution | None:
         """Map a solution of the original problem, or None, to the smaller problem."""
@@ -56,23 +56,23 @@ class RotatedOutputs:
             return None
         return replace(
             solution,
-            coefs=solution.coefs @ self.turn,
-            intercept=(solution.intercept - self.offset) @ self.turn,
-            dual=solution.dual @ self.turn,
+            coefs=solution.coefs @ self.rotation,
+            intercept=(solution.intercept - self.offset) @ self.rotation,
+            dual=solution.dual @ self.rotation,
         )
 
     def from_rotated(self, solution: Solution, tol: float) -> Solution:
         """Map a solution of the smaller problem to one of the original problem."""
-        # The gap is enlarged by the largest effect of rounded residuals on the loss,
-        # which is half of their squared norm.
+        # The gap is enlarged by the largest effect (`hidden`) of rounded residuals on
+        # the loss, which is half of their squared norm.
         hidden = self.doubt * (np.sqrt(2.0 * solution.objective) + 0.5 * self.doubt)
         gap = with_rounding(solution.duality_gap, float(hidden), solution.objective)
         unproved = solution.status is Status.CONVERGED and gap > tol
         return replace(
             solution,
-            coefs=solution.coefs @ self.turn.T,
-            intercept=self.turn @ solution.intercept + self.offset,
-            dual=solution.dual @ self.turn.T,
+            coefs=solution.coefs @ self.rotation.T,
+            intercept=self.rotation @ solution.intercept + self.offset,
+            dual=solution.dual @ self.rotation.T,
             duality_gap=gap,
             status=Status.STALLED if unproved else solution.status,
         )

@@ -28,7 +28,7 @@ from multikernel.solvers.spicy.sides import Side, Walls, lowest_inside, reach
 
 @dataclass(frozen=True, eq=False)
 class Corners:
-    """Bounds and kinks in rho of the conjugates of a piecewise linear loss."""
+    """Bounds and kinks in rho of the conjugates h_i of a piecewise linear loss."""
 
     low: Array  # bounds of the domain, low <= 0 <= high
     high: Array
@@ -41,21 +41,21 @@ class Corners:
         return self.high - self.low
 
     def subgradients(self, x: Array) -> tuple[Array, Array]:
-        """Return the least and the largest subgradient at x; they differ at corners."""
+        """Return the least and largest subgradient of h_i at x_i; equal off corners."""
         below = np.where(x > self.low, self.left, -np.inf)
         above = np.where(x < self.high, self.right, np.inf)
         return np.where(x > 0.0, self.right, below), np.where(x < 0.0, self.left, above)
 
     def slope(self, x: Array, step: Array) -> float:
-        """Return the derivative at x along `step`; no entry at a kink may move."""
+        """Return the slope of sum_i h_i at x along `step`, which moves no kink."""
         moving = step != 0.0
         slopes = np.where(x > 0.0, self.right, self.left)[moving]
         return float(slopes @ step[moving])
 
     def fenchel_gap(self, x: Array, f: Array) -> float:
         """Return the Fenchel gap of a dual point x and decision values f."""
-        # The gap is sum_i h_i(x_i) + f_i x_i (see the module) minus the minimum of this
-        # sum over the box.
+        # The gap is sum_i h_i(x_i) + f_i x_i minus the minimum of this sum over the
+        # box, with the conjugates h_i(x) = l*(y_i, -x).
         right = np.where(self.high > 0.0, self.right, 0.0)
         below = np.where(self.low < 0.0, self.left, 0.0)
         value = np.where(x > 0.0, right, below) * x + f * x
@@ -94,6 +94,8 @@ class FaceSearch:
         # `x` is the current point. `shift` is the multiplier of the constraint on the
         # sum, which is the change of the intercept.
         self.x, self.gradient, self.shift = start.copy(), model.gradient.copy(), 0.0
+        # `_free` is a mask of the free samples. A free sample moves between `_low` and
+        # `_high`, two corners between which its h_i has the slope `_slopes`.
         lower, upper = corners.subgradients(start)
         self._free = lower == upper
         self._slopes = np.where(self._free, lower, 0.0)
@@ -103,7 +105,7 @@ class FaceSearch:
         floor = 1e-13 * float((1.0 + np.abs(model.gradient)) @ corners.width)
         gap = corners.fenchel_gap(start, model.gradient)
         self._allowed = max(0.1 * gap, floor)
-        self._moved = True
+        self._moved = True  # since samples were freed
 
     def run(self) -> None:
         """Move to the optimum; raise LinAlgError if a barrier method costs less."""
@@ -129,26 +131,27 @@ class FaceSearch:
             self._center_shift()
             return True
         rows = self.model.rows(free)
-        step = self._face_step(free, rows[:, free])
+        step = self._free_step(free, rows[:, free])
         start = self.x[free]
         bound = np.where(step > 0.0, self._high[free], self._low[free])
         moving = step != 0.0
-        reach = np.full(free.size, np.inf)
-        reach[moving] = (bound[moving] - start[moving]) / step[moving]
-        length = min(1.0, float(reach.min()))
+        reaches = np.full(free.size, np.inf)
+        reaches[moving] = (bound[moving] - start[moving]) / step[moving]
+        length = min(1.0, float(reaches.min()))
         self.x[free] = start + length * step
         self.gradient += length * (step @ rows)
-        still = 1e-9 * self.corners.width[free]
-        self._moved = self._moved or bool(np.any(length * np.abs(step) > still))
+        negligible = 1e-9 * self.corners.width[free]
+        self._moved = self._moved or bool(np.any(length * np.abs(step) > negligible))
         if length == 1.0:
             return True
-        hit = reach <= length
+        hit = reaches <= length
         self.x[free[hit]] = bound[hit]
         self._free[free[hit]] = False
         return False
 
-    def _face_step(self, free: Indices, block: Array) -> Array:
+    def _free_step(self, free: Indices, block: Array) -> Array:
         """Return the step to the optimum over free samples with the Hessian `block`."""
+        # With an intercept, the step makes the sum of x zero.
         block = block.copy()
         # With kernels of low rank, free samples may have no curvature.
         diagonal = block.reshape(-1)[:: free.size + 1]
@@ -175,6 +178,7 @@ class FaceSearch:
         """If no sample is free, choose the smallest optimal change of the intercept."""
         if self.model.excess is None:
             return
+        # A shift is optimal if -(gradient + shift) is a subgradient of h_i for each i.
         lower, upper = self.corners.subgradients(self.x)
         least = float(np.max(-self.gradient - upper))
         most = float(np.min(-self.gradient - lower))
@@ -183,15 +187,18 @@ class FaceSearch:
 
     def _violators(self) -> Indices:
         """Return the fixed samples to free; empty at the optimum."""
+        # At the optimum, -(gradient + shift) is a subgradient of h_i for each sample i.
+        # `excess` is the distance from the set of subgradients; times the width of the
+        # domain, it bounds the gap of a sample.
         lower, upper = self.corners.subgradients(self.x)
-        force = -(self.gradient + self.shift)
-        excess = np.maximum(0.0, np.maximum(force - upper, lower - force))
+        slope = -(self.gradient + self.shift)
+        excess = np.maximum(0.0, np.maximum(slope - upper, lower - slope))
         excess[self._free] = 0.0
         if float(excess @ self.corners.width) <= self._allowed:
             return np.empty(0, dtype=np.intp)
         if not self._moved:
-            # Several samples freed at once may block each other forever; the worst one
-            # alone cannot.
+            # The samples freed last did not move. Several samples freed at once may
+            # block each other forever; the worst one alone cannot.
             return np.array([np.argmax(excess)])
         self._moved = False
         # Freeing one sample at a time would cost one factorization per sample.
@@ -221,9 +228,10 @@ class BarrierSide(Side):
     pieces: Array
     walls: Walls
 
-    # Parts of the quadratic model, set by a Newton step and used by its directions.
-    gradient: Array
-    curvatures: Array
+    # Parts of the quadratic model, set by a Newton step and used by its directions: the
+    # derivatives of conjugate plus barrier in the pieces, then those in rho.
+    piece_gradients: Array
+    piece_curvatures: Array
     curvature: Array
     pull: Array
 
@@ -244,27 +252,28 @@ class BarrierSide(Side):
 
     def newton(self, model: QuadraticModel) -> tuple[Array, Array]:
         """Return Newton's step of rho and the change of the intercepts."""
-        self.gradient = self.costs + self.walls.gradient(self.pieces)
-        self.curvatures = self.walls.curvature(self.pieces)
+        self.piece_gradients = self.costs + self.walls.gradient(self.pieces)
+        self.piece_curvatures = self.walls.curvature(self.pieces)
         # The pieces sum to rho, so their flexibilities (inverse curvatures) add up.
-        self.curvature = 1.0 / (1.0 / self.curvatures).sum(axis=0)
-        pull = (self.signs * self.gradient / self.curvatures).sum(axis=0)
+        self.curvature = 1.0 / (1.0 / self.piece_curvatures).sum(axis=0)
+        pull = (self.signs * self.piece_gradients / self.piece_curvatures).sum(axis=0)
         self.pull = self.curvature * pull
         return newton_step(model, self.pull, self.curvature)
 
     def aim(self, step: Array) -> float:
         """Set directions of pieces and multipliers; return the longest step length."""
         # The length is that of `step`, a step of rho. It is at most 1 and keeps all
-        # pieces of rho strictly inside their bounds.
-        f = -self.pull - self.curvature * step  # decision values after the step
-        direction = -(self.gradient + self.signs * f) / self.curvatures
+        # pieces of rho strictly inside their bounds. Each piece minimizes its quadratic
+        # model at the decision values after the step.
+        f = -self.pull - self.curvature * step
+        direction = -(self.piece_gradients + self.signs * f) / self.piece_curvatures
         # The softest piece gets the remainder: its own formula divides rounding errors
         # by a tiny curvature, and rho would drift from the sum of the pieces.
-        soft = np.argmin(self.curvatures, axis=0)[None, :]
-        signs = np.take_along_axis(self.signs, soft, axis=0)
-        move = signs * np.take_along_axis(direction, soft, axis=0)
+        softest = np.argmin(self.piece_curvatures, axis=0)[None, :]
+        signs = np.take_along_axis(self.signs, softest, axis=0)
+        move = signs * np.take_along_axis(direction, softest, axis=0)
         other_moves = (self.signs * direction).sum(axis=0) - move
-        np.put_along_axis(direction, soft, signs * (step - other_moves), axis=0)
+        np.put_along_axis(direction, softest, signs * (step - other_moves), axis=0)
         self.direction = direction
         self.walls.aim(self.pieces, direction)
         longest = reach(self.pieces, direction, 0.0, self.sizes)

@@ -49,6 +49,7 @@ def start_on_part(problem: Problem, solver: Any) -> Solution | None:
     if is_wide or problem.gram.expansion_length != n_samples:
         return None
     rows = np.sort(np.random.default_rng(0).choice(n_samples, size, replace=False))
+    # The loss is a sum over fewer samples, so the penalty gets the same share.
     share, y = size / n_samples, problem.y[rows]
     weaker = problem.regularizer.with_alpha(share * problem.regularizer.alpha)
     gram = problem.gram.restrict(rows)
@@ -62,6 +63,7 @@ def start_on_part(problem: Problem, solver: Any) -> Solution | None:
     tall = problem.gram.tall_form()
     if tall is None or not solution.active.size:
         return None
+    # f_m = K_m c_m = Z_m u_m with the coordinates u_m = Z_m^T c_m, for K_m = Z_m Z_m^T.
     coefs = np.zeros((gram.shape[0], size))
     coefs[solution.active] = solution.coefs
     u = factors[0].inner_of_each(coefs, slices_between(factors[1]))
@@ -72,6 +74,7 @@ def start_on_part(problem: Problem, solver: Any) -> Solution | None:
     start = Start(problem, *tall, u, float(solution.intercept[0]))
     if start.improve(curvature, share, solver.tol) > SETTINGS.near:
         return None
+    # At the optimum the coefficients of f_m on all samples are |f_m| / alpha times rho.
     active = np.flatnonzero(start.norms)
     multiples = start.norms[active, None] / problem.regularizer.alpha
     return replace(solution, active=active, coefs=multiples * start.rho, dual=start.rho)
@@ -81,7 +84,7 @@ def start_on_part(problem: Problem, solver: Any) -> Solution | None:
 class Curvature:
     """The second derivative in the columns of active kernels and the intercept."""
 
-    columns: Indices
+    columns: Indices  # of all factors side by side
     owners: Indices  # the kernel of each column
     factor: tuple[Array, bool]  # of `cho_factor`; the last row is the intercept's
 
@@ -90,6 +93,8 @@ class Curvature:
         problem: Problem, factors: tuple[TallMatrix, Indices], u: Array, b: float
     ) -> "Curvature":
         """Return the curvature at u and b; raise a LinAlgError if it is singular."""
+        # H is the Hessian of sum_i l(y_i, f_i) + alpha sum_m |u_m| in the coordinates
+        # u_m that are not zero, and in b, with f = Z u + b.
         loss, (Z, offsets) = problem.loss, factors
         assert is_smooth(loss)
         norms = _block_norms(u, offsets)
@@ -120,13 +125,14 @@ class Start:
     problem: Problem
     Z: TallMatrix
     offsets: Indices  # of the kernels in the columns of Z
-    u: Array
+    u: Array  # coordinates of the functions Z_m u_m
     b: float
     rho: Array = field(init=False)  # minus the slopes of the loss
     norms: Array = field(init=False)  # of the kernels' functions
 
     def improve(self, curvature: Curvature, share: float, tol: float) -> float:
         """Take steps; return an estimate of the smallest relative gap."""
+        # `curvature` is that of a part of the samples, with this share of them all.
         problem, best = self.problem, np.inf
         columns, owners = curvature.columns, curvature.owners
         for _ in range(SETTINGS.corrections):
@@ -135,9 +141,9 @@ class Start:
             norms = _block_norms(self.u, self.offsets)
             slopes = self.Z.inner(rho)
             problem.gram.count(*problem.gram.shape[:2])
-            sizes = _block_norms(slopes, self.offsets)
-            inside = project_dual(problem, rho)
-            _, dual = scaled_dual_value(problem, inside, norms, sizes)
+            dual_norms = _block_norms(slopes, self.offsets)
+            feasible = project_dual(problem, rho)
+            _, dual = scaled_dual_value(problem, feasible, norms, dual_norms)
             gap = relative_gap(primal_value(problem, norms, f), dual)
             if not gap < best:
                 break
@@ -148,7 +154,7 @@ class Start:
             pull = problem.regularizer.alpha / norms[owners]
             slopes = slopes[columns] - pull * self.u[columns]
             drift = float(rho.sum()) if problem.fit_intercept else 0.0
-            # The curvature is that of a share of the samples.
+            # A share of the samples has about this share of the curvature of all.
             step = share * cho_solve(curvature.factor, np.append(slopes, drift))
             self.u[columns] += step[:-1]
             self.b += float(step[-1])

@@ -88,7 +88,7 @@ class Walls:
     # Steps of the point and of the multipliers are taken together.
 
     def __init__(self, low: Array, high: Array, point: Array, gap: float) -> None:
-        self.low, self.high = low, high
+        self.low, self.high = low, high  # bounds of the domain, may be infinite
         self.count = int(np.isfinite(low).sum() + np.isfinite(high).sum())
         # The absolute gap of the starting point sets the first mu.
         self.mu = gap / self.count
@@ -98,7 +98,7 @@ class Walls:
 
     def center(self, gap: float) -> None:
         """Lower the barrier until it adds at most `gap` to the duality gap."""
-        self.mu = min(self.mu, gap / self.count)
+        self.mu = min(self.mu, gap / self.count)  # each bound adds mu
 
     def slack(self) -> float:
         """Return the part of the gap that the barrier adds on the central path."""
@@ -172,10 +172,10 @@ class SmoothSide(Side):
         # samples are near.
         leaves = reach(self.rho, step, self.lowest, self.highest) <= 1.0
         if leaves and self.walls is None:
-            f = -(pull + curvature * step)
-            bent = self._dual_response(f, center=model.excess is not None) - self.rho
-            if np.vdot(pull + model.gradient, bent) < 0.0:
-                return bent, shift
+            f = -(pull + curvature * step)  # decision values after the step
+            end = self._dual_response(f, center=model.excess is not None)
+            if np.vdot(pull + model.gradient, end - self.rho) < 0.0:
+                return end - self.rho, shift
         return step, shift
 
     def _dual_response(self, f: Array, *, center: bool) -> Array:

@@ -114,10 +114,10 @@ class SpicyMKL:
         regularizer is equal.
         """
         if has_redundant_outputs(problem):
-            turned = RotatedOutputs.of(problem)
-            begin = turned.to_rotated(init)
-            for inside in self.follow(turned.problem, regularizers, begin, callback):
-                yield turned.from_rotated(inside, self.tol)
+            rotated = RotatedOutputs.of(problem)
+            start = rotated.to_rotated(init)
+            for inner in self.follow(rotated.problem, regularizers, start, callback):
+                yield rotated.from_rotated(inner, self.tol)
             return
         search, is_auto = None, self.algorithm == "auto"
         for incumbent in incumbents(self, problem, regularizers, callback, *PATIENCE):
@@ -133,7 +133,7 @@ class SpicyMKL:
                 last, search = search, WorkingSet(incumbent, machines=is_auto)
                 search.start_from(last)
             solution = search.run(self.tol, self.max_iter)
-            search.rest()
+            search.free_matrices()
             yield solution
             if solution.status is Status.STOPPED:
                 return
@@ -166,11 +166,11 @@ class SpicyMKL:
                 partial(path.solve, current), small=small
             )
             for t in unsolved.tolist():
-                begun, penalty = solved[t], current[t]
-                assert begun is not None
+                last_solution, penalty = solved[t], current[t]
+                assert last_solution is not None
                 assert penalty is not None
-                alone = replace(self, max_iter=self.max_iter - begun.n_iter)
-                solved[t] = path.finish_target(alone.follow, t, penalty, begun)
+                alone = replace(self, max_iter=self.max_iter - last_solution.n_iter)
+                solved[t] = path.finish_target(alone.follow, t, penalty, last_solution)
             yield solved
             if path.stopped:
                 return
@@ -193,8 +193,8 @@ def _has_small_spaces(gram: GramStack, n_targets: int) -> bool:
     if gram.tall_form() is not None:
         return n_targets > 1 and _is_exact(gram)
     n_kernels, n_samples, _ = gram.shape
-    thin = SETTINGS.share_spanned * (n_kernels + 1) <= n_samples
-    return thin and n_targets >= SETTINGS.least_spanned and gram.in_memory
+    has_few_kernels = SETTINGS.share_spanned * (n_kernels + 1) <= n_samples
+    return has_few_kernels and n_targets >= SETTINGS.least_spanned and gram.in_memory
 
 
 def _has_small_roots(problem: Problem, n_targets: int) -> bool:
@@ -206,8 +206,8 @@ def _has_small_roots(problem: Problem, n_targets: int) -> bool:
     n_kernels, n_samples, _ = gram.shape
     if gram.tall_form() is not None:
         most = SETTINGS.samples_a_column * float(gram.held_numbers().sum())
-        wide = low_rank_form(gram) is not None and n_samples**2 <= most
-        return wide and (n_targets == 1 or not squared)
+        has_many_columns = low_rank_form(gram) is not None and n_samples**2 <= most
+        return has_many_columns and (n_targets == 1 or not squared)
     n_bytes = 0 if squared else 8 * n_samples * (n_samples + n_targets * n_kernels)
     return gram.in_memory and n_bytes <= SETTINGS.roots_bytes
 

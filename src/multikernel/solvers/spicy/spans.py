@@ -28,11 +28,16 @@ class SpannedTargets(NewtonState):
     """`NewtonState` for the squared loss, with dual points V c (see the module)."""
 
     def __init__(self, problems: Sequence[Problem]) -> None:
+        # The dual point of a target is V c. `basis`, (n_targets, n_allocated,
+        # n_samples), contains the vectors V, `coefs` c, `sides` V^T y, and `grams` V^T
+        # K_m V. D are the inverse curvatures of the loss, one for each sample, and
+        # `shares` sample weights with sum one. `residual` is y - b - D rho - sum_m
+        # eta_m K_m rho.
         super().__init__(problems)
         n_kernels, n_samples, _ = self.gram.shape
         size = len(self.problems)
-        self.shift = self.loss.conjugate_hessian(self.y[:, 0], -self.y[:, 0])
-        self.shares = (1.0 / self.shift) / (1.0 / self.shift).sum()
+        self.D = self.loss.conjugate_hessian(self.y[:, 0], -self.y[:, 0])
+        self.shares = (1.0 / self.D) / (1.0 / self.D).sum()
         self.residual = np.zeros_like(self.y)
         self.sizes = np.zeros(size, dtype=np.intp)  # number of vectors of every target
         self.basis = np.empty((size, 0, n_samples))
@@ -50,28 +55,32 @@ class SpannedTargets(NewtonState):
 
     def evaluate(self, targets: Indices, alphas: Array) -> None:
         """Compute dual points, decision values and quadratic forms of some targets."""
+        # New targets get a basis first: a dual point, and tangents if they have a
+        # model.
         new = targets[self.sizes[targets] == 0]
         if new.size:
             self._append(new, self._first(new))
             # Without Newton steps, only the dual points for the weights are computed.
             self._solve_small_problems(new, alphas, 0)
-            begun = new[self.eta[:, new].any(axis=0)]
-            for part in self._parts(begun):
+            with_model = new[self.eta[:, new].any(axis=0)]
+            for part in self._parts(with_model):
                 self._append_tangents(part)
-            self._solve_small_problems(begun, alphas, 0)
+            self._solve_small_problems(with_model, alphas, 0)
         self._evaluate(targets)
 
     def _first(self, targets: Indices) -> Array:
         """Return the dual points of the targets' starts or else of constant models."""
         rho, y = self.rho[:, targets], self.y[:, targets]
         b = self.shares @ y if self.has_intercept else np.zeros(targets.size)
-        return np.where(rho.any(axis=0), rho, (y - b) / self.shift[:, None])
+        return np.where(rho.any(axis=0), rho, (y - b) / self.D[:, None])
 
     def _append_tangents(self, targets: Indices) -> None:
-        """Add B^-1 r, and B^-1 K_m rho for eta_m > 0, to spaces (see the module)."""
-        # In a space of one vector, all dual points have the same direction, so their
-        # quadratic forms q_m have fixed ratios. The conditions on q_m (see `newton`)
-        # then do not determine the weights.
+        """Add B^-1 r, and B^-1 K_m rho for eta_m > 0, to the bases of the targets."""
+        # The vectors B^-1 K_m rho are about minus the derivatives of the dual point by
+        # the weights eta_m, up to the intercept; r is the residual of rho, and B = D +
+        # sum_m eta_m K_m. In a space of one vector, all dual points have the same
+        # direction, so their quadratic forms q_m have fixed ratios. The conditions on
+        # q_m (see `newton`) then do not determine the weights.
         self._evaluate(targets)
         images = self.gram.matvec(self.rho[:, targets])
         sides = np.concatenate([self.residual[None, :, targets], images])
@@ -90,22 +99,26 @@ class SpannedTargets(NewtonState):
     @np.errstate(all="ignore")
     def step(self, targets: Indices, alphas: Array) -> None:
         """Add a vector to the space of each target; compute the best kernel weights."""
-        # A target's new vector is B^-1 r, with its residual r; all targets have the
-        # same matrix B (see the module). The first step for a strength adds no vector.
-        again = self._last[targets] == alphas[targets]
+        # A target's new vector is B^-1 r, with its residual r. All targets have the
+        # same matrix B = D + sum_m eta_m K_m, with mean weights, as a preconditioner.
+        # The first step for a strength adds no vector.
+        is_continued = self._last[targets] == alphas[targets]
         self._last[targets] = alphas[targets]
-        late = targets[again]
-        if late.size:
-            solved = self._solved(late, self.residual[:, late])
+        continued = targets[is_continued]
+        if continued.size:
+            solved = self._solved(continued, self.residual[:, continued])
             if solved is None:
-                self.failed[late] = True
+                self.failed[continued] = True
             else:
-                self._append(late, solved)
+                self._append(continued, solved)
         # Without a start, small problems take 4 to 10 Newton steps.
         self._solve_small_problems(targets, alphas, 80)
 
     def _solve_small_problems(self, targets: Indices, alphas: Array, most: int) -> None:
         """Solve the small problems of some targets in at most `most` Newton steps."""
+        # The small problem is to find the best weights eta and dual point V c of a
+        # target in the span of the vectors V in `basis`. `alphas` are those of all
+        # targets.
         eta = np.ascontiguousarray(self.eta[:, targets].T)
         settled = np.zeros(targets.size, dtype=bool)
         compiled(LOOPS, "solve_small_problems")(
@@ -127,6 +140,8 @@ class SpannedTargets(NewtonState):
 
     def _evaluate(self, targets: Indices) -> None:
         """Store decision values, residuals and quadratic forms at the dual points."""
+        # The residual of rho is y - b - D rho - sum_m eta_m K_m rho, with the inverse
+        # curvatures D.
         for part in self._parts(targets):
             rows = np.matmul(self.coefs[part][:, None], self.basis[part])[:, 0]
             rho = np.ascontiguousarray(rows.T)
@@ -138,7 +153,7 @@ class SpannedTargets(NewtonState):
             if self.has_intercept:
                 self.intercept[part] = self.shares @ residual
                 residual -= self.intercept[part]
-            residual -= self.shift[:, None] * rho
+            residual -= self.D[:, None] * rho
             self.rho[:, part], self.f[:, part] = rho, f
             self.residual[:, part] = residual
             self.forms[:, part] = np.einsum("mit,it->mt", images, rho)
@@ -157,12 +172,15 @@ class SpannedTargets(NewtonState):
 
     def _append_some(self, targets: Indices, vectors: Array) -> None:
         """Orthonormalize vectors and add them; dependent vectors set `failed`."""
+        # Row k of `rows`, (n_chosen, n_samples), belongs to targets[k]. The inner
+        # product of v and w is v^T D w, with the inverse curvatures D. A new vector v
+        # also extends the products V^T y (`sides`) and V^T K_m V (`grams`).
         basis, rows = self.basis[targets], vectors.T.copy()
-        before = np.sqrt((self.shift * rows**2).sum(axis=1))
+        before = np.sqrt((self.D * rows**2).sum(axis=1))
         for _ in range(2):  # One projection leaves rounding errors.
-            inside = np.matmul(basis, (self.shift * rows)[:, :, None])
-            rows -= (basis * inside).sum(axis=1)
-        after = np.sqrt((self.shift * rows**2).sum(axis=1))
+            components = np.matmul(basis, (self.D * rows)[:, :, None])
+            rows -= (basis * components).sum(axis=1)
+        after = np.sqrt((self.D * rows**2).sum(axis=1))
         new = np.isfinite(after) & (after > 1e-10 * before)
         self.failed[targets[~new]] = True
         extended, rows = targets[new], rows[new] / after[new, None]
@@ -190,14 +208,16 @@ class SpannedTargets(NewtonState):
 
     def _solved(self, targets: Indices, sides: Array) -> Array | None:
         """Return B^-1 `sides`, projected to sum 0 for an intercept; None on failure."""
+        # B is D + sum_m eta_m K_m with the mean weights of the targets, and the inverse
+        # curvatures D.
         ones = np.ones((len(sides), 1))
         columns = np.hstack([ones, sides]) if self.has_intercept else sides
         eta = self.eta[:, targets].mean(axis=1)
         if not eta.any():
-            solved = columns / self.shift[:, None]
+            solved = columns / self.D[:, None]
         else:
             try:
-                solved = self.gram.combine(eta).solve(columns, shift=self.shift)
+                solved = self.gram.combine(eta).solve(columns, shift=self.D)
             except np.linalg.LinAlgError:
                 return None
         if not self.has_intercept:

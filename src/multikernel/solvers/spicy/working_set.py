@@ -42,17 +42,17 @@ class WorkingSet:
     # Whether the first step may use machines on weighted sums of kernels.
     machines: bool = field(default=False, kw_only=True)
     working: Model = field(init=False)  # the last model
-    rho: Array = field(init=False)
+    rho: Array = field(init=False)  # the last dual point
     sizes: Array = field(init=False)  # dual norms; upper bounds if below the threshold
-    side: Side | None = None
-    gamma: float = np.inf
+    side: Side | None = None  # the loss in Newton's method, at the last dual point
+    gamma: float = np.inf  # the penalty parameter of the augmented Lagrangian
     status: Status | None = None  # reason why the last run ended
     nearly: float = 1.0  # share of the threshold from which kernels may join
-    _held: tuple[Indices, GramStack] | None = None
+    _last_stack: tuple[Indices, GramStack] | None = None  # cache of `_stack_of`
     # Kernels that were in a working set at some time since the gap last fell by 10 %.
     _tried: Indices = field(default_factory=lambda: np.empty(0, dtype=np.intp))
-    _lowest: float = np.inf
-    _descent: BlockDescent | None = None
+    _lowest: float = np.inf  # the gap at that time
+    _descent: BlockDescent | None = None  # the last one, whose factors are reused
     _descent_failed: bool = False
 
     def __post_init__(self) -> None:
@@ -78,11 +78,11 @@ class WorkingSet:
         if init is None:
             self.rho = constant_model(self.problem).dual
             nothing = np.empty(0, dtype=np.intp)
-            self._certify(nothing, self._zeros(0), self._part(nothing))
+            self._certify(nothing, self._zeros(0), self._stack_of(nothing))
         else:
             self.rho = init.dual
-            part = self._part(init.active)
-            self._certify(init.active, part.own_expansions(init.coefs), part)
+            stack = self._stack_of(init.active)
+            self._certify(init.active, stack.own_expansions(init.coefs), stack)
         self.incumbent.record()
 
     def start_from(self, last: "WorkingSet") -> None:
@@ -97,7 +97,7 @@ class WorkingSet:
             self.gamma = last.gamma * old / new
         self.nearly = max(2.0 - 1.0 / ratio, SETTINGS.nearly)
         self.side = None if last.side is None else last.side.for_similar_problem()
-        self._held = last._held
+        self._last_stack = last._last_stack
         self._offer(evaluated(self.problem, replace(last.working, worth=None)))
         self.incumbent.record()
 
@@ -124,8 +124,8 @@ class WorkingSet:
         """Solve on a working set, certify with all kernels; return STALLED if stuck."""
         gap, kernels = self.incumbent.gap, self._next_kernels()
         is_first = self.side is None and not self.working.kernels.size
-        opens = self.machines and is_first and kernels.size
-        if opens and has_quick_machines(self.problem):
+        may_use_machines = self.machines and is_first and kernels.size
+        if may_use_machines and has_quick_machines(self.problem):
             self.note_step("machines")
             self._begin_with_machines(kernels, 0.5 * tol)
             return None
@@ -142,7 +142,7 @@ class WorkingSet:
         self.rho = self.side.rho
         self.incumbent.recorder.inner_steps += lagrangian.newton_steps
         has_new = self._has_new_kernels(kernels, gap)
-        self._certify(kernels, lagrangian.alpha, self._part(kernels))
+        self._certify(kernels, lagrangian.alpha, self._stack_of(kernels))
         if has_new:
             self.incumbent.recorder.patience.restart()
             return None
@@ -165,7 +165,7 @@ class WorkingSet:
             return False
         cached = {**cached, **dict(zip(new.tolist(), new_factors, strict=True))}
         factors = {m: cached[m] for m in kernels.tolist()}
-        self._held = None
+        self._last_stack = None
         coefs = self._coefs_of(kernels)
         descent = BlockDescent(self.problem, factors, coefs, self._descent)
         self._descent = descent
@@ -189,20 +189,20 @@ class WorkingSet:
         # progress. Newton's method continues from the result of the runs: with active
         # sets, or with a barrier if many samples are at no bound or kink.
         problem = self.problem
-        small = replace(problem, gram=self._part(kernels))
-        sums = weighted_sums(small, self._regularizer, kernels, tol)
-        self.rho, weights, count = sums
+        problem_on_set = replace(problem, gram=self._stack_of(kernels))
+        result = weighted_sums(problem_on_set, self._regularizer, kernels, tol)
+        self.rho, weights, count = result
         self.incumbent.recorder.inner_steps += count
         side = CornerSide(cast(PolyhedralLoss, problem.loss), problem.y, self.rho)
         if side.free_share() <= SETTINGS.mostly:
             self.side = side
         used = np.flatnonzero(weights)
         multiples = per_kernel(weights[used], self.rho[None])
-        self._certify(kernels[used], multiples, self._part(kernels[used]))
+        self._certify(kernels[used], multiples, self._stack_of(kernels[used]))
 
-    def _certify(self, kernels: Indices, coefs: Array, part: GramStack | None) -> None:
+    def _certify(self, kernels: Indices, coefs: Array, stack: GramStack | None) -> None:
         """Offer the model of `coefs` and the projected dual point to the incumbent."""
-        model = model_of_expansions(self.problem, kernels, coefs, part)
+        model = model_of_expansions(self.problem, kernels, coefs, stack)
         self.rho = project_dual(self.problem, self.rho)
         self.sizes = dual_norms_above(
             self.problem.gram, self.rho, self._regularizer.threshold
@@ -230,7 +230,7 @@ class WorkingSet:
     def _lagrangian(self, kernels: Indices) -> AugmentedLagrangian:
         """Return the augmented Lagrangian on the next working set."""
         problem, gap = self.problem, self.incumbent.gap
-        small = replace(problem, gram=self._part(kernels))
+        problem_on_set = replace(problem, gram=self._stack_of(kernels))
         coefs = self._coefs_of(kernels)
         if self.side is None:
             absolute = gap * abs(self.incumbent.model.objective)
@@ -239,9 +239,9 @@ class WorkingSet:
             )
         # New kernels may have large violations: the penalty must suit the gap of the
         # whole problem, not the last working set's.
-        gamma = min(self.gamma, first_gamma(small, self.side.rho, gap))
+        gamma = min(self.gamma, first_gamma(problem_on_set, self.side.rho, gap))
         b = self.working.intercept
-        return AugmentedLagrangian(small, kernels, self.side, coefs, b, gamma)
+        return AugmentedLagrangian(problem_on_set, kernels, self.side, coefs, b, gamma)
 
     def _coefs_of(self, kernels: Indices) -> Array:
         """Return expansions for `kernels`: the working model's, otherwise zero."""
@@ -256,20 +256,20 @@ class WorkingSet:
         length = self.problem.gram.expansion_length
         return np.zeros((n_kernels, length, *self.problem.y.shape[1:]))
 
-    def _part(self, kernels: Indices) -> GramStack:
+    def _stack_of(self, kernels: Indices) -> GramStack:
         """Return the stack of the given kernels; the most recent stack is cached."""
-        if self._held is None or not np.array_equal(self._held[0], kernels):
-            self._held = None  # frees the last stack before the next one is made
-            self._held = kernels, self.problem.gram.take(kernels)
-        return self._held[1]
+        if self._last_stack is None or not np.array_equal(self._last_stack[0], kernels):
+            self._last_stack = None  # frees the last stack before the next one is made
+            self._last_stack = kernels, self.problem.gram.take(kernels)
+        return self._last_stack[1]
 
-    def rest(self) -> None:
+    def free_matrices(self) -> None:
         """Free matrices that one pass can recompute, until the next solve."""
         # For seven classes, five folds and 1540 samples, these matrices took 8 of the
         # 11 GB of memory in use.
         gram = self.problem.gram
         if gram.pass_numbers() < gram.held_numbers().sum():
-            self._held = None
+            self._last_stack = None
 
     def _interior_point(self) -> Array:
         """Return a dual point near the last one, strictly inside its domain."""
@@ -289,22 +289,25 @@ class WorkingSet:
 
     def _next_kernels(self) -> Indices:
         """Return the active and the most violated kernels."""
+        # In the first step at a new strength, `nearly` may be below one: kernels with
+        # dual norms just below the threshold join, too. Fewer kernels join if each
+        # costs more.
         level, sizes = self.nearly * self._regularizer.threshold, self.sizes
         self.nearly = 1.0
         kernels = self.working.kernels
         active = kernels[self.working.norms[kernels] > 0.0]
         violators = np.setdiff1d(np.flatnonzero(sizes > level), active)
-        made = self.problem.gram.makes_factors
-        joint = self.problem.y.size > self.problem.gram.shape[1]
-        n_new = SETTINGS.new_joint if joint else SETTINGS.new_kernels
-        if made and not self._may_descend(np.union1d(active, violators)):
+        makes_factors = self.problem.gram.makes_factors
+        several_outputs = self.problem.y.size > self.problem.gram.shape[1]
+        n_new = SETTINGS.new_joint if several_outputs else SETTINGS.new_kernels
+        if makes_factors and not self._may_descend(np.union1d(active, violators)):
             n_new = SETTINGS.new_made
-        room = max(n_new, active.size // 2)
-        if violators.size > room:
-            worst = np.argpartition(-sizes[violators], room - 1)[:room]
+        most_new = max(n_new, active.size // 2)
+        if violators.size > most_new:
+            worst = np.argpartition(-sizes[violators], most_new - 1)[:most_new]
             violators = violators[worst]
         union = np.union1d(active, violators)
-        if not (joint or made) and self._too_large(union):
+        if not (several_outputs or makes_factors) and self._too_large(union):
             return np.arange(self.numbers.size)  # the whole stack needs no copy
         return union
 
