@@ -60,8 +60,7 @@ def _default_choice(
     """Return the storage of kernels if the user names none."""
     ranks = known_ranks(dictionary, X)
     are_few = ranks is not None and 2 * ranks.sum() <= costs.n_kernels * len(X)
-    dense = costs.dense()
-    fits = dense.n_bytes <= costs.limit
+    fits = costs.dense_bytes <= costs.limit
     is_small = fits and costs.n_kernels * costs.n_samples**2 <= UNRANKED
     if are_few and not divides_centered(normalize):
         assert ranks is not None
@@ -70,10 +69,10 @@ def _default_choice(
         # on 200 samples, a fit with factors took 1.6 times as long.
         if not is_small or ranks.sum() < len(X):
             return costs.low_rank(ranks, "low_rank")
-    if is_small:
-        return dense
+    if is_small or (fits and divides_centered(normalize)):
+        return costs.dense()
     if divides_centered(normalize):
-        return dense if fits else costs.lazy()
+        return costs.lazy()
     return costs.by_ranks(
         sampled_ranks(dictionary, X),
         normalization_only_scales=only_scales_kernels(normalize),
@@ -163,8 +162,8 @@ def _device_choice(
 
 def _byte_limit(n_kernels: int, n_samples: int, max_bytes: int | None) -> int:
     """Return the limit on bytes; the default limit is at least `MODEST_BYTES`."""
-    dense = Costs(n_kernels, n_samples, 0).dense()
-    if max_bytes is None and dense.n_bytes <= MODEST_BYTES:
+    dense_bytes = Costs(n_kernels, n_samples, 0).dense_bytes
+    if max_bytes is None and dense_bytes <= MODEST_BYTES:
         return MODEST_BYTES
     return byte_limit(max_bytes)
 
