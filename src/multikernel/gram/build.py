@@ -100,7 +100,7 @@ def build_checked(
     dtype = "float32" if storage == "dense32" else "float64"
     normalization = options.unfitted(len(dictionary), X.shape[0])
     if isinstance(dictionary, InteractionDictionary) and normalization.only_scales:
-        return _build_products(dictionary, X, dtype, options)
+        return _build_products(dictionary, X, dtype, normalization, options.max_bytes)
     stack = _dense_stack(dictionary, X, normalization, dtype, options.max_bytes)
     return BuiltStack(stack, normalization, stack.zero_kernels())
 
@@ -225,23 +225,26 @@ def _build_on_device(
 
 def _uncentered_mains(
     dictionary: InteractionDictionary, X: Array
-) -> tuple[ListDictionary, Normalization]:
+) -> tuple[list[Kernel], Normalization]:
     """Return the main kernels without centering, and the step that centers them."""
     mains = dictionary.mains.kernels
-    uncentered_kernels = ListDictionary([uncenter(kernel) for kernel in mains])
+    uncentered_kernels = [uncenter(kernel) for kernel in mains]
     return uncentered_kernels, Normalization((CenterMains(mains, X),))
 
 
 def _build_products(
-    dictionary: InteractionDictionary, X: Array, dtype: str, options: BuildOptions
+    dictionary: InteractionDictionary,
+    X: Array,
+    dtype: str,
+    normalization: Normalization,
+    max_bytes: int | None,
 ) -> BuiltStack:
     """Return the stack of interactions, with main kernels stored in type `dtype`."""
     uncentered_kernels, centering = _uncentered_mains(dictionary, X)
-    mains = _dense_stack(uncentered_kernels, X, centering, dtype, options.max_bytes)
-    products = ProductStack(mains, np.asarray(dictionary.terms))
-    stores_all = stores_products(len(dictionary), X.shape[0]) and dtype == "float64"
-    stack = products.take(np.arange(len(dictionary))) if stores_all else products
-    normalization = options.unfitted(len(dictionary), X.shape[0])
+    mains = _dense_stack(uncentered_kernels, X, centering, dtype, max_bytes)
+    stack: GramStack = ProductStack(mains, np.asarray(dictionary.terms))
+    if stores_products(len(dictionary), X.shape[0]) and dtype == "float64":
+        stack = stack.take(np.arange(len(dictionary)))
     scaled = normalization.learn_scales(stack)
     return BuiltStack(scaled, normalization, scaled.zero_kernels())
 
