@@ -26,8 +26,9 @@ MEDIAN = "median"
 
 def _expect_width(value: object) -> str | None:
     """Return a description of valid kernel widths, or None if the value is valid."""
-    expected = POSITIVE(value) or WIDTHS(value)
-    return expected and f"{expected}, or 'median'"
+    if WIDTHS(value) is None:
+        return None
+    return f"{POSITIVE(value) or WIDTHS(value)}, or 'median'"
 
 
 @dataclass(frozen=True)
@@ -144,6 +145,7 @@ def radial_form(kernel: Kernel) -> RadialForm | None:
         return RadialForm(None, kernel.exponent)
     if type(kernel) is ColumnKernel and type(kernel.kernel) is GaussianKernel:
         columns = kernel.columns
-        if isinstance(columns, tuple) and all(isinstance(c, int) for c in columns):
-            return RadialForm(tuple(int(c) for c in columns), kernel.kernel.exponent)
+        # All columns are indices, or all are names.
+        if isinstance(columns, tuple) and isinstance(columns[0], int):
+            return RadialForm(columns, kernel.kernel.exponent)
     return None
