@@ -117,7 +117,8 @@ class GaussianKernel:
     @property
     def exponent(self) -> float:
         """Return -1 / (2 sigma^2), the factor of the squared distance."""
-        return -0.5 / (self.width * self.width)
+        width = self.width
+        return -0.5 / (width * width)
 
     def __call__(self, X: Array, Y: Array | None = None) -> Array:
         """Return the Gram matrix, shape (n_samples_X, n_samples_Y)."""

@@ -125,7 +125,6 @@ class InteractionDictionary:
 
     mains: ListDictionary  # all kernels that are not products
     terms: Terms  # indices of the factors in `mains`; -1: no second factor
-    labels: tuple[str, ...]  # names of the main-effect kernels in products
     main_views: tuple[str, ...] | None = None  # view of each main-effect kernel
     weight: float = 1.0  # factor that multiplies the normalized products
 
@@ -139,13 +138,11 @@ class InteractionDictionary:
             check_shapes(owner, terms=(self.terms, ("n_kernels", 2)))
             check_places(owner, "first mains", self.terms[:, 0], n_mains)
             check_places(owner, "second mains", self.terms[:, 1] + 1, n_mains + 1)
-        for name in ("labels", "main_views"):
-            labels = getattr(self, name) or self.labels
-            if len(labels) != n_mains:
-                raise ValueError(
-                    f"{owner}: {name} has {len(labels)} entries for {n_mains} mains: "
-                    "pass one entry per kernel in mains."
-                )
+        if self.main_views is not None and len(self.main_views) != n_mains:
+            raise ValueError(
+                f"{owner}: main_views has {len(self.main_views)} entries for {n_mains} "
+                "mains: pass one entry per kernel in mains."
+            )
 
     def __len__(self) -> int:
         return len(self.terms)
@@ -180,7 +177,24 @@ class InteractionDictionary:
         factors = self.factors(index)
         if len(factors) == 1:
             return self.mains.name(factors[0])
-        return SEPARATOR.join(self.labels[main] for main in factors)
+        return SEPARATOR.join(self._labels[main] for main in factors)
+
+    @cached_property
+    def _labels(self) -> tuple[str, ...]:
+        """Return names of the mains in products: their columns, or their full names."""
+        names = [self.mains.name(m) for m in range(len(self.mains))]
+        labels, paired = list(names), paired_mains(self.terms).tolist()
+        for m in paired:
+            kernel = self.mains[m]
+            assert isinstance(kernel, ColumnKernel)
+            if kernel.label is None and isinstance(kernel.columns, tuple):
+                labels[m] = label_of(kernel.columns)
+            elif kernel.label:
+                labels[m] = kernel.label
+        # Kernels on the same columns have their full names.
+        counts = Counter(labels[m] for m in paired)
+        pairs = zip(labels, names, strict=True)
+        return tuple(label if counts[label] < 2 else name for label, name in pairs)
 
     @cached_property
     def views(self) -> tuple[str, ...] | None:
@@ -229,14 +243,11 @@ def with_interactions(
             f"Interactions: there is no interaction, because {why_no_product(spec)}: "
             f"pass kernels on single columns, {advice}or pass mains=True."
         )
-    paired = paired_mains(terms)
-    for m in paired.tolist():
+    for m in paired_mains(terms).tolist():
         mains[m] = _centered(mains[m], X, sample_weight)
     names = unique_names([kernel_name(kernel) for kernel in mains])
-    labels = _labels(mains, names, paired)
     weight = float(spec.weight) if alone.size else 1.0
-    main_dictionary = ListDictionary(mains, names)
-    return InteractionDictionary(main_dictionary, terms, labels, weight=weight)
+    return InteractionDictionary(ListDictionary(mains, names), terms, weight=weight)
 
 
 def _kernel_columns(kernel: Kernel, n_features: int) -> frozenset[int]:
@@ -342,20 +353,3 @@ def _centered(kernel: Kernel, X: Array, sample_weight: Array | None) -> Kernel:
         return kernel
     columns = select_columns(X, kernel.columns)
     return replace(kernel, kernel=centered(kernel.kernel, columns, sample_weight))
-
-
-def _labels(
-    mains: Sequence[Kernel], names: Sequence[str], paired: Indices
-) -> tuple[str, ...]:
-    """Return names of kernels in products: their columns, or full names if unclear."""
-    labels = list(names)
-    for m in paired.tolist():
-        kernel = mains[m]
-        assert isinstance(kernel, ColumnKernel)
-        if kernel.label is None and isinstance(kernel.columns, tuple):
-            labels[m] = label_of(kernel.columns)
-        elif kernel.label:
-            labels[m] = kernel.label
-    counts = Counter(labels[m] for m in paired.tolist())
-    pairs = zip(labels, names, strict=True)
-    return tuple(label if counts[label] < 2 else name for label, name in pairs)
