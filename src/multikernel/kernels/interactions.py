@@ -245,7 +245,11 @@ def with_interactions(
         )
     for m in paired_mains(terms).tolist():
         mains[m] = _centered(mains[m], X, sample_weight)
-    names = unique_names([kernel_name(kernel) for kernel in mains])
+    # Centered kernels have the names of the kernels that they center.
+    if isinstance(dictionary, ListDictionary):
+        names = dictionary.names
+    else:
+        names = unique_names([kernel_name(kernel) for kernel in mains])
     weight = float(spec.weight) if alone.size else 1.0
     return InteractionDictionary(ListDictionary(mains, names), terms, weight=weight)
 
