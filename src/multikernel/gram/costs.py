@@ -130,10 +130,10 @@ class Costs:
 
     def dense(self) -> Choice:
         """Return the choice of whole matrices, with its cost."""
-        entries = self.n_kernels * self.n_samples**2
-        seconds = self._seconds(entries * (ENTRY + PASSES * PRODUCT), self.n_samples)
-        needed, limit = readable_bytes(8 * entries), readable_bytes(self.limit)
+        needed = readable_bytes(8 * self.n_kernels * self.n_samples**2)
+        limit = readable_bytes(self.limit)
         reason = f"its matrices take {needed}, within the limit of {limit}"
+        seconds = self._dense_seconds()
         return Choice("dense", reason, self.n_kernels, self.dense_bytes, seconds)
 
     @property
@@ -145,10 +145,12 @@ class Costs:
         """Return the choice that stores main kernels, but computes their products."""
         # Products are computed as whole matrices, a few at a time.
         products = 8 * (n_kernels - self.n_kernels) * self.n_samples**2
+        n_bytes = self.dense_bytes + min(products, CHUNK_BYTES)
         # The quadratic forms V diag(w) V' of `gram.products` have n_mains^2 n_samples^2
         # steps. A quarter of them remain, because V has one triangle of each matrix and
         # the result is symmetric.
         entries = self.n_kernels**2 * float(self.n_samples) ** 2
+        seconds = self._dense_seconds(0.25 * entries)
         if stores_products(n_kernels, self.n_samples):
             n_stored, stored, ending = n_kernels, f"its {n_kernels} matrices", ""
         else:
@@ -156,14 +158,15 @@ class Costs:
             stored = f"the matrices of its {n_stored} main kernels"
             ending = ", and interactions are computed from them"
         needed = readable_bytes(8 * n_stored * self.n_samples**2)
-        limit, dense = readable_bytes(self.limit), self.dense()
-        return replace(
-            dense,
-            reason=f"{stored} take {needed}, within the limit of {limit}{ending}",
-            n_kernels=n_kernels,
-            n_bytes=dense.n_bytes + min(products, CHUNK_BYTES),
-            seconds=dense.seconds + self.seconds_of_passes(0.25 * entries),
-        )
+        limit = readable_bytes(self.limit)
+        reason = f"{stored} take {needed}, within the limit of {limit}{ending}"
+        return Choice("dense", reason, n_kernels, n_bytes, seconds)
+
+    def _dense_seconds(self, steps: float = 0.0) -> float:
+        """Return the seconds of a fit, with `steps` more multiplications per pass."""
+        entries = self.n_kernels * self.n_samples**2
+        nanoseconds = entries * (ENTRY + PASSES * PRODUCT) + PASSES * STEP * steps
+        return self._seconds(nanoseconds, self.n_samples)
 
     def seconds_of_passes(self, steps: float) -> float:
         """Return the seconds of a fit's passes, of `steps` multiplications each."""

@@ -104,20 +104,12 @@ class MeteredStack(Wrapper):
         return self._traces if shares is None else self.stack.traces(shares)
 
     @cached_property
-    def _diagonals(self) -> Array:
-        return self.stack.diagonals()
-
-    @cached_property
     def _rounded_traces(self) -> Array:
         return self.stack.rounded_traces()
 
     def rounded_traces(self) -> Array:
         """Return the cached `GramStack.rounded_traces`, shape (n_kernels,)."""
         return self._rounded_traces
-
-    def diagonals(self) -> Array:
-        """Return every diagonal, computed once; shape (n_kernels, n_samples)."""
-        return self._diagonals
 
     def _part(self, stack: GramStack, kernels: Indices | slice) -> "MeteredStack":
         """Return a stack of chosen kernels that counts with the same meter."""

@@ -142,11 +142,10 @@ class RadialForm:
 def radial_form(kernel: Kernel) -> RadialForm | None:
     """Return the `RadialForm` of a Gaussian kernel, alone or on columns, else None."""
     # A subclass may compute something else, so types are compared exactly.
-    if type(kernel) is GaussianKernel:
-        return RadialForm(None, kernel.exponent)
-    if type(kernel) is ColumnKernel and type(kernel.kernel) is GaussianKernel:
-        columns = kernel.columns
-        # All columns are indices, or all are names.
-        if isinstance(columns, tuple) and isinstance(columns[0], int):
-            return RadialForm(columns, kernel.kernel.exponent)
-    return None
+    columns = None
+    if type(kernel) is ColumnKernel and isinstance(kernel.columns, tuple):
+        columns, kernel = kernel.columns, kernel.kernel
+    # Columns are all indices or all names.
+    if type(kernel) is not GaussianKernel or (columns and isinstance(columns[0], str)):
+        return None
+    return RadialForm(columns, kernel.exponent)

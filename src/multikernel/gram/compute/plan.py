@@ -13,7 +13,6 @@ from multikernel._typing import Array, Indices
 from multikernel.kernels.base import KernelDictionary
 from multikernel.kernels.builders import RandomSubsetGaussians
 from multikernel.kernels.gaussian import radial_form
-from multikernel.linalg.tall import slices
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,7 +42,8 @@ class RadialPlan:
         column_sets, first_kernels = np.unique(self.sets, return_index=True)
         starts = self.column_starts[column_sets]
         ends = self.column_starts[column_sets + 1]
-        columns = np.concatenate([self.columns[part] for part in slices(starts, ends)])
+        bounds = zip(starts.tolist(), ends.tolist(), strict=True)
+        columns = np.concatenate([self.columns[a:b] for a, b in bounds])
         used, members = np.unique(columns, return_inverse=True)
         used = used.astype(np.intp, copy=False)
         set_starts = np.concatenate([[0], np.cumsum(ends - starts)])
