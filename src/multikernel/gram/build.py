@@ -209,7 +209,7 @@ def _build_on_device(
     terms = None
     if isinstance(dictionary, InteractionDictionary) and only_scales:
         terms, mains = np.asarray(dictionary.terms), dictionary.mains.kernels
-        computed = [uncenter(kernel) for kernel in mains]
+        computed = ListDictionary([uncenter(kernel) for kernel in mains])
         normalize = partial(_centered_on_device, mains, X, space)
     if options.max_bytes is not None:
         shape = len(computed), X.shape[0], X.shape[0]
@@ -232,7 +232,8 @@ def _build_products(
 ) -> BuiltStack:
     """Return the stack of interactions, with main kernels stored in type `dtype`."""
     mains = dictionary.mains.kernels
-    uncentered, center = list(map(uncenter, mains)), partial(_center_mains, mains, X)
+    uncentered = ListDictionary([uncenter(kernel) for kernel in mains])
+    center = partial(_center_mains, mains, X)
     main_stack = _dense_stack(uncentered, X, center, dtype, max_bytes)
     stack: GramStack = ProductStack(main_stack, np.asarray(dictionary.terms))
     if stores_products(len(dictionary), X.shape[0]) and dtype == "float64":

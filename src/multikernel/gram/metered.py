@@ -15,8 +15,8 @@ from multikernel.gram.refine import refined
 if TYPE_CHECKING:
     Base = GramStack
 else:
-    # `__getattr__` passes methods that read no matrices to the wrapped stack; a base
-    # class that defines them would prevent this.
+    # `__getattr__` passes other methods to the wrapped stack; a base class that defines
+    # them would prevent this.
     Base = object
 
 
@@ -38,7 +38,7 @@ class Meter:
 
 
 @dataclass(frozen=True, eq=False)
-class Wrapper(Base):
+class TransparentStack(Base):
     """A wrapper of a stack, which has the methods that the wrapper does not define."""
 
     stack: GramStack
@@ -50,30 +50,32 @@ class Wrapper(Base):
                 raise AttributeError(name)
             return getattr(self.stack, name)
 
-    def _part(self, stack: GramStack, kernels: Indices | slice) -> "Wrapper":
-        """Return the wrapper of a stack of chosen kernels of the wrapped stack."""
+    def _part(self, stack: GramStack, kernels: Indices | slice) -> "TransparentStack":
+        """Return the same wrapper around `stack`, which has the chosen kernels."""
         raise NotImplementedError
 
-    def take(self, kernels: Indices) -> "Wrapper":
+    def take(self, kernels: Indices) -> "TransparentStack":
         """Return the stack of the chosen kernels."""
         return self._part(self.stack.take(kernels), kernels)
 
-    def once(self, kernels: Indices) -> "Wrapper":
+    def once(self, kernels: Indices) -> "TransparentStack":
         """Return the chosen kernels for a single pass; see `GramStack.once`."""
         return self._part(self.stack.once(kernels), kernels)
 
-    def restrict(self, samples: Indices) -> "Wrapper":
+    def restrict(self, samples: Indices) -> "TransparentStack":
         """Return the stack on the chosen samples."""
         return self._part(self.stack.restrict(samples), slice(None))
 
 
-GramStack.register(Wrapper)  # type: ignore[type-abstract]
-low_rank_form.register(Wrapper, lambda stack: low_rank_form(stack.stack))
-refined.register(Wrapper, lambda stack, *options: refined(stack.stack, *options))
+GramStack.register(TransparentStack)  # type: ignore[type-abstract]
+low_rank_form.register(TransparentStack, lambda stack: low_rank_form(stack.stack))
+refined.register(
+    TransparentStack, lambda stack, *options: refined(stack.stack, *options)
+)
 
 
 @dataclass(frozen=True, eq=False)
-class MeteredStack(Wrapper):
+class MeteredStack(TransparentStack):
     """A wrapper of a stack that counts products with it and with its parts."""
 
     # A pass is one multiplication for every entry of every matrix. A product with

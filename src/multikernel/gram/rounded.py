@@ -10,7 +10,7 @@ from multikernel.gram.base import GramStack, uncentered_trace_weight
 from multikernel.gram.checks import ROUNDING
 from multikernel.gram.costs import Storage
 from multikernel.gram.device.space import Device
-from multikernel.gram.metered import Wrapper
+from multikernel.gram.metered import TransparentStack
 from multikernel.gram.normalization import Normalization
 from multikernel.gram.steps import CenterStep, CosineStep, ScaleStep
 from multikernel.kernels.base import Kernel, KernelDictionary
@@ -21,7 +21,7 @@ from multikernel.linalg import EPS, SINGLE, TINY
 
 
 @dataclass(frozen=True, eq=False)
-class RoundedStack(Wrapper):
+class RoundedStack(TransparentStack):
     """A stack with entries that are small differences of large, rounded numbers."""
 
     ratios: Array  # (n_kernels,), of uncentered to centered traces
