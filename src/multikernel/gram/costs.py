@@ -260,7 +260,8 @@ class Costs:
         # steps, with systems of the rank `newton_rank`, count as work of one thread.
         rank = min(newton_rank, self.n_samples)
         newton = NEWTON_STEPS * STEP * self.n_samples * rank * rank
-        share = TYPICAL_SHARE if self.n_active <= ACTIVE else TYPICAL_SHARE_ALL
+        is_dense_model = self.uses_all and self.n_kernels > ACTIVE
+        share = TYPICAL_SHARE_ALL if is_dense_model else TYPICAL_SHARE
         return 1e-9 * share * (nanoseconds / available_threads() + newton)
 
 
