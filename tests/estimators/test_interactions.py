@@ -197,7 +197,8 @@ def test_a_centered_kernel_takes_the_training_samples():
 
 
 @pytest.mark.parametrize(
-    "change", [{"terms": np.array([[0, 99]])}, {"terms": None}, {"labels": ("x0",)}]
+    "change",
+    [{"terms": np.array([[0, 99]])}, {"terms": None}, {"main_views": ("x0",)}],
 )
 def test_a_changed_model_file_is_refused(change, tmp_path):
     model = SpicyMKLRegressor(SPEC, alpha=0.05).fit(X, y)

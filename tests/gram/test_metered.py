@@ -9,6 +9,7 @@ from multikernel.gram import DenseStack, lazy_stack
 from multikernel.gram.lazy import normalize_lazily
 from multikernel.gram.metered import Meter, MeteredStack
 from multikernel.gram.normalization import empty_normalization
+from multikernel.gram.rounded import RoundedStack
 from multikernel.kernels import ListDictionary
 from multikernel.testing import check_gram_stack
 
@@ -22,6 +23,18 @@ def metered(stack=None):
 
 def test_it_is_the_stack_that_it_wraps():
     check_gram_stack(metered(), GRAMS)
+
+
+def test_a_stack_with_ratios_is_the_stack_that_it_wraps():
+    ratios = np.arange(20.0, 20.0 + M)
+    rounded = RoundedStack(DenseStack(GRAMS), ratios)
+    check_gram_stack(rounded, GRAMS)
+    part = rounded.take(np.array([3, 1]))
+    larger = rounded.rounded_traces() > rounded.traces()
+    assert larger.all()
+    np.testing.assert_array_equal(
+        part.rounded_traces(), rounded.rounded_traces()[[3, 1]]
+    )
 
 
 @pytest.mark.parametrize(

@@ -42,6 +42,12 @@ def test_every_two_columns_have_one():
     assert dictionary[5].name == "x0 × x1"
 
 
+def test_kernels_keep_the_names_of_their_dictionary():
+    kernels = [ColumnKernel(GaussianKernel(1.0), column) for column in (0, 1)]
+    named = ListDictionary(kernels, ["dose", "age"])
+    assert kernel_names(made(kernels=named)) == ["dose", "age", "x0 × x1"]
+
+
 @pytest.mark.parametrize("weighted", [False, True])
 def test_an_interaction_has_mean_zero_over_either_part(weighted):
     weights = RNG.random(40) if weighted else None

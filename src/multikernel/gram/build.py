@@ -1,7 +1,7 @@
 """Build the stack of Gram matrices of a dictionary on data."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -22,7 +22,7 @@ from multikernel.gram.compute.matrices import make_samples, write_matrices
 from multikernel.gram.compute.plan import make_plan
 from multikernel.gram.costs import STORAGE, Storage, stores_products
 from multikernel.gram.dense import DenseStack
-from multikernel.gram.device.build import build_matrices, normalized_by_step
+from multikernel.gram.device.build import build_matrices, fit_and_normalize
 from multikernel.gram.device.factors import with_device
 from multikernel.gram.device.space import Device, DeviceArray, Space, open_space
 from multikernel.gram.device.stack import DeviceProducts
@@ -42,7 +42,7 @@ from multikernel.gram.normalization import (
     Steps,
 )
 from multikernel.gram.products import ProductStack
-from multikernel.gram.steps import VANISHES, CenterStep, Step
+from multikernel.gram.steps import VANISHES, CenterStep
 from multikernel.kernels.base import Kernel, KernelDictionary, check_dictionary
 from multikernel.kernels.columns import ColumnKernel, select_columns
 from multikernel.kernels.dictionary import ListDictionary
@@ -100,24 +100,24 @@ def build_checked(
     dtype = "float32" if storage == "dense32" else "float64"
     normalization = options.unfitted(len(dictionary), X.shape[0])
     if isinstance(dictionary, InteractionDictionary) and normalization.only_scales:
-        return _build_products(dictionary, X, dtype, options)
-    stack = _dense_stack(dictionary, X, normalization, dtype, options.max_bytes)
+        return _build_products(dictionary, X, dtype, normalization, options.max_bytes)
+    stack = _dense_stack(dictionary, X, normalization.learn, dtype, options.max_bytes)
     return BuiltStack(stack, normalization, stack.zero_kernels())
 
 
 def _dense_stack(
     dictionary: KernelDictionary,
     X: Array,
-    normalization: Normalization,
+    normalize: Callable[[int, Array], None],
     dtype: str,
     max_bytes: int | None,
 ) -> DenseStack:
-    """Return the normalized matrices of a dictionary in one array."""
+    """Return the matrices of a dictionary, changed by `normalize`, in one array."""
     shape = len(dictionary), X.shape[0], X.shape[0]
     check_size(shape, np.dtype(dtype).itemsize, max_bytes)
     array: Stored = np.empty(shape, dtype)
     plan = make_plan(dictionary, X.shape[1])
-    write_matrices(array, plan, make_samples(X), normalization)
+    write_matrices(array, plan, make_samples(X), normalize)
     return DenseStack(array)
 
 
@@ -140,51 +140,49 @@ def _build_factors(
     return build_low_rank(dictionary, X, storage, options)
 
 
-@dataclass(frozen=True, eq=False)
-class CenterMains(Step):
-    """A step that centers kernels on the `samples` of their `CenteredKernel`."""
+def _centering_means(
+    kernel: Kernel, X: Array, multiply: Callable[[Array], Array]
+) -> tuple[Array, float] | None:
+    """Return row means and grand mean of a main kernel; None if it stays uncentered."""
+    # `multiply` multiplies the uncentered matrix by a vector; the means center it on
+    # the `samples` of the `CenteredKernel`.
+    centered = deferred_centering(kernel)
+    if centered is None:
+        return None
+    assert isinstance(kernel, ColumnKernel)
+    X, samples = select_columns(X, kernel.columns), centered.samples
+    if samples is not None and np.array_equal(samples, X, equal_nan=True):
+        # The kernel is centered on the rows of its own matrix, so the means can be
+        # computed from this matrix.
+        shares = equal_shares(len(X), centered.weights)
+        means = multiply(shares)
+        return means, float(means @ shares)
+    return centered.means(X), centered.grand_mean
 
-    kernels: Sequence[Kernel]  # `apply` receives their uncentered matrices
-    X: Array  # the samples of the matrices
 
-    def means(
-        self, m: int, multiply: Callable[[Array], Array]
-    ) -> tuple[Array, float] | None:
-        """Return row means and grand mean of matrix m; None if it stays uncentered."""
-        # `multiply` multiplies the uncentered matrix by a vector; the means center it.
-        kernel = self.kernels[m]
-        centered = deferred_centering(kernel)
-        if centered is None:
-            return None
-        assert isinstance(kernel, ColumnKernel)
-        X, samples = select_columns(self.X, kernel.columns), centered.samples
-        if samples is not None and np.array_equal(samples, X, equal_nan=True):
-            # The kernel is centered on the rows of its own matrix, so the means can be
-            # computed from this matrix.
-            shares = equal_shares(len(X), centered.weights)
-            means = multiply(shares)
-            return means, float(means @ shares)
-        return centered.means(X), centered.grand_mean
-
-    def apply(self, m: int, K: Array, row_diagonal: Array, diagonal: Array) -> None:
-        """Center one matrix in place; set it to zero if only rounding errors remain."""
-        centering = self.means(m, lambda shares: K @ shares)
+def _center_mains(
+    mains: Sequence[Kernel], X: Array, first_kernel: int, matrices: Array
+) -> None:
+    """Center uncentered matrices of main kernels, from `first_kernel` on, in place."""
+    for m, K in enumerate(matrices, first_kernel):
+        centering = _centering_means(mains[m], X, partial(np.matmul, K))
         if centering is None:
-            return
+            continue
         means, grand_mean = centering
         mean_diagonal = float(K.diagonal().mean())
         for rows in row_chunks(len(K), len(K)):
             K[rows] -= means[rows, None] + means - grand_mean
         if float(K.diagonal().mean()) <= VANISHES * mean_diagonal:
-            K[...] = 0.0
+            K[...] = 0.0  # only rounding errors remain
 
 
-@normalized_by_step.register
-def _centered_main_matrix(
-    step: CenterMains, m: int, K: DeviceArray, space: Space
+def _centered_on_device(
+    mains: Sequence[Kernel], X: Array, space: Space, m: int, K: DeviceArray
 ) -> DeviceArray:
-    """Return the centered matrix of a main kernel on a device; see `CenterMains`."""
-    centering = step.means(m, lambda shares: space.get(K @ space.put(shares)))
+    """Return the centered matrix of main kernel m on a device."""
+    centering = _centering_means(
+        mains[m], X, lambda shares: space.get(K @ space.put(shares))
+    )
     if centering is None:
         return K
     means, trace = space.put(centering[0]), space.xp.linalg.trace
@@ -206,42 +204,40 @@ def _build_on_device(
         return with_device(built, space)
     normalization = options.unfitted(len(dictionary), X.shape[0])
     only_scales = normalization.only_scales
-    computed, steps = dictionary, Normalization() if only_scales else normalization
+    steps = Normalization() if only_scales else normalization
+    computed, normalize = dictionary, partial(fit_and_normalize, steps, space)
     terms = None
     if isinstance(dictionary, InteractionDictionary) and only_scales:
-        terms = np.asarray(dictionary.terms)
-        computed, steps = _uncentered_mains(dictionary, X)
+        terms, mains = np.asarray(dictionary.terms), dictionary.mains.kernels
+        computed = ListDictionary([uncenter(kernel) for kernel in mains])
+        normalize = partial(_centered_on_device, mains, X, space)
     if options.max_bytes is not None:
         shape = len(computed), X.shape[0], X.shape[0]
         alternatives = "Device(precision='float32'), storage='low_rank',"
         item_bytes = 8 if device.precision == "float64" else 4
         check_size(shape, item_bytes, options.max_bytes, alternatives)
-    matrices = build_matrices(computed, X, steps, space)
+    matrices = build_matrices(computed, X, normalize, space)
     stack: GramStack = matrices if terms is None else DeviceProducts(matrices, terms)
     if only_scales:
         stack = normalization.learn_scales(stack)
     return BuiltStack(stack, normalization, stack.zero_kernels())
 
 
-def _uncentered_mains(
-    dictionary: InteractionDictionary, X: Array
-) -> tuple[ListDictionary, Normalization]:
-    """Return the main kernels without centering, and the step that centers them."""
-    mains = dictionary.mains.kernels
-    uncentered_kernels = ListDictionary([uncenter(kernel) for kernel in mains])
-    return uncentered_kernels, Normalization((CenterMains(mains, X),))
-
-
 def _build_products(
-    dictionary: InteractionDictionary, X: Array, dtype: str, options: BuildOptions
+    dictionary: InteractionDictionary,
+    X: Array,
+    dtype: str,
+    normalization: Normalization,
+    max_bytes: int | None,
 ) -> BuiltStack:
     """Return the stack of interactions, with main kernels stored in type `dtype`."""
-    uncentered_kernels, centering = _uncentered_mains(dictionary, X)
-    mains = _dense_stack(uncentered_kernels, X, centering, dtype, options.max_bytes)
-    products = ProductStack(mains, np.asarray(dictionary.terms))
-    stores_all = stores_products(len(dictionary), X.shape[0]) and dtype == "float64"
-    stack = products.take(np.arange(len(dictionary))) if stores_all else products
-    normalization = options.unfitted(len(dictionary), X.shape[0])
+    mains = dictionary.mains.kernels
+    uncentered = ListDictionary([uncenter(kernel) for kernel in mains])
+    center = partial(_center_mains, mains, X)
+    main_stack = _dense_stack(uncentered, X, center, dtype, max_bytes)
+    stack: GramStack = ProductStack(main_stack, np.asarray(dictionary.terms))
+    if stores_products(len(dictionary), X.shape[0]) and dtype == "float64":
+        stack = stack.take(np.arange(len(dictionary)))
     scaled = normalization.learn_scales(stack)
     return BuiltStack(scaled, normalization, scaled.zero_kernels())
 

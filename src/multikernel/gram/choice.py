@@ -7,7 +7,7 @@ from multikernel.gram.costs import REQUESTED, SMALL, UNRANKED, Choice, Costs, St
 from multikernel.gram.device.space import Device
 from multikernel.gram.factors.landmarks import LowRank, known_ranks
 from multikernel.gram.factors.ranks import sampled_ranks
-from multikernel.gram.memory import MODEST_BYTES, byte_limit
+from multikernel.gram.memory import byte_limit
 from multikernel.gram.normalization import Steps, divides_centered, empty_normalization
 from multikernel.kernels.base import KernelDictionary
 from multikernel.kernels.dictionary import ListDictionary
@@ -47,7 +47,7 @@ def choose_storage(
         choice = choose_products(dictionary, X, storage, max_bytes)
         if choice is not None:
             return choice
-    limit = _byte_limit(len(dictionary), len(X), max_bytes)
+    limit = byte_limit(max_bytes, Costs(len(dictionary), len(X), 0).dense_bytes)
     costs = Costs(len(dictionary), X.shape[0], limit, uses_all)
     if storage != "auto":
         return costs.requested(storage, dictionary, X)
@@ -60,8 +60,7 @@ def _default_choice(
     """Return the storage of kernels if the user names none."""
     ranks = known_ranks(dictionary, X)
     are_few = ranks is not None and 2 * ranks.sum() <= costs.n_kernels * len(X)
-    dense = costs.dense()
-    fits = dense.n_bytes <= costs.limit
+    fits = costs.dense_bytes <= costs.limit
     is_small = fits and costs.n_kernels * costs.n_samples**2 <= UNRANKED
     if are_few and not divides_centered(normalize):
         assert ranks is not None
@@ -70,10 +69,10 @@ def _default_choice(
         # on 200 samples, a fit with factors took 1.6 times as long.
         if not is_small or ranks.sum() < len(X):
             return costs.low_rank(ranks, "low_rank")
-    if is_small:
-        return dense
+    if is_small or (fits and divides_centered(normalize)):
+        return costs.dense()
     if divides_centered(normalize):
-        return dense if fits else costs.lazy()
+        return costs.lazy()
     return costs.by_ranks(
         sampled_ranks(dictionary, X),
         normalization_only_scales=only_scales_kernels(normalize),
@@ -93,7 +92,7 @@ def choose_products(
     if not is_factored and storage not in ("auto", "dense", "dense32"):
         return None
     is_requested = storage != "auto"
-    limit = _byte_limit(len(dictionary), len(X), max_bytes)
+    limit = byte_limit(max_bytes, Costs(len(dictionary), len(X), 0).dense_bytes)
     costs = Costs(len(dictionary.mains), X.shape[0], limit)
     products = costs.products(len(dictionary))
     if is_requested and not is_factored:
@@ -159,14 +158,6 @@ def _device_choice(
     storage = replace(device, factors=is_factored)
     seconds = DEVICE_SHARE * available_threads() * cost.seconds
     return replace(cost, storage=storage, reason=reason, seconds=seconds)
-
-
-def _byte_limit(n_kernels: int, n_samples: int, max_bytes: int | None) -> int:
-    """Return the limit on bytes; the default limit is at least `MODEST_BYTES`."""
-    dense = Costs(n_kernels, n_samples, 0).dense()
-    if max_bytes is None and dense.n_bytes <= MODEST_BYTES:
-        return MODEST_BYTES
-    return byte_limit(max_bytes)
 
 
 def only_scales_kernels(normalize: Steps) -> bool:

@@ -130,59 +130,56 @@ class Costs:
 
     def dense(self) -> Choice:
         """Return the choice of whole matrices, with its cost."""
-        entries = self.n_kernels * self.n_samples**2
-        seconds = self._shared_seconds(entries * (ENTRY + PASSES * PRODUCT))
-        seconds += self._newton_seconds(self.n_samples)
-        needed, limit = readable_bytes(8 * entries), readable_bytes(self.limit)
+        needed = readable_bytes(8 * self.n_kernels * self.n_samples**2)
+        limit = readable_bytes(self.limit)
         reason = f"its matrices take {needed}, within the limit of {limit}"
-        n_bytes = 8 * entries + self.work_bytes
-        return Choice("dense", reason, self.n_kernels, n_bytes, seconds)
+        seconds = self._dense_seconds()
+        return Choice("dense", reason, self.n_kernels, self.dense_bytes, seconds)
 
     @property
-    def work_bytes(self) -> int:
-        """Return the bytes that a fit needs besides the kernels; see `N_COPIES`."""
-        return 8 * N_COPIES * self.n_samples**2
+    def dense_bytes(self) -> int:
+        """Return the bytes that a fit with whole matrices needs; see `N_COPIES`."""
+        return 8 * (self.n_kernels + N_COPIES) * self.n_samples**2
 
     def products(self, n_kernels: int) -> Choice:
         """Return the choice that stores main kernels, but computes their products."""
-        dense, limit = self.dense(), readable_bytes(self.limit)
         # Products are computed as whole matrices, a few at a time.
         products = 8 * (n_kernels - self.n_kernels) * self.n_samples**2
+        n_bytes = self.dense_bytes + min(products, CHUNK_BYTES)
         # The quadratic forms V diag(w) V' of `gram.products` have n_mains^2 n_samples^2
         # steps. A quarter of them remain, because V has one triangle of each matrix and
         # the result is symmetric.
         entries = self.n_kernels**2 * float(self.n_samples) ** 2
-        reason = (
-            f"the matrices of its {self.n_kernels} main kernels take "
-            f"{readable_bytes(dense.n_bytes - self.work_bytes)}, within the limit of "
-            f"{limit}, and interactions are computed from them"
-        )
+        seconds = self._dense_seconds(0.25 * entries)
         if stores_products(n_kernels, self.n_samples):
-            all_bytes = readable_bytes(8 * n_kernels * self.n_samples**2)
-            reason = (
-                f"its {n_kernels} matrices take {all_bytes}, within the limit of "
-                f"{limit}"
-            )
-        return replace(
-            dense,
-            reason=reason,
-            n_kernels=n_kernels,
-            n_bytes=dense.n_bytes + min(products, CHUNK_BYTES),
-            seconds=dense.seconds + self.seconds_of_passes(0.25 * entries),
-        )
+            n_stored, stored, ending = n_kernels, f"its {n_kernels} matrices", ""
+        else:
+            n_stored = self.n_kernels
+            stored = f"the matrices of its {n_stored} main kernels"
+            ending = ", and interactions are computed from them"
+        needed = readable_bytes(8 * n_stored * self.n_samples**2)
+        limit = readable_bytes(self.limit)
+        reason = f"{stored} take {needed}, within the limit of {limit}{ending}"
+        return Choice("dense", reason, n_kernels, n_bytes, seconds)
+
+    def _dense_seconds(self, steps: float = 0.0) -> float:
+        """Return the seconds of a fit, with `steps` more multiplications per pass."""
+        entries = self.n_kernels * self.n_samples**2
+        nanoseconds = entries * (ENTRY + PASSES * PRODUCT) + PASSES * STEP * steps
+        return self._seconds(nanoseconds, self.n_samples)
 
     def seconds_of_passes(self, steps: float) -> float:
         """Return the seconds of a fit's passes, of `steps` multiplications each."""
-        return self._shared_seconds(PASSES * STEP * steps)
+        return self._seconds(PASSES * STEP * steps)
 
     def lazy(self) -> Choice:
         """Return the choice of matrices recomputed for every pass, with its cost."""
         entries = self.n_kernels * self.n_samples**2
-        seconds = self._shared_seconds(PASSES * entries * (ENTRY + PRODUCT))
-        seconds += self._newton_seconds(self.n_samples)
+        seconds = self._seconds(PASSES * entries * (ENTRY + PRODUCT), self.n_samples)
         needed, limit = readable_bytes(8 * entries), readable_bytes(self.limit)
         reason = f"its matrices would take {needed}, above the limit of {limit}"
-        n_bytes = self.work_bytes + min(8 * entries, HELD_BYTES, self.limit // 4)
+        work_bytes = self.dense_bytes - 8 * entries
+        n_bytes = work_bytes + min(8 * entries, HELD_BYTES, self.limit // 4)
         return Choice("lazy", reason, self.n_kernels, n_bytes, seconds)
 
     def low_rank(self, ranks: Indices, storage: str | LowRank) -> Choice:
@@ -193,8 +190,8 @@ class Costs:
         mean = float(ranks.mean())
         n_values = self.n_kernels * self.n_samples * mean
         value_time = VALUE + LANDMARK * float((ranks**2.0).mean()) / max(mean, 1.0)
-        seconds = self._shared_seconds(n_values * (value_time + PASSES * PRODUCT))
-        seconds += self._newton_seconds(self.n_active * mean)
+        nanoseconds = n_values * (value_time + PASSES * PRODUCT)
+        seconds = self._seconds(nanoseconds, self.n_active * mean)
         n_bytes = int(8 * n_values + 8 * self.n_kernels * self.n_samples)
         n_columns = min(self.n_active * mean, self.n_samples)
         # The factors of active kernels are copied into one array.
@@ -257,19 +254,15 @@ class Costs:
         seconds = dense_choice.seconds + factored.seconds
         return Choice("by_kernel", reason, self.n_kernels, n_bytes, seconds)
 
-    def _shared_seconds(self, nanoseconds: float) -> float:
-        """Convert nanoseconds on one core to expected seconds on all threads."""
-        return 1e-9 * self._typical_share * nanoseconds / available_threads()
-
-    def _newton_seconds(self, rank: float) -> float:
-        rank = min(rank, self.n_samples)
-        steps = NEWTON_STEPS * self.n_samples * rank * rank
-        return 1e-9 * self._typical_share * STEP * steps
-
-    @property
-    def _typical_share(self) -> float:
-        """Return the time of a typical fit as a share of the time of a long fit."""
-        return TYPICAL_SHARE if self.n_active <= ACTIVE else TYPICAL_SHARE_ALL
+    def _seconds(self, nanoseconds: float, newton_rank: float = 0.0) -> float:
+        """Return the expected seconds of a fit on all threads."""
+        # `nanoseconds` is the time on one core of all work that threads share. Newton's
+        # steps, with systems of the rank `newton_rank`, count as work of one thread.
+        rank = min(newton_rank, self.n_samples)
+        newton = NEWTON_STEPS * STEP * self.n_samples * rank * rank
+        is_dense_model = self.uses_all and self.n_kernels > ACTIVE
+        share = TYPICAL_SHARE_ALL if is_dense_model else TYPICAL_SHARE
+        return 1e-9 * share * (nanoseconds / available_threads() + newton)
 
 
 def stores_products(n_kernels: int, n_samples: int) -> bool:

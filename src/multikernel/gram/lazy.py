@@ -172,7 +172,7 @@ class LazyStack(GramStack):
         if self.cols is not None:
             return self._images(self.shape[2:], lambda _, block: block)
         array = np.empty(self.shape)
-        write_matrices(array, self.plan, self.samples, Normalization())
+        write_matrices(array, self.plan, self.samples, Normalization().learn)
         return array
 
     def summed(self, weights: Array) -> Array:

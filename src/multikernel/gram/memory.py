@@ -78,9 +78,12 @@ def _free_bytes(folder: Path, names: tuple[str, str, str]) -> Iterator[int]:
         yield max(0, int(max_bytes) - used + int(pages.get(cached, 0)))
 
 
-def byte_limit(max_bytes: int | None) -> int:
+def byte_limit(max_bytes: int | None, needed: float = np.inf) -> int:
     """Return the bytes allowed to a stack, by default half of the available memory."""
-    return available_bytes() // 2 if max_bytes is None else max_bytes
+    # If a stack needs at most `MODEST_BYTES`, this number is the default limit.
+    if max_bytes is not None:
+        return max_bytes
+    return MODEST_BYTES if needed <= MODEST_BYTES else available_bytes() // 2
 
 
 def readable_bytes(n_bytes: int) -> str:
@@ -119,7 +122,8 @@ def check_size(
 ) -> None:
     """Raise a StackTooLargeError if a dense stack would exceed the limit."""
     needed = prod(shape) * item_bytes
-    if max_bytes is None and needed <= MODEST_BYTES:
+    limit = byte_limit(max_bytes, needed)
+    if needed <= limit:
         return
     if alternatives is None:
         half = " storage='dense32' for half the memory," * (item_bytes == 8)
@@ -129,7 +133,7 @@ def check_size(
         )
     subject = f"{shape[0]} Gram matrices of {shape[1]} x {shape[2]} numbers"
     advice = f"Use {alternatives} fewer kernels, or raise max_bytes."
-    check_memory(subject, needed, byte_limit(max_bytes), advice)
+    check_memory(subject, needed, limit, advice)
 
 
 def new_file(path: Path, shape: Sequence[int], dtype: str) -> "np.memmap[Any, Any]":

@@ -1,4 +1,4 @@
-"""Stacks that count how often a solver reads the Gram matrices."""
+"""Wrappers of any stack, and stacks that count how often a solver reads matrices."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from multikernel._typing import Array, Indices
-from multikernel.gram.base import GramStack, uncentered_trace_weight
+from multikernel.gram.base import GramStack
 from multikernel.gram.factors.low_rank import low_rank_form
 from multikernel.gram.matrix import BlockMultiplier, GramMatrix, TermProducts
 from multikernel.gram.refine import refined
@@ -15,8 +15,8 @@ from multikernel.gram.refine import refined
 if TYPE_CHECKING:
     Base = GramStack
 else:
-    # `__getattr__` passes methods that read no matrices to the wrapped stack; a base
-    # class that defines them would prevent this.
+    # `__getattr__` passes other methods to the wrapped stack; a base class that defines
+    # them would prevent this.
     Base = object
 
 
@@ -38,17 +38,10 @@ class Meter:
 
 
 @dataclass(frozen=True, eq=False)
-class MeteredStack(Base):
-    """A wrapper of a stack that counts products with it and with its parts."""
+class TransparentStack(Base):
+    """A wrapper of a stack, which has the methods that the wrapper does not define."""
 
-    # A pass is one multiplication for every entry of every matrix. A product with
-    # several vectors counts once per vector, and a weighted sum once for each kernel of
-    # nonzero weight. Diagonals and copies by `take` are not counted.
     stack: GramStack
-    meter: Meter
-    # (n_kernels,), ratios of uncentered to centered traces; None unless some entries
-    # are small differences of large numbers.
-    ratios: Array | None = None
 
     if not TYPE_CHECKING:
 
@@ -56,6 +49,39 @@ class MeteredStack(Base):
             if name.startswith("__") or name == "stack":
                 raise AttributeError(name)
             return getattr(self.stack, name)
+
+    def _part(self, stack: GramStack, kernels: Indices | slice) -> "TransparentStack":
+        """Return the same wrapper around `stack`, which has the chosen kernels."""
+        raise NotImplementedError
+
+    def take(self, kernels: Indices) -> "TransparentStack":
+        """Return the stack of the chosen kernels."""
+        return self._part(self.stack.take(kernels), kernels)
+
+    def once(self, kernels: Indices) -> "TransparentStack":
+        """Return the chosen kernels for a single pass; see `GramStack.once`."""
+        return self._part(self.stack.once(kernels), kernels)
+
+    def restrict(self, samples: Indices) -> "TransparentStack":
+        """Return the stack on the chosen samples."""
+        return self._part(self.stack.restrict(samples), slice(None))
+
+
+GramStack.register(TransparentStack)  # type: ignore[type-abstract]
+low_rank_form.register(TransparentStack, lambda stack: low_rank_form(stack.stack))
+refined.register(
+    TransparentStack, lambda stack, *options: refined(stack.stack, *options)
+)
+
+
+@dataclass(frozen=True, eq=False)
+class MeteredStack(TransparentStack):
+    """A wrapper of a stack that counts products with it and with its parts."""
+
+    # A pass is one multiplication for every entry of every matrix. A product with
+    # several vectors counts once per vector, and a weighted sum once for each kernel of
+    # nonzero weight. Diagonals and copies by `take` are not counted.
+    meter: Meter
 
     @property
     def shape(self) -> tuple[int, int, int]:
@@ -80,42 +106,16 @@ class MeteredStack(Base):
         return self._traces if shares is None else self.stack.traces(shares)
 
     @cached_property
-    def _diagonals(self) -> Array:
-        return self.stack.diagonals()
-
-    @cached_property
     def _rounded_traces(self) -> Array:
-        if self.ratios is None:
-            return self.stack.rounded_traces()
-        entries = self.ratios * uncentered_trace_weight(self.shape[1])
-        return np.asarray((1.0 + entries) * np.abs(self.traces()))
+        return self.stack.rounded_traces()
 
     def rounded_traces(self) -> Array:
         """Return the cached `GramStack.rounded_traces`, shape (n_kernels,)."""
         return self._rounded_traces
 
-    def diagonals(self) -> Array:
-        """Return every diagonal, computed once; shape (n_kernels, n_samples)."""
-        return self._diagonals
-
-    def _part(
-        self, stack: GramStack, kernels: Indices | slice = slice(None)
-    ) -> "MeteredStack":
-        """Return a stack of the chosen kernels that counts with the same meter."""
-        ratios = None if self.ratios is None else self.ratios[kernels]
-        return MeteredStack(stack, self.meter, ratios)
-
-    def take(self, kernels: Indices) -> "MeteredStack":
-        """Return the stack of the chosen kernels."""
-        return self._part(self.stack.take(kernels), kernels)
-
-    def once(self, kernels: Indices) -> "MeteredStack":
-        """Return the chosen kernels for a single pass; see `GramStack.once`."""
-        return self._part(self.stack.once(kernels), kernels)
-
-    def restrict(self, samples: Indices) -> "MeteredStack":
-        """Return the stack on the chosen samples."""
-        return self._part(self.stack.restrict(samples))
+    def _part(self, stack: GramStack, kernels: Indices | slice) -> "MeteredStack":
+        """Return a stack of chosen kernels that counts with the same meter."""
+        return MeteredStack(stack, self.meter)
 
     def quadratic_forms(self, v: Array) -> Array:
         """Return v^T K_m v (summed over outputs) for every m, shape (n_kernels,)."""
@@ -177,11 +177,6 @@ class MeteredStack(Base):
             return multiply(positions, rows)
 
         return products
-
-
-GramStack.register(MeteredStack)
-low_rank_form.register(MeteredStack, lambda stack: low_rank_form(stack.stack))
-refined.register(MeteredStack, lambda stack, *options: refined(stack.stack, *options))
 
 
 def _n_vectors(v: Array, n_axes: int) -> int:

@@ -25,10 +25,6 @@ from multikernel.gram.views import ScaledStack
 from multikernel.kernels.base import Kernel, checked_values, kernel_diagonal
 from multikernel.linalg.tables import equal_shares
 
-STEPS = ("trace", "variance", "cosine", "center")
-
-MOMENT_STEPS = {"trace": TraceStep, "variance": VarianceStep}
-
 
 @runtime_checkable
 class Normalizer(Protocol):
@@ -48,6 +44,13 @@ class GivenScales:
         """Return the step that multiplies by `factors`; this step needs no fit."""
         return GivenScaleStep(weights, self.factors)
 
+
+STEPS: dict[str, Normalizer] = {
+    "trace": TraceStep,
+    "variance": VarianceStep,
+    "cosine": CosineStep,
+    "center": CenterStep,
+}
 
 StepName = str | Normalizer
 
@@ -181,23 +184,11 @@ def empty_normalization(
     sample_weight: Array | None = None,
 ) -> Normalization:
     """Return unfitted steps for these numbers of kernels and samples."""
-    weights = equal_shares(n_samples, sample_weight)
-
-    def empty(step: StepName) -> Step:
-        if not isinstance(step, str):
-            return step.empty(weights, n_kernels)
-        if step == "cosine":
-            return CosineStep()
-        if step in MOMENT_STEPS:
-            return MOMENT_STEPS[step](weights, np.zeros(n_kernels))
-        return CenterStep(
-            weights,
-            np.zeros((n_kernels, n_samples)),
-            np.zeros(n_kernels),
-            np.zeros(n_kernels),
-        )
-
-    return Normalization(tuple(empty(step) for step in check_steps(normalize)))
+    weights, steps = equal_shares(n_samples, sample_weight), list[Step]()
+    for step in check_steps(normalize):
+        normalizer = STEPS[step] if isinstance(step, str) else step
+        steps.append(normalizer.empty(weights, n_kernels))
+    return Normalization(tuple(steps))
 
 
 @dataclass(frozen=True, eq=False)
@@ -210,8 +201,8 @@ class BuildOptions:
 
     def unfitted(self, n_kernels: int, n_samples: int) -> Normalization:
         """Return unfitted steps for these numbers of kernels and samples."""
-        arguments = self.normalize, n_kernels, n_samples, self.sample_weight
-        return empty_normalization(*arguments)
+        weights = self.sample_weight
+        return empty_normalization(self.normalize, n_kernels, n_samples, weights)
 
     def shares(self, n_samples: int) -> Array:
         """Return the sample weights, divided by their sum."""

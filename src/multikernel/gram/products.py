@@ -325,22 +325,20 @@ class ProductStack(ProductsOfWhole):
     def _blocks(self, kernels: Indices, rows: Indices, cols: Indices) -> Array:
         """Return K_m[rows, cols] of some kernels, (n_kernels, n_rows, n_cols)."""
         out = np.empty((kernels.size, rows.size, cols.size))
-        array, terms = self.mains.array, self.terms[kernels].tolist()
         rows, cols = self._sample_rows[rows], self._sample_rows[cols]
         every = np.arange(self.mains.shape[1])
         is_whole = np.array_equal(rows, every) and np.array_equal(cols, every)
-
         # The rows and columns of each main kernel are copied once, and used for all
         # products that contain this kernel.
-        members = np.unique(self.terms[kernels])
-        mains: dict[int, Stored] = {m: array[m] for m in members[members >= 0].tolist()}
-        for main in () if is_whole else mains:
-            block = np.empty(out.shape[1:], array.dtype)
-            write_block(array[main], rows, cols, block)
-            mains[main] = block
+        terms, mains = self.terms[kernels], dict[int, Stored]()
+        for main in np.unique(terms[terms >= 0]).tolist():
+            mains[main] = self.mains.array[main]
+            if not is_whole:
+                mains[main] = np.empty(out.shape[1:], self.mains.array.dtype)
+                write_block(self.mains.array[main], rows, cols, mains[main])
 
         def work(k: int) -> None:
-            first, second = terms[k]
+            first, second = terms[k].tolist()
             if second < 0:
                 out[k] = mains[first]
             else:

@@ -1,15 +1,16 @@
 """Rounding errors of Gram matrices whose entries centering made far smaller."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
-from multikernel._typing import Array
-from multikernel.gram.base import GramStack
+from multikernel._typing import Array, Indices
+from multikernel.gram.base import GramStack, uncentered_trace_weight
 from multikernel.gram.checks import ROUNDING
 from multikernel.gram.costs import Storage
 from multikernel.gram.device.space import Device
-from multikernel.gram.metered import Meter, MeteredStack
+from multikernel.gram.metered import TransparentStack
 from multikernel.gram.normalization import Normalization
 from multikernel.gram.steps import CenterStep, CosineStep, ScaleStep
 from multikernel.kernels.base import Kernel, KernelDictionary
@@ -17,6 +18,22 @@ from multikernel.kernels.columns import ColumnKernel, select_columns
 from multikernel.kernels.interactions import InteractionDictionary
 from multikernel.kernels.products import CenteredKernel, ProductKernel
 from multikernel.linalg import EPS, SINGLE, TINY
+
+
+@dataclass(frozen=True, eq=False)
+class RoundedStack(TransparentStack):
+    """A stack with entries that are small differences of large, rounded numbers."""
+
+    ratios: Array  # (n_kernels,), of uncentered to centered traces
+
+    def rounded_traces(self) -> Array:
+        """Return the `GramStack.rounded_traces` that the ratios enlarge."""
+        entries = self.ratios * uncentered_trace_weight(self.shape[1])
+        return np.asarray((1.0 + entries) * np.abs(self.traces()))
+
+    def _part(self, stack: GramStack, kernels: Indices | slice) -> "RoundedStack":
+        """Return a stack of chosen kernels with their ratios."""
+        return RoundedStack(stack, self.ratios[kernels])  # type: ignore[abstract]
 
 
 def with_rounding_ratios(
@@ -35,13 +52,16 @@ def with_rounding_ratios(
     if rounded_to_single:
         ratios[ratios > 1.0] *= SINGLE / EPS
     if isinstance(X, np.ndarray) and dictionary is not None:
-        unscaled = _unscaled(traces, normalization)
+        unscaled = np.full(traces.size, np.nan)
+        if not any(isinstance(step, CosineStep) for step in normalization.steps):
+            factors = normalization.factors(np.arange(traces.size))
+            np.divide(traces, factors, out=unscaled, where=factors > 0.0)
         np.maximum(ratios, _ratios_of_kernels(dictionary, X, unscaled), out=ratios)
     # `ratios` has bounds on each kernel's ratio of uncentered to centered trace. Bounds
     # up to 16 are ordinary: Gaussian kernels of the median width have about 10.
     if ratios.max(initial=1.0) <= 16.0:
         return stack
-    return MeteredStack(stack, Meter(1), ratios)
+    return RoundedStack(stack, ratios)  # type: ignore[abstract]
 
 
 def is_single(storage: Storage) -> bool:
@@ -82,28 +102,17 @@ def _ratios_of_steps(traces: Array, normalization: Normalization) -> Array:
     return np.maximum(ratios, 1.0)
 
 
-def _unscaled(traces: Array, normalization: Normalization) -> Array:
-    """Return the traces of kernels before scaling; nan if unknown."""
-    unscaled = np.full(traces.size, np.nan)
-    if not any(isinstance(step, CosineStep) for step in normalization.steps):
-        factors = normalization.factors(np.arange(traces.size))
-        np.divide(traces, factors, out=unscaled, where=factors > 0.0)
-    return unscaled
-
-
 def _ratios_of_kernels(dictionary: KernelDictionary, X: Array, traces: Array) -> Array:
     """Return the `rounding_ratio` of each kernel, shape (n_kernels,)."""
-    # `traces` are the traces of the centered kernels; nan if unknown.
+    # `traces` are the traces of the centered, unscaled kernels; nan if unknown.
     if not isinstance(dictionary, InteractionDictionary):
         pairs = enumerate(traces.tolist())
         return np.array([rounding_ratio(dictionary[m], X, trace) for m, trace in pairs])
-    terms = np.asarray(dictionary.terms)
+    terms, mains = np.asarray(dictionary.terms), dictionary.mains
     is_main = terms[:, 1] < 0
-    main_traces = np.full(len(dictionary.mains), np.nan)
+    main_traces = np.full(len(mains), np.nan)
     main_traces[terms[is_main, 0]] = traces[is_main]
-    mains, ratios = dictionary.mains.kernels, np.ones(main_traces.size)
-    for m in np.unique(terms[terms >= 0]).tolist():
-        ratios[m] = rounding_ratio(mains[m], X, float(main_traces[m]))
+    ratios = _ratios_of_kernels(mains, X, main_traces)
     # A rounding error of a product is a value of one factor times the error of the
     # other, so the relative errors of both factors add up, and so do their ratios.
     second_ratios = np.where(is_main, 0.0, ratios[terms[:, 1]])

@@ -86,6 +86,11 @@ class ScaleStep(Step):
     factors: Array  # (n_kernels,), zero for a kernel that is zero
     per_kernel: ClassVar[tuple[str, ...]] = ("factors",)
 
+    @classmethod
+    def empty(cls, weights: Array, n_kernels: int) -> Self:
+        """Return an unfitted step for sample weights and a number of kernels."""
+        return cls(weights, np.zeros(n_kernels))
+
     def _check_fitted(self) -> None:
         """Raise unless the shapes of the arrays, which come from a file, agree."""
         owner, factors = type(self).__name__, (self.factors, ("n_kernels",))
@@ -164,6 +169,11 @@ class VarianceStep(MomentStep):
 class CosineStep(Step):
     """Division by sqrt(k(x, x) k(x', x')); a sample with k(x, x) = 0 remains zero."""
 
+    @classmethod
+    def empty(cls, weights: Array, n_kernels: int) -> Self:
+        """Return the step, which has nothing to fit."""
+        return cls()
+
     def apply(self, m: int, K: Array, row_diagonal: Array, diagonal: Array) -> None:
         """Divide a matrix by the roots of both diagonals in place; see `Step.apply`."""
         K *= inverse_roots(diagonal)
@@ -181,6 +191,12 @@ class CenterStep(Step):
     grand_means: Array  # (n_kernels,), weighted mean of `means`
     kept: Array  # (n_kernels,), zero for a constant kernel, otherwise one
     per_kernel = ("means", "grand_means", "kept")
+
+    @classmethod
+    def empty(cls, weights: Array, n_kernels: int) -> Self:
+        """Return an unfitted step for sample weights and a number of kernels."""
+        means = np.zeros((n_kernels, weights.size))
+        return cls(weights, means, np.zeros(n_kernels), np.zeros(n_kernels))
 
     def _check_fitted(self) -> None:
         """Raise unless the shapes of the arrays, which come from a file, agree."""

@@ -89,7 +89,8 @@ class ColumnKernel:
 def select_columns(X: Array, columns: Columns) -> Array:
     """Return columns of X, as stored by a `ColumnKernel`; raise if they are names."""
     keys: Any = (columns.start, columns.stop) if isinstance(columns, slice) else columns
-    if any(isinstance(key, str) for key in keys):
+    # Columns are all indices or all names; one end of a slice may be None.
+    if isinstance(keys[0], str) or isinstance(keys[-1], str):
         raise ValueError(
             f"The columns {label_of(tuple(map(repr, keys)))} are names, but an array "
             "has no names: fit on a data frame, or use column indices."

@@ -26,8 +26,9 @@ MEDIAN = "median"
 
 def _expect_width(value: object) -> str | None:
     """Return a description of valid kernel widths, or None if the value is valid."""
-    expected = POSITIVE(value) or WIDTHS(value)
-    return expected and f"{expected}, or 'median'"
+    if WIDTHS(value) is None:
+        return None
+    return f"{POSITIVE(value) or WIDTHS(value)}, or 'median'"
 
 
 @dataclass(frozen=True)
@@ -116,7 +117,8 @@ class GaussianKernel:
     @property
     def exponent(self) -> float:
         """Return -1 / (2 sigma^2), the factor of the squared distance."""
-        return -0.5 / (self.width * self.width)
+        width = self.width
+        return -0.5 / (width * width)
 
     def __call__(self, X: Array, Y: Array | None = None) -> Array:
         """Return the Gram matrix, shape (n_samples_X, n_samples_Y)."""
@@ -140,10 +142,10 @@ class RadialForm:
 def radial_form(kernel: Kernel) -> RadialForm | None:
     """Return the `RadialForm` of a Gaussian kernel, alone or on columns, else None."""
     # A subclass may compute something else, so types are compared exactly.
-    if type(kernel) is GaussianKernel:
-        return RadialForm(None, kernel.exponent)
-    if type(kernel) is ColumnKernel and type(kernel.kernel) is GaussianKernel:
-        columns = kernel.columns
-        if isinstance(columns, tuple) and all(isinstance(c, int) for c in columns):
-            return RadialForm(tuple(int(c) for c in columns), kernel.kernel.exponent)
-    return None
+    columns = None
+    if type(kernel) is ColumnKernel and isinstance(kernel.columns, tuple):
+        columns, kernel = kernel.columns, kernel.kernel
+    # Columns are all indices or all names.
+    if type(kernel) is not GaussianKernel or (columns and isinstance(columns[0], str)):
+        return None
+    return RadialForm(columns, kernel.exponent)

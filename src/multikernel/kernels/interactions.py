@@ -23,7 +23,6 @@ from multikernel.kernels.columns import (
     ColumnKernel,
     Features,
     label_of,
-    resolve_indices,
     select_columns,
     selected_indices,
 )
@@ -126,7 +125,6 @@ class InteractionDictionary:
 
     mains: ListDictionary  # all kernels that are not products
     terms: Terms  # indices of the factors in `mains`; -1: no second factor
-    labels: tuple[str, ...]  # names of the main-effect kernels in products
     main_views: tuple[str, ...] | None = None  # view of each main-effect kernel
     weight: float = 1.0  # factor that multiplies the normalized products
 
@@ -140,13 +138,11 @@ class InteractionDictionary:
             check_shapes(owner, terms=(self.terms, ("n_kernels", 2)))
             check_places(owner, "first mains", self.terms[:, 0], n_mains)
             check_places(owner, "second mains", self.terms[:, 1] + 1, n_mains + 1)
-        for name in ("labels", "main_views"):
-            labels = getattr(self, name) or self.labels
-            if len(labels) != n_mains:
-                raise ValueError(
-                    f"{owner}: {name} has {len(labels)} entries for {n_mains} mains: "
-                    "pass one entry per kernel in mains."
-                )
+        if self.main_views is not None and len(self.main_views) != n_mains:
+            raise ValueError(
+                f"{owner}: main_views has {len(self.main_views)} entries for {n_mains} "
+                "mains: pass one entry per kernel in mains."
+            )
 
     def __len__(self) -> int:
         return len(self.terms)
@@ -181,7 +177,24 @@ class InteractionDictionary:
         factors = self.factors(index)
         if len(factors) == 1:
             return self.mains.name(factors[0])
-        return SEPARATOR.join(self.labels[main] for main in factors)
+        return SEPARATOR.join(self._labels[main] for main in factors)
+
+    @cached_property
+    def _labels(self) -> tuple[str, ...]:
+        """Return names of the mains in products: their columns, or their full names."""
+        names = [self.mains.name(m) for m in range(len(self.mains))]
+        labels, paired = list(names), paired_mains(self.terms).tolist()
+        for m in paired:
+            kernel = self.mains[m]
+            assert isinstance(kernel, ColumnKernel)
+            if kernel.label is None and isinstance(kernel.columns, tuple):
+                labels[m] = label_of(kernel.columns)
+            elif kernel.label:
+                labels[m] = kernel.label
+        # Kernels on the same columns have their full names.
+        counts = Counter(labels[m] for m in paired)
+        pairs = zip(labels, names, strict=True)
+        return tuple(label if counts[label] < 2 else name for label, name in pairs)
 
     @cached_property
     def views(self) -> tuple[str, ...] | None:
@@ -212,11 +225,9 @@ def with_interactions(
     origins: Sequence[int] | None = None,
 ) -> InteractionDictionary:
     """Return the kernels of `dictionary` and their products."""
-    # The columns of these kernels are indices of X, not names.
+    # The columns of these kernels are indices of X, or slices, but not names.
     mains = [dictionary[m] for m in range(len(dictionary))]
     columns = [_kernel_columns(kernel, X.shape[1]) for kernel in mains]
-    if spec.kernels is None:
-        columns = _default_columns(mains, columns)
     alone = np.arange(len(mains) if spec.mains else 0)
     # `between` refers to the user's columns (`features`). Column j of X comes from the
     # user's column origins[j], by default j.
@@ -224,45 +235,33 @@ def with_interactions(
     if spec.between is not None:
         places = origins or range(X.shape[1])
         allowed = _allowed_columns(spec.between, features, places)
-    terms = _terms(alone, columns, allowed, X)
+    members = _paired_kernels(mains, columns, X, is_default=spec.kernels is None)
+    terms = _terms(EveryPair(alone, members), columns, allowed, X.shape[1])
     if not len(terms):
         advice = "" if spec.between is None else "add columns to between, "
         raise ValueError(
             f"Interactions: there is no interaction, because {why_no_product(spec)}: "
             f"pass kernels on single columns, {advice}or pass mains=True."
         )
-    paired = paired_mains(terms)
-    for m in paired.tolist():
+    for m in paired_mains(terms).tolist():
         mains[m] = _centered(mains[m], X, sample_weight)
-    names = unique_names([kernel_name(kernel) for kernel in mains])
-    labels = _labels(mains, names, paired)
+    # Centered kernels have the names of the kernels that they center.
+    if isinstance(dictionary, ListDictionary):
+        names = dictionary.names
+    else:
+        names = unique_names([kernel_name(kernel) for kernel in mains])
     weight = float(spec.weight) if alone.size else 1.0
-    main_dictionary = ListDictionary(mains, names)
-    return InteractionDictionary(main_dictionary, terms, labels, weight=weight)
-
-
-def _default_columns(
-    kernels: Sequence[Kernel], columns: Sequence[frozenset[int]]
-) -> list[frozenset[int]]:
-    """Return the columns of each default kernel; empty if it has no interactions."""
-    # Kernels on several columns have no interactions. Category kernels on columns of
-    # integers have none either, because the Gaussian kernels on these columns have
-    # them.
-    paired_columns, seen = list[frozenset[int]](), set[frozenset[int]]()
-    for kernel, indices in zip(kernels, columns, strict=True):
-        inner = getattr(kernel, "kernel", kernel)
-        is_second = indices in seen and isinstance(inner, CategoryKernel)
-        is_paired = len(indices) == 1 and not is_second
-        paired_columns.append(indices if is_paired else frozenset())
-        seen.add(indices)
-    return paired_columns
+    return InteractionDictionary(ListDictionary(mains, names), terms, weight=weight)
 
 
 def _kernel_columns(kernel: Kernel, n_features: int) -> frozenset[int]:
     """Return the indices of a kernel's columns; empty if it uses all columns."""
     if not isinstance(kernel, ColumnKernel):
         return frozenset()
-    indices = frozenset(resolve_indices(kernel.columns, Features(n_features)))
+    columns: Any = kernel.columns
+    if isinstance(columns, slice):
+        columns = range(n_features)[columns]
+    indices = frozenset(columns)
     return frozenset() if len(indices) == n_features else indices
 
 
@@ -271,44 +270,55 @@ ColumnPair = tuple[frozenset[int], frozenset[int]]
 
 
 def _terms(
-    alone: Indices,
+    terms: EveryPair,
     columns: Sequence[frozenset[int]],
     allowed: ColumnPair | None,
-    X: Array,
+    n_features: int,
 ) -> Terms:
-    """Return the factors of each kernel: single kernels first, then allowed pairs."""
-    terms = EveryPair(alone, _paired_kernels(columns, X))
+    """Return the kernels and pairs in `terms` whose columns allow a product."""
     paired_sets = [columns[m] for m in terms.members.tolist()]
     is_disjoint = sum(map(len, paired_sets)) == len(frozenset().union(*paired_sets))
     if is_disjoint and allowed is None:
         return terms if len(terms) > MANY else terms.whole
-    all_columns = frozenset(range(X.shape[1]))
+    all_columns = frozenset(range(n_features))
     left, right = allowed or (all_columns, all_columns)
     pairs = [
         not columns[a] & columns[b]
         and any(columns[p] <= left and columns[q] <= right for p, q in ((a, b), (b, a)))
-        for a, b in terms.whole[alone.size :].tolist()
+        for a, b in terms.whole[terms.alone.size :].tolist()
     ]
-    is_allowed = np.array([True] * alone.size + pairs, dtype=bool)
+    is_allowed = np.array([True] * terms.alone.size + pairs, dtype=bool)
     return np.asarray(terms.whole[is_allowed])
 
 
-def _paired_kernels(columns: Sequence[frozenset[int]], X: Array) -> Indices:
+def _paired_kernels(
+    kernels: Sequence[Kernel],
+    columns: Sequence[frozenset[int]],
+    X: Array,
+    *,
+    is_default: bool,
+) -> Indices:
     """Return the indices of the kernels that `Interactions` multiplies."""
-    # All kernels on a column of two values are equal after centering, so one suffices.
     is_incomplete = np.isnan(X).any(axis=0)
     complete = np.flatnonzero(~is_incomplete)
     varying = complete[distinct_columns(X[:, complete])]
     distinct = {*np.flatnonzero(is_incomplete).tolist(), *varying.tolist()}
     is_extreme = (X.min(axis=0) == X) | (X.max(axis=0) == X)
-    two_valued = {
-        frozenset([c]) for c in np.flatnonzero(is_extreme.all(axis=0)).tolist()
-    }
-    paired, used = list[int](), set[frozenset[int]]()
-    for m, indices in enumerate(columns):
-        if indices & distinct and indices not in used:
+    two_valued = set(np.flatnonzero(is_extreme.all(axis=0)).tolist())
+    paired, seen = list[int](), set[frozenset[int]]()
+    for m, (kernel, indices) in enumerate(zip(kernels, columns, strict=True)):
+        # All kernels on a column of two values are equal after centering, so one
+        # suffices. Default category kernels on columns of integers have no
+        # interactions, because the Gaussian kernels on these columns have them.
+        inner = getattr(kernel, "kernel", kernel)
+        is_category = is_default and isinstance(inner, CategoryKernel)
+        is_single = len(indices) == 1
+        is_equal = is_category or (is_single and indices <= two_valued)
+        is_copy = is_equal and indices in seen
+        # Default kernels on several columns have no interactions.
+        if indices & distinct and not is_copy and (is_single or not is_default):
             paired.append(m)
-            used |= {indices} & two_valued
+        seen.add(indices)
     return np.array(paired, dtype=np.intp)
 
 
@@ -347,22 +357,3 @@ def _centered(kernel: Kernel, X: Array, sample_weight: Array | None) -> Kernel:
         return kernel
     columns = select_columns(X, kernel.columns)
     return replace(kernel, kernel=centered(kernel.kernel, columns, sample_weight))
-
-
-def _labels(
-    mains: Sequence[Kernel], names: Sequence[str], paired: Indices
-) -> tuple[str, ...]:
-    """Return names of kernels in products: their columns, or full names if unclear."""
-    labels = [_label(*pair) for pair in zip(mains, names, strict=True)]
-    counts = Counter(labels[m] for m in paired.tolist())
-    pairs = zip(labels, names, strict=True)
-    return tuple(label if counts[label] < 2 else name for label, name in pairs)
-
-
-def _label(kernel: Kernel, name: str) -> str:
-    """Return the label of a kernel's columns, or the kernel's name."""
-    if not isinstance(kernel, ColumnKernel):
-        return name
-    if kernel.label is None and not isinstance(kernel.columns, slice):
-        return label_of(list(np.atleast_1d(kernel.columns)))
-    return kernel.label or name

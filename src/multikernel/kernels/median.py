@@ -115,7 +115,7 @@ def kernels_with_widths(
     nearest = sorted(column_multiples, key=lambda multiple: abs(np.log(multiple)))[:1]
     for widths in dict.fromkeys((tuple(column_multiples), tuple(nearest), ())):
         generated = (
-            ColumnKernel(kernel, column)
+            ColumnKernel(kernel, (column,))
             for column in (columns if widths else ())
             for kernel in _gaussians(rows[:, [column]], pairs, widths, n_rows)
         )

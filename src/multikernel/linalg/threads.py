@@ -138,12 +138,8 @@ class _SharedLimit:
     def __init__(self) -> None:
         # {"thread": user} while the thread `user` changes the limit, otherwise empty.
         self._owner: dict[str, int] = {}
-        self._users: set[int] = set()  # identifiers of threads
+        self.users: set[int] = set()  # identifiers of threads
         self._lowered: list[tuple[LibController, int]] = []
-
-    def holds_for(self, user: int) -> bool:
-        """Return whether the thread `user` already uses the limit."""
-        return user in self._users
 
     def _own(self, user: int) -> None:
         """Wait until the thread `user` may change the limit."""
@@ -153,7 +149,7 @@ class _SharedLimit:
     def enter(self, user: int) -> None:
         """Register a thread as user of the limit, and limit BLAS to one thread."""
         self._own(user)
-        self._users.add(user)
+        self.users.add(user)
         # A library that already uses one thread is not changed.
         self._lowered = self._lowered or [
             (blas, n) for blas in _libraries() if (n := blas.num_threads) > 1
@@ -165,8 +161,8 @@ class _SharedLimit:
     def leave(self, user: int) -> None:
         """Remove a user; after the last one, restore the number of BLAS threads."""
         self._own(user)
-        self._users.discard(user)
-        if not self._users:
+        self.users.discard(user)
+        if not self.users:
             for blas, n_threads in self._lowered:
                 _set_threads(blas, n_threads)
             self._lowered = []
@@ -182,7 +178,7 @@ def with_one_blas_thread(work: Callable[[], Result], *, small: bool = True) -> R
     # pools must not each start threads of BLAS. The call costs ten microseconds; nested
     # calls cost nothing.
     user = get_ident()
-    if not small or _LIMIT.holds_for(user):
+    if not small or user in _LIMIT.users:
         return work()
     # This is not a context manager: an interrupt at the start of its `__exit__` would
     # end this method before it restores the threads. If an interrupt ends the first

@@ -1,6 +1,6 @@
 """Compute the kernels of a plan: Gaussian kernels in batches, others one by one."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import chain, pairwise
@@ -10,7 +10,6 @@ import numpy as np
 from multikernel._typing import Array, Indices
 from multikernel.gram.compute.plan import Plan, RadialPlan, make_plan
 from multikernel.gram.matrix import ENTRIES_PER_TASK, Stored
-from multikernel.gram.normalization import Normalization
 from multikernel.kernels.base import (
     Kernel,
     KernelDictionary,
@@ -126,11 +125,18 @@ def row_blocks(n_rows: int, n_cols: int, n_kernels: int) -> Iterator[slice]:
 
 
 def write_matrices(
-    array: Stored, plan: Plan, samples: BlockSamples, normalization: Normalization
+    array: Stored,
+    plan: Plan,
+    samples: BlockSamples,
+    normalize: Callable[[int, Array], None],
 ) -> None:
-    """Write every normalized Gram matrix to an array, on several threads."""
+    """Write every Gram matrix, changed by `normalize`, to an array on several threads.
+
+    `normalize` changes matrices of consecutive kernels in place; its arguments are the
+    index of the first kernel, and the matrices.
+    """
     # The array is C-contiguous, float64 or float32. Each thread allocates a few more
-    # matrices. Normalization steps require the same samples in rows and columns.
+    # matrices.
     n_rows, n_cols = array.shape[1:]
     is_double, entries = array.dtype == np.float64, max(1, n_rows * n_cols)
     batch_size = BATCH if is_double else max(1, min(BATCH, ENTRIES_PER_TASK // entries))
@@ -146,14 +152,14 @@ def write_matrices(
         for run in _runs(batch.kernels, max_run):
             m, position = int(batch.kernels[run.start]), int(positions[run.start])
             matrices = target[position : position + run.stop - run.start]
-            normalization.learn(m, matrices)
+            normalize(m, matrices)
             for kernel, K in () if is_double else enumerate(matrices, m):
                 store(kernel, K)
 
     def write_other(index: int) -> None:
         m = int(plan.others[index])
         K = np.array(evaluate_other(plan, index, samples))
-        normalization.learn(m, K[None])
+        normalize(m, K[None])
         store(m, K)
 
     def store(m: int, K: Array) -> None:
@@ -192,14 +198,12 @@ def write_radial(
     """Write kernels of a batch to `array[positions]`; the array is C-contiguous."""
     _, n_rows, n_cols = array.shape
     flat = array.reshape(-1)
-    runs = [positions[run] for run in _runs(positions, positions.size)]
     for rows in row_blocks(n_rows, n_cols, positions.size):
         stops = np.full(rows.stop - rows.start, n_cols)
         offsets = (positions * n_rows + rows.start) * n_cols
         write_exponents(batch, samples, rows, stops, offsets, flat)
-        for run in runs:
-            block = array[run[0] : run[-1] + 1, rows]
-            np.exp(block, out=block)
+        for position in positions:
+            np.exp(array[position, rows], out=array[position, rows])
 
 
 def radial_matrices(kernels: Sequence[Kernel], X: Array, Y_features: Array) -> Array:

@@ -13,7 +13,6 @@ from multikernel._typing import Array, Indices
 from multikernel.kernels.base import KernelDictionary
 from multikernel.kernels.builders import RandomSubsetGaussians
 from multikernel.kernels.gaussian import radial_form
-from multikernel.linalg.tall import slices
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,7 +42,8 @@ class RadialPlan:
         column_sets, first_kernels = np.unique(self.sets, return_index=True)
         starts = self.column_starts[column_sets]
         ends = self.column_starts[column_sets + 1]
-        columns = np.concatenate([self.columns[part] for part in slices(starts, ends)])
+        bounds = zip(starts.tolist(), ends.tolist(), strict=True)
+        columns = np.concatenate([self.columns[a:b] for a, b in bounds])
         used, members = np.unique(columns, return_inverse=True)
         used = used.astype(np.intp, copy=False)
         set_starts = np.concatenate([[0], np.cumsum(ends - starts)])
@@ -92,25 +92,23 @@ def make_plan(dictionary: KernelDictionary, n_features: int) -> Plan:
     # than those in `radial_table`.
     if type(dictionary) is RandomSubsetGaussians:
         return _table_plan(dictionary)
-    column_sets: dict[tuple[int, ...], int] = {}
-    radial_kernels, set_indices, others = list[int](), list[int](), list[int]()
-    exponents = list[float]()
+    # The kernels on each set of columns, and their exponents.
+    groups: dict[tuple[int, ...], list[tuple[int, float]]] = {}
+    others = list[int]()
     for m in range(len(dictionary)):
         form = radial_form(dictionary[m])
         if form is None:
             others.append(m)
-            continue
-        columns = form.columns or tuple(range(n_features))
-        radial_kernels.append(m)
-        set_indices.append(column_sets.setdefault(columns, len(column_sets)))
-        exponents.append(form.exponent)
-    order = np.argsort(set_indices, kind="stable")
+        else:
+            columns = form.columns or tuple(range(n_features))
+            groups.setdefault(columns, []).append((m, form.exponent))
+    members = list(chain.from_iterable(groups.values()))
     radial = RadialPlan(
-        np.array(radial_kernels, dtype=np.intp)[order],
-        np.array(exponents)[order],
-        np.array(set_indices, dtype=np.intp)[order],
-        np.cumsum([0, *map(len, column_sets)]),
-        np.array([*chain.from_iterable(column_sets)], dtype=np.intp),
+        np.array([m for m, _ in members], dtype=np.intp),
+        np.array([exponent for _, exponent in members]),
+        np.repeat(np.arange(len(groups)), list(map(len, groups.values()))),
+        np.cumsum([0, *map(len, groups)]),
+        np.array([*chain.from_iterable(groups)], dtype=np.intp),
     )
     other_kernels = np.array(others, dtype=np.intp)
     return Plan(len(dictionary), radial, other_kernels, other_kernels, dictionary)

@@ -1,6 +1,6 @@
 """Kernels computed and normalized on an accelerator."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import singledispatch
 from itertools import chain
 
@@ -55,7 +55,7 @@ def _centered(step: CenterStep, m: int, K: DeviceArray, space: Space) -> DeviceA
 
 
 def fit_and_normalize(
-    normalization: Normalization, m: int, K: DeviceArray, space: Space
+    normalization: Normalization, space: Space, m: int, K: DeviceArray
 ) -> DeviceArray:
     """Fit every step to matrix K of kernel m on the device; return K normalized."""
     for step in normalization.steps:
@@ -65,16 +65,19 @@ def fit_and_normalize(
 
 
 def build_matrices(
-    dictionary: KernelDictionary, X: Array, normalization: Normalization, space: Space
+    dictionary: KernelDictionary,
+    X: Array,
+    normalize: Callable[[int, DeviceArray], DeviceArray],
+    space: Space,
 ) -> DeviceStack:
-    """Return the normalized matrices of a dictionary on a device."""
+    """Return the matrices of a dictionary on a device, changed by `normalize`."""
     plan, n = make_plan(dictionary, X.shape[1]), len(X)
     matrices: list[DeviceArray] = [None] * len(dictionary)
     with space.memory_guard(f"{len(dictionary)} matrices of {n} x {n} numbers"):
         # Gaussian, linear and polynomial kernels are computed on the device, from
         # differences and inner products of columns; all others in NumPy, and copied.
         for m, K in chain(_gaussians(plan.radial, X, space), _others(plan, X, space)):
-            normalized = fit_and_normalize(normalization, m, K, space)
+            normalized = normalize(m, K)
             if space.dtype != space.xp.float64:
                 largest = float(space.xp.max(space.xp.abs(normalized)))
                 check_single_range(largest, m, plan.dictionary)
@@ -91,7 +94,7 @@ def part_on_device(
         matrices = []
         for m in range(stack.shape[0]):
             K = space.cut(stack.matrix(m), samples, samples)
-            matrices.append(space.store(fit_and_normalize(normalization, m, K, space)))
+            matrices.append(space.store(fit_and_normalize(normalization, space, m, K)))
     return DeviceStack(tuple(matrices), space, samples.size)
 
 
