@@ -24,7 +24,7 @@ from multikernel.estimators.read.precomputed import names_of_grams, prefix_matri
 from multikernel.estimators.read.samples import Samples
 from multikernel.estimators.read.unpenalized import find_design
 from multikernel.exceptions import LongFitWarning, warn_user
-from multikernel.gram import BuiltStack, Device, LowRank
+from multikernel.gram import Device, LowRank
 from multikernel.gram.choice import choose_storage
 from multikernel.gram.costs import LONG, Choice, Storage
 from multikernel.gram.factors.row_blocks import SampledRows
@@ -77,8 +77,10 @@ class GramSource(Source):
         design = None
         if samples.table.views:
             design = find_design(self.owner, samples, fit_intercept=self.fit_intercept)
-        dictionary = self.dictionary(samples)
-        factors: Any = np.ones(1)
+        dictionary = choose_dictionary(
+            samples, bounded=self.novelty, paired=self.paired
+        )
+        factors: Any = 1.0
         if isinstance(dictionary, InteractionDictionary):
             factors = dictionary.scales()
         if self.penalty_weights is not None:
@@ -94,19 +96,7 @@ class GramSource(Source):
             sys.stderr.write(f"{self.owner}: left out {fit_info['left_out']}\n")
         if not self.refines:
             options = options.with_all_landmarks()
-        built = self._grams(samples, dictionary, options)
-        settings = replace(self, options=options), fit_info, design
-        training = Training(samples, built, samples.rows, dictionary, *settings)
-        check_kernels(training)
-        return training
-
-    def _grams(
-        self,
-        samples: Samples,
-        dictionary: KernelDictionary | None,
-        options: GramOptions,
-    ) -> BuiltStack:
-        """Return the Gram matrices; not normalized if folds are cut from them."""
+        # Matrices from which folds are cut are normalized later.
         build_options = options.before_split() if self.parts else options
         inputs = dictionary, samples.X, build_options, samples.weights
         with prefix_matrix_names(names_of_grams(samples.table.given)):
@@ -114,11 +104,10 @@ class GramSource(Source):
             # The offset of novelty detection is part of the loss, not an intercept.
             if self.fit_intercept and not (self.parts or self.novelty):
                 built = without_constants(built, *inputs)
-        return built
-
-    def dictionary(self, samples: Samples) -> KernelDictionary | None:
-        """Return the kernels, or None for precomputed kernels."""
-        return choose_dictionary(samples, bounded=self.novelty, paired=self.paired)
+        source = replace(self, options=options)
+        training = Training(samples, built, dictionary, source, fit_info, design)
+        check_kernels(training)
+        return training
 
 
 def gram_source(model: Any, **overrides: Any) -> GramSource:
