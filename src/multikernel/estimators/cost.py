@@ -10,7 +10,7 @@ from multikernel.estimators.base import BaseMKL
 from multikernel.estimators.by_copy import LearnsByCopy
 from multikernel.estimators.fit import read_input
 from multikernel.estimators.grams.source import PRECOMPUTED, GramSource, storage_choice
-from multikernel.estimators.read.dictionary import choose_dictionary
+from multikernel.estimators.read.dictionary import choose_kernels
 from multikernel.gram.costs import Choice, Costs
 from multikernel.gram.factors.row_blocks import SampledRows
 from multikernel.gram.memory import readable_bytes, readable_seconds
@@ -98,9 +98,8 @@ def estimate_cost(model: Any, X: Any, y: Any = None, *, offset: Any = None) -> F
         y = task.codes
     samples = read_input(model, source, X, y, offset=offset)
     X = samples.X
-    dictionary = choose_dictionary(
-        samples, bounded=source.novelty, paired=source.paired
-    )
+    chosen = choose_kernels(samples, bounded=source.novelty, paired=source.paired)
+    dictionary = chosen.dictionary
     if dictionary is None:
         seconds = Costs(X.shape[2], X.shape[0], 0).dense().seconds
         choice = Choice("precomputed", PRECOMPUTED, X.shape[2], X.nbytes, seconds)

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -92,9 +92,10 @@ def gram_matrices(
     if dictionary is None:
         return precomputed_stack(X, weights, options.normalize, options.max_bytes)
     storage = options.storage
-    folder = storage.folder if isinstance(storage, LowRank) else None
-    if folder is not None or isinstance(X, SampledRows):
-        rows = rows_in_blocks(X, folder) if isinstance(X, np.ndarray) else X
+    rows: Any = X
+    if isinstance(storage, LowRank) and storage.folder is not None:
+        rows = X if isinstance(X, SampledRows) else rows_in_blocks(X, storage.folder)
+    if isinstance(rows, SampledRows):
         return build_blocked(
             dictionary,
             replace(rows, tell=options.report),

@@ -18,8 +18,7 @@ from multikernel.estimators.grams.grams import (
 from multikernel.estimators.grams.training import Training
 from multikernel.estimators.grams.useless import check_kernels
 from multikernel.estimators.method import Source
-from multikernel.estimators.read.dictionary import KernelNames, choose_dictionary
-from multikernel.estimators.read.extent import left_out
+from multikernel.estimators.read.dictionary import KernelNames, choose_kernels
 from multikernel.estimators.read.precomputed import names_of_grams, prefix_matrix_names
 from multikernel.estimators.read.samples import Samples
 from multikernel.estimators.read.unpenalized import find_design
@@ -77,9 +76,8 @@ class GramSource(Source):
         design = None
         if samples.table.views:
             design = find_design(self.owner, samples, fit_intercept=self.fit_intercept)
-        dictionary = choose_dictionary(
-            samples, bounded=self.novelty, paired=self.paired
-        )
+        chosen = choose_kernels(samples, bounded=self.novelty, paired=self.paired)
+        dictionary = chosen.dictionary
         factors: Any = 1.0
         if isinstance(dictionary, InteractionDictionary):
             factors = dictionary.scales()
@@ -91,9 +89,9 @@ class GramSource(Source):
             choice = resolve_storage(self, dictionary, samples.X, options)
             options = replace(options, storage=choice.storage)
             fit_info = {"storage": choice.name, "storage_reason": choice.reason}
-        fit_info["left_out"] = left_out(samples, dictionary, paired=self.paired)
-        if self.verbose and fit_info["left_out"]:
-            sys.stderr.write(f"{self.owner}: left out {fit_info['left_out']}\n")
+        fit_info["left_out"] = chosen.left_out
+        if self.verbose and chosen.left_out:
+            sys.stderr.write(f"{self.owner}: left out {chosen.left_out}\n")
         if not self.refines:
             options = options.with_all_landmarks()
         # Matrices from which folds are cut are normalized later.
@@ -105,7 +103,7 @@ class GramSource(Source):
             if self.fit_intercept and not (self.parts or self.novelty):
                 built = without_constants(built, *inputs)
         source = replace(self, options=options)
-        training = Training(samples, built, dictionary, source, fit_info, design)
+        training = Training(samples, built, chosen, source, fit_info, design)
         check_kernels(training)
         return training
 

@@ -20,7 +20,7 @@ from multikernel.estimators.grams.grams import (
 from multikernel.estimators.grams.useless import warn_degenerate
 from multikernel.estimators.method import Data, Fold
 from multikernel.estimators.publish.fitted import BlockFunctions
-from multikernel.estimators.read.dictionary import KernelNames
+from multikernel.estimators.read.dictionary import ChosenKernels, KernelNames
 from multikernel.estimators.read.precomputed import (
     by_name,
     labels_of_grams,
@@ -59,8 +59,7 @@ class Training(Data):
     # In a fold, `samples` are the training samples, but `samples.X` has all samples.
     samples: Samples
     built: BuiltStack
-    # The kernels, with column indices; None for precomputed kernels.
-    dictionary: KernelDictionary | None
+    kernels: ChosenKernels
     # The estimator's settings, with the options from which `built` was computed.
     source: "GramSource"
     # Entries of ``fit_info_`` about the kernels and their storage.
@@ -87,6 +86,11 @@ class Training(Data):
         """The rows of the samples; a fold reads them from the complete table."""
         X = self.samples.X
         return X if self.table_rows is None else X[self.table_rows]
+
+    @property
+    def dictionary(self) -> KernelDictionary | None:
+        """The kernels, with column indices; None for precomputed kernels."""
+        return self.kernels.dictionary
 
     @property
     def stack(self) -> GramStack:

@@ -10,6 +10,7 @@ import numpy as np
 from multikernel._typing import Array
 from multikernel._validation import DAMAGED_FIT, shown
 from multikernel.estimators.read import extent
+from multikernel.estimators.read.extent import Extent
 from multikernel.estimators.read.kinds import refuse_identifiers
 from multikernel.estimators.read.learnt import learnt_dictionary
 from multikernel.estimators.read.precomputed import check_gram_names
@@ -61,8 +62,24 @@ LEARNT_ROWS = 100_000
 """Maximum number of rows to which kernels are fitted, if the table is in a file."""
 
 
-ALL_PAIRS = interactions.Interactions()
+# Interactions have a larger penalty than main kernels, to suppress noise. With many
+# pairs, the penalty of all kernels is already large enough.
+PAIRS: Mapping[Extent, interactions.Interactions] = {
+    Extent.FEW_PAIRS: interactions.Interactions(),
+    Extent.MANY_PAIRS: interactions.Interactions(weight=1.0),
+}
 """Default interactions: products of kernels on all pairs of columns."""
+
+
+@dataclass(frozen=True, eq=False)
+class ChosenKernels:
+    """The kernels of a fit, and what the default kernels contain."""
+
+    # The kernels refer to columns by indices. None for precomputed kernels.
+    dictionary: KernelDictionary | None
+    extent: Extent = Extent.REQUESTED
+    # The default kernels that are omitted or approximated, and the reasons, or "".
+    left_out: str = ""
 
 
 @dataclass(frozen=True)
@@ -172,17 +189,16 @@ def _needs_landmarks(dictionary: KernelDictionary, X: Array) -> bool:
     return X.shape[1] >= 4 and len(dictionary) * len(X) ** 2 > SMALL
 
 
-def choose_dictionary(
+def choose_kernels(
     samples: Samples, *, bounded: bool = False, paired: bool = False
-) -> KernelDictionary | None:
-    """Return the dictionary for an estimator's ``kernels``; None if precomputed."""
-    # The kernels refer to columns by indices. Their widths and landmarks are fitted to
-    # the samples, without labels. If `paired`, default kernels have interactions, and
-    # integers are also compared for equality. If `bounded`, as for novelty detection,
-    # default kernels are not linear.
+) -> ChosenKernels:
+    """Return the kernels that an estimator's ``kernels`` means for the samples."""
+    # The widths and landmarks of kernels are fitted to the samples, without labels. If
+    # `paired`, default kernels have interactions, and integers are also compared for
+    # equality. If `bounded`, as for novelty detection, default kernels are not linear.
     table, X, weights = samples.table, samples.seen, samples.sample_weight
     if is_precomputed(table.kernels):
-        return None
+        return ChosenKernels(None)
     # Of a Dask collection, `seen` is a random sample of the rows, without weights.
     weights = weights if X is samples.X else None
     if find_memmap(X) is not None:
@@ -203,21 +219,46 @@ def choose_dictionary(
         _refuse_identifier_columns(dictionary, samples)
     # `default_dictionary` computes the widths of exact kernels, unless `bounded`. Other
     # widths, and landmarks, are computed here.
+    approximated = ""
     if bounded or not is_plain or _needs_landmarks(dictionary, X):
         dictionary = learnt_dictionary(dictionary, X, weights)
-    if table.interactions is not None or (is_default and paired):
-        return _with_interactions(samples, dictionary, X, weights, views)
-    if views is None:
-        return dictionary
-    assert isinstance(dictionary, ListDictionary)
-    return ViewDictionary(dictionary.kernels, dictionary.names, views)
+        approximated = extent.approximated(dictionary) if is_default else ""
+    if table.interactions is not None:
+        dictionary = _with_interactions(samples, dictionary, X, weights, views)
+        return ChosenKernels(dictionary, left_out=approximated)
+    if is_default:
+        choice = _default_choice(samples, dictionary, X, weights, paired=paired)
+        reasons = filter(None, (choice.left_out, approximated))
+        return replace(choice, left_out="; ".join(reasons))
+    if views is not None:
+        assert isinstance(dictionary, ListDictionary)
+        dictionary = ViewDictionary(dictionary.kernels, dictionary.names, views)
+    return ChosenKernels(dictionary)
+
+
+def _default_choice(
+    samples: Samples,
+    mains: KernelDictionary,
+    X: Array,
+    weights: Array | None,
+    *,
+    paired: bool,
+) -> ChosenKernels:
+    """Return default kernels, with interactions if these are few or quick to fit."""
+    pairs = extent.extent_of_pairs(samples, mains) if paired else Extent.REQUESTED
+    if pairs in PAIRS:
+        products = _with_products(samples, PAIRS[pairs], mains, X, weights)
+        if products.n_products:
+            return ChosenKernels(products, pairs)
+    left_out = extent.omitted(samples, mains, paired=paired)
+    return ChosenKernels(mains, extent.extent_without_pairs(samples, mains), left_out)
 
 
 def _requested_kernels(
     samples: Samples, X: Array, weights: Array | None, *, bounded: bool, paired: bool
 ) -> tuple[KernelDictionary, list[str] | None]:
     """Return requested or default kernels, and the view of each; None without views."""
-    # `bounded` and `paired` are those of `choose_dictionary`.
+    # `bounded` and `paired` are those of `choose_kernels`.
     kernels = samples.table.kernels
     if kernels is None:
         limit, n_columns = extent.FEW_KERNELS, X.shape[1]
@@ -266,19 +307,19 @@ def _compares_categories(kernel: Kernel) -> bool:
     return isinstance(inner, CategoryKernel)
 
 
-def _requested_interactions(
-    samples: Samples, mains: KernelDictionary
-) -> interactions.Interactions | None:
-    """Return the requested or the default interactions; None without interactions."""
-    table = samples.table
-    if table.interactions is not None:
-        return table.interactions
-    if not table.layout.sequences and extent.can_have_pairs(samples, mains):
-        return ALL_PAIRS
-    # By default, interactions have a larger penalty than main kernels, to suppress
-    # noise. With many pairs, the penalty of all kernels is already large enough.
-    equally_penalized = interactions.Interactions(weight=1.0)
-    return equally_penalized if extent.is_affordable(samples) else None
+def _with_products(
+    samples: Samples,
+    spec: interactions.Interactions,
+    mains: KernelDictionary,
+    X: Array,
+    weights: Array | None,
+) -> interactions.InteractionDictionary:
+    """Return the kernels with the interactions that `spec` describes."""
+    table, layout = samples.table, samples.table.layout
+    features, origins = Features(X.shape[1], table.columns.names), None
+    if table.has_text:
+        features, origins = layout.features, layout.origins(X.shape[1])
+    return interactions.with_interactions(spec, mains, X, weights, features, origins)
 
 
 def _with_interactions(
@@ -288,18 +329,11 @@ def _with_interactions(
     weights: Array | None,
     views: Sequence[str] | None,
 ) -> KernelDictionary:
-    """Return the kernels with interactions: those requested, or affordable defaults."""
-    table, layout = samples.table, samples.table.layout
-    spec = _requested_interactions(samples, mains)
-    if spec is None:
-        return mains
-    features, origins = Features(X.shape[1], table.columns.names), None
-    if table.has_text:
-        features, origins = layout.features, layout.origins(X.shape[1])
-    result = interactions.with_interactions(spec, mains, X, weights, features, origins)
+    """Return the kernels with the requested interactions; warn if there are none."""
+    spec = samples.table.interactions
+    assert spec is not None
+    result = _with_products(samples, spec, mains, X, weights)
     if not result.n_products:
-        if table.interactions is None:
-            return mains
         warn_user(
             "Interactions: the model contains no interactions, because "
             f"{interactions.why_no_product(spec)}: pass kernels on different columns, "

@@ -5,6 +5,8 @@ are included if they are few, or if a default fit is expected to take less than 
 seconds.
 """
 
+from enum import Enum
+
 import numpy as np
 
 from multikernel._typing import Array
@@ -13,7 +15,6 @@ from multikernel.gram.costs import SMALL, STEP
 from multikernel.gram.factors.growth import MOST_VALUES
 from multikernel.gram.memory import readable_seconds
 from multikernel.kernels import ColumnKernel, KernelDictionary, NystroemKernel
-from multikernel.kernels.interactions import InteractionDictionary, mains_of
 from multikernel.linalg.tables import evenly_spaced
 
 # For example, pairs are included for tables of 20 columns and up to 44 000 rows, of 100
@@ -34,6 +35,36 @@ expected seconds of its factorization and the maximum rank of its factor."""
 
 RANK_ROWS = 1000
 """Number of rows in which the distinct values of a column are counted."""
+
+
+class Extent(Enum):
+    """The sets of columns on which the kernels of a dictionary are."""
+
+    REQUESTED = "the kernels are not the default kernels"
+    ALL_COLUMNS = "each default kernel is on all columns, which are numbers"
+    SINGLE_COLUMNS = "some default kernels are on single columns, none on pairs"
+    FEW_PAIRS = "there are kernels on pairs of columns, which are few"
+    MANY_PAIRS = "there are kernels on pairs of columns, which are quick to fit"
+
+
+def extent_of_pairs(samples: Samples, mains: KernelDictionary) -> Extent:
+    """Return which interactions the default kernels `mains` get."""
+    size, n_rows = count_column_sets(mains), len(samples.table.y)
+    has_few = size <= FEW_KERNELS and 0 < size * (size - 1) // 2 * n_rows <= FEW_NUMBERS
+    if has_few and not samples.table.layout.sequences:
+        # A fit with few pairs can be too slow only if each class is fitted separately.
+        limit = seconds_limit(samples)
+        if limit == LIMIT or fit_seconds(samples) <= limit:
+            return Extent.FEW_PAIRS
+    return Extent.MANY_PAIRS if is_affordable(samples) else Extent.SINGLE_COLUMNS
+
+
+def extent_without_pairs(samples: Samples, dictionary: KernelDictionary) -> Extent:
+    """Return the extent of default kernels without interactions."""
+    is_numeric_table = not samples.table.has_text and samples.seen.shape[1] > 1
+    if is_numeric_table and count_column_sets(dictionary) == 0:
+        return Extent.ALL_COLUMNS
+    return Extent.SINGLE_COLUMNS
 
 
 def fit_seconds(samples: Samples) -> float:
@@ -69,64 +100,15 @@ def seconds_limit(samples: Samples) -> float:
     return LIMIT / len(samples.targets) if separate_classes else LIMIT
 
 
-def can_have_pairs(samples: Samples, mains: KernelDictionary) -> bool:
-    """Return whether pairs of columns are few, and a model with them quick to fit."""
-    # With few pairs, a fit can be too slow only if each class is fitted separately.
-    if not are_few(mains, len(samples.table.y)):
-        return False
-    limit = seconds_limit(samples)
-    return limit == LIMIT or fit_seconds(samples) <= limit
-
-
-def are_few(mains: KernelDictionary, n_rows: int) -> bool:
-    """Return whether the pairs of column sets are few, for a table of `n_rows` rows."""
-    # If pairs are not few, default kernels include them only if `is_affordable`.
-    size = count_column_sets(mains)
-    return size <= FEW_KERNELS and 0 < size * (size - 1) // 2 * n_rows <= FEW_NUMBERS
-
-
 def count_column_sets(mains: KernelDictionary) -> int:
     """Return the number of different sets of columns on which there are kernels."""
     kernels = map(mains.__getitem__, range(len(mains)))
     return len({str(k.columns) for k in kernels if isinstance(k, ColumnKernel)})
 
 
-def has_many_pairs(dictionary: KernelDictionary | None, n_rows: int) -> bool:
-    """Return whether a default dictionary has more pairs than `are_few` allows."""
-    if not isinstance(dictionary, InteractionDictionary):
-        return False
-    return not are_few(dictionary.mains, n_rows)
-
-
-def is_on_all_columns(samples: Samples, dictionary: KernelDictionary | None) -> bool:
-    """Return whether there are several columns, all numeric, each in every kernel."""
-    # Precomputed kernels (None) have no columns. With interactions, there are kernels
-    # on single columns and pairs.
-    if dictionary is None or isinstance(dictionary, InteractionDictionary):
-        return False
-    is_numeric_table = not samples.table.has_text and samples.seen.shape[1] > 1
-    return is_numeric_table and count_column_sets(dictionary) == 0
-
-
-def left_out(
-    samples: Samples, dictionary: KernelDictionary | None, *, paired: bool
-) -> str:
-    """Return ``fit_info_["left_out"]``: omitted default kernels and reason, or ""."""
-    if samples.table.kernels is not None or dictionary is None:
-        return ""
-    # `paired` says whether the method supports default interactions. A method whose
-    # models contain all kernels does not.
-    parts = (
-        _omitted_columns(samples, dictionary, paired=paired),
-        _landmarks(dictionary),
-    )
-    return "; ".join(filter(None, parts))
-
-
-def _landmarks(dictionary: KernelDictionary) -> str:
-    """Return the part of `left_out` on Gaussian kernels with landmarks, or ""."""
-    mains = mains_of(dictionary)
-    kernels = [mains[m] for m in range(len(mains))]
+def approximated(dictionary: KernelDictionary) -> str:
+    """Return a phrase on default Gaussian kernels with landmarks; "" without any."""
+    kernels = [dictionary[m] for m in range(len(dictionary))]
     inner = [k.kernel if isinstance(k, ColumnKernel) else k for k in kernels]
     counts = [k.n_components for k in inner if isinstance(k, NystroemKernel)]
     if not counts:
@@ -137,14 +119,12 @@ def _landmarks(dictionary: KernelDictionary) -> str:
     )
 
 
-def _omitted_columns(
-    samples: Samples, dictionary: KernelDictionary, *, paired: bool
-) -> str:
-    """Return the part of `left_out` on missing kernels on columns, or ""."""
-    # The text says which kernels on single columns or pairs of columns are missing, and
-    # why. It mentions pairs only if `paired`, see `left_out`.
+def omitted(samples: Samples, dictionary: KernelDictionary, *, paired: bool) -> str:
+    """Return which default kernels on columns or pairs are missing, and why, or ""."""
+    # The text mentions pairs only if `paired`: a method whose models contain all
+    # kernels does not support default interactions.
     n_columns = len(samples.table.layout.numeric)
-    if isinstance(dictionary, InteractionDictionary) or n_columns < 2:
+    if n_columns < 2:
         return ""
     n_sets = count_column_sets(dictionary)
     if n_sets > 1 and not paired:
