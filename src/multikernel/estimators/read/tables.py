@@ -193,18 +193,15 @@ def _category_columns(
 
 
 def standard_kernels(kernels: object) -> tuple[Any, Interactions | None]:
-    """Return `kernels` in their `_standard_form`, and any `Interactions`, or None."""
+    """Return `kernels` in a standard form, and any `Interactions`, or None."""
+    # A mapping becomes `Views`, and kernels become a `ListDictionary`.
+    interactions = None
     if isinstance(kernels, Interactions):
-        return _standard_form(kernels.kernels), kernels
-    return _standard_form(kernels), None
-
-
-def _standard_form(kernels: object) -> Any:
-    """Return a mapping as `Views`, kernels as a `ListDictionary`, others unchanged."""
+        kernels, interactions = kernels.kernels, kernels
     if isinstance(kernels, Mapping):
-        return Views(kernels)
+        return Views(kernels), interactions
     if kernels is None or is_precomputed(kernels) or isinstance(kernels, np.ndarray):
-        return kernels
+        return kernels, interactions
     if isinstance(kernels, Sequence) and not kernels:
         raise ValueError(NO_KERNEL)
     for kernel in kernels if isinstance(kernels, list | tuple) else [kernels]:
@@ -217,8 +214,8 @@ def _standard_form(kernels: object) -> Any:
             )
     is_kernel = callable(kernels) and not isinstance(kernels, KernelDictionary)
     if is_kernel or isinstance(kernels, Sequence):
-        return ListDictionary(as_kernels(kernels))
-    return kernels
+        kernels = ListDictionary(as_kernels(kernels))
+    return kernels, interactions
 
 
 def check_predict_data(estimator: Any, X: Any, *, precomputed: bool) -> Array:
