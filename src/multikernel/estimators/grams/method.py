@@ -104,13 +104,8 @@ class GramMethod(ABC):
         published = with_predicted_objectives(fit)
         # A fit that a callback stopped needs no warning.
         if not stopped:
-            warn_unconverged(fit.training, self.with_gaps(published))
+            warn_unconverged(fit.training, published)
         return replace(fit, solutions=published)
-
-    def with_gaps(self, solutions: Sequence[Solution]) -> Sequence[Solution]:
-        """Return the solutions with the duality gaps to compare with ``tol``."""
-        # A method replaces the gaps if its solver's gaps do not measure convergence.
-        return solutions
 
     def publish(self, fit: GramFit) -> dict[str, Any]:
         """Return the fitted attributes."""
@@ -187,6 +182,13 @@ def solved_candidate(candidate: int, fit: GramFit) -> Solved:
     )
 
 
+def convergence_gap(solution: Solution) -> float:
+    """Return the duality gap to compare with ``tol``."""
+    # A problem that is not convex has no gap; its last convex problem has one.
+    gap: float = getattr(solution, "subproblem_gap", solution.duality_gap)
+    return gap
+
+
 def warn_unconverged(training: Training, solutions: Sequence[Solution]) -> None:
     """Warn if a solver stopped early; raise if an indefinite kernel stalled it."""
     status = worst_status(solutions)
@@ -195,7 +197,7 @@ def warn_unconverged(training: Training, solutions: Sequence[Solution]) -> None:
     for solution in solutions:
         if solution.status is Status.STALLED:
             check_combination(training.stack, solution.kernel_weights)
-    gap = max(solution.duality_gap for solution in solutions)
+    gap = max(map(convergence_gap, solutions))
     warn_user(
         f"{training.source.owner} stopped at a relative duality gap of {gap:.2e}. "
         f"{status.value}",
