@@ -169,14 +169,15 @@ def read_samples(
             f"{owner} requires at least two samples with nonzero weight, got "
             f"n_samples={rows.size}: pass more samples, or positive weights."
         )
-    labels, classes = table.y[rows], None
+    y, classes = table.y[rows], None
+    labels: Labels = y
     if is_classifier(estimator):
-        if class_weight is not None and labels.ndim == 2:
+        if class_weight is not None and y.ndim == 2:
             raise ValueError(
                 f"{owner} supports class_weight only if y has one column, not for "
                 "several labels: remove class_weight, or use sample_weight."
             )
-        labels, classes = _encode_classes(owner, labels, rows)
+        labels, classes = _encode_classes(owner, y, rows)
     samples = Samples(
         X=table.X if rows.size == n_rows else _some_rows(table.X, rows),
         labels=labels,

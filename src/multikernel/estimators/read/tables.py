@@ -194,12 +194,12 @@ def _category_columns(
     return None
 
 
-def standard_kernels(kernels: object) -> tuple[Any, Interactions | None]:
+def standard_kernels(kernels: Any) -> tuple[Any, Interactions | None]:
     """Return `kernels` in a standard form, and any `Interactions`, or None."""
     # A mapping becomes `Views`, and kernels become a `ListDictionary`.
-    interactions = None
-    if isinstance(kernels, Interactions):
-        kernels, interactions = kernels.kernels, kernels
+    interactions = kernels if isinstance(kernels, Interactions) else None
+    if interactions is not None:
+        kernels = interactions.kernels
     if isinstance(kernels, Mapping):
         return Views(kernels), interactions
     if kernels is None or is_precomputed(kernels) or isinstance(kernels, np.ndarray):
