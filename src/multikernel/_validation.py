@@ -76,8 +76,13 @@ class AnyOf:
     checks: tuple[Check, ...]
 
     def __call__(self, value: object) -> str | None:
-        expected = [check(value) for check in self.checks]
-        return None if None in expected else ", or ".join(filter(None, expected))
+        expected = []
+        for check in self.checks:
+            text = check(value)
+            if text is None:
+                return None
+            expected.append(text)
+        return ", or ".join(filter(None, expected))
 
 
 @dataclass(frozen=True)

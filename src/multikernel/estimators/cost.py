@@ -10,6 +10,7 @@ from multikernel.estimators.base import BaseMKL
 from multikernel.estimators.by_copy import LearnsByCopy
 from multikernel.estimators.fit import read_input
 from multikernel.estimators.grams.source import PRECOMPUTED, GramSource, storage_choice
+from multikernel.estimators.read.dictionary import choose_kernels
 from multikernel.gram.costs import Choice, Costs
 from multikernel.gram.factors.row_blocks import SampledRows
 from multikernel.gram.memory import readable_bytes, readable_seconds
@@ -96,7 +97,9 @@ def estimate_cost(model: Any, X: Any, y: Any = None, *, offset: Any = None) -> F
         model, task = model._coded(X, y, None, offset, None)
         y = task.codes
     samples = read_input(model, source, X, y, offset=offset)
-    dictionary, X = source.dictionary(samples), samples.X
+    X = samples.X
+    chosen = choose_kernels(samples, bounded=source.novelty, paired=source.paired)
+    dictionary = chosen.dictionary
     if dictionary is None:
         seconds = Costs(X.shape[2], X.shape[0], 0).dense().seconds
         choice = Choice("precomputed", PRECOMPUTED, X.shape[2], X.nbytes, seconds)

@@ -5,7 +5,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, is_classifier, is_outlier_detector
+from sklearn.base import BaseEstimator, is_outlier_detector
 
 from multikernel._typing import Array
 from multikernel._validation import CALLBACK, check_parameter, listed, shown
@@ -58,7 +58,7 @@ def fit_estimator(
     method: Method = estimator._method()
     owner = method.source.owner
     check_parameter(owner, "callback", callback, CALLBACK)
-    if hasattr(estimator, "epsilon"):
+    if "epsilon" in vars(estimator):
         warn_unused(estimator)
     samples = read_input(estimator, method.source, X, y, sample_weight, groups, offset)
     if samples.classes is None and getattr(estimator, "loss", None) is not None:
@@ -93,15 +93,10 @@ def read_input(
         )
     # The scikit-learn tags of the estimator determine which input is accepted.
     check_data = check_partitions if is_dask(X) else check_fit_data
+    table = check_data(estimator, source.kernels, X, y)
+    shared = shares_selection(estimator)
     samples = read_samples(
-        source.owner,
-        check_data(estimator, source.kernels, X, y),
-        sample_weight,
-        classify=is_classifier(estimator),
-        class_weight=getattr(estimator, "class_weight", None),
-        shared=shares_selection(estimator),
-        groups=groups,
-        offset=offset,
+        estimator, table, sample_weight, groups, offset, shared=shared
     )
     if not source.takes_columns:
         _refuse_columns(estimator, source.owner, samples)

@@ -62,9 +62,9 @@ class Data(ABC):
     def sample(self, rows: Indices) -> Self:
         """Return the data of the samples `rows`, from which folds can be cut."""
 
-    @abstractmethod
     def on_all_samples(self) -> Self:
         """Return the data of all samples, ready for a fit."""
+        return self.part(np.arange(self.samples.rows.size))[0]
 
     @abstractmethod
     def fold(self, train: Indices, test: Indices, n_in_memory: int) -> "Fold":

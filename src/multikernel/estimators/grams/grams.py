@@ -89,22 +89,24 @@ def gram_matrices(
 ) -> BuiltStack:
     """Return normalized Gram matrices; X contains matrices if `dictionary` is None."""
     # Sample `weights` affect the means and variances of the normalization.
-    normalize, max_bytes = options.normalize, options.max_bytes
     if dictionary is None:
-        return precomputed_stack(X, weights, normalize, max_bytes)
+        return precomputed_stack(X, weights, options.normalize, options.max_bytes)
+    storage = options.storage
     rows: Any = X
-    factors = options.storage if isinstance(options.storage, LowRank) else None
-    if factors is not None and factors.folder is not None and isinstance(X, np.ndarray):
-        rows = rows_in_blocks(X, factors.folder)
+    if isinstance(storage, LowRank) and storage.folder is not None:
+        rows = X if isinstance(X, SampledRows) else rows_in_blocks(X, storage.folder)
     if isinstance(rows, SampledRows):
-        rows = replace(rows, tell=options.report)
-        settings: dict[str, Any] = {"sample_weight": weights, "max_bytes": max_bytes}
         return build_blocked(
-            dictionary, rows, normalize=normalize, options=factors, **settings
+            dictionary,
+            replace(rows, tell=options.report),
+            normalize=options.normalize,
+            options=storage if isinstance(storage, LowRank) else None,
+            sample_weight=weights,
+            max_bytes=options.max_bytes,
         )
     checked_weights = check_weights(weights, len(X))
-    build_options = BuildOptions(normalize, checked_weights, max_bytes)
-    return build_checked(dictionary, X, options.storage, build_options)
+    build_options = BuildOptions(options.normalize, checked_weights, options.max_bytes)
+    return build_checked(dictionary, X, storage, build_options)
 
 
 def without_constants(
@@ -227,7 +229,7 @@ def cross_grams(
     stored, normalization = used_samples, training.built.normalization
     if any(isinstance(step, CenterStep) for step in normalization.steps):
         # Centering a new sample requires its kernel values at all training samples.
-        stored = np.arange(training.rows.size)
+        stored = np.arange(training.stack.shape[1])
     normalization = normalization.take(active)
     if training.dictionary is None:
         return PrecomputedGrams(active, training.rows[stored], normalization), stored
@@ -291,7 +293,7 @@ def _computed_terms(X_test: Rows) -> TermFunction:
         if landmarks_of(training.stack) is not None:
             matrix = cached_matrices(training.built)(m)
             return matrix @ landmark_coefs(training.stack, m, coefs)
-        all_samples = np.arange(training.rows.size)
+        all_samples = np.arange(training.stack.shape[1])
         grams, _ = cross_grams(training, np.array([m]), all_samples)
         return grams.at(X_test)(0) @ coefs
 

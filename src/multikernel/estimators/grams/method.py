@@ -81,7 +81,8 @@ class GramMethod(ABC):
 
     def learn(self, data: Training, watch: Watch) -> dict[str, Any]:
         """Solve the problems of all outputs, and return the fitted attributes."""
-        return self.publish(self.solve(self.recipe(data), data, watch))
+        fit = self.solve(self.recipe(data), data, watch)
+        return self.publish(fit)
 
     def with_unit_strength(self) -> Self:
         """Return the method with a strength of one; itself if it has no ``alpha``."""
@@ -103,13 +104,8 @@ class GramMethod(ABC):
         published = with_predicted_objectives(fit)
         # A fit that a callback stopped needs no warning.
         if not stopped:
-            warn_unconverged(fit.training, self.with_gaps(published))
+            warn_unconverged(fit.training, published)
         return replace(fit, solutions=published)
-
-    def with_gaps(self, solutions: Sequence[Solution]) -> Sequence[Solution]:
-        """Return the solutions with the duality gaps to compare with ``tol``."""
-        # A method replaces the gaps if its solver's gaps do not measure convergence.
-        return solutions
 
     def publish(self, fit: GramFit) -> dict[str, Any]:
         """Return the fitted attributes."""
@@ -120,19 +116,28 @@ def fitted_attributes(fit: GramFit) -> dict[str, Any]:
     """Return the fitted attributes, with the model that predicts as ``_model``."""
     recipe, training, solutions = fit.recipe, fit.training, fit.solutions
     samples, scale = training.samples, recipe.objective_scale
+    stack, columns = training.stack, training.least_squares
     expansion = training.with_fitted_columns(merge(solutions))
     model, active = additive_model(training, expansion), expansion.active
     kernel_weights = np.array([s.kernel_weights for s in solutions])
     training.check_definite(active, kernel_weights)
-    dual = _dual_points(fit)
+    # The dual points in the scale of ``dual_coef_``, shape (n_outputs, n_samples).
+    dual = np.concatenate([np.atleast_2d(s.dual.T) for s in solutions])
+    dual = np.reshape(recipe.dual_scale, (-1, 1)) * dual
+    if columns is not None and solutions[0].effects is None:
+        dual = columns.projection.transposed(dual.T).T
     is_used = expansion.coefs.any(axis=(0, 2))
     if is_used.size != dual.shape[1]:
         # The coefficients belong to the columns of factors, not to samples. Samples in
         # use are then those with a nonzero dual variable.
         is_used = dual.any(axis=0) & bool(active.size)
+    weights = samples.sample_weight
+    weights = np.ones(stack.shape[1]) if weights is None else weights
+    squares, products = stack.term_covariances(active, expansion.coefs, weights)
+    norms, shares = np.sqrt(np.maximum(squares, 0.0)), shares_of(products)
     # If there is one problem, `single` removes the axis of problems.
     return {
-        **_term_attributes(training, expansion),
+        **spread_terms(norms, shares, active, stack.shape[0]),
         **effect_attributes(model),
         "kernel_weights_": single(kernel_weights),
         "active_kernels_": active,
@@ -149,26 +154,6 @@ def fitted_attributes(fit: GramFit) -> dict[str, Any]:
         # A fit on a short list of kernels has fewer names than the dictionary.
         "_names": training.names,
     }
-
-
-def _term_attributes(training: Training, expansion: BlockFunctions) -> dict[str, Any]:
-    """Return ``block_norms_`` and ``variance_shares_`` on the training samples."""
-    stack, active = training.stack, expansion.active
-    weights = training.samples.sample_weight
-    weights = np.ones(stack.shape[1]) if weights is None else weights
-    squares, products = stack.term_covariances(active, expansion.coefs, weights)
-    norms = np.sqrt(np.maximum(squares, 0.0))
-    return spread_terms(norms, shares_of(products), active, stack.shape[0])
-
-
-def _dual_points(fit: GramFit) -> Array:
-    """Return dual points in the scale of ``dual_coef_``, (n_outputs, n_samples)."""
-    dual = np.concatenate([np.atleast_2d(s.dual.T) for s in fit.solutions])
-    dual = np.reshape(fit.recipe.dual_scale, (-1, 1)) * dual
-    columns = fit.training.least_squares
-    if columns is not None and fit.solutions[0].effects is None:
-        dual = columns.projection.transposed(dual.T).T
-    return dual
 
 
 def effect_attributes(model: AdditiveModel) -> dict[str, Any]:
@@ -197,19 +182,27 @@ def solved_candidate(candidate: int, fit: GramFit) -> Solved:
     )
 
 
+def convergence_gap(solution: Solution) -> float:
+    """Return the duality gap to compare with ``tol``."""
+    # A problem that is not convex has no gap; its last convex problem has one.
+    gap: float = getattr(solution, "subproblem_gap", solution.duality_gap)
+    return gap
+
+
 def warn_unconverged(training: Training, solutions: Sequence[Solution]) -> None:
     """Warn if a solver stopped early; raise if an indefinite kernel stalled it."""
+    status = worst_status(solutions)
+    if status in FINISHED:
+        return
     for solution in solutions:
         if solution.status is Status.STALLED:
             check_combination(training.stack, solution.kernel_weights)
-    status = worst_status(solutions)
-    if status not in FINISHED:
-        gap = max(solution.duality_gap for solution in solutions)
-        warn_user(
-            f"{training.source.owner} stopped at a relative duality gap of {gap:.2e}. "
-            f"{status.value}",
-            ConvergenceWarning,
-        )
+    gap = max(map(convergence_gap, solutions))
+    warn_user(
+        f"{training.source.owner} stopped at a relative duality gap of {gap:.2e}. "
+        f"{status.value}",
+        ConvergenceWarning,
+    )
 
 
 def with_predicted_objectives(fit: GramFit) -> Sequence[Solution]:

@@ -160,7 +160,7 @@ def _on_kernels(training: Training, kernels: Indices) -> Training:
     return replace(
         training,
         built=BuiltStack(stack, built.normalization.take(kernels), degenerate),
-        dictionary=stack.landmarks.dictionary,
+        kernels=replace(training.kernels, dictionary=stack.landmarks.dictionary),
     )
 
 

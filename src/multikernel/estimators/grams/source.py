@@ -18,13 +18,12 @@ from multikernel.estimators.grams.grams import (
 from multikernel.estimators.grams.training import Training
 from multikernel.estimators.grams.useless import check_kernels
 from multikernel.estimators.method import Source
-from multikernel.estimators.read.dictionary import KernelNames, choose_dictionary
-from multikernel.estimators.read.extent import left_out
+from multikernel.estimators.read.dictionary import KernelNames, choose_kernels
 from multikernel.estimators.read.precomputed import names_of_grams, prefix_matrix_names
 from multikernel.estimators.read.samples import Samples
 from multikernel.estimators.read.unpenalized import find_design
 from multikernel.exceptions import LongFitWarning, warn_user
-from multikernel.gram import BuiltStack, Device, LowRank
+from multikernel.gram import Device, LowRank
 from multikernel.gram.choice import choose_storage
 from multikernel.gram.costs import LONG, Choice, Storage
 from multikernel.gram.factors.row_blocks import SampledRows
@@ -77,8 +76,9 @@ class GramSource(Source):
         design = None
         if samples.table.views:
             design = find_design(self.owner, samples, fit_intercept=self.fit_intercept)
-        dictionary = self.dictionary(samples)
-        factors: Any = np.ones(1)
+        chosen = choose_kernels(samples, bounded=self.novelty, paired=self.paired)
+        dictionary = chosen.dictionary
+        factors: Any = 1.0
         if isinstance(dictionary, InteractionDictionary):
             factors = dictionary.scales()
         if self.penalty_weights is not None:
@@ -89,24 +89,12 @@ class GramSource(Source):
             choice = resolve_storage(self, dictionary, samples.X, options)
             options = replace(options, storage=choice.storage)
             fit_info = {"storage": choice.name, "storage_reason": choice.reason}
-        fit_info["left_out"] = left_out(samples, dictionary, paired=self.paired)
-        if self.verbose and fit_info["left_out"]:
-            sys.stderr.write(f"{self.owner}: left out {fit_info['left_out']}\n")
+        fit_info["left_out"] = chosen.left_out
+        if self.verbose and chosen.left_out:
+            sys.stderr.write(f"{self.owner}: left out {chosen.left_out}\n")
         if not self.refines:
             options = options.with_all_landmarks()
-        built = self._grams(samples, dictionary, options)
-        settings = replace(self, options=options), fit_info, design
-        training = Training(samples, built, samples.rows, dictionary, *settings)
-        check_kernels(training)
-        return training
-
-    def _grams(
-        self,
-        samples: Samples,
-        dictionary: KernelDictionary | None,
-        options: GramOptions,
-    ) -> BuiltStack:
-        """Return the Gram matrices; not normalized if folds are cut from them."""
+        # Matrices from which folds are cut are normalized later.
         build_options = options.before_split() if self.parts else options
         inputs = dictionary, samples.X, build_options, samples.weights
         with prefix_matrix_names(names_of_grams(samples.table.given)):
@@ -114,11 +102,10 @@ class GramSource(Source):
             # The offset of novelty detection is part of the loss, not an intercept.
             if self.fit_intercept and not (self.parts or self.novelty):
                 built = without_constants(built, *inputs)
-        return built
-
-    def dictionary(self, samples: Samples) -> KernelDictionary | None:
-        """Return the kernels, or None for precomputed kernels."""
-        return choose_dictionary(samples, bounded=self.novelty, paired=self.paired)
+        source = replace(self, options=options)
+        training = Training(samples, built, chosen, source, fit_info, design)
+        check_kernels(training)
+        return training
 
 
 def gram_source(model: Any, **overrides: Any) -> GramSource:

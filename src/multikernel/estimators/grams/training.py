@@ -21,6 +21,7 @@ from multikernel.estimators.grams.useless import warn_degenerate
 from multikernel.estimators.method import Data, Fold
 from multikernel.estimators.publish.fitted import BlockFunctions
 from multikernel.estimators.read.dictionary import KernelNames
+from multikernel.estimators.read.extent import ChosenKernels
 from multikernel.estimators.read.precomputed import (
     by_name,
     labels_of_grams,
@@ -59,10 +60,7 @@ class Training(Data):
     # In a fold, `samples` are the training samples, but `samples.X` has all samples.
     samples: Samples
     built: BuiltStack
-    # Column of each sample in the precomputed matrices of new samples.
-    rows: Indices
-    # The kernels, with column indices; None for precomputed kernels.
-    dictionary: KernelDictionary | None
+    kernels: ChosenKernels
     # The estimator's settings, with the options from which `built` was computed.
     source: "GramSource"
     # Entries of ``fit_info_`` about the kernels and their storage.
@@ -74,12 +72,26 @@ class Training(Data):
     table_rows: Indices | None = None
     # Whether this is the training set of a fold, with normalized matrices.
     is_part: bool = False
+    # Whether precomputed matrices of new samples have columns for these samples only,
+    # as scorers get them, and not for all rows of the input.
+    has_own_columns: bool = False
+
+    @property
+    def rows(self) -> Indices:
+        """Column of each sample in the precomputed matrices of new samples."""
+        rows = self.samples.rows
+        return np.arange(rows.size) if self.has_own_columns else rows
 
     @property
     def X(self) -> Array:  # noqa: N802 - what scikit-learn calls it
         """The rows of the samples; a fold reads them from the complete table."""
         X = self.samples.X
         return X if self.table_rows is None else X[self.table_rows]
+
+    @property
+    def dictionary(self) -> KernelDictionary | None:
+        """The kernels, with column indices; None for precomputed kernels."""
+        return self.kernels.dictionary
 
     @property
     def stack(self) -> GramStack:
@@ -207,7 +219,7 @@ class Training(Data):
         data = self
         if self.source.options.normalize and not self.built.normalization.steps:
             # Matrices of searches are normalized in each fold.
-            data, _ = self.part(np.arange(self.rows.size))
+            data, _ = self.part(np.arange(self.samples.rows.size))
         all_kernels = range(self.stack.shape[0])
         kernels = all_kernels if error.kernel is None else [error.kernel]
         return possibly_indefinite_kernels(data.stack_with_rounding, kernels)
@@ -249,16 +261,10 @@ class Training(Data):
         if self.source.merges_copies:
             indices, samples = merge_equal(self.samples, indices)
         # If all rows are required, do not copy a table that is stored in a file.
-        is_complete = np.array_equal(indices, np.arange(self.rows.size))
+        is_complete = np.array_equal(indices, np.arange(self.samples.rows.size))
         if not (is_complete or self.precomputed):
             table_rows = indices if table_rows is None else table_rows[indices]
-        part = replace(
-            self,
-            samples=samples,
-            rows=self.rows[indices],
-            table_rows=table_rows,
-            is_part=True,
-        )
+        part = replace(self, samples=samples, table_rows=table_rows, is_part=True)
         built = build_part(
             self.stack,
             indices,
@@ -281,12 +287,11 @@ class Training(Data):
         if options.storage == "lazy":
             options = replace(options, storage="auto")
         built = gram_matrices(self.dictionary, X, options, samples.weights)
-        rows = self.rows[rows]
-        return replace(self, samples=samples, built=built, rows=rows, table_rows=None)
+        return replace(self, samples=samples, built=built, table_rows=None)
 
     def on_all_samples(self) -> "Training":
         """Return all samples with normalized Gram matrices, ready for a fit."""
-        all_samples = np.arange(self.rows.size)
+        all_samples = np.arange(self.samples.rows.size)
         training, indices = self.part(all_samples)
         built, options = training.built, self.source.options
         inputs = self.dictionary, training.X, options, training.samples.weights
@@ -313,10 +318,7 @@ class Training(Data):
         # all samples; all of these share the limit `max_bytes`. If `omit_offset`, the
         # decision values of the validation samples `test` do not include their offsets.
         training, train = self.part(train, n_in_memory + 1)
-        # Scorers get precomputed matrices that contain only the fold's samples, on both
-        # axes, so `rows` are positions among these samples.
-        rows = np.arange(train.size) if self.precomputed else training.rows
-        training = replace(training, rows=rows)
+        training = replace(training, has_own_columns=self.precomputed)
         image = validation_terms(self, train, test)
         validation = self.samples.subset(test)
         columns = None if self.design is None else self.design(self.X[test])

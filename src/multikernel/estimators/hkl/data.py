@@ -112,10 +112,6 @@ class HullData(Data):
         X = self.X[rows]
         return self.source.fit_graph(replace(self.samples.subset(rows), X=X), X)
 
-    def on_all_samples(self) -> "HullData":
-        """Return the data of all samples, with equal samples merged."""
-        return self.part(np.arange(self.samples.rows.size))[0]
-
     def fold(self, train: Indices, test: Indices, n_in_memory: int) -> Fold:
         """Return a fold with the training samples `train` and validation set `test`."""
         # `n_in_memory` is not used, because HKL stores no Gram matrices.

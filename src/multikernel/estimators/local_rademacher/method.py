@@ -64,16 +64,6 @@ class TailMethod(MarginMethod):
         """Return the solutions of all outputs; `starts` is ignored."""
         return super().solve(recipe, data, watch)
 
-    def with_gaps(self, solutions: Sequence[Solution]) -> Sequence[Solution]:
-        """Return solutions; those of "dc" get the gap of their last convex problem."""
-        # The problem of "dc" is not convex, so its solutions have a gap of nan.
-        return [
-            replace(solution, duality_gap=solution.subproblem_gap)
-            if isinstance(solution, DCSolution)
-            else solution
-            for solution in solutions
-        ]
-
     def publish(self, fit: GramFit) -> dict[str, Any]:
         """Return the fitted attributes and, if any, `dc_attributes`."""
         return super().publish(fit) | dc_attributes(fit)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from multikernel._typing import Array, Indices
-from multikernel.estimators.grams.method import solved_candidate
+from multikernel.estimators.grams.method import convergence_gap, solved_candidate
 from multikernel.estimators.grams.recipe import Recipe
 from multikernel.estimators.grams.solving import (
     follow_outputs,
@@ -94,9 +94,8 @@ class MarginCandidates(Candidates):
             previous: Sequence[Solution | None] = ()
             for i, fit in enumerate(until_stopped(fits), first_C):
                 training = fit.training
-                gaps = [s.duality_gap for s in self.method.with_gaps(fit.solutions)]
-                solved = solved_candidate(chain[i], fit)
-                yield replace(solved, gaps=np.array(gaps), chain=chain)
+                gaps = np.array([convergence_gap(s) for s in fit.solutions])
+                yield replace(solved_candidate(chain[i], fit), gaps=gaps, chain=chain)
                 mean_scores = means()
                 latest_best = _best_in_chain(mean_scores, chain)
                 if i in (first_C, latest_best):
@@ -122,7 +121,10 @@ class MarginCandidates(Candidates):
         path = solve_path(path_recipes, recipes[i], training, watch)
         path[-1] = self.method.finish(path[-1], stopped=watch.stopped)
         attributes: dict[str, Any] = self.method.publish(path[-1])
-        steps = [self.method.with_gaps(fit.solutions) for fit in path]
+        steps = [
+            [replace(s, duality_gap=convergence_gap(s)) for s in fit.solutions]
+            for fit in path
+        ]
         paths = list(zip(*steps, strict=True))
         steps_done = slice(i + 1 - len(path), i + 1)
         scales = np.transpose([r.objective_scale for r in recipes[steps_done]])

@@ -1,8 +1,8 @@
 """Choose the kernels: those of ``kernels``, or default kernels for the data."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -10,6 +10,7 @@ import numpy as np
 from multikernel._typing import Array
 from multikernel._validation import DAMAGED_FIT, shown
 from multikernel.estimators.read import extent
+from multikernel.estimators.read.extent import ChosenKernels
 from multikernel.estimators.read.kinds import refuse_identifiers
 from multikernel.estimators.read.learnt import learnt_dictionary
 from multikernel.estimators.read.precomputed import check_gram_names
@@ -21,48 +22,27 @@ from multikernel.estimators.read.tables import (
     is_precomputed,
 )
 from multikernel.exceptions import DictionaryWarning, warn_user
-from multikernel.gram.costs import SMALL
 from multikernel.kernels import (
     CategoryKernel,
     ColumnKernel,
-    GaussianKernel,
     Kernel,
     KernelDictionary,
-    LinearKernel,
     ListDictionary,
-    NystroemKernel,
     Views,
     interactions,
     kernel_name,
     kernel_names,
-    median,
     resolve_columns,
 )
-from multikernel.kernels.columns import Features, resolve_indices, select_columns
+from multikernel.kernels.columns import select_columns
 from multikernel.kernels.dictionary import unique_names
 from multikernel.kernels.expected import fill_gaps
-from multikernel.kernels.gaussian import MEDIAN
-from multikernel.kernels.sequence import sequence_dictionary
-from multikernel.kernels.sequence.tables import NUMBERS, Layout
+from multikernel.kernels.sequence.tables import Layout
 from multikernel.kernels.views import View, ViewDictionary
 from multikernel.linalg.tables import evenly_spaced, find_memmap
 
-# With 300 landmarks, held-out scores on six data sets differ by 0.002 from those of
-# exact kernels.
-COMPONENTS = 300
-"""Number of landmarks of a default kernel on all columns."""
-
-# Integers in a column may be codes of categories if 3 to 16 of them are different: see
-# ``benchmarks/interactions/CODES.md``.
-FEWEST_CODES, MOST_CODES = 3, 16
-"""Limits on the number of distinct integers in a column of possible category codes."""
-
 LEARNT_ROWS = 100_000
 """Maximum number of rows to which kernels are fitted, if the table is in a file."""
-
-
-ALL_PAIRS = interactions.Interactions()
-"""Default interactions: products of kernels on all pairs of columns."""
 
 
 @dataclass(frozen=True)
@@ -117,120 +97,71 @@ class KernelNames:
         return {k: v for k, v in vars(self).items() if k != "everything"}
 
 
-def default_dictionary(
-    X: Array,
-    sample_weight: Array | None,
-    *,
-    bounded: bool = False,
-    limit: int = extent.FEW_KERNELS,
-    equality: bool = False,
-) -> ListDictionary:
-    """Return at most `limit` default kernels for X; none is linear if `bounded`."""
-    # If `equality`, add kernels that test whether values are equal, on columns with few
-    # values, all integers. Novelty detection (`bounded`) has no kernels on single
-    # columns of wide tables: such a kernel does not detect a row that is unusual in
-    # another column.
-    multiples = () if bounded and X.shape[1] > 8 else median.COLUMN_MULTIPLES
-    rows = median.distinct_rows(X, sample_weight)
-    dictionary = median.kernels_with_widths(*rows, median.MULTIPLES, multiples, limit)
-    if bounded:
-        kernels = [k for k in dictionary.kernels if not isinstance(k, LinearKernel)]
-        # With thousands of columns all samples are far apart, and the list of Gaussian
-        # kernels is sometimes empty. A fit requires at least one kernel.
-        dictionary = ListDictionary(kernels or [GaussianKernel(MEDIAN)])
-    if _needs_landmarks(dictionary, X):
-        dictionary = ListDictionary(
-            [
-                NystroemKernel(kernel, COMPONENTS)
-                if isinstance(kernel, GaussianKernel)
-                else kernel
-                for kernel in dictionary.kernels
-            ]
-        )
-    return with_category_kernels(dictionary, X) if equality else dictionary
-
-
-def with_category_kernels(dictionary: ListDictionary, X: Array) -> ListDictionary:
-    """Add a `CategoryKernel` for each column that has few values, all integers."""
-    columns = [k.columns for k in dictionary.kernels if isinstance(k, ColumnKernel)]
-    codes = [c for c in columns if _may_be_codes(select_columns(X, c))]
-    kernels = (*dictionary.kernels, *(ColumnKernel(CategoryKernel(), c) for c in codes))
-    is_small = codes and len(kernels) <= extent.FEW_KERNELS
-    return ListDictionary(kernels) if is_small else dictionary
-
-
-def _may_be_codes(column: Array) -> bool:
-    """Return whether the values of a column may be codes of categories."""
-    if not np.all(column == np.rint(column)):
-        return False
-    return FEWEST_CODES <= np.unique(column).size <= min(MOST_CODES, column.size // 2)
-
-
-def _needs_landmarks(dictionary: KernelDictionary, X: Array) -> bool:
-    """Return whether the matrices of a default dictionary would be large."""
-    # Kernels on fewer than four columns have low rank, so they need no landmarks.
-    return X.shape[1] >= 4 and len(dictionary) * len(X) ** 2 > SMALL
-
-
-def choose_dictionary(
+def choose_kernels(
     samples: Samples, *, bounded: bool = False, paired: bool = False
-) -> KernelDictionary | None:
-    """Return the dictionary for an estimator's ``kernels``; None if precomputed."""
-    # The kernels refer to columns by indices. Their widths and landmarks are fitted to
-    # the samples, without labels. If `paired`, default kernels have interactions, and
-    # integers are also compared for equality. If `bounded`, as for novelty detection,
-    # default kernels are not linear.
-    table, X, weights = samples.table, samples.seen, samples.sample_weight
+) -> ChosenKernels:
+    """Return the kernels that an estimator's ``kernels`` means for the samples."""
+    # The widths and landmarks of kernels are fitted to the samples, without labels. If
+    # `paired`, default kernels have interactions, and integers are also compared for
+    # equality. If `bounded`, as for novelty detection, default kernels are not linear.
+    table, X = samples.table, samples.seen
     if is_precomputed(table.kernels):
-        return None
+        return ChosenKernels(None)
     # Of a Dask collection, `seen` is a random sample of the rows, without weights.
-    weights = weights if X is samples.X else None
+    weights = samples.sample_weight if X is samples.X else None
     if find_memmap(X) is not None:
         # Widths and landmarks of kernels are computed from evenly spaced rows.
         rows = evenly_spaced(X.shape[0], LEARNT_ROWS)
         X, weights = X[rows], None if weights is None else weights[rows]
-    is_default = table.kernels is None
-    dictionary, views = _requested_kernels(
-        samples, X, weights, bounded=bounded, paired=paired
-    )
+    views = None
+    if table.kernels is None:
+        dictionary = extent.default_kernels(
+            samples, X, weights, bounded=bounded, paired=paired
+        )
+    else:
+        dictionary, views = _requested_kernels(samples, X, weights, bounded=bounded)
+    dictionary = _fitted(samples, dictionary, X, weights, bounded=bounded)
+    if table.interactions is not None:
+        left_out = extent.approximated(dictionary) if table.kernels is None else ""
+        dictionary = _with_interactions(samples, dictionary, X, weights, views)
+        return ChosenKernels(dictionary, left_out=left_out)
+    if table.kernels is None:
+        return extent.with_pairs(samples, dictionary, X, weights, paired=paired)
+    if views is not None:
+        assert isinstance(dictionary, ListDictionary)
+        dictionary = ViewDictionary(dictionary.kernels, dictionary.names, views)
+    return ChosenKernels(dictionary)
+
+
+def _fitted(
+    samples: Samples,
+    dictionary: KernelDictionary,
+    X: Array,
+    weights: Array | None,
+    *,
+    bounded: bool,
+) -> KernelDictionary:
+    """Return the kernels with indices of columns, fitted to the rows `X`."""
+    table = samples.table
     if table.has_text:
         dictionary = table.layout.resolve(dictionary)
         table.layout.check(dictionary, table.X)
-    elif not is_default or table.columns.names is not None:
+    elif table.kernels is not None or table.columns.names is not None:
         dictionary = resolve_columns(dictionary, X.shape[1], table.columns.names)
-    is_plain = is_default and not table.has_text
-    if not is_plain:
+    # The widths of exact default kernels of numbers are known, unless `bounded`.
+    if table.kernels is None and not table.has_text:
+        if not bounded and not extent.needs_landmarks(dictionary, X):
+            return dictionary
+    else:
         _refuse_identifier_columns(dictionary, samples)
-    # `default_dictionary` computes the widths of exact kernels, unless `bounded`. Other
-    # widths, and landmarks, are computed here.
-    if bounded or not is_plain or _needs_landmarks(dictionary, X):
-        dictionary = learnt_dictionary(dictionary, X, weights)
-    if table.interactions is not None or (is_default and paired):
-        return _with_interactions(samples, dictionary, X, weights, views)
-    if views is None:
-        return dictionary
-    assert isinstance(dictionary, ListDictionary)
-    return ViewDictionary(dictionary.kernels, dictionary.names, views)
+    return learnt_dictionary(dictionary, X, weights)
 
 
 def _requested_kernels(
-    samples: Samples, X: Array, weights: Array | None, *, bounded: bool, paired: bool
+    samples: Samples, X: Array, weights: Array | None, *, bounded: bool
 ) -> tuple[KernelDictionary, list[str] | None]:
-    """Return requested or default kernels, and the view of each; None without views."""
-    # `bounded` and `paired` are those of `choose_dictionary`.
+    """Return the requested kernels, and the view of each; None without views."""
     kernels = samples.table.kernels
-    if kernels is None:
-        limit, n_columns = extent.FEW_KERNELS, X.shape[1]
-        n_on_columns = n_columns * len(median.COLUMN_MULTIPLES)
-        n_defaults = len(median.MULTIPLES) + 1 + n_on_columns
-        if paired and n_defaults > limit and extent.is_affordable(samples):
-            limit += n_columns
-        default = partial(
-            default_dictionary, bounded=bounded, limit=limit, equality=paired
-        )
-        if samples.table.has_text:
-            return _default_kernels(samples.table.layout, X, weights, default), None
-        return default(X, weights), None
     if isinstance(kernels, Views):
         return _view_kernels(samples, X, weights, bounded=bounded)
     if is_dictionary(kernels):
@@ -266,21 +197,6 @@ def _compares_categories(kernel: Kernel) -> bool:
     return isinstance(inner, CategoryKernel)
 
 
-def _requested_interactions(
-    samples: Samples, mains: KernelDictionary
-) -> interactions.Interactions | None:
-    """Return the requested or the default interactions; None without interactions."""
-    table = samples.table
-    if table.interactions is not None:
-        return table.interactions
-    if not table.layout.sequences and extent.can_have_pairs(samples, mains):
-        return ALL_PAIRS
-    # By default, interactions have a larger penalty than main kernels, to suppress
-    # noise. With many pairs, the penalty of all kernels is already large enough.
-    equally_penalized = interactions.Interactions(weight=1.0)
-    return equally_penalized if extent.is_affordable(samples) else None
-
-
 def _with_interactions(
     samples: Samples,
     mains: KernelDictionary,
@@ -288,18 +204,11 @@ def _with_interactions(
     weights: Array | None,
     views: Sequence[str] | None,
 ) -> KernelDictionary:
-    """Return the kernels with interactions: those requested, or affordable defaults."""
-    table, layout = samples.table, samples.table.layout
-    spec = _requested_interactions(samples, mains)
-    if spec is None:
-        return mains
-    features, origins = Features(X.shape[1], table.columns.names), None
-    if table.has_text:
-        features, origins = layout.features, layout.origins(X.shape[1])
-    result = interactions.with_interactions(spec, mains, X, weights, features, origins)
+    """Return the kernels with the requested interactions; warn if there are none."""
+    spec = samples.table.interactions
+    assert spec is not None
+    result = extent.with_products(samples, spec, mains, X, weights)
     if not result.n_products:
-        if table.interactions is None:
-            return mains
         warn_user(
             "Interactions: the model contains no interactions, because "
             f"{interactions.why_no_product(spec)}: pass kernels on different columns, "
@@ -319,40 +228,6 @@ def _with_interactions(
     return replace(result, main_views=tuple(views))
 
 
-def _default_kernels(
-    layout: Layout,
-    X: Array,
-    weights: Array | None,
-    default: Callable[[Array, Array | None], ListDictionary],
-) -> KernelDictionary:
-    """Return the default kernels on columns of numbers and on each text column."""
-    table_index = {column: index for index, column in enumerate(layout.numeric)}
-    numeric, sequences = layout.kinds[NUMBERS], layout.sequences
-    kernels: list[Kernel] = []
-    if numeric:
-        among_numbers = Features(len(numeric))
-        number_table = X[:, [table_index[c] for c in numeric]]
-        for kernel in default(number_table, weights).kernels:
-            if isinstance(kernel, ColumnKernel):
-                indices = resolve_indices(kernel.columns, among_numbers)
-                kernel = ColumnKernel(kernel.kernel, [numeric[c] for c in indices])
-            kernels.append(kernel)
-    # A constant column of categories gets no kernel; nor does one of numbers.
-    varying = [c for c in layout.categories if np.ptp(X[:, table_index[c]]) > 0.0]
-    kernels += [ColumnKernel(CategoryKernel(), column) for column in varying]
-    for index, column in enumerate(sequences):
-        texts = X[:, len(layout.numeric) + index :: len(sequences)]
-        for kernel in sequence_dictionary(texts).kernels:
-            is_only_column = layout.features.number == 1
-            kernels.append(kernel if is_only_column else ColumnKernel(kernel, column))
-    if not kernels:
-        raise ValueError(
-            "No column of X varies between samples: pass at least one column with "
-            "different values."
-        )
-    return ListDictionary(kernels)
-
-
 def _view_kernels(
     samples: Samples, X: Array, weights: Array | None, *, bounded: bool
 ) -> tuple[ListDictionary, list[str]]:
@@ -365,7 +240,7 @@ def _view_kernels(
         view_table = X[:, [table_index[c] for c in columns]]
         has_value = ~np.isnan(view_table).all(axis=1)
         row_weights = None if weights is None else weights[has_value]
-        return default_dictionary(
+        return extent.default_dictionary(
             fill_gaps(view_table[has_value]), row_weights, bounded=bounded
         ).kernels
 

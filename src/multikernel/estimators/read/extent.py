@@ -1,9 +1,14 @@
-"""Decide by the shape of the data which kernels the default dictionary contains.
+"""The default kernels: which there are is decided by the shape of the data alone.
 
 Kernels on all columns are always included. Kernels on single columns, and interactions,
 are included if they are few, or if a default fit is expected to take less than `LIMIT`
 seconds.
 """
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
 
 import numpy as np
 
@@ -12,8 +17,23 @@ from multikernel.estimators.read.samples import Samples
 from multikernel.gram.costs import SMALL, STEP
 from multikernel.gram.factors.growth import MOST_VALUES
 from multikernel.gram.memory import readable_seconds
-from multikernel.kernels import ColumnKernel, KernelDictionary, NystroemKernel
-from multikernel.kernels.interactions import InteractionDictionary, mains_of
+from multikernel.kernels import (
+    CategoryKernel,
+    ColumnKernel,
+    GaussianKernel,
+    Interactions,
+    Kernel,
+    KernelDictionary,
+    LinearKernel,
+    ListDictionary,
+    NystroemKernel,
+    median,
+)
+from multikernel.kernels.columns import Features, resolve_indices, select_columns
+from multikernel.kernels.gaussian import MEDIAN
+from multikernel.kernels.interactions import InteractionDictionary, with_interactions
+from multikernel.kernels.sequence import sequence_dictionary
+from multikernel.kernels.sequence.tables import NUMBERS
 from multikernel.linalg.tables import evenly_spaced
 
 # For example, pairs are included for tables of 20 columns and up to 44 000 rows, of 100
@@ -34,6 +54,198 @@ expected seconds of its factorization and the maximum rank of its factor."""
 
 RANK_ROWS = 1000
 """Number of rows in which the distinct values of a column are counted."""
+
+# With 300 landmarks, held-out scores on six data sets differ by 0.002 from those of
+# exact kernels.
+COMPONENTS = 300
+"""Number of landmarks of a default kernel on all columns."""
+
+# Integers in a column may be codes of categories if 3 to 16 of them are different: see
+# ``benchmarks/interactions/CODES.md``.
+FEWEST_CODES, MOST_CODES = 3, 16
+"""Limits on the number of distinct integers in a column of possible category codes."""
+
+
+class Extent(Enum):
+    """The sets of columns on which the kernels of a dictionary are."""
+
+    REQUESTED = "the kernels are not the default kernels"
+    ALL_COLUMNS = "each default kernel is on all columns, which are numbers"
+    SINGLE_COLUMNS = "some default kernels are on single columns, none on pairs"
+    FEW_PAIRS = "there are kernels on pairs of columns, which are few"
+    MANY_PAIRS = "there are kernels on pairs of columns, which are quick to fit"
+
+
+# Interactions have a larger penalty than main kernels, to suppress noise. With many
+# pairs, the penalty of all kernels is already large enough.
+PAIRS: Mapping[Extent, Interactions] = {
+    Extent.FEW_PAIRS: Interactions(),
+    Extent.MANY_PAIRS: Interactions(weight=1.0),
+}
+"""Default interactions: products of kernels on all pairs of columns."""
+
+
+@dataclass(frozen=True, eq=False)
+class ChosenKernels:
+    """The kernels of a fit, and what the default kernels contain."""
+
+    # The kernels refer to columns by indices. None for precomputed kernels.
+    dictionary: KernelDictionary | None
+    extent: Extent = Extent.REQUESTED
+    # The default kernels that are omitted or approximated, and the reasons, or "".
+    left_out: str = ""
+
+
+def default_kernels(
+    samples: Samples, X: Array, weights: Array | None, *, bounded: bool, paired: bool
+) -> KernelDictionary:
+    """Return the default kernels on columns of numbers and on each text column."""
+    # Interactions are added by `with_pairs`. `bounded` and `paired` are those of
+    # `choose_kernels`.
+    layout, limit, n_columns = samples.table.layout, FEW_KERNELS, X.shape[1]
+    n_defaults = len(median.MULTIPLES) + 1 + n_columns * len(median.COLUMN_MULTIPLES)
+    if paired and n_defaults > limit and is_affordable(samples):
+        limit += n_columns
+    settings: Any = {"bounded": bounded, "limit": limit, "equality": paired}
+    if not samples.table.has_text:
+        return default_dictionary(X, weights, **settings)
+    table_index = {column: index for index, column in enumerate(layout.numeric)}
+    numeric, sequences = layout.kinds[NUMBERS], layout.sequences
+    kernels: list[Kernel] = []
+    if numeric:
+        among_numbers = Features(len(numeric))
+        number_table = X[:, [table_index[c] for c in numeric]]
+        for kernel in default_dictionary(number_table, weights, **settings).kernels:
+            if isinstance(kernel, ColumnKernel):
+                indices = resolve_indices(kernel.columns, among_numbers)
+                kernel = ColumnKernel(kernel.kernel, [numeric[c] for c in indices])
+            kernels.append(kernel)
+    # A constant column of categories gets no kernel; nor does one of numbers.
+    varying = [c for c in layout.categories if np.ptp(X[:, table_index[c]]) > 0.0]
+    kernels += [ColumnKernel(CategoryKernel(), column) for column in varying]
+    for index, column in enumerate(sequences):
+        texts = X[:, len(layout.numeric) + index :: len(sequences)]
+        for kernel in sequence_dictionary(texts).kernels:
+            is_only_column = layout.features.number == 1
+            kernels.append(kernel if is_only_column else ColumnKernel(kernel, column))
+    if not kernels:
+        raise ValueError(
+            "No column of X varies between samples: pass at least one column with "
+            "different values."
+        )
+    return ListDictionary(kernels)
+
+
+def default_dictionary(
+    X: Array,
+    sample_weight: Array | None,
+    *,
+    bounded: bool = False,
+    limit: int = FEW_KERNELS,
+    equality: bool = False,
+) -> ListDictionary:
+    """Return at most `limit` default kernels for X; none is linear if `bounded`."""
+    # If `equality`, add kernels that test whether values are equal, on columns with few
+    # values, all integers. Novelty detection (`bounded`) has no kernels on single
+    # columns of wide tables: such a kernel does not detect a row that is unusual in
+    # another column.
+    multiples = () if bounded and X.shape[1] > 8 else median.COLUMN_MULTIPLES
+    rows = median.distinct_rows(X, sample_weight)
+    dictionary = median.kernels_with_widths(*rows, median.MULTIPLES, multiples, limit)
+    if bounded:
+        kernels = [k for k in dictionary.kernels if not isinstance(k, LinearKernel)]
+        # With thousands of columns all samples are far apart, and the list of Gaussian
+        # kernels is sometimes empty. A fit requires at least one kernel.
+        dictionary = ListDictionary(kernels or [GaussianKernel(MEDIAN)])
+    if needs_landmarks(dictionary, X):
+        dictionary = ListDictionary(
+            [
+                NystroemKernel(kernel, COMPONENTS)
+                if isinstance(kernel, GaussianKernel)
+                else kernel
+                for kernel in dictionary.kernels
+            ]
+        )
+    return with_category_kernels(dictionary, X) if equality else dictionary
+
+
+def with_category_kernels(dictionary: ListDictionary, X: Array) -> ListDictionary:
+    """Add a `CategoryKernel` for each column that has few values, all integers."""
+    columns = [k.columns for k in dictionary.kernels if isinstance(k, ColumnKernel)]
+    codes = [c for c in columns if _may_be_codes(select_columns(X, c))]
+    kernels = (*dictionary.kernels, *(ColumnKernel(CategoryKernel(), c) for c in codes))
+    is_small = codes and len(kernels) <= FEW_KERNELS
+    return ListDictionary(kernels) if is_small else dictionary
+
+
+def _may_be_codes(column: Array) -> bool:
+    """Return whether the values of a column may be codes of categories."""
+    if not np.all(column == np.rint(column)):
+        return False
+    return FEWEST_CODES <= np.unique(column).size <= min(MOST_CODES, column.size // 2)
+
+
+def needs_landmarks(dictionary: KernelDictionary, X: Array) -> bool:
+    """Return whether the matrices of a default dictionary would be large."""
+    # Kernels on fewer than four columns have low rank, so they need no landmarks.
+    return X.shape[1] >= 4 and len(dictionary) * len(X) ** 2 > SMALL
+
+
+def with_pairs(
+    samples: Samples,
+    mains: KernelDictionary,
+    X: Array,
+    weights: Array | None,
+    *,
+    paired: bool,
+) -> ChosenKernels:
+    """Return default kernels, with interactions if these are few or quick to fit."""
+    rough = samples.table.has_text or needs_landmarks(mains, X)
+    left_out = approximated(mains) if rough else ""
+    pairs = extent_of_pairs(samples, mains) if paired else Extent.REQUESTED
+    if pairs in PAIRS:
+        products = with_products(samples, PAIRS[pairs], mains, X, weights)
+        if products.n_products:
+            return ChosenKernels(products, pairs, left_out)
+    reasons = filter(None, (omitted(samples, mains, paired=paired), left_out))
+    return ChosenKernels(
+        mains, extent_without_pairs(samples, mains), "; ".join(reasons)
+    )
+
+
+def with_products(
+    samples: Samples,
+    spec: Interactions,
+    mains: KernelDictionary,
+    X: Array,
+    weights: Array | None,
+) -> InteractionDictionary:
+    """Return the kernels with the interactions that `spec` describes."""
+    table, layout = samples.table, samples.table.layout
+    features, origins = Features(X.shape[1], table.columns.names), None
+    if table.has_text:
+        features, origins = layout.features, layout.origins(X.shape[1])
+    return with_interactions(spec, mains, X, weights, features, origins)
+
+
+def extent_of_pairs(samples: Samples, mains: KernelDictionary) -> Extent:
+    """Return which interactions the default kernels `mains` get."""
+    size, n_rows = count_column_sets(mains), len(samples.table.y)
+    has_few = size <= FEW_KERNELS and 0 < size * (size - 1) // 2 * n_rows <= FEW_NUMBERS
+    if has_few and not samples.table.layout.sequences:
+        # A fit with few pairs can be too slow only if each class is fitted separately.
+        limit = seconds_limit(samples)
+        if limit == LIMIT or fit_seconds(samples) <= limit:
+            return Extent.FEW_PAIRS
+    return Extent.MANY_PAIRS if is_affordable(samples) else Extent.SINGLE_COLUMNS
+
+
+def extent_without_pairs(samples: Samples, dictionary: KernelDictionary) -> Extent:
+    """Return the extent of default kernels without interactions."""
+    is_numeric_table = not samples.table.has_text and samples.seen.shape[1] > 1
+    if is_numeric_table and count_column_sets(dictionary) == 0:
+        return Extent.ALL_COLUMNS
+    return Extent.SINGLE_COLUMNS
 
 
 def fit_seconds(samples: Samples) -> float:
@@ -69,64 +281,15 @@ def seconds_limit(samples: Samples) -> float:
     return LIMIT / len(samples.targets) if separate_classes else LIMIT
 
 
-def can_have_pairs(samples: Samples, mains: KernelDictionary) -> bool:
-    """Return whether pairs of columns are few, and a model with them quick to fit."""
-    # With few pairs, a fit can be too slow only if each class is fitted separately.
-    if not are_few(mains, len(samples.table.y)):
-        return False
-    limit = seconds_limit(samples)
-    return limit == LIMIT or fit_seconds(samples) <= limit
-
-
-def are_few(mains: KernelDictionary, n_rows: int) -> bool:
-    """Return whether the pairs of column sets are few, for a table of `n_rows` rows."""
-    # If pairs are not few, default kernels include them only if `is_affordable`.
-    size = count_column_sets(mains)
-    return size <= FEW_KERNELS and 0 < size * (size - 1) // 2 * n_rows <= FEW_NUMBERS
-
-
 def count_column_sets(mains: KernelDictionary) -> int:
     """Return the number of different sets of columns on which there are kernels."""
     kernels = map(mains.__getitem__, range(len(mains)))
     return len({str(k.columns) for k in kernels if isinstance(k, ColumnKernel)})
 
 
-def has_many_pairs(dictionary: KernelDictionary | None, n_rows: int) -> bool:
-    """Return whether a default dictionary has more pairs than `are_few` allows."""
-    if not isinstance(dictionary, InteractionDictionary):
-        return False
-    return not are_few(dictionary.mains, n_rows)
-
-
-def is_on_all_columns(samples: Samples, dictionary: KernelDictionary | None) -> bool:
-    """Return whether there are several columns, all numeric, each in every kernel."""
-    # Precomputed kernels (None) have no columns. With interactions, there are kernels
-    # on single columns and pairs.
-    if dictionary is None or isinstance(dictionary, InteractionDictionary):
-        return False
-    is_numeric_table = not samples.table.has_text and samples.seen.shape[1] > 1
-    return is_numeric_table and count_column_sets(dictionary) == 0
-
-
-def left_out(
-    samples: Samples, dictionary: KernelDictionary | None, *, paired: bool
-) -> str:
-    """Return ``fit_info_["left_out"]``: omitted default kernels and reason, or ""."""
-    if samples.table.kernels is not None or dictionary is None:
-        return ""
-    # `paired` says whether the method supports default interactions. A method whose
-    # models contain all kernels does not.
-    parts = (
-        _omitted_columns(samples, dictionary, paired=paired),
-        _landmarks(dictionary),
-    )
-    return "; ".join(filter(None, parts))
-
-
-def _landmarks(dictionary: KernelDictionary) -> str:
-    """Return the part of `left_out` on Gaussian kernels with landmarks, or ""."""
-    mains = mains_of(dictionary)
-    kernels = [mains[m] for m in range(len(mains))]
+def approximated(dictionary: KernelDictionary) -> str:
+    """Return a phrase on default Gaussian kernels with landmarks; "" without any."""
+    kernels = [dictionary[m] for m in range(len(dictionary))]
     inner = [k.kernel if isinstance(k, ColumnKernel) else k for k in kernels]
     counts = [k.n_components for k in inner if isinstance(k, NystroemKernel)]
     if not counts:
@@ -137,14 +300,12 @@ def _landmarks(dictionary: KernelDictionary) -> str:
     )
 
 
-def _omitted_columns(
-    samples: Samples, dictionary: KernelDictionary, *, paired: bool
-) -> str:
-    """Return the part of `left_out` on missing kernels on columns, or ""."""
-    # The text says which kernels on single columns or pairs of columns are missing, and
-    # why. It mentions pairs only if `paired`, see `left_out`.
+def omitted(samples: Samples, dictionary: KernelDictionary, *, paired: bool) -> str:
+    """Return which default kernels on columns or pairs are missing, and why, or ""."""
+    # The text mentions pairs only if `paired`: a method whose models contain all
+    # kernels does not support default interactions.
     n_columns = len(samples.table.layout.numeric)
-    if isinstance(dictionary, InteractionDictionary) or n_columns < 2:
+    if n_columns < 2:
         return ""
     n_sets = count_column_sets(dictionary)
     if n_sets > 1 and not paired:

@@ -6,6 +6,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from sklearn.base import is_classifier
 from sklearn.utils.multiclass import check_classification_targets
 
 from multikernel._typing import Array, Indices
@@ -149,19 +150,18 @@ class Samples:
 
 
 def read_samples(
-    owner: str,
+    estimator: Any,
     table: TrainingTable,
     sample_weight: object,
+    groups: object,
+    offset: object,
     *,
-    classify: bool,
-    class_weight: object = None,
-    shared: bool = False,
-    groups: object = None,
-    offset: object = None,
+    shared: bool,
 ) -> Samples:
-    """Return the samples of nonzero weight, with class indices if `classify`."""
+    """Return the samples of nonzero weight, with class indices for a classifier."""
     # `shared`: one selection of kernels for all outputs.
-    n_rows = table.X.shape[0]
+    owner, n_rows = type(estimator).__name__, table.X.shape[0]
+    class_weight = getattr(estimator, "class_weight", None)
     weights = check_weights(sample_weight, n_rows)
     rows = np.arange(n_rows) if weights is None else np.flatnonzero(weights)
     if rows.size < 2:
@@ -169,13 +169,15 @@ def read_samples(
             f"{owner} requires at least two samples with nonzero weight, got "
             f"n_samples={rows.size}: pass more samples, or positive weights."
         )
-    y = table.y[rows]
-    if classify and class_weight is not None and y.ndim == 2:
-        raise ValueError(
-            f"{owner} supports class_weight only if y has one column, not for several "
-            "labels: remove class_weight, or use sample_weight."
-        )
-    labels, classes = _encode_classes(owner, y, rows) if classify else (y, None)
+    y, classes = table.y[rows], None
+    labels: Labels = y
+    if is_classifier(estimator):
+        if class_weight is not None and y.ndim == 2:
+            raise ValueError(
+                f"{owner} supports class_weight only if y has one column, not for "
+                "several labels: remove class_weight, or use sample_weight."
+            )
+        labels, classes = _encode_classes(owner, y, rows)
     samples = Samples(
         X=table.X if rows.size == n_rows else _some_rows(table.X, rows),
         labels=labels,

@@ -119,7 +119,9 @@ def check_fit_data(
         checked = read_sparse(columns, owner, data, reset=True)
         columns.sparse_input_ = True
     elif kernels is None and numbers.is_plain(data) and data.dtype.kind in "bf":
-        checked = numbers.read_numbers(columns, owner, data, reset=True)
+        # A plain table of floats needs no other check than that of its values.
+        columns.n_features_in_ = data.shape[1]
+        checked = np.ascontiguousarray(data, dtype=np.float64)
         numbers.check_values(columns, checked, Layout(Features(checked.shape[1]), ()))
     else:
         sheet = Sheet(numbers.with_text_names(data))
@@ -192,19 +194,16 @@ def _category_columns(
     return None
 
 
-def standard_kernels(kernels: object) -> tuple[Any, Interactions | None]:
-    """Return `kernels` in their `_standard_form`, and any `Interactions`, or None."""
-    if isinstance(kernels, Interactions):
-        return _standard_form(kernels.kernels), kernels
-    return _standard_form(kernels), None
-
-
-def _standard_form(kernels: object) -> Any:
-    """Return a mapping as `Views`, kernels as a `ListDictionary`, others unchanged."""
+def standard_kernels(kernels: Any) -> tuple[Any, Interactions | None]:
+    """Return `kernels` in a standard form, and any `Interactions`, or None."""
+    # A mapping becomes `Views`, and kernels become a `ListDictionary`.
+    interactions = kernels if isinstance(kernels, Interactions) else None
+    if interactions is not None:
+        kernels = interactions.kernels
     if isinstance(kernels, Mapping):
-        return Views(kernels)
+        return Views(kernels), interactions
     if kernels is None or is_precomputed(kernels) or isinstance(kernels, np.ndarray):
-        return kernels
+        return kernels, interactions
     if isinstance(kernels, Sequence) and not kernels:
         raise ValueError(NO_KERNEL)
     for kernel in kernels if isinstance(kernels, list | tuple) else [kernels]:
@@ -217,8 +216,8 @@ def _standard_form(kernels: object) -> Any:
             )
     is_kernel = callable(kernels) and not isinstance(kernels, KernelDictionary)
     if is_kernel or isinstance(kernels, Sequence):
-        return ListDictionary(as_kernels(kernels))
-    return kernels
+        kernels = ListDictionary(as_kernels(kernels))
+    return kernels, interactions
 
 
 def check_predict_data(estimator: Any, X: Any, *, precomputed: bool) -> Array:

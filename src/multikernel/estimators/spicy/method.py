@@ -17,7 +17,7 @@ from multikernel.estimators.grams.recipe import Recipe
 from multikernel.estimators.grams.source import gram_source
 from multikernel.estimators.grams.training import Training
 from multikernel.estimators.parameters import loss_of
-from multikernel.estimators.read.extent import has_many_pairs, is_on_all_columns
+from multikernel.estimators.read.extent import Extent
 from multikernel.estimators.scale import JOINT_CLASS_ALPHA, Scale, target_scale
 from multikernel.estimators.spicy.null_alpha import (
     FEW_PERMUTATIONS,
@@ -48,14 +48,12 @@ NULL_CHECKS: Mapping[str, Check] = {
 class SparseMethod(GramMethod):
     """A method that minimizes a mean loss plus block norms and their squares."""
 
-    alpha: float
+    alpha: float | NullAlpha  # a rule computes alpha from the data
     l1_ratio: float
     tol: float
     max_iter: int
     # Whether alpha is the default; `recipe` then chooses it by the data.
     by_default: bool = False
-    # Rule that computes alpha from the data; None to use `alpha`.
-    null_alpha: NullAlpha | None = None
 
     def recipe(self, data: Training) -> Recipe:
         """Return the recipe; warn if its default alpha may be too large."""
@@ -73,22 +71,20 @@ class SparseMethod(GramMethod):
 
     def at_strength_of(self, data: Training) -> Self:
         """Return the method with the alpha that it uses for `data`, as a number."""
-        samples, alpha, loss = data.samples, self.alpha, self.loss.unit
-        rule, min_alpha = self.null_alpha, 0.0
-        if self.by_default and self.source.kernels is None:
-            if has_many_pairs(data.dictionary, len(samples.table.y)):
-                if why_not_permuted(data, loss) is None:
-                    rule, min_alpha = NullAlpha(n_permutations=FEW_PERMUTATIONS), alpha
-            elif samples.classes is not None and is_on_all_columns(
-                samples, data.dictionary
-            ):
-                alpha = JOINT_CLASS_ALPHA
-        if rule is not None:
-            alpha = max(rule.on(data, loss) / (self.l1_ratio or 1.0), min_alpha)
-        return replace(self, alpha=alpha, by_default=False, null_alpha=None)
+        loss, min_alpha = self.loss.unit, 0.0
+        alpha: Any = self.alpha
+        extent = data.kernels.extent if self.by_default else Extent.REQUESTED
+        if extent is Extent.MANY_PAIRS and why_not_permuted(data, loss) is None:
+            min_alpha, alpha = alpha, NullAlpha(n_permutations=FEW_PERMUTATIONS)
+        elif extent is Extent.ALL_COLUMNS and data.samples.classes is not None:
+            alpha = JOINT_CLASS_ALPHA
+        if isinstance(alpha, NullAlpha):
+            alpha = max(alpha.on(data, loss) / (self.l1_ratio or 1.0), min_alpha)
+        return replace(self, alpha=alpha, by_default=False)
 
     def recipe_at(self, scale: Scale, total: float) -> Recipe:
         """Return losses, penalties and solver; `total` is the sum of sample weights."""
+        assert not isinstance(self.alpha, NullAlpha)
         losses, params = self.loss.at_scale(scale)
         r, alphas = self.l1_ratio, scale.scaled("alpha", self.alpha, scale.degree - 1)
         # The penalty is alpha (r |f| + (1 - r) |f|^2 / (2 s)), with the deviation s of
@@ -119,7 +115,7 @@ class SparseMethod(GramMethod):
 
     def with_unit_strength(self) -> "SparseMethod":
         """Return the method with a strength of one."""
-        return replace(self, alpha=1.0, null_alpha=None)
+        return replace(self, alpha=1.0)
 
 
 def sparse_method(
@@ -127,20 +123,14 @@ def sparse_method(
 ) -> SparseMethod:
     """Return the method of an estimator; if alpha is "auto", it becomes `default`."""
     by_default = isinstance(alpha, str) and alpha == "auto"
-    null_alpha = alpha if isinstance(alpha, NullAlpha) else None
     if by_default:
         alpha = default
     elif isinstance(alpha, str):
-        null_alpha = NullAlpha()
-    options["merges_copies"] = null_alpha is None
+        alpha = NullAlpha()
+    options["merges_copies"] = not isinstance(alpha, NullAlpha)
     paired = only_scales_kernels(model.normalize)
+    source = gram_source(model, paired=paired, takes_columns=True, **options)
+    l1_ratio, tol = float(model.l1_ratio), float(model.tol)
     return SparseMethod(
-        gram_source(model, paired=paired, takes_columns=True, **options),
-        loss_of(model),
-        alpha if null_alpha is None else 1.0,
-        float(model.l1_ratio),
-        float(model.tol),
-        model.max_iter,
-        by_default=by_default,
-        null_alpha=null_alpha,
+        source, loss_of(model), alpha, l1_ratio, tol, model.max_iter, by_default
     )
