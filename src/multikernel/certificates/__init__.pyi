@@ -23,6 +23,7 @@ from .forms import (
 )
 from .gap import (
     DualCertificate as DualCertificate,
+    EachPenalty as EachPenalty,
     certify as certify,
     check_gap as check_gap,
     primal_value as primal_value,
@@ -41,9 +42,9 @@ from .null_model import (
 from .rounding import (
     ORDINARY as ORDINARY,
     Worth as Worth,
-    enlarged_gap as enlarged_gap,
     largest_losses as largest_losses,
-    rounding_safe_dual as rounding_safe_dual,
+    prove as prove,
+    rounding_safe as rounding_safe,
     rounding_unit as rounding_unit,
     with_rounding as with_rounding,
 )

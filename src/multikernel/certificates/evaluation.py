@@ -14,18 +14,24 @@ from multikernel.certificates.forms import (
     factor_norms,
     prove_over_full_kernels,
 )
-from multikernel.certificates.gap import certify, check_gap, primal_value, project_dual
+from multikernel.certificates.gap import (
+    Number,
+    certify,
+    check_gap,
+    primal_value,
+    project_dual,
+    sum_of_samples,
+)
 from multikernel.certificates.null_model import best_intercepts
 from multikernel.certificates.rounding import (
     ORDINARY,
     Worth,
     diagonal_factors,
-    enlarged_gap,
     largest_losses,
+    prove,
     rounding_unit,
 )
 from multikernel.gram.base import GramStack
-from multikernel.gram.checks import ROUNDING
 from multikernel.gram.matrix import TermProducts
 from multikernel.linalg import EPS, TINY
 from multikernel.linalg.tables import CHUNK_BYTES, per_kernel
@@ -132,28 +138,26 @@ def evaluate(
     # `terms` has a term of the model for each index in `kernels`. `intercept` is for
     # the targets of `problem`. It may include the terms of unpenalized columns, beta_j
     # times column j; `column_sizes` then is the sum of their absolute values at each
-    # sample.
+    # sample. For many targets, norms in `terms` have a column for each target.
     f = terms.f + intercept
     spread = terms.spread + EPS * np.abs(np.where(terms.f != 0.0, f, 0.0))
     spread = spread + SUMMED * column_sizes
-    norms = np.zeros(problem.gram.shape[0])
+    norms = np.zeros((problem.gram.shape[0], *terms.norms.shape[1:]))
     norms[kernels] = terms.norms
-    is_used = terms.norms > 0.0
     objective = primal_value(problem, norms, f)
 
-    def largest_increase(factor: float) -> float:
+    def largest_increase(factor: float) -> Number:
         """Return how much rounding errors times `factor` may raise the objective."""
         # The rounding errors of the squared norms are at most `terms.rounding`, and
         # those of the decision values at most `spread`.
         largest = np.zeros_like(norms)
-        squares = terms.norms[is_used] ** 2 + factor * terms.rounding[is_used]
-        largest[kernels[is_used]] = np.sqrt(squares)
+        squares = terms.norms**2 + factor * terms.rounding
+        largest[kernels] = np.where(terms.norms > 0.0, np.sqrt(squares), 0.0)
         losses = largest_losses(problem.loss, problem.y, f, factor * spread)
-        excess = float(losses.sum()) + problem.regularizer.value(largest) - objective
-        return max(excess, 0.0)
+        total = sum_of_samples(losses, norms) + problem.regularizer.value(largest)
+        return np.maximum(total - objective, 0.0)
 
-    single = ROUNDING / rounding_unit(f.shape[0])
-    return Worth(norms, objective, largest_increase(1.0), largest_increase(single))
+    return Worth(norms, objective, largest_increase(1.0), largest_increase)
 
 
 @dataclass(frozen=True, eq=False)
@@ -272,10 +276,10 @@ def duality_gap(problem: Problem, solution: Solution) -> float:
     worth = evaluate(problem, kernels, terms, solution.intercept - problem.offset)
     sizes = factor_norms(problem.gram, rho)
     certificate = certify(problem, rho, worth.norms, sizes)
-    gap = enlarged_gap(problem, worth, certificate)
+    gap, _ = prove(problem, worth, certificate)
     if problem.gram.residual_bounds(rho).any():
         excess = 0.1 * max(gap, ORDINARY) * abs(worth.objective)
-        proof = prove_over_full_kernels(problem, rho, sizes**2, worth.norms, excess)
-        gap = enlarged_gap(problem, worth, proof.certificate)
+        full = prove_over_full_kernels(problem, rho, sizes**2, worth.norms, excess)
+        gap, _ = prove(problem, worth, full.certificate)
     check_gap(gap)
-    return max(gap, 0.0)
+    return max(float(gap), 0.0)

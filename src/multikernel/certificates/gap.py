@@ -5,10 +5,16 @@ loss*(y_i, -rho_i) - Omega*(||rho||_{K_1}, ..., ||rho||_{K_M}), with sum_i rho_i
 there is an intercept; loss* and Omega* are the conjugates of loss and regularizer. The
 dual depends on the kernels K_m only through the M dual norms ||rho||_{K_m} = (rho^T K_m
 rho)^(1/2). Every dual value is computed at a *feasible* point, so the gap is a proof.
+
+Functions of this folder evaluate one target, whose norms have shape (n_kernels,), or
+many targets with one penalty each (`EachPenalty`). Many targets have norms of shape
+(n_kernels, n_targets), and targets, decision values and dual points of shape
+(n_samples, n_targets). Several outputs with shared norms are one target.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy.optimize import minimize_scalar
@@ -19,6 +25,10 @@ from multikernel.linalg import EPS, TINY
 from multikernel.losses.answers import refuse_nan
 from multikernel.losses.coupled import is_coupled, project_coupled
 from multikernel.problem import Problem, Targets
+from multikernel.regularizers.base import BlockRegularizer
+
+Number = Any
+"""A float or, with a target axis, one float for each target, shape (n_targets,)."""
 
 NUDGE = 1.0 - 1e-6
 """Factor by which a dual point is shrunk to test whether that increases its value."""
@@ -30,12 +40,39 @@ class DualCertificate:
 
     dual: Array
     dual_norms: Array
-    value: float
+    value: Number
 
 
-def primal_value(problem: Problem, norms: Array, f: Array) -> float:
+@dataclass(frozen=True)
+class EachPenalty:
+    """The penalties of many targets; arrays have shape (n_kernels, n_targets)."""
+
+    penalties: Sequence[BlockRegularizer]
+
+    def value(self, norms: Array) -> Array:
+        """Return the penalty of each target."""
+        pairs = zip(self.penalties, norms.T, strict=True)
+        return np.array([penalty.value(target) for penalty, target in pairs])
+
+    def conjugate(self, dual_norms: Array, at: Array) -> Array:
+        """Return the conjugate of each target's penalty."""
+        triples = zip(self.penalties, dual_norms.T, at.T, strict=True)
+        return np.array([penalty.conjugate(*arrays) for penalty, *arrays in triples])
+
+    def feasible_scale(self, dual_norms: Array) -> Array:
+        """Return the `feasible_scale` of each target's penalty."""
+        pairs = zip(self.penalties, dual_norms.T, strict=True)
+        return np.array([penalty.feasible_scale(target) for penalty, target in pairs])
+
+
+def sum_of_samples(values: Array, norms: Array) -> Number:
+    """Return the sum of `values`; one per target if `norms` has an axis of targets."""
+    return values.sum(axis=0 if norms.ndim > 1 else None)
+
+
+def primal_value(problem: Problem, norms: Array, f: Array) -> Number:
     """Return the primal objective; decision values f include the intercept."""
-    losses = float(problem.loss.value(problem.y, f).sum())
+    losses = sum_of_samples(problem.loss.value(problem.y, f), norms)
     refuse_nan(problem.loss, "value", losses, f)
     return losses + problem.regularizer.value(norms)
 
@@ -110,15 +147,15 @@ def certify(
 
 def scaled_dual_value(
     problem: Problem, rho: Array, norms: Array, candidate_norms: Array
-) -> tuple[float, float]:
+) -> tuple[Number, Number]:
     """Return the best scale for which scale * rho is feasible, and its dual value."""
     # Arguments are those of `certify`; `candidate_norms` may also be upper bounds on
     # the dual norms of rho.
     loss, regularizer, y = problem.loss, problem.regularizer, problem.y
 
-    def loss_of(scale: float) -> float:
+    def loss_of(scale: Number) -> Number:
         """Return minus the dual value at a multiple of rho."""
-        conjugate = float(loss.conjugate(y, -scale * rho).sum())
+        conjugate = sum_of_samples(loss.conjugate(y, -scale * rho), norms)
         refuse_nan(loss, "conjugate", conjugate, rho)
         return conjugate + regularizer.conjugate(scale * candidate_norms, norms)
 
@@ -127,48 +164,58 @@ def scaled_dual_value(
 
 
 def best_scale(
-    loss_of: Callable[[float], float], largest: float
-) -> tuple[float, float]:
+    loss_of: Callable[[Number], Number], largest: Number
+) -> tuple[Number, Number]:
     """Return the factor in [0, largest] that minimizes `loss_of`, and the minimum."""
     # `loss_of` returns minus the dual value at a multiple of a dual point. It is a
     # convex function of the factor.
     scale, lowest = largest, loss_of(largest)
-    if loss_of(NUDGE * largest) < lowest:
+    if np.any(loss_of(NUDGE * largest) < lowest):
         # If Omega* is finite but steep, a factor below `largest` may give a better dual
         # value. For example, the first dual points of an elastic net ignore most
         # kernels, and their dual values at the factor `largest` would be useless.
-        shrunk = _segment_minimum(loss_of, largest, lowest)
-        if shrunk[1] < lowest:
-            scale, lowest = shrunk
+        shrunk, at_shrunk = _segment_minimum(loss_of, largest, lowest)
+        is_better = at_shrunk < lowest
+        scale = np.where(is_better, shrunk, scale)
+        lowest = np.where(is_better, at_shrunk, lowest)
     # Zero is always feasible. Only this point proves an optimum of zero.
-    if not lowest <= 0.0 and loss_of(0.0) <= lowest:
-        scale, lowest = 0.0, loss_of(0.0)
+    if not np.all(lowest <= 0.0):
+        at_zero = loss_of(0.0)
+        is_better = (at_zero <= lowest) & ~(lowest <= 0.0)
+        scale = np.where(is_better, 0.0, scale)
+        lowest = np.where(is_better, at_zero, lowest)
     return scale, lowest
 
 
+@np.errstate(invalid="ignore")
 def _segment_minimum(
-    loss_of: Callable[[float], float], end: float, at_end: float
-) -> tuple[float, float]:
+    loss_of: Callable[[Number], Number], end: Number, at_end: Number
+) -> tuple[Number, Number]:
     """Return the minimizer of a convex function on [0, end], and the minimum."""
     # Along a ray, conjugates of hinges are linear and squared norms quadratic. Three
     # values define the parabola, and a fourth one checks that the function is one.
     at_start, at_middle = loss_of(0.0), loss_of(0.5 * end)
     bend = 2.0 * (at_start - 2.0 * at_middle + at_end)
-    share = 0.5 * (at_start - at_end) / bend + 0.5 if bend > 0.0 else 0.0
-    if 0.0 < share < 1.0:
+    share = 0.5 * (at_start - at_end) / np.where(bend > 0.0, bend, np.inf) + 0.5
+    is_inside = (bend > 0.0) & (share > 0.0) & (share < 1.0)
+    if np.any(is_inside):
+        share = np.where(is_inside, share, 0.0)
         value, expected = loss_of(share * end), at_start - bend * share * share
         size = abs(at_start) + abs(at_end) + abs(at_middle)
-        if abs(value - expected) <= 1e-12 * size:
+        # With many targets, the minimum of the parabola is near enough.
+        if np.ndim(end) or abs(value - expected) <= 1e-12 * size:
             return share * end, value
+    if np.ndim(end):
+        return end, at_end
     result = minimize_scalar(
         loss_of, bounds=(0.0, end), method="bounded", options={"xatol": 1e-9}
     )
     return float(result.x), float(result.fun)
 
 
-def relative_gap(primal: float, dual: float) -> float:
+def relative_gap(primal: Number, dual: Number) -> Number:
     """Return (primal - dual) / abs(primal); zero if both are zero."""
-    return (primal - dual) / max(abs(primal), TINY)
+    return (primal - dual) / np.maximum(np.abs(primal), TINY)
 
 
 def check_gap(gap: float) -> None:

@@ -21,22 +21,48 @@ values move together. Steps far from the optimum aim at strengths above alpha. M
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import cast
 
 import numpy as np
 from scipy.linalg.lapack import dpotrf, dtrtrs
 from scipy.optimize import nnls
 
 from multikernel._typing import Array, Indices, Mask
-from multikernel.certificates import constant_model
+from multikernel.certificates import (
+    ORDINARY,
+    EachPenalty,
+    Terms,
+    best_published_intercept,
+    constant_model,
+    evaluate,
+    project_dual,
+    relative_gap,
+    rounding_safe,
+    rounding_unit,
+    with_rounding,
+)
 from multikernel.certificates.progress import Patience, Recorder
-from multikernel.certificates.side_by_side import CertifiedTargets
+from multikernel.certificates.rounding import diagonal_factors
+from multikernel.gram.checks import ROUNDING
 from multikernel.gram.factors.low_rank import low_rank_form
 from multikernel.linalg.shifted import DiagonalRoot, Root, factor_root
-from multikernel.problem import Callback, Problem, Progress, Solution, Status
+from multikernel.losses.base import SmoothConjugateLoss
+from multikernel.losses.weighted import is_squared
+from multikernel.problem import (
+    Callback,
+    Problem,
+    Progress,
+    Solution,
+    Status,
+    published_intercept,
+)
 from multikernel.regularizers.base import BlockRegularizer, kernel_weights
 from multikernel.solvers.base import continued
 from multikernel.solvers.spicy.settings import SETTINGS
+
+Penalties = Sequence[BlockRegularizer | None]
+"""One penalty for each target, or None for a target that is not solved."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,17 +79,41 @@ class Tangent:
     moves: Array | None
 
 
-class NewtonState(CertifiedTargets):
+class NewtonState:
     """State of many targets, with Newton's steps in their kernel weights."""
 
     def __init__(self, problems: Sequence[Problem]) -> None:
         # Callers have checked the problems by `newton_for` and centered their targets.
         # Penalties of the problems are not used: strengths are arguments of methods.
-        super().__init__(problems)
+        first, n_targets = problems[0], len(problems)
+        self.problems, self.gram = problems, first.gram
+        self.has_intercept = first.fit_intercept
+        self.loss = cast(SmoothConjugateLoss, first.loss)
+        self.quadratic = is_squared(first.loss)
+        self.y = np.stack([problem.y for problem in problems], axis=1)
+        self.offset = np.array([float(np.sum(p.offset)) for p in problems])
+        n_kernels, n_samples, _ = self.gram.shape
+        # Kernel weights, quadratic forms of `rho`, and block norms.
+        self.eta, self.forms, self.norms = np.zeros((3, n_kernels, n_targets))
+        # Dual points `rho`, which sum to zero if there is an intercept; `dual`, the
+        # certified dual points; decision values f without intercepts.
+        self.rho, self.dual, self.f = np.zeros((3, n_samples, n_targets))
+        self.intercept, self.objective, self.gap = np.zeros((3, n_targets))
+        # True for targets without a reliable certificate or without a next step.
+        self.failed = np.zeros(n_targets, dtype=bool)
+        self.traces = self.gram.rounded_traces()[:, None]
+        larger = diagonal_factors(n_samples, self.traces[:, 0], self.gram.traces())
+        # Roots of the kernels' diagonals, enlarged for rounding errors of entries.
+        self.diagonal_roots = np.sqrt(np.maximum(self.gram.diagonals(), 0.0))
+        self.diagonal_roots *= np.sqrt(larger)[:, None]
         self.factors = low_rank_form(self.gram)
         self.point = np.zeros_like(self.y)
         """Decision values at which the loss is expanded."""
         self.tangents: list[Tangent | None] = [None] * len(problems)
+
+    def index_of(self, targets: Indices) -> Indices | slice:
+        """Return an index of the targets' columns: a slice if all are selected."""
+        return slice(None) if targets.size == len(self.problems) else targets
 
     def start(self, t: int, norms: Array | None, alpha: float, dual: Array) -> None:
         """Start target t at a dual point and block norms (None: zero) for `alpha`."""
@@ -192,6 +242,56 @@ class NewtonState(CertifiedTargets):
         """Return the inverse curvatures of the loss at decision values."""
         return self.loss.conjugate_hessian(y, self.loss.gradient(y, f))
 
+    def measure(self, targets: Indices, penalties: Penalties) -> None:
+        """Store the objectives, gaps, certified dual points and intercepts."""
+        index = self.index_of(targets)
+        rho, eta, forms = self.rho[:, index], self.eta[:, index], self.forms[:, index]
+        y, f = self.y[:, index], self.f[:, index]
+        each = EachPenalty([cast(BlockRegularizer, penalties[t]) for t in targets])
+        problem = replace(
+            self.problems[0], y=y, regularizer=each, offset=self.offset[index]
+        )
+        if self.quadratic:  # Solvers store the best intercepts.
+            b = published_intercept(problem, self.intercept[index])
+        else:
+            b = best_published_intercept(problem, f)
+        # A target fails if a form of an active kernel does not exceed its rounding
+        # error, or if a form is clearly negative: the matrix is indefinite. The solver
+        # for one target then raises an error with the kernel's name.
+        sizes, unit = (
+            np.einsum("it,it->t", rho, rho) * self.traces,
+            rounding_unit(len(y)),
+        )
+        is_unreliable = ~np.isfinite(forms) | ((eta > 0.0) & (forms <= unit * sizes))
+        is_unreliable |= forms < -ROUNDING * sizes
+        roots, errors = np.sqrt(np.maximum(forms, 0.0)), eta**2 * (unit * sizes)
+        spread = self.diagonal_roots.T @ np.sqrt(unit * errors)
+        terms = Terms(eta * roots, errors, f, spread)
+        worth = evaluate(problem, np.arange(len(eta)), terms, b)
+        dual, moves = self._projected(targets)
+        # The projection changes a dual norm by at most the root of the kernel's trace
+        # times the distance between rho and its projection.
+        residuals = np.array([self.gram.residual_bounds(point) for point in dual.T]).T
+        dual_norms = np.sqrt((roots + np.sqrt(self.traces) * moves) ** 2 + residuals)
+        certificate = rounding_safe(problem, dual, worth.norms, dual_norms)
+        gap = relative_gap(worth.objective, certificate.value)
+        gap = with_rounding(gap, worth.excess, worth.objective)
+        self.norms[:, index], self.dual[:, index] = worth.norms, certificate.dual
+        self.intercept[index], self.objective[index] = b, worth.objective
+        self.failed[index] |= is_unreliable.any(axis=0) | ~(gap > -ORDINARY)
+        self.gap[index] = np.maximum(gap, 0.0)
+
+    def _projected(self, targets: Indices) -> tuple[Array, Array]:
+        """Return dual points in the conjugate's domain, and how far each was moved."""
+        index = self.index_of(targets)
+        rho, dual = self.rho[:, index], self.rho[:, index].copy()
+        lower, upper = self.loss.dual_bounds(self.y[:, index])
+        is_outside = ((rho < -upper) | (rho > -lower)).any(axis=0)
+        for number in np.flatnonzero(is_outside):
+            problem = self.problems[targets[number]]
+            dual[:, number] = project_dual(problem, rho[:, number])
+        return dual, np.sqrt(((dual - rho) ** 2).sum(axis=0))
+
     def solution(
         self, t: int, penalty: BlockRegularizer, status: Status, history: list[Progress]
     ) -> Solution:
@@ -204,7 +304,7 @@ class NewtonState(CertifiedTargets):
             active=active,
             coefs=self.eta[active, t, None] * self.rho[:, t],
             intercept=self.intercept[t : t + 1] + self.problems[t].offset,
-            dual=self.scale[t] * self.dual[:, t],
+            dual=self.dual[:, t].copy(),
             objective=float(self.objective[t]),
             duality_gap=float(self.gap[t]),
             n_iter=len(history) - 1,
@@ -272,9 +372,7 @@ class NewtonPath:
                 dual = constant_model(state.problems[t]).dual
                 state.start(t, None, penalty.alpha, dual)
 
-    def solve(
-        self, penalties: Sequence[BlockRegularizer | None]
-    ) -> tuple[list[Solution | None], Indices]:
+    def solve(self, penalties: Penalties) -> tuple[list[Solution | None], Indices]:
         """Return each target's solution, and the targets left to working sets.
 
         The solution is None for a target without a penalty. Working sets continue from
@@ -297,7 +395,7 @@ class NewtonPath:
         while True:
             with np.errstate(all="ignore"):  # A gap of NaN counts as not solved.
                 state.evaluate(unevaluated, alphas)
-                state.measure(going, alphas)
+                state.measure(going, penalties)
             for t in unevaluated:
                 active = np.count_nonzero(state.eta[:, t])
                 self._recorders[t].meter.add(1.0 + active / len(state.eta))
