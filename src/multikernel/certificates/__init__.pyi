@@ -23,7 +23,6 @@ from .forms import (
 )
 from .gap import (
     DualCertificate as DualCertificate,
-    EachPenalty as EachPenalty,
     certify as certify,
     check_gap as check_gap,
     primal_value as primal_value,

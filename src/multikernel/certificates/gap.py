@@ -6,13 +6,13 @@ there is an intercept; loss* and Omega* are the conjugates of loss and regulariz
 dual depends on the kernels K_m only through the M dual norms ||rho||_{K_m} = (rho^T K_m
 rho)^(1/2). Every dual value is computed at a *feasible* point, so the gap is a proof.
 
-Functions of this folder evaluate one target, whose norms have shape (n_kernels,), or
-many targets with one penalty each (`EachPenalty`). Many targets have norms of shape
-(n_kernels, n_targets), and targets, decision values and dual points of shape
-(n_samples, n_targets). Several outputs with shared norms are one target.
+The functions evaluate one target, whose norms have shape (n_kernels,), or many targets
+with separate norms, (n_kernels, n_targets), and the penalty `BlockL1Each`. Targets,
+decision values and dual points then have shape (n_samples, n_targets). Several outputs
+with shared norms are one target.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,7 +25,6 @@ from multikernel.linalg import EPS, TINY
 from multikernel.losses.answers import refuse_nan
 from multikernel.losses.coupled import is_coupled, project_coupled
 from multikernel.problem import Problem, Targets
-from multikernel.regularizers.base import BlockRegularizer
 
 Number = Any
 """A float or, with a target axis, one float for each target, shape (n_targets,)."""
@@ -41,28 +40,6 @@ class DualCertificate:
     dual: Array
     dual_norms: Array
     value: Number
-
-
-@dataclass(frozen=True)
-class EachPenalty:
-    """The penalties of many targets; arrays have shape (n_kernels, n_targets)."""
-
-    penalties: Sequence[BlockRegularizer]
-
-    def value(self, norms: Array) -> Array:
-        """Return the penalty of each target."""
-        pairs = zip(self.penalties, norms.T, strict=True)
-        return np.array([penalty.value(target) for penalty, target in pairs])
-
-    def conjugate(self, dual_norms: Array, at: Array) -> Array:
-        """Return the conjugate of each target's penalty."""
-        triples = zip(self.penalties, dual_norms.T, at.T, strict=True)
-        return np.array([penalty.conjugate(*arrays) for penalty, *arrays in triples])
-
-    def feasible_scale(self, dual_norms: Array) -> Array:
-        """Return the `feasible_scale` of each target's penalty."""
-        pairs = zip(self.penalties, dual_norms.T, strict=True)
-        return np.array([penalty.feasible_scale(target) for penalty, target in pairs])
 
 
 def sum_of_samples(values: Array, norms: Array) -> Number:

@@ -110,18 +110,16 @@ def largest_dual_norms(
     problem: Problem, rho: Array, dual_norms: Array, unit: float | None = None
 ) -> Array:
     """Return upper bounds on the dual norms of a point that include rounding."""
-    gram, has_targets = problem.gram, dual_norms.ndim > 1
     unit = rounding_unit(len(rho)) if unit is None else unit
-    length = np.linalg.norm(rho, axis=0 if has_targets else None)
-    traces, has_features = gram.rounded_traces(), gram.has_features()
-    if has_targets:
-        traces, has_features = traces[:, None], has_features[:, None]
-    largest = np.sqrt(dual_norms**2 + unit * length**2 * traces)
+    length = np.linalg.norm(rho, axis=0 if dual_norms.ndim > 1 else None)
+    traces, has_features = problem.gram.rounded_traces(), problem.gram.has_features()
+    largest = np.sqrt(dual_norms**2 + np.multiply.outer(traces, unit * length**2))
     # Quadratic forms of matrices suffer from cancellation. With features they are
     # squared norms, whose rounding errors are relative.
-    feature_norms = dual_norms + unit * length * np.sqrt(traces)
-    is_smaller = has_features & (feature_norms < largest)
-    return np.asarray(np.where(is_smaller, feature_norms, largest))
+    feature_norms = dual_norms + np.multiply.outer(np.sqrt(traces), unit * length)
+    smaller = np.fmin(largest, feature_norms)[has_features]
+    largest[has_features] = smaller
+    return np.asarray(largest)
 
 
 def prove(

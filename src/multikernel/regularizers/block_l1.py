@@ -26,18 +26,22 @@ class BlockL1(Strength):
 
     def value(self, norms: Array) -> float:
         """Return the penalty at the block norms."""
-        return float(self.alpha * norms.sum())
+        penalty: float = self.alpha * norms.sum(axis=0)
+        return penalty
 
     def conjugate(self, dual_norms: Array, at: Array) -> float:
         """Return 0 if no dual norm exceeds alpha, else infinity."""
         # feasible_scale may round up by an ulp or two.
         allowed = self.alpha * (1 + 4 * np.finfo(float).eps)
-        return 0.0 if dual_norms.max(initial=0.0) <= allowed else np.inf
+        is_inside = dual_norms.max(axis=0, initial=0.0) <= allowed
+        conjugate: float = np.where(is_inside, 0.0, np.inf)[()]
+        return conjugate
 
     def feasible_scale(self, dual_norms: Array) -> float:
         """Return the largest factor up to 1 with which no dual norm exceeds alpha."""
-        largest = float(dual_norms.max(initial=0.0))
-        return 1.0 if largest <= self.alpha else self.alpha / largest
+        largest = dual_norms.max(axis=0, initial=0.0)
+        scale: float = self.alpha / np.maximum(largest, self.alpha)
+        return scale
 
     def prox(self, norms: Array, step: float) -> Array:
         """Return the soft-thresholded norms, max(norms - step * alpha, 0)."""
@@ -46,3 +50,13 @@ class BlockL1(Strength):
     def prox_derivative(self, norms: Array, step: float) -> Array:
         """Return 1 for norms above step * alpha, else 0."""
         return (norms > step * self.alpha).astype(np.float64)
+
+
+class BlockL1Each(BlockL1):
+    """Block l1 norms of many targets, with strengths of shape (n_targets,).
+
+    Norms have shape (n_kernels, n_targets), and results one entry for each target.
+    """
+
+    def __post_init__(self) -> None:
+        """Accept an array of strengths."""

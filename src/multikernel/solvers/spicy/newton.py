@@ -31,10 +31,8 @@ from scipy.optimize import nnls
 from multikernel._typing import Array, Indices, Mask
 from multikernel.certificates import (
     ORDINARY,
-    EachPenalty,
     Terms,
     best_published_intercept,
-    constant_model,
     evaluate,
     project_dual,
     relative_gap,
@@ -58,11 +56,9 @@ from multikernel.problem import (
     published_intercept,
 )
 from multikernel.regularizers.base import BlockRegularizer, kernel_weights
+from multikernel.regularizers.block_l1 import BlockL1Each
 from multikernel.solvers.base import continued
 from multikernel.solvers.spicy.settings import SETTINGS
-
-Penalties = Sequence[BlockRegularizer | None]
-"""One penalty for each target, or None for a target that is not solved."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,16 +104,19 @@ class NewtonState:
         self.diagonal_roots *= np.sqrt(larger)[:, None]
         self.factors = low_rank_form(self.gram)
         self.point = np.zeros_like(self.y)
-        """Decision values at which the loss is expanded."""
+        """Decision values at which the loss is expanded; first, the best constants."""
+        if not self.quadratic:
+            all_targets = replace(first, y=self.y, offset=self.offset)
+            self.point += best_published_intercept(all_targets, self.f)
         self.tangents: list[Tangent | None] = [None] * len(problems)
 
     def index_of(self, targets: Indices) -> Indices | slice:
         """Return an index of the targets' columns: a slice if all are selected."""
         return slice(None) if targets.size == len(self.problems) else targets
 
-    def start(self, t: int, norms: Array | None, alpha: float, dual: Array) -> None:
-        """Start target t at a dual point and block norms (None: zero) for `alpha`."""
-        self.eta[:, t] = 0.0 if norms is None else norms / alpha
+    def start(self, t: int, norms: Array, alpha: float, dual: Array) -> None:
+        """Start target t at a dual point and at block norms for `alpha`."""
+        self.eta[:, t] = norms / alpha
         if not self.quadratic:
             with np.errstate(all="ignore"):
                 f = self.loss.conjugate_gradient(self.y[:, t], -dual)
@@ -242,55 +241,44 @@ class NewtonState:
         """Return the inverse curvatures of the loss at decision values."""
         return self.loss.conjugate_hessian(y, self.loss.gradient(y, f))
 
-    def measure(self, targets: Indices, penalties: Penalties) -> None:
+    def measure(self, targets: Indices, alphas: Array) -> None:
         """Store the objectives, gaps, certified dual points and intercepts."""
+        # `alphas` has the penalty strengths of all problems, not only of `targets`.
         index = self.index_of(targets)
         rho, eta, forms = self.rho[:, index], self.eta[:, index], self.forms[:, index]
-        y, f = self.y[:, index], self.f[:, index]
-        each = EachPenalty([cast(BlockRegularizer, penalties[t]) for t in targets])
         problem = replace(
-            self.problems[0], y=y, regularizer=each, offset=self.offset[index]
+            self.problems[0],
+            y=self.y[:, index],
+            regularizer=BlockL1Each(alphas[index]),
+            offset=self.offset[index],
         )
         if self.quadratic:  # Solvers store the best intercepts.
             b = published_intercept(problem, self.intercept[index])
         else:
-            b = best_published_intercept(problem, f)
+            b = best_published_intercept(problem, self.f[:, index])
         # A target fails if a form of an active kernel does not exceed its rounding
         # error, or if a form is clearly negative: the matrix is indefinite. The solver
         # for one target then raises an error with the kernel's name.
-        sizes, unit = (
-            np.einsum("it,it->t", rho, rho) * self.traces,
-            rounding_unit(len(y)),
-        )
-        is_unreliable = ~np.isfinite(forms) | ((eta > 0.0) & (forms <= unit * sizes))
-        is_unreliable |= forms < -ROUNDING * sizes
+        sizes = np.einsum("it,it->t", rho, rho) * self.traces
+        unit = rounding_unit(len(rho))
+        is_reliable = forms >= np.where(eta > 0.0, unit, -ROUNDING) * sizes
         roots, errors = np.sqrt(np.maximum(forms, 0.0)), eta**2 * (unit * sizes)
         spread = self.diagonal_roots.T @ np.sqrt(unit * errors)
-        terms = Terms(eta * roots, errors, f, spread)
+        terms = Terms(eta * roots, errors, self.f[:, index], spread)
         worth = evaluate(problem, np.arange(len(eta)), terms, b)
-        dual, moves = self._projected(targets)
         # The projection changes a dual norm by at most the root of the kernel's trace
         # times the distance between rho and its projection.
-        residuals = np.array([self.gram.residual_bounds(point) for point in dual.T]).T
-        dual_norms = np.sqrt((roots + np.sqrt(self.traces) * moves) ** 2 + residuals)
+        dual = project_dual(problem, rho)
+        roots += np.sqrt(self.traces) * np.linalg.norm(dual - rho, axis=0)
+        residuals = [self.gram.residual_bounds(point) for point in dual.T]
+        dual_norms = np.sqrt(roots**2 + np.array(residuals).T)
         certificate = rounding_safe(problem, dual, worth.norms, dual_norms)
         gap = relative_gap(worth.objective, certificate.value)
         gap = with_rounding(gap, worth.excess, worth.objective)
         self.norms[:, index], self.dual[:, index] = worth.norms, certificate.dual
         self.intercept[index], self.objective[index] = b, worth.objective
-        self.failed[index] |= is_unreliable.any(axis=0) | ~(gap > -ORDINARY)
+        self.failed[index] |= ~(is_reliable.all(axis=0) & (gap > -ORDINARY))
         self.gap[index] = np.maximum(gap, 0.0)
-
-    def _projected(self, targets: Indices) -> tuple[Array, Array]:
-        """Return dual points in the conjugate's domain, and how far each was moved."""
-        index = self.index_of(targets)
-        rho, dual = self.rho[:, index], self.rho[:, index].copy()
-        lower, upper = self.loss.dual_bounds(self.y[:, index])
-        is_outside = ((rho < -upper) | (rho > -lower)).any(axis=0)
-        for number in np.flatnonzero(is_outside):
-            problem = self.problems[targets[number]]
-            dual[:, number] = project_dual(problem, rho[:, number])
-        return dual, np.sqrt(((dual - rho) ** 2).sum(axis=0))
 
     def solution(
         self, t: int, penalty: BlockRegularizer, status: Status, history: list[Progress]
@@ -361,18 +349,14 @@ class NewtonPath:
     ) -> None:
         """Start each target at its entry of `starts`, or without kernels if None."""
         # `penalties` are those of the first step; None skips a target.
-        state = self.state
         self.solved = list(starts)
         for t, (start, penalty) in enumerate(zip(starts, penalties, strict=True)):
-            if penalty is None:
-                continue
-            if start is not None:
-                state.start(t, start.norms, penalty.alpha, start.dual)
-            elif not state.quadratic:
-                dual = constant_model(state.problems[t]).dual
-                state.start(t, None, penalty.alpha, dual)
+            if start is not None and penalty is not None:
+                self.state.start(t, start.norms, penalty.alpha, start.dual)
 
-    def solve(self, penalties: Penalties) -> tuple[list[Solution | None], Indices]:
+    def solve(
+        self, penalties: Sequence[BlockRegularizer | None]
+    ) -> tuple[list[Solution | None], Indices]:
         """Return each target's solution, and the targets left to working sets.
 
         The solution is None for a target without a penalty. Working sets continue from
@@ -395,7 +379,7 @@ class NewtonPath:
         while True:
             with np.errstate(all="ignore"):  # A gap of NaN counts as not solved.
                 state.evaluate(unevaluated, alphas)
-                state.measure(going, penalties)
+                state.measure(going, alphas)
             for t in unevaluated:
                 active = np.count_nonzero(state.eta[:, t])
                 self._recorders[t].meter.add(1.0 + active / len(state.eta))
