@@ -130,7 +130,7 @@ class Incumbent:
             self.over_factors = stack_proof
         if proof.value > self.certificate.value:
             self.certificate = proof
-        return stack_proof.value
+        return float(stack_proof.value)
 
     @property
     def gap(self) -> float:
@@ -150,12 +150,12 @@ class Incumbent:
         return min(self.gap, self._gap_to(self.bound))
 
     def _gap_to(self, bound: float) -> float:
-        return max(relative_gap(self.model.objective, bound), EPS)
+        return max(float(relative_gap(self.model.objective, bound)), EPS)
 
     @property
     def _visible_gap(self) -> float:
         """Certified gap without bounds on rounding errors; it may be negative."""
-        return relative_gap(self.model.objective, self.certificate.value)
+        return float(relative_gap(self.model.objective, self.certificate.value))
 
     def record(self) -> None:
         """Add a line to the history, and call the callback."""
