@@ -41,6 +41,7 @@ from .null_model import (
 from .rounding import (
     ORDINARY as ORDINARY,
     Worth as Worth,
+    gap_of as gap_of,
     largest_losses as largest_losses,
     prove as prove,
     rounding_safe as rounding_safe,

@@ -128,22 +128,26 @@ def prove(
     """Return a model's relative gap despite rounding, and the point that proves it."""
     # `worth` is the evaluation of the model, `certificate` that of the dual point.
     rho, sizes, norms = certificate.dual, certificate.dual_norms, worth.norms
-    excess, objective, unit = worth.excess, worth.objective, rounding_unit(len(rho))
     safe = rounding_safe(problem, rho, norms, sizes)
-    if objective == 0.0:
+    if worth.objective == 0.0:
         # The dual value at the point zero has no rounding error. If this value is zero,
         # it proves that the objective zero is optimal.
         zeros = np.zeros_like(norms)
         if certify(problem, np.zeros_like(rho), norms, zeros).value == 0.0:
             return 0.0, safe.dual
-    gap = relative_gap(objective, safe.value)
-    if gap + excess / max(abs(objective), TINY) < -ORDINARY:
+    if gap_of(worth, safe) < -ORDINARY:
         # Such a negative gap means that the entries of the kernels are less precise
         # than double precision.
         safe = rounding_safe(problem, rho, norms, sizes, ROUNDING)
-        excess = worth.largest_increase(ROUNDING / unit)
-        gap = relative_gap(objective, safe.value)
-    return with_rounding(gap, excess, objective), safe.dual
+        single = worth.largest_increase(ROUNDING / rounding_unit(len(rho)))
+        worth = replace(worth, excess=single)
+    return gap_of(worth, safe), safe.dual
+
+
+def gap_of(worth: Worth, certificate: DualCertificate) -> Number:
+    """Return the relative gap to a `rounding_safe` certificate, despite rounding."""
+    gap = relative_gap(worth.objective, certificate.value)
+    return with_rounding(gap, worth.excess, worth.objective)
 
 
 def with_rounding(

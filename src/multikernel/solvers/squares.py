@@ -23,8 +23,7 @@ from multikernel.certificates import (
     check_gap,
     evaluate,
     evaluate_terms,
-    relative_gap,
-    with_rounding,
+    gap_of,
 )
 from multikernel.certificates.columns import (
     LINEAR_FACTOR,
@@ -213,9 +212,7 @@ class SquaresSearch:
             if self.certificate is None or proof.value > self.certificate.value:
                 self.certificate = proof
         assert self.certificate is not None
-        worth = point.worth
-        gap = relative_gap(worth.objective, self.certificate.value)
-        gap = float(with_rounding(gap, worth.excess, worth.objective))
+        gap = float(gap_of(point.worth, self.certificate))
         check_gap(gap)
         # Only rounding can make the dual value exceed the objective, and the gap
         # includes a bound on rounding: a negative gap counts as zero.

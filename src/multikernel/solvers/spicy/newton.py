@@ -34,11 +34,10 @@ from multikernel.certificates import (
     Terms,
     best_published_intercept,
     evaluate,
+    gap_of,
     project_dual,
-    relative_gap,
     rounding_safe,
     rounding_unit,
-    with_rounding,
 )
 from multikernel.certificates.progress import Patience, Recorder
 from multikernel.certificates.rounding import diagonal_factors
@@ -110,10 +109,6 @@ class NewtonState:
             self.point += best_published_intercept(all_targets, self.f)
         self.tangents: list[Tangent | None] = [None] * len(problems)
 
-    def index_of(self, targets: Indices) -> Indices | slice:
-        """Return an index of the targets' columns: a slice if all are selected."""
-        return slice(None) if targets.size == len(self.problems) else targets
-
     def start(self, t: int, norms: Array, alpha: float, dual: Array) -> None:
         """Start target t at a dual point and at block norms for `alpha`."""
         self.eta[:, t] = norms / alpha
@@ -127,8 +122,7 @@ class NewtonState:
         step = max(1, SETTINGS.roots_bytes // (8 * len(self.y) ** 2))
         for start in range(0, targets.size, step):
             part = targets[start : start + step]
-            places = self.index_of(part)
-            point, y = self.point[:, places], self.y[:, places]
+            point, y = self.point[:, part], self.y[:, part]
             slopes = self.loss.gradient(y, point)
             flexible = self.loss.conjugate_hessian(y, slopes)
             z = point - flexible * slopes
@@ -136,15 +130,15 @@ class NewtonState:
                 self._solve(t, flexible[:, number], z[:, number])
                 for number, t in enumerate(part)
             ]
-            rho = self.rho[:, places]
+            rho = self.rho[:, part]
             if self.has_intercept:  # rho sums to zero but for rounding.
                 rho -= rho.sum(axis=0) / len(rho)
             images = self.gram.matvec(rho)
-            self.rho[:, places] = rho
+            self.rho[:, part] = rho
             if not self.quadratic:
-                self.point[:, places] = z - flexible * rho
-            self.f[:, places] = np.einsum("mit,mt->it", images, self.eta[:, places])
-            self.forms[:, places] = np.einsum("mit,it->mt", images, rho)
+                self.point[:, part] = z - flexible * rho
+            self.f[:, part] = np.einsum("mit,mt->it", images, self.eta[:, part])
+            self.forms[:, part] = np.einsum("mit,it->mt", images, rho)
             for number, (t, root) in enumerate(zip(part, roots, strict=True)):
                 if root is not None:
                     self._store_tangent(t, *root, images[:, :, number], alphas[t])
@@ -226,8 +220,7 @@ class NewtonState:
 
     def _move(self, targets: Indices, moves: Array) -> None:
         """Move the targets' F (see the module), by less if curvatures change a lot."""
-        places = self.index_of(targets)
-        y, point = self.y[:, places], self.point[:, places]
+        y, point = self.y[:, targets], self.point[:, targets]
         flexibility, end = self._flexibility(y, point), point + moves
         for _ in range(50):
             ratios = np.abs(np.log(self._flexibility(y, end) / flexibility))
@@ -235,7 +228,7 @@ class NewtonState:
             if not far.any():
                 break
             end = np.where(far.any(axis=0), 0.5 * (point + end), end)
-        self.point[:, places] = end
+        self.point[:, targets] = end
 
     def _flexibility(self, y: Array, f: Array) -> Array:
         """Return the inverse curvatures of the loss at decision values."""
@@ -244,27 +237,23 @@ class NewtonState:
     def measure(self, targets: Indices, alphas: Array) -> None:
         """Store the objectives, gaps, certified dual points and intercepts."""
         # `alphas` has the penalty strengths of all problems, not only of `targets`.
-        index = self.index_of(targets)
-        rho, eta, forms = self.rho[:, index], self.eta[:, index], self.forms[:, index]
-        problem = replace(
-            self.problems[0],
-            y=self.y[:, index],
-            regularizer=BlockL1Each(alphas[index]),
-            offset=self.offset[index],
-        )
-        if self.quadratic:  # Solvers store the best intercepts.
-            b = published_intercept(problem, self.intercept[index])
-        else:
-            b = best_published_intercept(problem, self.f[:, index])
+        rho, eta = self.rho[:, targets], self.eta[:, targets]
+        forms, f = self.forms[:, targets], self.f[:, targets]
+        penalty, offset = BlockL1Each(alphas[targets]), self.offset[targets]
+        y, unit = self.y[:, targets], rounding_unit(len(rho))
+        problem = replace(self.problems[0], y=y, regularizer=penalty, offset=offset)
+        # Solvers of the squared loss store the best intercepts.
+        b = published_intercept(problem, self.intercept[targets])
+        if not self.quadratic:
+            b = best_published_intercept(problem, f)
         # A target fails if a form of an active kernel does not exceed its rounding
         # error, or if a form is clearly negative: the matrix is indefinite. The solver
         # for one target then raises an error with the kernel's name.
         sizes = np.einsum("it,it->t", rho, rho) * self.traces
-        unit = rounding_unit(len(rho))
         is_reliable = forms >= np.where(eta > 0.0, unit, -ROUNDING) * sizes
         roots, errors = np.sqrt(np.maximum(forms, 0.0)), eta**2 * (unit * sizes)
         spread = self.diagonal_roots.T @ np.sqrt(unit * errors)
-        terms = Terms(eta * roots, errors, self.f[:, index], spread)
+        terms = Terms(eta * roots, errors, f, spread)
         worth = evaluate(problem, np.arange(len(eta)), terms, b)
         # The projection changes a dual norm by at most the root of the kernel's trace
         # times the distance between rho and its projection.
@@ -273,12 +262,11 @@ class NewtonState:
         residuals = [self.gram.residual_bounds(point) for point in dual.T]
         dual_norms = np.sqrt(roots**2 + np.array(residuals).T)
         certificate = rounding_safe(problem, dual, worth.norms, dual_norms)
-        gap = relative_gap(worth.objective, certificate.value)
-        gap = with_rounding(gap, worth.excess, worth.objective)
-        self.norms[:, index], self.dual[:, index] = worth.norms, certificate.dual
-        self.intercept[index], self.objective[index] = b, worth.objective
-        self.failed[index] |= ~(is_reliable.all(axis=0) & (gap > -ORDINARY))
-        self.gap[index] = np.maximum(gap, 0.0)
+        gap = gap_of(worth, certificate)
+        self.norms[:, targets], self.dual[:, targets] = worth.norms, certificate.dual
+        self.intercept[targets], self.objective[targets] = b, worth.objective
+        self.failed[targets] |= ~(is_reliable.all(axis=0) & (gap > -ORDINARY))
+        self.gap[targets] = np.maximum(gap, 0.0)
 
     def solution(
         self, t: int, penalty: BlockRegularizer, status: Status, history: list[Progress]
