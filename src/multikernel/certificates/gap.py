@@ -77,17 +77,14 @@ def project_dual(problem: Targets, rho: Array) -> Array:
 
 def clipped_to_sum(rho: Array, lower: Array, upper: Array, total: float = 0.0) -> Array:
     """Return clip(rho - s, lower, upper), for the number s that gives sum `total`."""
-    low, high = float(np.min(rho - upper)), float(np.max(rho - lower))
     if np.isinf(lower).all() and np.isinf(upper).all():
         centered: Array = rho - (rho.mean() - total / rho.size)
         return centered
-    # If an entry has no upper bound, `low` is infinite, and -reach replaces it. At s =
-    # -reach, this entry is above `total` and no clipped entry is negative, because the
-    # domain contains zero. So the sum is above `total`. The same holds for `high` with
-    # opposite signs.
+    # At s = -reach, every entry is at its upper bound or above `total`, and no entry is
+    # negative, because the domain contains zero. So the sum is at least `total`, if any
+    # s gives such a sum. The same holds for s = reach with opposite signs.
     reach = 1.0 + float(np.abs(rho).max()) + abs(total)
-    low = low if np.isfinite(low) else -reach
-    high = high if np.isfinite(high) else reach
+    low, high = -reach, reach
     clipped: Array = np.clip(rho, lower, upper)
     shift = 0.0
     for _ in range(200):
@@ -136,54 +133,49 @@ def scaled_dual_value(
         refuse_nan(loss, "conjugate", conjugate, rho)
         return conjugate + regularizer.conjugate(scale * candidate_norms, norms)
 
-    scale, lowest = best_scale(loss_of, regularizer.feasible_scale(candidate_norms))
+    largest = regularizer.feasible_scale(candidate_norms)
+    if norms.ndim > 1:
+        # Dual points of many targets solve their problem for fixed kernel weights, so a
+        # smaller factor could only reduce the dual value.
+        return largest, -loss_of(largest)
+    scale, lowest = best_scale(loss_of, largest)
     return scale, -lowest
 
 
 def best_scale(
-    loss_of: Callable[[Number], Number], largest: Number
-) -> tuple[Number, Number]:
+    loss_of: Callable[[float], float], largest: float
+) -> tuple[float, float]:
     """Return the factor in [0, largest] that minimizes `loss_of`, and the minimum."""
     # `loss_of` returns minus the dual value at a multiple of a dual point. It is a
     # convex function of the factor.
     scale, lowest = largest, loss_of(largest)
-    if np.any(loss_of(NUDGE * largest) < lowest):
+    if loss_of(NUDGE * largest) < lowest:
         # If Omega* is finite but steep, a factor below `largest` may give a better dual
         # value. For example, the first dual points of an elastic net ignore most
         # kernels, and their dual values at the factor `largest` would be useless.
-        shrunk, at_shrunk = _segment_minimum(loss_of, largest, lowest)
-        is_better = at_shrunk < lowest
-        scale = np.where(is_better, shrunk, scale)
-        lowest = np.where(is_better, at_shrunk, lowest)
+        shrunk = _segment_minimum(loss_of, largest, lowest)
+        if shrunk[1] < lowest:
+            scale, lowest = shrunk
     # Zero is always feasible. Only this point proves an optimum of zero.
-    if not np.all(lowest <= 0.0):
-        at_zero = loss_of(0.0)
-        is_better = (at_zero <= lowest) & ~(lowest <= 0.0)
-        scale = np.where(is_better, 0.0, scale)
-        lowest = np.where(is_better, at_zero, lowest)
+    if not lowest <= 0.0 and loss_of(0.0) <= lowest:
+        scale, lowest = 0.0, loss_of(0.0)
     return scale, lowest
 
 
-@np.errstate(invalid="ignore")
 def _segment_minimum(
-    loss_of: Callable[[Number], Number], end: Number, at_end: Number
-) -> tuple[Number, Number]:
+    loss_of: Callable[[float], float], end: float, at_end: float
+) -> tuple[float, float]:
     """Return the minimizer of a convex function on [0, end], and the minimum."""
     # Along a ray, conjugates of hinges are linear and squared norms quadratic. Three
     # values define the parabola, and a fourth one checks that the function is one.
     at_start, at_middle = loss_of(0.0), loss_of(0.5 * end)
     bend = 2.0 * (at_start - 2.0 * at_middle + at_end)
-    share = 0.5 * (at_start - at_end) / np.where(bend > 0.0, bend, np.inf) + 0.5
-    is_inside = (bend > 0.0) & (share > 0.0) & (share < 1.0)
-    if np.any(is_inside):
-        share = np.where(is_inside, share, 0.0)
+    share = 0.5 * (at_start - at_end) / bend + 0.5 if bend > 0.0 else 0.0
+    if 0.0 < share < 1.0:
         value, expected = loss_of(share * end), at_start - bend * share * share
         size = abs(at_start) + abs(at_end) + abs(at_middle)
-        # With many targets, the minimum of the parabola is near enough.
-        if np.ndim(end) or abs(value - expected) <= 1e-12 * size:
+        if abs(value - expected) <= 1e-12 * size:
             return share * end, value
-    if np.ndim(end):
-        return end, at_end
     result = minimize_scalar(
         loss_of, bounds=(0.0, end), method="bounded", options={"xatol": 1e-9}
     )
