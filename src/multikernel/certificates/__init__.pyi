@@ -5,6 +5,7 @@ from .evaluation import (
     decision_values as decision_values,
     duality_gap as duality_gap,
     evaluate as evaluate,
+    evaluate_multiples as evaluate_multiples,
     evaluate_terms as evaluate_terms,
     evaluated as evaluated,
     model_of_expansions as model_of_expansions,

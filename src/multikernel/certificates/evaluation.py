@@ -8,13 +8,14 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from multikernel._typing import Array, Indices
+from multikernel._typing import Array, Indices, Mask
 from multikernel.certificates.forms import (
     check_forms,
     factor_norms,
     prove_over_full_kernels,
 )
 from multikernel.certificates.gap import (
+    DualCertificate,
     Number,
     certify,
     check_gap,
@@ -29,9 +30,11 @@ from multikernel.certificates.rounding import (
     diagonal_factors,
     largest_losses,
     prove,
+    rounding_safe,
     rounding_unit,
 )
 from multikernel.gram.base import GramStack
+from multikernel.gram.checks import ROUNDING
 from multikernel.gram.matrix import TermProducts
 from multikernel.linalg import EPS, TINY
 from multikernel.linalg.tables import CHUNK_BYTES, per_kernel
@@ -158,6 +161,38 @@ def evaluate(
         return np.maximum(total - objective, 0.0)
 
     return Worth(norms, objective, largest_increase(1.0), largest_increase)
+
+
+def evaluate_multiples(
+    problem: Problem, rho: Array, weights: Array, forms: Array, f: Array, b: Array
+) -> tuple[Worth, DualCertificate, Mask]:
+    """Evaluate models with terms weights[m] K_m rho, and dual points near rho.
+
+    There is one model per target, with a column of rho, weights, f = sum_m weights[m]
+    K_m rho and forms = rho^T K_m rho, and with an entry of the intercepts b. The mask
+    is False for targets with unreliable forms, which have no valid gap.
+    """
+    gram, unit = problem.gram, rounding_unit(len(rho))
+    traces = gram.rounded_traces()
+    sizes = np.einsum("it,it->t", rho, rho) * traces[:, None]
+    # If a form of an active kernel does not exceed its rounding error, norms are wrong.
+    # If a form is clearly negative, the kernel is indefinite.
+    is_reliable = forms >= np.where(weights > 0.0, unit, -ROUNDING) * sizes
+    roots, errors = np.sqrt(np.maximum(forms, 0.0)), weights**2 * (unit * sizes)
+    larger = diagonal_factors(len(rho), traces, gram.traces())
+    diagonals = larger[:, None] * np.maximum(gram.diagonals(), 0.0)
+    spread = np.sqrt(diagonals).T @ np.sqrt(unit * errors)
+    terms = Terms(weights * roots, errors, f, spread)
+    worth = evaluate(problem, np.arange(len(weights)), terms, b)
+    # The projection changes a dual norm by at most the root of the kernel's trace times
+    # the distance between rho and its projection.
+    dual = project_dual(problem, rho)
+    moves = np.linalg.norm(dual - rho, axis=0)
+    largest = roots + np.multiply.outer(np.sqrt(traces), moves)
+    residuals = [gram.residual_bounds(point) for point in dual.T]
+    dual_norms = np.sqrt(largest**2 + np.array(residuals).T)
+    certificate = rounding_safe(problem, dual, worth.norms, dual_norms)
+    return worth, certificate, is_reliable.all(axis=0)
 
 
 @dataclass(frozen=True, eq=False)

@@ -31,17 +31,11 @@ from scipy.optimize import nnls
 from multikernel._typing import Array, Indices, Mask
 from multikernel.certificates import (
     ORDINARY,
-    Terms,
     best_published_intercept,
-    evaluate,
+    evaluate_multiples,
     gap_of,
-    project_dual,
-    rounding_safe,
-    rounding_unit,
 )
 from multikernel.certificates.progress import Patience, Recorder
-from multikernel.certificates.rounding import diagonal_factors
-from multikernel.gram.checks import ROUNDING
 from multikernel.gram.factors.low_rank import low_rank_form
 from multikernel.linalg.shifted import DiagonalRoot, Root, factor_root
 from multikernel.losses.base import SmoothConjugateLoss
@@ -96,11 +90,6 @@ class NewtonState:
         self.intercept, self.objective, self.gap = np.zeros((3, n_targets))
         # True for targets without a reliable certificate or without a next step.
         self.failed = np.zeros(n_targets, dtype=bool)
-        self.traces = self.gram.rounded_traces()[:, None]
-        larger = diagonal_factors(n_samples, self.traces[:, 0], self.gram.traces())
-        # Roots of the kernels' diagonals, enlarged for rounding errors of entries.
-        self.diagonal_roots = np.sqrt(np.maximum(self.gram.diagonals(), 0.0))
-        self.diagonal_roots *= np.sqrt(larger)[:, None]
         self.factors = low_rank_form(self.gram)
         self.point = np.zeros_like(self.y)
         """Decision values at which the loss is expanded; first, the best constants."""
@@ -237,35 +226,26 @@ class NewtonState:
     def measure(self, targets: Indices, alphas: Array) -> None:
         """Store the objectives, gaps, certified dual points and intercepts."""
         # `alphas` has the penalty strengths of all problems, not only of `targets`.
-        rho, eta = self.rho[:, targets], self.eta[:, targets]
-        forms, f = self.forms[:, targets], self.f[:, targets]
-        penalty, offset = BlockL1Each(alphas[targets]), self.offset[targets]
-        y, unit = self.y[:, targets], rounding_unit(len(rho))
-        problem = replace(self.problems[0], y=y, regularizer=penalty, offset=offset)
+        problem = replace(
+            self.problems[0],
+            y=self.y[:, targets],
+            regularizer=BlockL1Each(alphas[targets]),
+            offset=self.offset[targets],
+        )
+        f = self.f[:, targets]
         # Solvers of the squared loss store the best intercepts.
         b = published_intercept(problem, self.intercept[targets])
         if not self.quadratic:
             b = best_published_intercept(problem, f)
-        # A target fails if a form of an active kernel does not exceed its rounding
-        # error, or if a form is clearly negative: the matrix is indefinite. The solver
-        # for one target then raises an error with the kernel's name.
-        sizes = np.einsum("it,it->t", rho, rho) * self.traces
-        is_reliable = forms >= np.where(eta > 0.0, unit, -ROUNDING) * sizes
-        roots, errors = np.sqrt(np.maximum(forms, 0.0)), eta**2 * (unit * sizes)
-        spread = self.diagonal_roots.T @ np.sqrt(unit * errors)
-        terms = Terms(eta * roots, errors, f, spread)
-        worth = evaluate(problem, np.arange(len(eta)), terms, b)
-        # The projection changes a dual norm by at most the root of the kernel's trace
-        # times the distance between rho and its projection.
-        dual = project_dual(problem, rho)
-        roots += np.sqrt(self.traces) * np.linalg.norm(dual - rho, axis=0)
-        residuals = [self.gram.residual_bounds(point) for point in dual.T]
-        dual_norms = np.sqrt(roots**2 + np.array(residuals).T)
-        certificate = rounding_safe(problem, dual, worth.norms, dual_norms)
+        rho, eta, forms = (a[:, targets] for a in (self.rho, self.eta, self.forms))
+        evaluation = evaluate_multiples(problem, rho, eta, forms, f, b)
+        worth, certificate, is_reliable = evaluation
         gap = gap_of(worth, certificate)
         self.norms[:, targets], self.dual[:, targets] = worth.norms, certificate.dual
         self.intercept[targets], self.objective[targets] = b, worth.objective
-        self.failed[targets] |= ~(is_reliable.all(axis=0) & (gap > -ORDINARY))
+        # The solver for one target continues a failed target. If a kernel is
+        # indefinite, that solver raises an error with the kernel's name.
+        self.failed[targets] |= ~(is_reliable & (gap > -ORDINARY))
         self.gap[targets] = np.maximum(gap, 0.0)
 
     def solution(
