@@ -169,7 +169,8 @@ def evaluate_multiples(
     """Evaluate models with terms weights[m] K_m rho, and dual points near rho.
 
     There is one model per target, with a column of rho, weights, f = sum_m weights[m]
-    K_m rho and forms = rho^T K_m rho, and with an entry of the intercepts b. The mask
+    K_m rho and forms = rho^T K_m rho, and with an entry of the intercepts b. With an
+    intercept, columns of rho must sum to zero up to rounding. The mask
     is False for targets with unreliable forms, which have no valid gap.
     """
     gram, unit = problem.gram, rounding_unit(len(rho))
@@ -186,7 +187,10 @@ def evaluate_multiples(
     worth = evaluate(problem, np.arange(len(weights)), terms, b)
     # The projection changes a dual norm by at most the root of the kernel's trace times
     # the distance between rho and its projection.
-    dual = project_dual(problem, rho)
+    # Projecting hundreds of points that need none would cost more than their steps.
+    lower, upper = problem.loss.dual_bounds(problem.y)
+    is_inside = np.all((rho >= -upper) & (rho <= -lower))
+    dual = rho if is_inside else project_dual(problem, rho)
     moves = np.linalg.norm(dual - rho, axis=0)
     largest = roots + np.multiply.outer(np.sqrt(traces), moves)
     residuals = [gram.residual_bounds(point) for point in dual.T]
