@@ -524,6 +524,8 @@ def test_many_targets_are_evaluated_as_each_is_alone(loss, fit_intercept):
     Y = np.stack([rng.permutation(problem.y) for _ in range(n_targets)], axis=1)
     weights = np.maximum(rng.normal(size=(gram.shape[0], n_targets)), 0.0)
     candidate = 0.3 * Y + 0.1 * rng.normal(size=Y.shape)
+    candidate[0] *= 5.0
+    candidate -= candidate.mean(axis=0) * fit_intercept
     many = replace(problem, y=Y, regularizer=BlockL1Each(np.full(n_targets, 2.0)))
     # Half of the dual points must be moved into the domain of the conjugate.
     rho = np.where(np.arange(n_targets) < 2, project_dual(many, candidate), candidate)
@@ -551,10 +553,11 @@ def test_many_targets_are_evaluated_as_each_is_alone(loss, fit_intercept):
             empty, worth.norms[:, t], active, coefs, b[[t]], rho[:, t], objective,
             np.nan, 0, Status.MAX_ITER,
         )  # fmt: skip
-        # The gap alone is exact; that of many bounds the effect of a projection.
+        # The gap of one target is smaller: a search along the ray finds a better
+        # multiple of rho, and dual norms after a projection are exact.
         gap = duality_gap(alone, solution)
         assert gaps[t] >= gap - 1e-9
         if t < 2:
-            assert gaps[t] == pytest.approx(gap, rel=1e-6)
+            assert gaps[t] == pytest.approx(gap, rel=1e-3)
         feasible = dual_norms(gram, certificate.dual[:, t])
         assert feasible.max() <= 2.0
