@@ -21,6 +21,8 @@ from multikernel.certificates import (
     decision_values,
     dual_norms,
     duality_gap,
+    evaluate_multiples,
+    gap_of,
     primal_value,
     project_dual,
 )
@@ -35,6 +37,7 @@ from multikernel.losses import (
 )
 from multikernel.problem import Problem, Solution, Status
 from multikernel.regularizers import SquaredBlockNorm
+from multikernel.regularizers.block_l1 import BlockL1Each
 
 SMOOTH = ("log_loss", "squared_error")
 each_loss = pytest.mark.parametrize("loss", LOSSES)
@@ -510,3 +513,51 @@ def test_rounding_to_single_precision_is_no_indefinite_kernel():
     assert dual_norms(stack, v) == 0.0
     with pytest.raises(IndefiniteKernelError, match="Gram matrix 0"):
         dual_norms(DenseStack(K[None] - 1e-4 * np.outer(v, v)), v)
+
+
+@pytest.mark.parametrize("loss", SMOOTH)
+@each_intercept
+def test_many_targets_are_evaluated_as_each_is_alone(loss, fit_intercept):
+    rng = np.random.default_rng(3)
+    problem = make_problem(loss, fit_intercept=fit_intercept)
+    gram, n_samples, n_targets = problem.gram, len(problem.y), 4
+    Y = np.stack([rng.permutation(problem.y) for _ in range(n_targets)], axis=1)
+    weights = np.maximum(rng.normal(size=(gram.shape[0], n_targets)), 0.0)
+    candidate = 0.3 * Y + 0.1 * rng.normal(size=Y.shape)
+    candidate[0] *= 5.0
+    candidate -= candidate.mean(axis=0) * fit_intercept
+    many = replace(problem, y=Y, regularizer=BlockL1Each(np.full(n_targets, 2.0)))
+    # Half of the dual points must be moved into the domain of the conjugate.
+    rho = np.where(np.arange(n_targets) < 2, project_dual(many, candidate), candidate)
+    images = gram.matvec(rho)
+    forms = np.einsum("mit,it->mt", images, rho)
+    f = np.einsum("mit,mt->it", images, weights)
+    b = rng.normal(size=n_targets) * fit_intercept
+    evaluation = evaluate_multiples(many, rho, weights, forms, f, b)
+    worth, certificate, is_reliable = evaluation
+    assert is_reliable.all()
+    gaps = gap_of(worth, certificate)
+    for t in range(n_targets):
+        alone = replace(problem, y=Y[:, t].copy())
+        optimum = reference_optimum(
+            gram.array, alone.y, loss, 2.0, fit_intercept=fit_intercept
+        ).objective
+        assert certificate.value[t] <= optimum + 1e-6 * optimum
+        assert optimum <= worth.objective[t] * (1.0 + 1e-6)
+        active = np.flatnonzero(weights[:, t])
+        coefs = weights[active, t, None] * rho[:, t]
+        objective = primal_value(alone, worth.norms[:, t], f[:, t] + b[t])
+        assert worth.objective[t] == pytest.approx(objective, rel=1e-12)
+        empty = np.zeros(n_samples)
+        solution = Solution(
+            empty, worth.norms[:, t], active, coefs, b[[t]], rho[:, t], objective,
+            np.nan, 0, Status.MAX_ITER,
+        )  # fmt: skip
+        # The gap of one target is smaller: a search along the ray finds a better
+        # multiple of rho, and dual norms after a projection are exact.
+        gap = duality_gap(alone, solution)
+        assert gaps[t] >= gap - 1e-9
+        if t < 2:
+            assert gaps[t] == pytest.approx(gap, rel=1e-3)
+        feasible = dual_norms(gram, certificate.dual[:, t])
+        assert feasible.max() <= 2.0

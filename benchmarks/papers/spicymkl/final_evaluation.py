@@ -19,10 +19,9 @@ from multikernel.certificates import (
     DualCertificate,
     alpha_max,
     dual_norms,
-    enlarged_gap,
     evaluate,
     evaluate_terms,
-    rounding_safe_dual,
+    prove,
 )
 from multikernel.problem import Problem, Solution
 from multikernel.regularizers import BlockL1, SquaredBlockNorm
@@ -52,8 +51,7 @@ def final_evaluation(problem: Problem, solution: Solution) -> Callable[[], float
     def evaluation() -> float:
         terms = evaluate_terms(problem.gram, active, coefs, ones)
         worth = evaluate(problem, active, terms, solution.intercept)
-        rounding_safe_dual(problem, certificate, worth)
-        return enlarged_gap(problem, worth, certificate)
+        return prove(problem, worth, certificate)[0]
 
     return evaluation
 

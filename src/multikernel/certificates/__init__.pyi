@@ -5,6 +5,7 @@ from .evaluation import (
     decision_values as decision_values,
     duality_gap as duality_gap,
     evaluate as evaluate,
+    evaluate_multiples as evaluate_multiples,
     evaluate_terms as evaluate_terms,
     evaluated as evaluated,
     model_of_expansions as model_of_expansions,
@@ -41,9 +42,10 @@ from .null_model import (
 from .rounding import (
     ORDINARY as ORDINARY,
     Worth as Worth,
-    enlarged_gap as enlarged_gap,
+    gap_of as gap_of,
     largest_losses as largest_losses,
-    rounding_safe_dual as rounding_safe_dual,
+    prove as prove,
+    rounding_safe as rounding_safe,
     rounding_unit as rounding_unit,
     with_rounding as with_rounding,
 )

@@ -8,20 +8,29 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from multikernel._typing import Array, Indices
+from multikernel._typing import Array, Indices, Mask
 from multikernel.certificates.forms import (
     check_forms,
     factor_norms,
     prove_over_full_kernels,
 )
-from multikernel.certificates.gap import certify, check_gap, primal_value, project_dual
+from multikernel.certificates.gap import (
+    DualCertificate,
+    Number,
+    certify,
+    check_gap,
+    primal_value,
+    project_dual,
+    sum_of_samples,
+)
 from multikernel.certificates.null_model import best_intercepts
 from multikernel.certificates.rounding import (
     ORDINARY,
     Worth,
     diagonal_factors,
-    enlarged_gap,
     largest_losses,
+    prove,
+    rounding_safe,
     rounding_unit,
 )
 from multikernel.gram.base import GramStack
@@ -132,28 +141,62 @@ def evaluate(
     # `terms` has a term of the model for each index in `kernels`. `intercept` is for
     # the targets of `problem`. It may include the terms of unpenalized columns, beta_j
     # times column j; `column_sizes` then is the sum of their absolute values at each
-    # sample.
+    # sample. For many targets, norms in `terms` have a column for each target.
     f = terms.f + intercept
     spread = terms.spread + EPS * np.abs(np.where(terms.f != 0.0, f, 0.0))
     spread = spread + SUMMED * column_sizes
-    norms = np.zeros(problem.gram.shape[0])
+    norms = np.zeros((problem.gram.shape[0], *terms.norms.shape[1:]))
     norms[kernels] = terms.norms
-    is_used = terms.norms > 0.0
     objective = primal_value(problem, norms, f)
 
-    def largest_increase(factor: float) -> float:
+    def largest_increase(factor: float) -> Number:
         """Return how much rounding errors times `factor` may raise the objective."""
         # The rounding errors of the squared norms are at most `terms.rounding`, and
         # those of the decision values at most `spread`.
         largest = np.zeros_like(norms)
-        squares = terms.norms[is_used] ** 2 + factor * terms.rounding[is_used]
-        largest[kernels[is_used]] = np.sqrt(squares)
+        squares = terms.norms**2 + factor * terms.rounding
+        largest[kernels] = np.where(terms.norms > 0.0, np.sqrt(squares), 0.0)
         losses = largest_losses(problem.loss, problem.y, f, factor * spread)
-        excess = float(losses.sum()) + problem.regularizer.value(largest) - objective
-        return max(excess, 0.0)
+        total = sum_of_samples(losses, norms) + problem.regularizer.value(largest)
+        return np.maximum(total - objective, 0.0)
 
-    single = ROUNDING / rounding_unit(f.shape[0])
-    return Worth(norms, objective, largest_increase(1.0), largest_increase(single))
+    return Worth(norms, objective, largest_increase(1.0), largest_increase)
+
+
+def evaluate_multiples(
+    problem: Problem, rho: Array, weights: Array, forms: Array, f: Array, b: Array
+) -> tuple[Worth, DualCertificate, Mask]:
+    """Evaluate models with terms weights[m] K_m rho, and dual points near rho.
+
+    There is one model per target, with a column of rho, weights, f = sum_m weights[m]
+    K_m rho and forms = rho^T K_m rho, and with an entry of the intercepts b. With an
+    intercept, columns of rho must sum to zero up to rounding. The mask
+    is False for targets with unreliable forms, which have no valid gap.
+    """
+    gram, unit = problem.gram, rounding_unit(len(rho))
+    traces = gram.rounded_traces()
+    sizes = np.einsum("it,it->t", rho, rho) * traces[:, None]
+    # If a form of an active kernel does not exceed its rounding error, norms are wrong.
+    # If a form is clearly negative, the kernel is indefinite.
+    is_reliable = forms >= np.where(weights > 0.0, unit, -ROUNDING) * sizes
+    roots, errors = np.sqrt(np.maximum(forms, 0.0)), weights**2 * (unit * sizes)
+    larger = diagonal_factors(len(rho), traces, gram.traces())
+    diagonals = larger[:, None] * np.maximum(gram.diagonals(), 0.0)
+    spread = np.sqrt(diagonals).T @ np.sqrt(unit * errors)
+    terms = Terms(weights * roots, errors, f, spread)
+    worth = evaluate(problem, np.arange(len(weights)), terms, b)
+    # The projection changes a dual norm by at most the root of the kernel's trace times
+    # the distance between rho and its projection.
+    # Projecting hundreds of points that need none would cost more than their steps.
+    lower, upper = problem.loss.dual_bounds(problem.y)
+    is_inside = np.all((rho >= -upper) & (rho <= -lower))
+    dual = rho if is_inside else project_dual(problem, rho)
+    moves = np.linalg.norm(dual - rho, axis=0)
+    largest = roots + np.multiply.outer(np.sqrt(traces), moves)
+    residuals = [gram.residual_bounds(point) for point in dual.T]
+    dual_norms = np.sqrt(largest**2 + np.array(residuals).T)
+    certificate = rounding_safe(problem, dual, worth.norms, dual_norms)
+    return worth, certificate, is_reliable.all(axis=0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -272,10 +315,10 @@ def duality_gap(problem: Problem, solution: Solution) -> float:
     worth = evaluate(problem, kernels, terms, solution.intercept - problem.offset)
     sizes = factor_norms(problem.gram, rho)
     certificate = certify(problem, rho, worth.norms, sizes)
-    gap = enlarged_gap(problem, worth, certificate)
+    gap, _ = prove(problem, worth, certificate)
     if problem.gram.residual_bounds(rho).any():
         excess = 0.1 * max(gap, ORDINARY) * abs(worth.objective)
-        proof = prove_over_full_kernels(problem, rho, sizes**2, worth.norms, excess)
-        gap = enlarged_gap(problem, worth, proof.certificate)
+        full = prove_over_full_kernels(problem, rho, sizes**2, worth.norms, excess)
+        gap, _ = prove(problem, worth, full.certificate)
     check_gap(gap)
-    return max(gap, 0.0)
+    return max(float(gap), 0.0)

@@ -167,7 +167,7 @@ def prove_over_full_kernels(
         """Return the dual value with residual bounds limited to `cut`."""
         largest = np.maximum(forms + cut, threshold)
         sizes = np.sqrt(np.minimum(forms + residual, largest))
-        return scaled_dual_value(problem, rho, norms, sizes)[1]
+        return float(scaled_dual_value(problem, rho, norms, sizes)[1])
 
     cut = _largest_x(value, value(0.0) - excess, float(residual.max()))
     allowed = np.maximum(cut, threshold - forms)

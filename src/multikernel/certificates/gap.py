@@ -5,10 +5,16 @@ loss*(y_i, -rho_i) - Omega*(||rho||_{K_1}, ..., ||rho||_{K_M}), with sum_i rho_i
 there is an intercept; loss* and Omega* are the conjugates of loss and regularizer. The
 dual depends on the kernels K_m only through the M dual norms ||rho||_{K_m} = (rho^T K_m
 rho)^(1/2). Every dual value is computed at a *feasible* point, so the gap is a proof.
+
+The functions evaluate one target, whose norms have shape (n_kernels,), or many targets
+with separate norms, (n_kernels, n_targets), and the penalty `BlockL1Each`. Targets,
+decision values and dual points then have shape (n_samples, n_targets). Several outputs
+with shared norms are one target.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy.optimize import minimize_scalar
@@ -20,6 +26,9 @@ from multikernel.losses.answers import refuse_nan
 from multikernel.losses.coupled import is_coupled, project_coupled
 from multikernel.problem import Problem, Targets
 
+Number = Any
+"""A float or, with a target axis, one float for each target, shape (n_targets,)."""
+
 NUDGE = 1.0 - 1e-6
 """Factor by which a dual point is shrunk to test whether that increases its value."""
 
@@ -30,12 +39,17 @@ class DualCertificate:
 
     dual: Array
     dual_norms: Array
-    value: float
+    value: Number
 
 
-def primal_value(problem: Problem, norms: Array, f: Array) -> float:
+def sum_of_samples(values: Array, norms: Array) -> Number:
+    """Return the sum of `values`; one per target if `norms` has an axis of targets."""
+    return values.sum(axis=0 if norms.ndim > 1 else None)
+
+
+def primal_value(problem: Problem, norms: Array, f: Array) -> Number:
     """Return the primal objective; decision values f include the intercept."""
-    losses = float(problem.loss.value(problem.y, f).sum())
+    losses = sum_of_samples(problem.loss.value(problem.y, f), norms)
     refuse_nan(problem.loss, "value", losses, f)
     return losses + problem.regularizer.value(norms)
 
@@ -63,17 +77,14 @@ def project_dual(problem: Targets, rho: Array) -> Array:
 
 def clipped_to_sum(rho: Array, lower: Array, upper: Array, total: float = 0.0) -> Array:
     """Return clip(rho - s, lower, upper), for the number s that gives sum `total`."""
-    low, high = float(np.min(rho - upper)), float(np.max(rho - lower))
     if np.isinf(lower).all() and np.isinf(upper).all():
         centered: Array = rho - (rho.mean() - total / rho.size)
         return centered
-    # If an entry has no upper bound, `low` is infinite, and -reach replaces it. At s =
-    # -reach, this entry is above `total` and no clipped entry is negative, because the
-    # domain contains zero. So the sum is above `total`. The same holds for `high` with
-    # opposite signs.
+    # At s = -reach, every entry is at its upper bound or above `total`, and no entry is
+    # negative, because the domain contains zero. So the sum is at least `total`, if any
+    # s gives such a sum. The same holds for s = reach with opposite signs.
     reach = 1.0 + float(np.abs(rho).max()) + abs(total)
-    low = low if np.isfinite(low) else -reach
-    high = high if np.isfinite(high) else reach
+    low, high = -reach, reach
     clipped: Array = np.clip(rho, lower, upper)
     shift = 0.0
     for _ in range(200):
@@ -110,19 +121,24 @@ def certify(
 
 def scaled_dual_value(
     problem: Problem, rho: Array, norms: Array, candidate_norms: Array
-) -> tuple[float, float]:
+) -> tuple[Number, Number]:
     """Return the best scale for which scale * rho is feasible, and its dual value."""
     # Arguments are those of `certify`; `candidate_norms` may also be upper bounds on
     # the dual norms of rho.
     loss, regularizer, y = problem.loss, problem.regularizer, problem.y
 
-    def loss_of(scale: float) -> float:
+    def loss_of(scale: Number) -> Number:
         """Return minus the dual value at a multiple of rho."""
-        conjugate = float(loss.conjugate(y, -scale * rho).sum())
+        conjugate = sum_of_samples(loss.conjugate(y, -scale * rho), norms)
         refuse_nan(loss, "conjugate", conjugate, rho)
         return conjugate + regularizer.conjugate(scale * candidate_norms, norms)
 
-    scale, lowest = best_scale(loss_of, regularizer.feasible_scale(candidate_norms))
+    largest = regularizer.feasible_scale(candidate_norms)
+    if norms.ndim > 1:
+        # Dual points of many targets solve their problem for fixed kernel weights, so a
+        # smaller factor could only reduce the dual value.
+        return largest, -loss_of(largest)
+    scale, lowest = best_scale(loss_of, largest)
     return scale, -lowest
 
 
@@ -166,9 +182,9 @@ def _segment_minimum(
     return float(result.x), float(result.fun)
 
 
-def relative_gap(primal: float, dual: float) -> float:
+def relative_gap(primal: Number, dual: Number) -> Number:
     """Return (primal - dual) / abs(primal); zero if both are zero."""
-    return (primal - dual) / max(abs(primal), TINY)
+    return (primal - dual) / np.maximum(np.abs(primal), TINY)
 
 
 def check_gap(gap: float) -> None:

@@ -27,7 +27,7 @@ from multikernel.certificates.gap import (
     relative_gap,
 )
 from multikernel.certificates.progress import Recorder
-from multikernel.certificates.rounding import enlarged_gap, rounding_safe_dual
+from multikernel.certificates.rounding import prove
 from multikernel.gram.refine import Refinement
 from multikernel.linalg import EPS
 from multikernel.problem import Problem, Solution, Status
@@ -103,7 +103,7 @@ class Incumbent:
     def exchange(self, tol: float) -> bool:
         """Make the last model the best if its gap is at most tol; return True if so."""
         model = evaluated(self.problem, self.last)
-        is_proved = self._enlarged_gap(model) <= tol
+        is_proved = self._proof(model)[0] <= tol
         if is_proved:
             self.model = self._proved = model
         return is_proved
@@ -130,7 +130,7 @@ class Incumbent:
             self.over_factors = stack_proof
         if proof.value > self.certificate.value:
             self.certificate = proof
-        return stack_proof.value
+        return float(stack_proof.value)
 
     @property
     def gap(self) -> float:
@@ -150,12 +150,12 @@ class Incumbent:
         return min(self.gap, self._gap_to(self.bound))
 
     def _gap_to(self, bound: float) -> float:
-        return max(relative_gap(self.model.objective, bound), EPS)
+        return max(float(relative_gap(self.model.objective, bound)), EPS)
 
     @property
     def _visible_gap(self) -> float:
         """Certified gap without bounds on rounding errors; it may be negative."""
-        return relative_gap(self.model.objective, self.certificate.value)
+        return float(relative_gap(self.model.objective, self.certificate.value))
 
     def record(self) -> None:
         """Add a line to the history, and call the callback."""
@@ -170,7 +170,7 @@ class Incumbent:
         # the last step hardly changed them, the solve has stalled.
         is_stalled = False
         if self._visible_gap <= tol:
-            gap, last_gap = self._publish(), self._last_gap
+            (gap, _), last_gap = self._publish(), self._last_gap
             check_gap(gap)
             if gap <= tol:
                 return Status.CONVERGED
@@ -186,7 +186,7 @@ class Incumbent:
     def proves(self, tol: float) -> bool:
         """Return whether the best model has a gap of at most tol, rounding included."""
         # The evaluation by `_publish` takes time, so the visible gap is checked first.
-        return self._visible_gap <= tol and self._publish() <= tol
+        return self._visible_gap <= tol and self._publish()[0] <= tol
 
     def _certify_over_full_kernels(self, tol: float) -> Status | None:
         """Return the status after a proof over the full kernels; None to continue."""
@@ -200,7 +200,7 @@ class Incumbent:
         )
         if proof.certificate.value > self.certificate.value:
             self.certificate = proof.certificate
-        if self._publish() <= tol:
+        if self._publish()[0] <= tol:
             return Status.CONVERGED
         # `refinement` names the factors to refine.
         if proof.goals:
@@ -228,13 +228,13 @@ class Incumbent:
                 status = reason or status
         return self.solution(status)
 
-    def _enlarged_gap(self, model: Model) -> float:
-        """Return the gap of an evaluated model, enlarged by its rounding errors."""
+    def _proof(self, model: Model) -> tuple[float, Array]:
+        """Return the gap of an evaluated model despite rounding, and its dual point."""
         assert model.worth is not None
-        return enlarged_gap(self.problem, model.worth, self.certificate)
+        return prove(self.problem, model.worth, self.certificate)
 
-    def _publish(self) -> float:
-        """Evaluate the best model from its expansions; return its gap."""
+    def _publish(self) -> tuple[float, Array]:
+        """Evaluate the best model from its expansions; return the result of `prove`."""
         # The objective with which a model was offered has rounding errors, so the model
         # may have replaced a better one. If the previous evaluated model has a lower
         # objective than the newly evaluated model, the previous one is kept.
@@ -242,14 +242,13 @@ class Incumbent:
         if self._proved is not None and self._proved.objective < self.model.objective:
             self.model = self._proved
         self._proved = self.model
-        return self._enlarged_gap(self.model)
+        return self._proof(self.model)
 
     def solution(self, status: Status) -> Solution:
         """Return the best model, with recomputed norms and gap, and best dual point."""
         # A dual value above the objective is rounding: the two are equal.
-        gap = max(self._publish(), 0.0)
-        model = self.model
-        assert model.worth is not None
+        proved_gap, dual = self._publish()
+        gap, model = max(float(proved_gap), 0.0), self.model
         self.recorder.close(model.objective, gap, model.active.size)
         return Solution(
             kernel_weights=kernel_weights(self.problem.regularizer, model.norms),
@@ -257,7 +256,7 @@ class Incumbent:
             active=model.active,
             coefs=model.coefs,
             intercept=model.intercept + self.problem.offset,
-            dual=rounding_safe_dual(self.problem, self.certificate, model.worth),
+            dual=dual,
             objective=model.objective,
             duality_gap=gap,
             n_iter=len(self.recorder.history) - 1,

@@ -1,14 +1,17 @@
 """Bounds on rounding errors of a gap, and the dual point that proves the gap."""
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from multikernel._typing import Array
 from multikernel.certificates.gap import (
     DualCertificate,
+    Number,
+    certify,
     relative_gap,
-    scaled_dual_value,
+    sum_of_samples,
 )
 from multikernel.gram.checks import ROUNDING
 from multikernel.linalg import EPS, TINY
@@ -56,9 +59,10 @@ class Worth:
     """Norms and objective of a model, with bounds on rounding errors."""
 
     norms: Array  # of all kernels
-    objective: float
-    excess: float  # bound on how much rounding may understate the objective
-    in_single: float  # the same bound if the kernels have single precision only
+    objective: Number
+    excess: Number  # bound on how much rounding may understate the objective
+    # The same bound for rounding errors that are larger by a factor.
+    largest_increase: Callable[[float], Number]
 
 
 def is_rounding(problem: Problem, f: Array, sizes: Array, objective: float) -> bool:
@@ -81,84 +85,78 @@ def is_rounding(problem: Problem, f: Array, sizes: Array, objective: float) -> b
     return hidden <= ORDINARY * float(problem.loss.value(problem.y, constant).sum())
 
 
-def largest_dual_norms(
-    problem: Problem, certificate: DualCertificate, unit: float
-) -> Array:
-    """Return upper bounds on a certificate's dual norms that include rounding."""
-    gram, norms = problem.gram, certificate.dual_norms
-    length = float(np.linalg.norm(certificate.dual))
-    traces = gram.rounded_traces()
-    largest = np.sqrt(norms**2 + unit * length**2 * traces)
-    # Quadratic forms of matrices suffer from cancellation. With features they are
-    # squared norms, whose rounding errors are relative.
-    feature_norms = norms + unit * length * np.sqrt(traces)
-    is_smaller = gram.has_features() & (feature_norms < largest)
-    return np.asarray(np.where(is_smaller, feature_norms, largest))
-
-
-def rounding_safe_dual(
-    problem: Problem, certificate: DualCertificate, worth: Worth
-) -> Array:
-    """Return the certificate's point, rescaled to prove its gap despite rounding."""
+def rounding_safe(
+    problem: Problem,
+    rho: Array,
+    norms: Array,
+    dual_norms: Array,
+    unit: float | None = None,
+) -> DualCertificate:
+    """Return a certificate near a dual point whose value rounding cannot overstate."""
     # The point is multiplied by the factor that maximizes the dual value, computed from
     # upper bounds on the dual norms. If the penalty limits dual norms, the result is
     # within the limits. If the conjugate of the penalty is steep, the dual value of the
-    # point alone could be much lower. `worth` describes the model whose gap is proved.
-    _, largest = _gap_rounding(problem, worth, certificate)
-    rho = certificate.dual
-    return scaled_dual_value(problem, rho, worth.norms, largest)[0] * rho
+    # point alone could be much lower. `norms` are those of the model whose gap is
+    # proved; `unit` is the relative rounding error of quadratic forms, by default that
+    # of double precision.
+    largest = largest_dual_norms(problem, rho, dual_norms, unit)
+    certificate = certify(problem, rho, norms, largest)
+    conjugates = np.abs(problem.loss.conjugate(problem.y, -rho))
+    rounding = 4.0 * EPS * sum_of_samples(conjugates, norms)
+    return replace(certificate, value=certificate.value - rounding)
 
 
-def dual_norm_rounding(
-    problem: Problem, certificate: DualCertificate, norms: Array, largest: Array
-) -> float:
-    """Return a bound on how much rounding of dual norms may overstate a dual value."""
-    rho = certificate.dual
-    # The bound is a sum of two parts. The first part is the decrease of the dual value
-    # if the dual norms are `largest`, their upper bounds that include rounding. The
-    # second part is the rounding error of the sum of conjugates.
-    _, value = scaled_dual_value(problem, rho, norms, largest)
-    sums = 4.0 * EPS * float(np.abs(problem.loss.conjugate(problem.y, -rho)).sum())
-    return max(certificate.value - value, 0.0) + sums
+def largest_dual_norms(
+    problem: Problem, rho: Array, dual_norms: Array, unit: float | None = None
+) -> Array:
+    """Return upper bounds on the dual norms of a point that include rounding."""
+    unit = rounding_unit(len(rho)) if unit is None else unit
+    length = np.linalg.norm(rho, axis=0 if dual_norms.ndim > 1 else None)
+    traces, has_features = problem.gram.rounded_traces(), problem.gram.has_features()
+    largest = np.sqrt(dual_norms**2 + np.multiply.outer(traces, unit * length**2))
+    # Quadratic forms of matrices suffer from cancellation. With features they are
+    # squared norms, whose rounding errors are relative.
+    feature_norms = dual_norms + np.multiply.outer(np.sqrt(traces), unit * length)
+    smaller = np.fmin(largest, feature_norms)[has_features]
+    largest[has_features] = smaller
+    return np.asarray(largest)
 
 
-def _gap_rounding(
+def prove(
     problem: Problem, worth: Worth, certificate: DualCertificate
 ) -> tuple[float, Array]:
-    """Return upper bounds on the rounding error of a gap and on each dual norm."""
-    norms, gap = worth.norms, relative_gap(worth.objective, certificate.value)
-    unit = rounding_unit(certificate.dual.shape[0])
-    largest = largest_dual_norms(problem, certificate, unit)
-    hidden = worth.excess + dual_norm_rounding(problem, certificate, norms, largest)
-    if gap + hidden / max(abs(worth.objective), TINY) >= -ORDINARY:
-        return hidden, largest
-    # Such a negative gap means that the entries of the kernels are less precise than
-    # double precision.
-    largest = largest_dual_norms(problem, certificate, ROUNDING)
-    by_dual_norms = dual_norm_rounding(problem, certificate, norms, largest)
-    return worth.in_single + by_dual_norms, largest
-
-
-def enlarged_gap(problem: Problem, worth: Worth, certificate: DualCertificate) -> float:
-    """Return a model's relative gap, plus a bound on the rounding error of this gap."""
+    """Return a model's relative gap despite rounding, and the point that proves it."""
     # `worth` is the evaluation of the model, `certificate` that of the dual point.
+    rho, sizes, norms = certificate.dual, certificate.dual_norms, worth.norms
+    safe = rounding_safe(problem, rho, norms, sizes)
     if worth.objective == 0.0:
         # The dual value at the point zero has no rounding error. If this value is zero,
         # it proves that the objective zero is optimal.
-        zeros = np.zeros_like(certificate.dual), np.zeros_like(worth.norms)
-        if scaled_dual_value(problem, zeros[0], worth.norms, zeros[1])[1] == 0.0:
-            return 0.0
+        zeros = np.zeros_like(norms)
+        if certify(problem, np.zeros_like(rho), norms, zeros).value == 0.0:
+            return 0.0, safe.dual
+    if gap_of(worth, safe) < -ORDINARY:
+        # Such a negative gap means that the entries of the kernels are less precise
+        # than double precision.
+        safe = rounding_safe(problem, rho, norms, sizes, ROUNDING)
+        single = worth.largest_increase(ROUNDING / rounding_unit(len(rho)))
+        worth = replace(worth, excess=single)
+    return gap_of(worth, safe), safe.dual
+
+
+def gap_of(worth: Worth, certificate: DualCertificate) -> Number:
+    """Return the relative gap to a `rounding_safe` certificate, despite rounding."""
     gap = relative_gap(worth.objective, certificate.value)
-    hidden, _ = _gap_rounding(problem, worth, certificate)
-    return with_rounding(gap, hidden, worth.objective)
+    return with_rounding(gap, worth.excess, worth.objective)
 
 
 def with_rounding(
-    gap: float, excess: float, objective: float, ordinary: float = ORDINARY
-) -> float:
+    gap: Number, excess: Number, objective: Number, ordinary: float = ORDINARY
+) -> Number:
     """Return a relative gap plus the part of excess / |objective| above `ordinary`."""
     # `excess` bounds the absolute rounding error of the gap, so excess / |objective|
     # bounds the relative error. Its part up to `ordinary`, the size of ordinary
     # rounding errors, is ignored: the result is at least the exact relative gap minus
     # `ordinary`.
-    return gap + max(excess / max(abs(objective), TINY) - ordinary, 0.0)
+    hidden = excess / np.maximum(np.abs(objective), TINY)
+    return gap + np.maximum(hidden - ordinary, 0.0)

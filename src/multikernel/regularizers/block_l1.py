@@ -1,6 +1,7 @@
 """The block l1 norm: sparse multiple kernel learning."""
 
 from dataclasses import dataclass
+from typing import cast
 
 import numpy as np
 
@@ -26,18 +27,19 @@ class BlockL1(Strength):
 
     def value(self, norms: Array) -> float:
         """Return the penalty at the block norms."""
-        return float(self.alpha * norms.sum())
+        return cast(float, self.alpha * norms.sum(axis=0))
 
     def conjugate(self, dual_norms: Array, at: Array) -> float:
         """Return 0 if no dual norm exceeds alpha, else infinity."""
         # feasible_scale may round up by an ulp or two.
         allowed = self.alpha * (1 + 4 * np.finfo(float).eps)
-        return 0.0 if dual_norms.max(initial=0.0) <= allowed else np.inf
+        is_inside = dual_norms.max(axis=0, initial=0.0) <= allowed
+        return cast(float, np.where(is_inside, 0.0, np.inf)[()])
 
     def feasible_scale(self, dual_norms: Array) -> float:
         """Return the largest factor up to 1 with which no dual norm exceeds alpha."""
-        largest = float(dual_norms.max(initial=0.0))
-        return 1.0 if largest <= self.alpha else self.alpha / largest
+        largest = dual_norms.max(axis=0, initial=0.0)
+        return cast(float, self.alpha / np.maximum(largest, self.alpha))
 
     def prox(self, norms: Array, step: float) -> Array:
         """Return the soft-thresholded norms, max(norms - step * alpha, 0)."""
@@ -46,3 +48,13 @@ class BlockL1(Strength):
     def prox_derivative(self, norms: Array, step: float) -> Array:
         """Return 1 for norms above step * alpha, else 0."""
         return (norms > step * self.alpha).astype(np.float64)
+
+
+class BlockL1Each(BlockL1):
+    """Block l1 norms of many targets, with strengths of shape (n_targets,).
+
+    Norms have shape (n_kernels, n_targets), and results have one entry per target.
+    """
+
+    def __init__(self, alphas: Array) -> None:
+        object.__setattr__(self, "alpha", alphas)

@@ -15,10 +15,9 @@ import numpy as np
 from multikernel._typing import Array
 from multikernel.certificates import (
     DualCertificate,
-    certify,
     constant_model,
     dual_norms,
-    rounding_safe_dual,
+    rounding_safe,
 )
 from multikernel.certificates.columns import (
     fit_columns_alone,
@@ -168,11 +167,7 @@ class _Columns:
         for candidate in (slopes,) if inner is None else (slopes, inner):
             rho = orthogonal_dual(problem, candidate, self._basis)
             sizes = dual_norms(problem.gram, rho)
-            yield certify(problem, rho, point.worth.norms, sizes)
-
-    def safe_dual(self, certificate: DualCertificate, point: Point) -> Array:
-        """Return the dual point, scaled to be feasible despite rounding of norms."""
-        return rounding_safe_dual(self.problem, certificate, point.worth)
+            yield rounding_safe(problem, rho, point.worth.norms, sizes)
 
     def solution_fields(self, parameters: Array) -> dict[str, Array]:
         """Return the fields `intercept` and `effects` of a `Solution`."""

@@ -22,7 +22,7 @@ import numpy as np
 from scipy.linalg import cholesky, solve_triangular
 
 from multikernel._typing import Array, Indices
-from multikernel.certificates import DualCertificate, dual_norms, rounding_unit
+from multikernel.certificates import DualCertificate, dual_norms
 from multikernel.certificates.columns import LEAST_WEIGHT
 from multikernel.certificates.gap import best_scale
 from multikernel.certificates.progress import metered
@@ -226,6 +226,7 @@ class _Thresholds:
         loss = self.problem_at(thresholds).loss
         rho = -loss.gradient(y, f)
         sizes = dual_norms(self.problem.gram, rho)
+        sizes = largest_dual_norms(self.problem, rho, sizes)
         total = float(loss.value(y, f).sum()) + float(rho @ f)
 
         def negative_bound(scale: float) -> float:
@@ -234,16 +235,6 @@ class _Thresholds:
 
         scale, lowest = best_scale(negative_bound, penalty.feasible_scale(sizes))
         return DualCertificate(scale * rho, scale * sizes, -lowest)
-
-    def safe_dual(self, certificate: DualCertificate, point: Point) -> Array:
-        """Return the dual point, scaled to be feasible despite rounding of norms."""
-        # The scale only corrects rounding. Another scale would have the best dual value
-        # for fixed thresholds, but a smaller dual value for free thresholds.
-        dual = certificate.dual
-        unit = rounding_unit(len(dual))
-        largest = largest_dual_norms(self.problem, certificate, unit)
-        scale = self.problem.regularizer.feasible_scale(largest)
-        return np.asarray(min(1.0, scale) * dual)
 
     def solution_fields(self, parameters: Array) -> dict[str, Array]:
         """Return the field `intercept` of a `Solution`, which is zero."""

@@ -21,9 +21,9 @@ from multikernel.certificates import (
     DualCertificate,
     Terms,
     check_gap,
-    enlarged_gap,
     evaluate,
     evaluate_terms,
+    gap_of,
 )
 from multikernel.certificates.columns import (
     LINEAR_FACTOR,
@@ -120,9 +120,7 @@ class FreeParameters(Protocol):
 
     def proofs(self, point: Point, inner: Array | None) -> Iterable[DualCertificate]:
         """Yield certificates at feasible dual points, one near `inner` if given."""
-
-    def safe_dual(self, certificate: DualCertificate, point: Point) -> Array:
-        """Return a dual point that is feasible despite rounding of norms."""
+        # Rounding must not overstate their values (see `rounding_safe`).
 
     def solution_fields(self, parameters: Array) -> dict[str, Array]:
         """Return the fields of a `Solution` that the parameters determine."""
@@ -215,9 +213,7 @@ class SquaresSearch:
             if self.certificate is None or proof.value > self.certificate.value:
                 self.certificate = proof
         assert self.certificate is not None
-        gap = enlarged_gap(
-            self.free.problem_at(point.parameters), point.worth, self.certificate
-        )
+        gap = float(gap_of(point.worth, self.certificate))
         check_gap(gap)
         # Only rounding can make the dual value exceed the objective, and the gap
         # includes a bound on rounding: a negative gap counts as zero.
@@ -326,7 +322,7 @@ class SquaresSearch:
             norms=norms,
             active=point.active[is_active],
             coefs=point.coefs[is_active],
-            dual=self.free.safe_dual(self.certificate, point),
+            dual=self.certificate.dual,
             objective=point.worth.objective,
             duality_gap=gap,
             n_iter=len(self.recorder.history) - 1,

@@ -196,7 +196,8 @@ def _gap_noise(problem: Problem, solution: Solution) -> float:
     ]
     cancelled = float(np.abs(problem.y * solution.dual).sum())
     sums = 4.0 * np.finfo(float).eps * cancelled / max(abs(solution.objective), TINY)
-    return sums + (values[0] - values[1]) / max(abs(solution.objective), TINY)
+    lost = float(values[0] - values[1])
+    return sums + lost / max(abs(solution.objective), TINY)
 
 
 def _check_dual(problem: Problem, solution: Solution) -> None:

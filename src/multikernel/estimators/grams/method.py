@@ -10,14 +10,12 @@ import numpy as np
 
 from multikernel._typing import Array
 from multikernel.certificates import (
-    DualCertificate,
     check_combination,
     decision_values,
     scaled_dual_value,
 )
 from multikernel.certificates.rounding import (
     ORDINARY,
-    dual_norm_rounding,
     is_rounding,
     largest_losses,
     with_rounding,
@@ -285,12 +283,11 @@ def _with_norm_errors(
     sizes = np.abs(training.stack.traces()) / len(problem.y)
     errors = SINGLE * float(np.sum(dual * dual)) * sizes
     squared_norms = np.maximum(problem.gram.quadratic_forms(dual), 0.0)
-    dual_value = scaled_dual_value(problem, dual, norms, np.sqrt(squared_norms))[1]
-    certificate = DualCertificate(dual, np.sqrt(squared_norms), dual_value)
     largest_norms = np.sqrt(squared_norms + errors)
-    hidden_gap = dual_norm_rounding(problem, certificate, norms, largest_norms)
-    objective = solution.objective
-    gap = with_rounding(solution.duality_gap, hidden_gap, objective, ORDINARY_SINGLE)
+    _, value = scaled_dual_value(problem, dual, norms, np.sqrt(squared_norms))
+    _, least_value = scaled_dual_value(problem, dual, norms, largest_norms)
+    hidden, objective = max(value - least_value, 0.0), solution.objective
+    gap = with_rounding(solution.duality_gap, hidden, objective, ORDINARY_SINGLE)
     return replace(solution, duality_gap=gap)
 
 

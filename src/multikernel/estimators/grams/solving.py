@@ -180,7 +180,7 @@ def _certify_over_all(
     def dual_value(others: Array) -> float:
         sizes = np.sqrt(np.maximum(np.append(listed_forms, others), 0.0))
         norms = np.append(solution.norms, np.zeros(others.size))
-        return scaled_dual_value(problem, dual, norms, sizes)[1]
+        return float(scaled_dual_value(problem, dual, norms, sizes)[1])
 
     other_forms = np.append(forms[is_new], largest_other)
     lost = dual_value(np.empty(0)) - dual_value(other_forms)

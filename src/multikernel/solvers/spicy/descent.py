@@ -19,8 +19,11 @@ from typing import Any, cast
 import numpy as np
 
 from multikernel._typing import Array
-from multikernel.certificates import best_intercepts
-from multikernel.certificates.gap import scaled_dual_value
+from multikernel.certificates import (
+    best_intercepts,
+    relative_gap,
+    scaled_dual_value,
+)
 from multikernel.linalg import EPS, TINY
 from multikernel.linalg.tall import GroupedFactor, slices_between
 from multikernel.losses import is_coupled
@@ -225,7 +228,7 @@ class BlockDescent:
         ]
         norms = self._norms(self._u)
         _, dual = scaled_dual_value(self.problem, self.rho, norms, np.array(sizes))
-        return (objective - dual) / max(abs(objective), TINY)
+        return float(relative_gap(objective, dual))
 
 
 def block_minimum(q: Array, values: Array, strength: float) -> tuple[float, Array]:

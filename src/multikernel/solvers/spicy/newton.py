@@ -21,20 +21,35 @@ values move together. Steps far from the optimum aim at strengths above alpha. M
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import cast
 
 import numpy as np
 from scipy.linalg.lapack import dpotrf, dtrtrs
 from scipy.optimize import nnls
 
 from multikernel._typing import Array, Indices, Mask
-from multikernel.certificates import constant_model
+from multikernel.certificates import (
+    ORDINARY,
+    best_published_intercept,
+    evaluate_multiples,
+    gap_of,
+)
 from multikernel.certificates.progress import Patience, Recorder
-from multikernel.certificates.side_by_side import CertifiedTargets
 from multikernel.gram.factors.low_rank import low_rank_form
 from multikernel.linalg.shifted import DiagonalRoot, Root, factor_root
-from multikernel.problem import Callback, Problem, Progress, Solution, Status
+from multikernel.losses.base import SmoothConjugateLoss
+from multikernel.losses.weighted import is_squared
+from multikernel.problem import (
+    Callback,
+    Problem,
+    Progress,
+    Solution,
+    Status,
+    published_intercept,
+)
 from multikernel.regularizers.base import BlockRegularizer, kernel_weights
+from multikernel.regularizers.block_l1 import BlockL1Each
 from multikernel.solvers.base import continued
 from multikernel.solvers.spicy.settings import SETTINGS
 
@@ -53,23 +68,41 @@ class Tangent:
     moves: Array | None
 
 
-class NewtonState(CertifiedTargets):
+class NewtonState:
     """State of many targets, with Newton's steps in their kernel weights."""
 
     def __init__(self, problems: Sequence[Problem]) -> None:
         # Callers have checked the problems by `newton_for` and centered their targets.
         # Penalties of the problems are not used: strengths are arguments of methods.
-        super().__init__(problems)
+        first, n_targets = problems[0], len(problems)
+        self.problems, self.gram = problems, first.gram
+        self.has_intercept = first.fit_intercept
+        self.loss = cast(SmoothConjugateLoss, first.loss)
+        self.quadratic = is_squared(first.loss)
+        self.y = np.stack([problem.y for problem in problems], axis=1)
+        self.offset = np.array([float(np.sum(p.offset)) for p in problems])
+        n_kernels, n_samples, _ = self.gram.shape
+        # Kernel weights, quadratic forms of `rho`, and block norms.
+        self.eta, self.forms, self.norms = np.zeros((3, n_kernels, n_targets))
+        # Dual points `rho`, which sum to zero if there is an intercept; `dual`, the
+        # certified dual points; decision values f without intercepts.
+        self.rho, self.dual, self.f = np.zeros((3, n_samples, n_targets))
+        self.intercept, self.objective, self.gap = np.zeros((3, n_targets))
+        # True for targets without a reliable certificate or without a next step.
+        self.failed = np.zeros(n_targets, dtype=bool)
         self.factors = low_rank_form(self.gram)
         self.point = np.zeros_like(self.y)
-        """Decision values at which the loss is expanded."""
+        """Decision values at which the loss is expanded; first, the best constants."""
+        if not self.quadratic:
+            all_targets = replace(first, y=self.y, offset=self.offset)
+            self.point += best_published_intercept(all_targets, self.f)
         self.tangents: list[Tangent | None] = [None] * len(problems)
 
-    def start(self, t: int, norms: Array | None, alpha: float, dual: Array) -> None:
-        """Start target t at a dual point and block norms (None: zero) for `alpha`."""
+    def start(self, t: int, norms: Array, alpha: float, dual: Array) -> None:
+        """Start target t at a dual point and at block norms for `alpha`."""
         # At the optimum the weight of a kernel is its norm divided by alpha. The loss
         # is expanded at the decision values that belong to the dual point.
-        self.eta[:, t] = 0.0 if norms is None else norms / alpha
+        self.eta[:, t] = norms / alpha
         if not self.quadratic:
             with np.errstate(all="ignore"):
                 f = self.loss.conjugate_gradient(self.y[:, t], -dual)
@@ -83,8 +116,7 @@ class NewtonState(CertifiedTargets):
         n_at_once = max(1, SETTINGS.roots_bytes // (8 * len(self.y) ** 2))
         for start in range(0, targets.size, n_at_once):
             part = targets[start : start + n_at_once]
-            places = self.index_of(part)
-            point, y = self.point[:, places], self.y[:, places]
+            point, y = self.point[:, part], self.y[:, part]
             slopes = self.loss.gradient(y, point)
             D = self.loss.conjugate_hessian(y, slopes)
             z = point - D * slopes
@@ -92,15 +124,15 @@ class NewtonState(CertifiedTargets):
                 self._solve(t, D[:, number], z[:, number])
                 for number, t in enumerate(part)
             ]
-            rho = self.rho[:, places]
+            rho = self.rho[:, part]
             if self.has_intercept:  # rho sums to zero but for rounding.
                 rho -= rho.sum(axis=0) / len(rho)
             images = self.gram.matvec(rho)
-            self.rho[:, places] = rho
+            self.rho[:, part] = rho
             if not self.quadratic:
-                self.point[:, places] = z - D * rho
-            self.f[:, places] = np.einsum("mit,mt->it", images, self.eta[:, places])
-            self.forms[:, places] = np.einsum("mit,it->mt", images, rho)
+                self.point[:, part] = z - D * rho
+            self.f[:, part] = np.einsum("mit,mt->it", images, self.eta[:, part])
+            self.forms[:, part] = np.einsum("mit,it->mt", images, rho)
             for number, (t, root) in enumerate(zip(part, roots, strict=True)):
                 if root is not None:
                     self._store_tangent(t, *root, images[:, :, number], alphas[t])
@@ -186,8 +218,7 @@ class NewtonState(CertifiedTargets):
 
     def _move(self, targets: Indices, moves: Array) -> None:
         """Move the points of the loss's models, less if curvatures change a lot."""
-        places = self.index_of(targets)
-        y, point = self.y[:, places], self.point[:, places]
+        y, point = self.y[:, targets], self.point[:, targets]
         D, end = self._inverse_curvatures(y, point), point + moves
         for _ in range(50):
             ratios = np.abs(np.log(self._inverse_curvatures(y, end) / D))
@@ -195,11 +226,41 @@ class NewtonState(CertifiedTargets):
             if not too_far.any():
                 break
             end = np.where(too_far.any(axis=0), 0.5 * (point + end), end)
-        self.point[:, places] = end
+        self.point[:, targets] = end
 
     def _inverse_curvatures(self, y: Array, f: Array) -> Array:
         """Return the inverse curvatures of the loss at decision values."""
         return self.loss.conjugate_hessian(y, self.loss.gradient(y, f))
+
+    def measure(self, targets: Indices, alphas: Array) -> None:
+        """Store the objectives, gaps, certified dual points and intercepts."""
+        # `alphas` has the penalty strengths of all problems, not only of `targets`.
+        problem = replace(
+            self.problems[0],
+            y=self.y[:, targets],
+            regularizer=BlockL1Each(alphas[targets]),
+            offset=self.offset[targets],
+        )
+        f, b = self.f[:, targets], self.intercept[targets]
+        # For the squared loss, the stored intercepts are the best ones. For other
+        # losses, two Newton steps take half the time of `best_published_intercept`.
+        if self.has_intercept and not self.quadratic:
+            for _ in range(2):
+                slopes = self.loss.gradient(problem.y, f + b)
+                curvatures = 1.0 / self.loss.conjugate_hessian(problem.y, slopes)
+                b = b - slopes.sum(axis=0) / curvatures.sum(axis=0)
+        b = np.where(np.isfinite(b), b, self.intercept[targets])
+        b = published_intercept(problem, b)
+        rho, eta, forms = (a[:, targets] for a in (self.rho, self.eta, self.forms))
+        evaluation = evaluate_multiples(problem, rho, eta, forms, f, b)
+        worth, certificate, is_reliable = evaluation
+        gap = gap_of(worth, certificate)
+        self.norms[:, targets], self.dual[:, targets] = worth.norms, certificate.dual
+        self.intercept[targets], self.objective[targets] = b, worth.objective
+        # The solver for one target continues a failed target. If a kernel is
+        # indefinite, that solver raises an error with the kernel's name.
+        self.failed[targets] |= ~(is_reliable & (gap > -ORDINARY))
+        self.gap[targets] = np.maximum(gap, 0.0)
 
     def solution(
         self, t: int, penalty: BlockRegularizer, status: Status, history: list[Progress]
@@ -213,7 +274,7 @@ class NewtonState(CertifiedTargets):
             active=active,
             coefs=self.eta[active, t, None] * self.rho[:, t],
             intercept=self.intercept[t : t + 1] + self.problems[t].offset,
-            dual=self.scale[t] * self.dual[:, t],
+            dual=self.dual[:, t].copy(),
             objective=float(self.objective[t]),
             duality_gap=float(self.gap[t]),
             n_iter=len(history) - 1,
@@ -271,16 +332,10 @@ class NewtonPath:
     ) -> None:
         """Start each target at its entry of `starts`, or without kernels if None."""
         # `penalties` are those of the first step; None skips a target.
-        state = self.state
         self.solved = list(starts)
         for t, (start, penalty) in enumerate(zip(starts, penalties, strict=True)):
-            if penalty is None:
-                continue
-            if start is not None:
-                state.start(t, start.norms, penalty.alpha, start.dual)
-            elif not state.quadratic:
-                dual = constant_model(state.problems[t]).dual
-                state.start(t, None, penalty.alpha, dual)
+            if start is not None and penalty is not None:
+                self.state.start(t, start.norms, penalty.alpha, start.dual)
 
     def solve(
         self, penalties: Sequence[BlockRegularizer | None]

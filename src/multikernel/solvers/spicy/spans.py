@@ -45,8 +45,8 @@ class SpannedTargets(NewtonState):
         self.grams = np.empty((size, n_kernels, 0, 0))
         self._last = np.full(size, np.nan)  # strength of every target's last step
 
-    def start(self, t: int, norms: Array | None, alpha: float, dual: Array) -> None:
-        """Start target t at a dual point and block norms (None: zero) for `alpha`."""
+    def start(self, t: int, norms: Array, alpha: float, dual: Array) -> None:
+        """Start target t at a dual point and at block norms for `alpha`."""
         super().start(t, norms, alpha, dual)
         self.rho[:, t] = dual
         # The space of dual points is empty; `evaluate` adds `dual` as the first vector.
