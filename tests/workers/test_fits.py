@@ -55,9 +55,9 @@ def _alone(number):
     return (np.array([number]),)
 
 
-def assert_same(model, expected, X, atol=1e-8):
-    assert model.tol == 1e-10
-    assert model.duality_gap_ <= 1e-10
+def assert_same(model, expected, X, atol=1e-8, tol=1e-10):
+    assert model.tol == tol
+    assert model.duality_gap_ <= tol
     np.testing.assert_allclose(model.objective_, expected.objective_, rtol=1e-10)
     np.testing.assert_array_equal(model.active_kernels_, expected.active_kernels_)
     for name in ("kernel_weights_", "block_norms_", "variance_shares_"):
@@ -79,11 +79,13 @@ def test_hinge():
 def check_classification(loss, normalize):
     X, f = table()
     y = np.where(f > 0.0, "far", "near")
-    settings = {"loss": loss, "normalize": normalize}
+    # The last barrier of a hinge and rounding leave a gap of almost 1e-10. Rounding
+    # decides at which of the last barriers this gap is reached.
+    tol, atol = (2e-10, 1e-6) if loss == "hinge" else (1e-10, 1e-7)
+    settings = {"loss": loss, "normalize": normalize, "tol": tol}
     expected = classifier(**settings).fit(X, y)
     model = classifier(**settings).fit(*partitioned(X, y))
-    # Rounding decides at which of the last barriers of a hinge a gap is reached.
-    assert_same(model, expected, X, atol=1e-6 if loss == "hinge" else 1e-7)
+    assert_same(model, expected, X, atol, tol)
     assert model.fit_info_["storage_reason"] == "its samples are in 5 partitions"
     assert model.dual_coef_.shape == (400,)
 
