@@ -55,14 +55,10 @@ def is_semidefinite(K: GramMatrix) -> bool:
 class Census(NamedTuple):
     """What one reading of the matrices finds, shape (n_kernels,) each."""
 
-    largest: Array
-    """The largest entry of u^T K_m and v^T K_m; not finite if one of K_m is not."""
-
-    asymmetry: Array
-    """u^T (K_m - K_m^T) v, zero if K_m is symmetric; u and v are random."""
-
-    forms: Array
-    """w^T K_m w, with the weights w of the samples."""
+    # The vectors u and v are random, and w are the weights of the samples.
+    largest: Array  # largest entry of u^T K_m and v^T K_m; not finite if one is not
+    asymmetry: Array  # u^T (K_m - K_m^T) v, zero if K_m is symmetric
+    forms: Array  # w^T K_m w
 
 
 def take_census(
