@@ -96,7 +96,7 @@ def rounding_safe(
     # The point is multiplied by the factor that maximizes the dual value, computed from
     # upper bounds on the dual norms. If the penalty limits dual norms, the result is
     # within the limits. If the conjugate of the penalty is steep, the dual value of the
-    # point alone could be much lower. `norms` are those of the model whose gap is
+    # point alone could be much lower. `norms` belong to the model whose gap is
     # proved; `unit` is the relative rounding error of quadratic forms, by default that
     # of double precision.
     largest = largest_dual_norms(problem, rho, dual_norms, unit)

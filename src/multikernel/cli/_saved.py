@@ -126,7 +126,7 @@ def known_choice(
     names = getattr(estimator, "feature_names_in_", None)
     feature_names = None if names is None else tuple(map(str, names))
     date_step = getattr(estimator, "named_steps", {}).get("dates")
-    # The date columns are those of the step's first transformer, see `with_steps`.
+    # The step's first transformer has the date columns, see `with_steps`.
     dates = () if date_step is None else tuple(date_step.transformers_[0][2])
     number_columns = {*(feature_names or ())} - {*dates}
     unused = tuple(name for name in unused_columns(model) if name in number_columns)

@@ -299,7 +299,7 @@ def _require_arrays(
 
 def _refuse_options(path: Path, content: str, choice: ColumnChoice, *keys: str) -> None:
     """Raise for options that the content of an npz file does not support."""
-    # `keys` are the names of these options. Those in `NAMED` require column names.
+    # `keys` are the options' names. Those in `NAMED` require column names.
     options = [f"--{key}" for key in keys if getattr(choice, key)]
     if options:
         advice = " or write the table as CSV or Parquet" * (keys == NAMED)

@@ -98,8 +98,8 @@ def estimate_cost(model: Any, X: Any, y: Any = None, *, offset: Any = None) -> F
         y = task.codes
     samples = read_input(model, source, X, y, offset=offset)
     X = samples.X
-    chosen = choose_kernels(samples, bounded=source.novelty, paired=source.paired)
-    dictionary = chosen.dictionary
+    kernels = choose_kernels(samples, bounded=source.novelty, paired=source.paired)
+    dictionary = kernels.dictionary
     if dictionary is None:
         seconds = Costs(X.shape[2], X.shape[0], 0).dense().seconds
         choice = Choice("precomputed", PRECOMPUTED, X.shape[2], X.nbytes, seconds)

@@ -71,7 +71,7 @@ def fitted_weights(
     model: AdditiveModel, X: Array, terms: Array, dual: Array
 ) -> tuple[Array, Array]:
     """Return theta_m >= 0 such that theta_m K_m `dual` fits term m best, and errors."""
-    # Shapes are (n_outputs, n_active) and, for the errors of these fits, (n_active,).
+    # Shapes are (n_outputs, n_active) and, for the fits' errors, (n_active,).
     # `terms` has shape (n_samples, n_outputs, n_active), `dual` (n_samples, n_outputs).
     errors, size = np.zeros(model.n_active), max(float(np.linalg.norm(terms)), EPS)
     theta = np.zeros(terms.shape[1:])

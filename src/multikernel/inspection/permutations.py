@@ -149,7 +149,7 @@ def tests_of_all(
     # Draws, shape (n_samples, n_draws, n_outputs), are permuted residuals of the null
     # model. The first draw is not permuted. The statistic of a kernel K for a draw v is
     # the form v^T K v. A p-value is the share of draws whose statistic, standardized if
-    # several kernels are compared, reaches that of the first draw up to rounding.
+    # several kernels are compared, reaches the first draw's up to rounding.
     n_kernels, n_draws = stack.shape[0], draws.shape[1]
     members = view_members([""] * n_kernels if views is None else views)
     codes = np.empty(n_kernels, dtype=np.intp)

@@ -225,7 +225,7 @@ def with_interactions(
     origins: Sequence[int] | None = None,
 ) -> InteractionDictionary:
     """Return the kernels of `dictionary` and their products."""
-    # The columns of these kernels are indices of X, or slices, but not names.
+    # The kernels' columns are indices of X, or slices, but not names.
     mains = [dictionary[m] for m in range(len(dictionary))]
     columns = [_kernel_columns(kernel, X.shape[1]) for kernel in mains]
     alone = np.arange(len(mains) if spec.mains else 0)

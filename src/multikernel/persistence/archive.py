@@ -222,7 +222,7 @@ class _Tree:
         # `n_nested` counts the nodes above `item` with a ``__reduce__``; `boxed` tells
         # whether arrays below `item` become lists. With references, a small file can
         # describe a huge or endless object. So the node numbers ("__id__") are removed,
-        # and `_count_node` sets those of arrays again.
+        # and `_count_node` sets the numbers of arrays again.
         if isinstance(item, list):
             return [
                 self.without_references(child, n_nested, boxed=boxed) for child in item

@@ -252,7 +252,7 @@ class _Descent:
         # an average of several v. So this method reduces the norm. The directions used
         # here are those of its steepest decrease; the eigenvectors of sum_m mu_m K_m
         # may increase it for p > 1.
-        # `tails` is the vector v of these directions.
+        # `tails` is these directions' vector v.
         slopes = (weights * v) ** (p - 1.0) * weights
         directions = leading_spectrum(gram.combine(slopes), theta, self.shares)
         tails = frame_tails(gram, directions.vectors, self.shares)

@@ -309,7 +309,7 @@ def _check_restrict(stack: GramStack, K: Array, tol: float, rng: Generator) -> N
 
 
 def _check_shape(label: str, shape: tuple[int, ...], expected: Array) -> None:
-    """Raise unless a shape equals that of the expected array."""
+    """Raise unless a shape equals the expected array's."""
     is_equal = shape == expected.shape
     assert is_equal, f"{label} must have shape {expected.shape}, got {shape}."
 

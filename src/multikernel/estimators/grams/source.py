@@ -76,8 +76,8 @@ class GramSource(Source):
         design = None
         if samples.table.views:
             design = find_design(self.owner, samples, fit_intercept=self.fit_intercept)
-        chosen = choose_kernels(samples, bounded=self.novelty, paired=self.paired)
-        dictionary = chosen.dictionary
+        kernels = choose_kernels(samples, bounded=self.novelty, paired=self.paired)
+        dictionary = kernels.dictionary
         factors: Any = 1.0
         if isinstance(dictionary, InteractionDictionary):
             factors = dictionary.scales()
@@ -89,9 +89,9 @@ class GramSource(Source):
             choice = resolve_storage(self, dictionary, samples.X, options)
             options = replace(options, storage=choice.storage)
             fit_info = {"storage": choice.name, "storage_reason": choice.reason}
-        fit_info["left_out"] = chosen.left_out
-        if self.verbose and chosen.left_out:
-            sys.stderr.write(f"{self.owner}: left out {chosen.left_out}\n")
+        fit_info["left_out"] = kernels.left_out
+        if self.verbose and kernels.left_out:
+            sys.stderr.write(f"{self.owner}: left out {kernels.left_out}\n")
         if not self.refines:
             options = options.with_all_landmarks()
         # Matrices from which folds are cut are normalized later.
@@ -103,7 +103,7 @@ class GramSource(Source):
             if self.fit_intercept and not (self.parts or self.novelty):
                 built = without_constants(built, *inputs)
         source = replace(self, options=options)
-        training = Training(samples, built, chosen, source, fit_info, design)
+        training = Training(samples, built, kernels, source, fit_info, design)
         check_kernels(training)
         return training
 

@@ -355,7 +355,7 @@ def staged_terms(
     # The results have shape (n_selected + 1, n_outputs, n_selected), with kernels in
     # the order of selection. With coefficients c of a model, a kernel K has the squared
     # norm c^T K c, and its share is the covariance of K c with the model's function f,
-    # divided by the sum of these covariances.
+    # divided by the sum of all covariances.
     squares, products = np.zeros((2, n_models, f.shape[2], len(path)))
     for position, kernel in enumerate(path.order):
         used_coefs = np.moveaxis(coefs[position + 1 :], 0, 1)

@@ -55,8 +55,8 @@ expected seconds of its factorization and the maximum rank of its factor."""
 RANK_ROWS = 1000
 """Number of rows in which the distinct values of a column are counted."""
 
-# With 300 landmarks, held-out scores on six data sets differ by 0.002 from those of
-# exact kernels.
+# With 300 landmarks, held-out scores on six data sets differ by 0.002 from the scores
+# of exact kernels.
 COMPONENTS = 300
 """Number of landmarks of a default kernel on all columns."""
 
@@ -100,8 +100,8 @@ def default_kernels(
     samples: Samples, X: Array, weights: Array | None, *, bounded: bool, paired: bool
 ) -> KernelDictionary:
     """Return the default kernels on columns of numbers and on each text column."""
-    # Interactions are added by `with_pairs`. `bounded` and `paired` are those of
-    # `choose_kernels`.
+    # Interactions are added by `with_pairs`. `bounded` and `paired` are arguments
+    # of `choose_kernels`.
     layout, limit, n_columns = samples.table.layout, FEW_KERNELS, X.shape[1]
     n_defaults = len(median.MULTIPLES) + 1 + n_columns * len(median.COLUMN_MULTIPLES)
     if paired and n_defaults > limit and is_affordable(samples):

@@ -119,7 +119,7 @@ def check_fit_data(
         checked = read_sparse(columns, owner, data, reset=True)
         columns.sparse_input_ = True
     elif kernels is None and numbers.is_plain(data) and data.dtype.kind in "bf":
-        # A plain table of floats needs no other check than that of its values.
+        # Of a plain table of floats, only the values need a check.
         columns.n_features_in_ = data.shape[1]
         checked = np.ascontiguousarray(data, dtype=np.float64)
         numbers.check_values(columns, checked, Layout(Features(checked.shape[1]), ()))

@@ -101,7 +101,7 @@ class Folds:
         if self.candidates.blocks is not None:
             n_outputs = self.blocks[0].size
         n_solves = len(self.candidates) * n_per_candidate * len(self.blocks)
-        # In memory are the kernels of all samples, and those of `n_in_memory` folds.
+        # In memory are the kernels of all samples and of `n_in_memory` folds.
         n_bytes = (1 + self.n_in_memory) * self.data.n_bytes
         owner = type(self.model).__name__
         self.watch.expect(n_solves, objective_scale, n_outputs, owner, n_bytes)

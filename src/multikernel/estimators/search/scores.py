@@ -110,7 +110,7 @@ class FoldScorer:
         self, batch: Sequence[Solved], scores: Scores, fold_index: int, block: Indices
     ) -> None:
         """Score the models of a batch for the targets of a block, filling `scores`."""
-        # `block` has the indices of these targets, or is [0] if all share one choice.
+        # `block` has the targets' indices, or is [0] if all share one choice.
         values = self.fold.decision_values([solved.model for solved in batch])
         for solved, f in zip(batch, values, strict=True):
             targets = slice(None) if solved.targets is None else solved.targets

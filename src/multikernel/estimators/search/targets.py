@@ -79,7 +79,7 @@ class TargetScorer(FoldScorer):
         # predictions, which equal the decision values if the link is the identity.
         is_identity = self.link == "identity"
         self.metric = name if is_identity and name in TARGET_METRICS else None
-        # Scorers of single targets, by target, for other scores than those of `metric`.
+        # Scorers of single targets, by target, for scores other than `metric`'s.
         self._alone: dict[int, FoldScorer] = {}
 
     def score_and_loss(self, solved: Solved, f: Array) -> tuple[Array, Array]:

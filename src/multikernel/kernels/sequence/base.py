@@ -102,7 +102,9 @@ def unit_scales(squares: Array) -> Array:
     return scales
 
 
-def fill_rows(K: Array, symmetric: bool, work: Callable[[int, Array], None]) -> Array:
+def fill_rows(
+    K: Array, work: Callable[[int, Array], None], *, symmetric: bool
+) -> Array:
     """Fill a matrix in blocks of rows on all threads, and return it.
 
     `work` is called with the index of the first row, and the rows to fill. If the

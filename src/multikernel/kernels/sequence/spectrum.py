@@ -94,7 +94,7 @@ def common_sums(rows: csr_array, cols: csr_array, compare_by: str) -> Array:
     def work(start: int, out: Array) -> None:
         run(sequences, postings, mode, start, A is B, out)
 
-    return fill_rows(np.zeros((A.shape[0], B.shape[0])), A is B, work)
+    return fill_rows(np.zeros((A.shape[0], B.shape[0])), work, symmetric=A is B)
 
 
 def _with_logs(table: Any) -> tuple[Indices, Indices, Array, Array]:

@@ -173,7 +173,7 @@ class WeightedDegreeKernel(SequenceKernel):
         def work(start: int, out: Array) -> None:
             run(row_bits, col_bits, degrees, shifts, start, symmetric, out)
 
-        return fill_rows(np.empty(shape), symmetric, work)
+        return fill_rows(np.empty(shape), work, symmetric=symmetric)
 
     def squared_norms(self, represented: "Planes") -> Array:
         """Return k(x, x) of sequences before cosine scaling."""

@@ -90,7 +90,7 @@ def improved_intercept(
     # The variables of the linear program are the change of the largest entry of
     # scores + b for each sample with several classes in the window (`tied`), and then
     # the changes of all constants. For such a sample i and a class c in its window, the
-    # change of b_c minus that of the largest entry is at most -below[i, c].
+    # change of b_c minus the largest entry's change is at most -below[i, c].
     costs = np.concatenate([weights[tied], mass.sum(axis=0) - weights @ y])
     matrix = _incidence(position, int(tied.sum()) + label, costs.size)
     unbounded: tuple[float | None, float | None] = (None, None)

@@ -274,8 +274,8 @@ def _checked_fit(
 
 def _intercept(v: Array) -> float:
     """Return the intercept: minus the derivative that all free samples share."""
-    # One-sided derivatives of the objective at each sample; those of a free sample, at
-    # no bound or kink, are equal.
+    # One-sided derivatives of the objective at each sample; they are equal for a free
+    # sample, at no bound or kink.
     up, down = v[F] + v[UP], v[F] + v[DOWN]
     free = v[UP] == v[DOWN]
     if free.any():

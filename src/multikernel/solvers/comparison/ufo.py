@@ -173,7 +173,7 @@ class _SlopeSum:
 
     def _blocks_of_columns(self) -> Iterator[tuple[Indices, Indices, Array]]:
         """Yield arguments (samples, places, columns) of `visit`, in random order."""
-        # Column places[k] of `columns` is that of sample samples[k]; see `visit`.
+        # Column places[k] of `columns` belongs to sample samples[k]; see `visit`.
         gram = self.problem.gram
         n_kernels, n = gram.shape[:2]
         order = self.rng.permutation(n)

@@ -159,7 +159,7 @@ class _Level:
         self, point: _Iterate, *, careful: bool
     ) -> tuple[Array, float, float]:
         """Return steps of beta and intercept, shorter if `careful`, and their slope."""
-        # The Hessian is that of the penalty plus features diag(curvatures) features^T;
+        # The Hessian is the penalty's plus features diag(curvatures) features^T;
         # the intercept, whose curvature is `weight`, is eliminated. A `careful`
         # direction uses an upper bound on the norm, because Newton's direction
         # overshoots for nodes whose functions go to zero.

@@ -276,7 +276,7 @@ class _NewtonState:
             samples = changing_samples(problem, point.rho, f)
         part = problem_on(problem, samples)
         matrix = part.gram.combine(weights / alpha)
-        # The quadratic model of the dual is that of a machine with the combined kernel
+        # The quadratic model of the dual belongs to a machine with the combined kernel
         # plus U U^T / alpha, where U is the response of the kernel weights to rho.
         if ball is not None:
             images = point.images[:, samples]

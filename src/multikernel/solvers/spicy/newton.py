@@ -21,7 +21,7 @@ values move together. Steps far from the optimum aim at strengths above alpha. M
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import cast
 
 import numpy as np
@@ -306,24 +306,22 @@ def nonnegative_step(H: Array, pull: Array, eta: Array) -> Array:
     return np.asarray(unit * nnls(root.T, aims / unit)[0] - eta)
 
 
+@dataclass(eq=False)
 class NewtonPath:
     """Path of strengths along which all targets are solved together."""
 
-    def __init__(
-        self,
-        state: NewtonState,
-        tol: float,
-        max_iter: int,
-        callback: Callback | None,
-    ) -> None:
-        self.state = state
-        self.tol, self.max_iter, self.callback = tol, max_iter, callback
-        # The last solution of each target; before the first solve, its start.
-        self.solved: list[Solution | None] = []
+    state: NewtonState
+    tol: float
+    max_iter: int
+    callback: Callback | None
+    # The last solution of each target; before the first solve, its start.
+    solved: list[Solution | None] = field(default_factory=list)
+    stopped: bool = False
+    _recorders: list[Recorder] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
         # Targets whose point has not been evaluated yet.
-        self.unevaluated = np.arange(len(state.problems))
-        self.stopped = False
-        self._recorders: list[Recorder] = []
+        self.unevaluated = np.arange(len(self.state.problems))
 
     def begin(
         self,

@@ -132,7 +132,7 @@ class Start:
 
     def improve(self, curvature: Curvature, share: float, tol: float) -> float:
         """Take steps; return an estimate of the smallest relative gap."""
-        # `curvature` is that of a part of the samples, with this share of them all.
+        # `curvature` belongs to a part of the samples, with this share of them all.
         problem, best = self.problem, np.inf
         columns, owners = curvature.columns, curvature.owners
         for _ in range(SETTINGS.corrections):

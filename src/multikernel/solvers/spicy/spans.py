@@ -117,7 +117,7 @@ class SpannedTargets(NewtonState):
     def _solve_small_problems(self, targets: Indices, alphas: Array, most: int) -> None:
         """Solve the small problems of some targets in at most `most` Newton steps."""
         # The small problem is to find the best weights eta and dual point V c of a
-        # target in the span of the vectors V in `basis`. `alphas` are those of all
+        # target in the span of the vectors V in `basis`. `alphas` belong to all
         # targets.
         eta = np.ascontiguousarray(self.eta[:, targets].T)
         settled = np.zeros(targets.size, dtype=bool)
