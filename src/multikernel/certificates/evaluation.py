@@ -91,10 +91,11 @@ def evaluate_terms(
         squares[block], rounding[block] = _squared_norms(
             gram, subset, c, products, rounded_traces
         )
-        is_used = squares[block] > 0.0
+        is_used = squares[block] > 0.0  # other terms are only rounding
         # A kernel's term has a rounding error of at most |c| sqrt(K_ii tr K) u at
         # sample i, with the rounding unit u. `error_units` are the factors of
-        # sqrt(K_ii) in this bound, since `rounding` is u |c|^2 tr K.
+        # sqrt(K_ii) in this bound, since `rounding` is u |c|^2 tr K. `larger` enlarges
+        # K_ii for entries that are small differences of large numbers.
         larger = diagonal_factors(gram.shape[1], rounded_traces, products.traces)
         error_units = np.sqrt(rounding[block] * rounding_unit(f.shape[0]) * larger)
         total, sizes = products.sums(is_used, error_units)

@@ -186,6 +186,7 @@ class Candidates(ABC):
         return self
 
     def __len__(self) -> int:
+        # All values of `grid` have this length.
         return len(next(iter(self.grid().values())))
 
     @abstractmethod

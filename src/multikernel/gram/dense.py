@@ -86,6 +86,7 @@ class DenseStack(GramStack):
         """Return K_m v for every m, shape (n_kernels, n_rows[, n_outputs])."""
         n_kernels, n_rows, n_cols = self.shape
         if self.array.dtype == np.float32:
+            # Convert a matrix at a time to float64, instead of the whole array.
             return self.once(np.arange(n_kernels)).matvec(v)
         support = np.flatnonzero(v)
         if v.ndim == 1 and n_rows == n_cols and support.size <= FEW * n_cols:

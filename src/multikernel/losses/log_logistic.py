@@ -203,7 +203,9 @@ def _density(z: Array) -> Array:
 
 def _interval_f(v: Array, half: Array) -> Array:
     """Return the z at which the loss of `_interval_conjugate` has the derivative v."""
-    # With h = half, this z is artanh v + arsinh(v cosh h / sqrt(1 - v^2)).
+    # The derivative is v = sinh z / (cosh z + cosh h) with h = half. So this z is
+    # artanh v + arsinh(v cosh h / sqrt(1 - v^2)). For t beyond FARTHEST, arsinh(e^t) is
+    # t + log 2 up to rounding.
     with np.errstate(divide="ignore"):
         exponent = np.log(np.abs(v)) - 0.5 * (np.log1p(v) + np.log1p(-v))
     exponent += half + np.log1p(np.exp(-2.0 * half)) - np.log(2.0)

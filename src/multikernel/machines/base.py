@@ -243,7 +243,8 @@ class BoxCost:
 
     def dual_pieces(self, y: Array) -> tuple[Array, Array, Array]:
         """Return signs, costs and sizes of two pieces: rho > 0 and rho < 0."""
-        # The signs are those of u = -rho.
+        # rho = p_1 - p_2 with 0 <= p_k <= size, at the cost c p_1 - c p_2. The signs
+        # refer to u = -rho.
         ones = np.ones_like(self.costs)
         return (
             np.stack([-ones, ones]),

@@ -102,8 +102,10 @@ def _solve_short(recipe: Recipe, training: Training, watch: Watch | None) -> Gra
     # threshold join the list, and the gap includes the largest of the other norms.
     stack, tol = training.stack, tolerance_of(recipe.solver)
     n_kernels = stack.shape[0]
+    # The constant model does not depend on the kernels, so one kernel suffices.
     small_problems = problems_of(recipe, _on_kernels(training, np.arange(1)))[0]
     columns = training.least_squares
+    # For the squared loss, unpenalized columns are projected out of all kernels.
     if columns is not None and is_squared(small_problems[0].loss):
         stack = ProjectedStack(stack, columns.projection)
     duals = [constant_model(problem).dual for problem in small_problems]

@@ -163,12 +163,13 @@ class Landmarks:
         return np.asarray(positions[self.kernels[m].chosen])
 
     def triangle(self, stack: GramStack, m: int) -> Array:
-        """Return the transposed Cholesky factor of a kernel at its landmarks."""
+        """Return the lower Cholesky factor L of a kernel at its landmarks."""
         kernel = self.kernels[m]
         if kernel.triangle is not None:
             return kernel.triangle
         assert isinstance(stack, LowRankStack)
         part = slice(stack.offsets[m], stack.offsets[m + 1])
+        # The factor's rows at the landmarks are sqrt(scale) (L - shift).
         values = stack.factors[self.positions(m), part] / np.sqrt(kernel.scale)
         return np.tril(values if kernel.shift is None else values + kernel.shift)
 

@@ -146,12 +146,13 @@ class KnownNodes:
         self.graph = graph
         self.keys: list[Any] = []
         self.n_parents: Indices = np.zeros(0, dtype=np.intp)
-        # Weights and widths are NaN before `ask`, which a search calls for a node once
-        # all its parents are visited.
+        # Weights and widths (numbers of features) are NaN before `ask`, which a search
+        # calls for a node once all its parents are visited.
         self.weights: Array = np.zeros(0)
         self.widths: Array = np.zeros(0)
         self.kinds: Indices = np.zeros(0, dtype=np.intp)
         """Kind of each node: a number for each distinct `degrees`; -1 before `ask`."""
+        # Number of each key, and kind of each tuple of `degrees`.
         self._numbers: dict[Any, int] = {}
         self._kinds: dict[tuple[int, ...], int] = {}
         self._children: dict[int, Indices] = {}

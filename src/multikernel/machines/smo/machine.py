@@ -120,12 +120,14 @@ class SMO(KernelMachine):
     def _fit_one(
         self, task: Task[PolyhedralLoss], start: MachineFit | None
     ) -> MachineFit:
+        # With an intercept, steps change two dual variables and keep their sum.
         gram, paired = task.gram, task.fit_intercept
         v = _first_state(task)
         if start is not None:
             _go_to_start(v, gram, start, paired=paired)
         set_slopes(v)
         outcome = self._run(v, gram, paired=paired)
+        # The default number of steps suffices unless the scales are bad.
         if outcome.code == STEPS_DONE and self.max_steps is None:
             warn_user(BAD_SCALES, ConvergenceWarning)
         return _checked_fit(v, gram, outcome, paired=paired, tol=self.tol)

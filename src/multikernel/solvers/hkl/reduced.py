@@ -110,7 +110,7 @@ class RoundedRisk:
     def derivatives(self, f: Array) -> tuple[Array, Array]:
         """Return the slopes, and the second derivatives, of the smoothed losses."""
         # The slope of a piece is s p, by the envelope theorem; `curvatures` are dp /
-        # d(s f).
+        # d(s f), by the equation s f - c + mu / p - mu / q = 0 with p + q = u.
         signs, _, p, q = self._parts(f)
         curvatures = p**2 * q**2 / (self.mu * (p**2 + q**2))
         return (signs * p).sum(axis=0), curvatures.sum(axis=0)

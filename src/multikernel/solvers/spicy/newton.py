@@ -112,7 +112,9 @@ class NewtonState:
         """Compute dual points, decision values and quadratic forms of targets."""
         # The loss is replaced by its second-order model at the decision values `point`,
         # with inverse curvatures D. Its solution for the weights eta is rho = A^-1 (z -
-        # b) with A = D + sum_m eta_m K_m.
+        # b) with A = D + sum_m eta_m K_m = R R^T. `_solve` sets rho and returns R, or
+        # None; `_store_tangent` stores derivatives by eta for `step`. The model of the
+        # squared loss is exact at any point.
         n_at_once = max(1, SETTINGS.roots_bytes // (8 * len(self.y) ** 2))
         for start in range(0, targets.size, n_at_once):
             part = targets[start : start + n_at_once]
