@@ -134,7 +134,7 @@ def scaled_dual_value(
         return conjugate + regularizer.conjugate(scale * candidate_norms, norms)
 
     largest = regularizer.feasible_scale(candidate_norms)
-    if norms.ndim > 1:
+    if norms.ndim > 1:  # also for the single target of a `NewtonState`
         # Dual points of many targets solve their problem for fixed kernel weights, so a
         # smaller factor could only reduce the dual value.
         return largest, -loss_of(largest)

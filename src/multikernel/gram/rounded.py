@@ -58,8 +58,9 @@ def with_rounding_ratios(
             np.divide(traces, factors, out=unscaled, where=factors > 0.0)
         np.maximum(ratios, _ratios_of_kernels(dictionary, X, unscaled), out=ratios)
     # `ratios` has bounds on each kernel's ratio of uncentered to centered trace. Bounds
-    # up to 16 are ordinary: Gaussian kernels of the median width have about 10.
-    if ratios.max(initial=1.0) <= 16.0:
+    # up to 32 are ordinary: Gaussian kernels of the median width have about 10, and
+    # products of two have about 20.
+    if ratios.max(initial=1.0) <= 32.0:
         return stack
     return RoundedStack(stack, ratios)  # type: ignore[abstract]
 

@@ -37,7 +37,7 @@ class Solver(Protocol):
         init: Solution | None = None,
         callback: Callback | None = None,
     ) -> Solution:
-        """Solve the problem; return the best model and dual point of all iterations.
+        """Solve the problem; return a model with the dual point that certifies it.
 
         `init` is a warm start, for example the solution for a similar strength.
         `callback` is called with a `Progress` after each iteration; returning True

@@ -206,7 +206,9 @@ def warn_unconverged(training: Training, solutions: Sequence[Solution]) -> None:
 def with_predicted_objectives(fit: GramFit) -> Sequence[Solution]:
     """Return solutions with objective and gap recomputed from predicted values."""
     recipe, training, solutions = fit.recipe, fit.training, fit.solutions
-    # Training entries may have single precision; predictions always have double.
+    # Most fits, of kernels in double precision without unpenalized columns, have exact
+    # objectives and end here. Training entries may have single precision; predictions
+    # always have double.
     rounded = is_single(training.source.options.storage) and not training.precomputed
     recompute = _must_recompute(training, solutions, rounded=rounded)
     if not (recompute or rounded or training.design is not None):

@@ -2,7 +2,8 @@
 
 The penalty alpha |f_m| is the minimum of (|f_m|^2 / eta_m + alpha^2 eta_m) / 2 over
 weights eta_m >= 0. So the second-order model of the problem of one target around
-decision values F is, for fixed weights, kernel ridge regression with intercept b:
+decision values F (`point`) is, for fixed weights, kernel ridge regression with
+intercept b:
 
     rho = A^-1 (z - b),  A = D + sum_m eta_m K_m,  f_m = eta_m K_m rho,
     q_m = rho^T K_m rho,  z = F - D l'(F),  D the inverse curvatures of the loss at F.
@@ -71,6 +72,7 @@ class Tangent:
 class NewtonState:
     """State of many targets, with Newton's steps in their kernel weights."""
 
+    # A fit of one problem has one target; paths of several problems share a state.
     def __init__(self, problems: Sequence[Problem]) -> None:
         # Callers have checked the problems by `newton_for` and centered their targets.
         # Penalties of the problems are not used: strengths are arguments of methods.
