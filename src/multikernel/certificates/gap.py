@@ -65,8 +65,7 @@ def project_dual(problem: Targets, rho: Array) -> Array:
     lower_u, upper_u = problem.loss.dual_bounds(problem.y)
     lower, upper = -upper_u, -lower_u  # rho = -u
     if not problem.fit_intercept:
-        clipped: Array = np.clip(rho, lower, upper)
-        return clipped
+        return np.asarray(np.clip(rho, lower, upper))
     if rho.ndim == 1:
         return clipped_to_sum(rho, lower, upper)
     columns = [
@@ -78,8 +77,7 @@ def project_dual(problem: Targets, rho: Array) -> Array:
 def clipped_to_sum(rho: Array, lower: Array, upper: Array, total: float = 0.0) -> Array:
     """Return clip(rho - s, lower, upper), for the number s that gives sum `total`."""
     if np.isinf(lower).all() and np.isinf(upper).all():
-        centered: Array = rho - (rho.mean() - total / rho.size)
-        return centered
+        return np.asarray(rho - (rho.mean() - total / rho.size))
     # At s = -reach, every entry is at its upper bound or above `total`, and no entry is
     # negative, because the domain contains zero. So the sum is at least `total`, if any
     # s gives such a sum. The same holds for s = reach with opposite signs.
