@@ -171,8 +171,8 @@ def evaluate_multiples(
 
     There is one model per target, with a column of rho, weights, f = sum_m weights[m]
     K_m rho and forms = rho^T K_m rho, and with an entry of the intercepts b. With an
-    intercept, columns of rho must sum to zero up to rounding. The mask
-    is False for targets with unreliable forms, which have no valid gap.
+    intercept, columns of rho must sum to zero up to rounding. The mask is False for
+    targets with unreliable forms, which have no valid gap.
     """
     gram, unit = problem.gram, rounding_unit(len(rho))
     traces = gram.rounded_traces()
@@ -187,8 +187,8 @@ def evaluate_multiples(
     terms = Terms(weights * roots, errors, f, spread)
     worth = evaluate(problem, np.arange(len(weights)), terms, b)
     # The projection changes a dual norm by at most the root of the kernel's trace times
-    # the distance between rho and its projection.
-    # Projecting hundreds of points that need none would cost more than their steps.
+    # the distance between rho and its projection. Projecting hundreds of points that
+    # are inside the domain would cost more than their steps.
     lower, upper = problem.loss.dual_bounds(problem.y)
     is_inside = np.all((rho >= -upper) & (rho <= -lower))
     dual = rho if is_inside else project_dual(problem, rho)

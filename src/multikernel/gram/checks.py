@@ -53,7 +53,7 @@ def is_semidefinite(K: GramMatrix) -> bool:
 
 
 class Census(NamedTuple):
-    """What one reading of the matrices finds, shape (n_kernels,) each."""
+    """Numbers that one pass over the matrices computes, (n_kernels,) each."""
 
     # The vectors u and v are random, and w are the weights of the samples.
     largest: Array  # largest entry of u^T K_m and v^T K_m; not finite if one is not

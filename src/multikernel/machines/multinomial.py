@@ -105,8 +105,8 @@ def _newton_direction(task: CoupledTask, point: Point, tol: float) -> Point:
         z = kernel_part + constant * rho_sums
         return np.asarray(w * p * (z - np.sum(p * z, axis=1, keepdims=True)))
 
-    # Changes of rho and of K rho. Variables named `sums` are sums over samples, for the
-    # constant kernel; the prefixes r_ and d_ stand for residual and direction.
+    # Changes of rho and of K rho. `sums`, `r_sums` and `d_sums` are the sums over
+    # samples of the change, the residual and the direction, for the constant kernel.
     change, image = np.zeros_like(p), np.zeros_like(p)
     sums = np.zeros(p.shape[1])
     residual, r_sums = slope - point.rho, slope.sum(axis=0)

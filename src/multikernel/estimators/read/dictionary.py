@@ -1,4 +1,4 @@
-"""Choose the kernels: those of ``kernels``, or default kernels for the data."""
+"""Choose the kernels: the requested ones, or default kernels for the data."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -148,12 +148,11 @@ def _fitted(
         table.layout.check(dictionary, table.X)
     elif table.kernels is not None or table.columns.names is not None:
         dictionary = resolve_columns(dictionary, X.shape[1], table.columns.names)
-    # The widths of exact default kernels of numbers are known, unless `bounded`.
-    if table.kernels is None and not table.has_text:
-        if not bounded and not extent.needs_landmarks(dictionary, X):
-            return dictionary
-    else:
+    if table.kernels is not None or table.has_text:
         _refuse_identifier_columns(dictionary, samples)
+    elif not bounded and not extent.needs_landmarks(dictionary, X):
+        # The widths of exact default kernels of numbers are known.
+        return dictionary
     return learnt_dictionary(dictionary, X, weights)
 
 
@@ -204,7 +203,7 @@ def _with_interactions(
     weights: Array | None,
     views: Sequence[str] | None,
 ) -> KernelDictionary:
-    """Return the kernels with the requested interactions; warn if there are none."""
+    """Add the requested interactions to the kernels; warn if no pair allows one."""
     spec = samples.table.interactions
     assert spec is not None
     result = extent.with_products(samples, spec, mains, X, weights)

@@ -1,4 +1,4 @@
-"""The default kernels: which there are is decided by the shape of the data alone.
+"""Choose the default kernels from the shape of the data alone.
 
 Kernels on all columns are always included. Kernels on single columns, and interactions,
 are included if they are few, or if a default fit is expected to take less than `LIMIT`
@@ -87,7 +87,7 @@ PAIRS: Mapping[Extent, Interactions] = {
 
 @dataclass(frozen=True, eq=False)
 class ChosenKernels:
-    """The kernels of a fit, and what the default kernels contain."""
+    """The kernels of a fit; for default kernels, also their extent."""
 
     # The kernels refer to columns by indices. None for precomputed kernels.
     dictionary: KernelDictionary | None
@@ -202,7 +202,7 @@ def with_pairs(
     """Return default kernels, with interactions if these are few or quick to fit."""
     rough = samples.table.has_text or needs_landmarks(mains, X)
     left_out = approximated(mains) if rough else ""
-    pairs = extent_of_pairs(samples, mains) if paired else Extent.REQUESTED
+    pairs = extent_of_pairs(samples, mains) if paired else Extent.SINGLE_COLUMNS
     if pairs in PAIRS:
         products = with_products(samples, PAIRS[pairs], mains, X, weights)
         if products.n_products:
@@ -229,7 +229,7 @@ def with_products(
 
 
 def extent_of_pairs(samples: Samples, mains: KernelDictionary) -> Extent:
-    """Return which interactions the default kernels `mains` get."""
+    """Return whether default interactions are on few pairs, many pairs or no pairs."""
     size, n_rows = count_column_sets(mains), len(samples.table.y)
     has_few = size <= FEW_KERNELS and 0 < size * (size - 1) // 2 * n_rows <= FEW_NUMBERS
     if has_few and not samples.table.layout.sequences:
@@ -288,7 +288,7 @@ def count_column_sets(mains: KernelDictionary) -> int:
 
 
 def approximated(dictionary: KernelDictionary) -> str:
-    """Return a phrase on default Gaussian kernels with landmarks; "" without any."""
+    """Describe the default Gaussian kernels with landmarks; "" if there are none."""
     kernels = [dictionary[m] for m in range(len(dictionary))]
     inner = [k.kernel if isinstance(k, ColumnKernel) else k for k in kernels]
     counts = [k.n_components for k in inner if isinstance(k, NystroemKernel)]
@@ -301,7 +301,7 @@ def approximated(dictionary: KernelDictionary) -> str:
 
 
 def omitted(samples: Samples, dictionary: KernelDictionary, *, paired: bool) -> str:
-    """Return which default kernels on columns or pairs are missing, and why, or ""."""
+    """Explain which default kernels are left out, and why; "" if none is left out."""
     # The text mentions pairs only if `paired`: a method whose models contain all
     # kernels does not support default interactions.
     n_columns = len(samples.table.layout.numeric)
