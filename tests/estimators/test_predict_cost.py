@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from multikernel import GroupOMPRegressor, LpMKLRegressor, SpicyMKLRegressor
+from multikernel.estimators.publish.shared_values import SharedValues
 from multikernel.kernels import (
     ColumnKernel,
     GaussianKernel,
@@ -84,3 +85,19 @@ def test_kernels_on_many_columns_share_distances():
     every, first = predicted(GaussianKernel)
     np.testing.assert_allclose(every, predicted(Alone)[0], rtol=1e-9)
     np.testing.assert_allclose(every[:1], first, rtol=1e-12)
+
+
+@pytest.mark.parametrize("offset", [0.0, 1e8])
+@pytest.mark.parametrize("gap", [0.0, 1e6, 1e200])
+def test_shared_distances_are_exact_far_from_the_origin_and_between_clusters(
+    offset, gap
+):
+    X = np.random.default_rng(0).normal(size=(209, 700)) + offset
+    X[:100, 0] += gap
+    new, X = X[::20].copy(), X[:200]
+    kernels = GaussianKernel(20.0), GaussianKernel(5.0), GaussianKernel(1e3)
+    with np.errstate(over="ignore"):
+        values = SharedValues(kernels, X).at(new)
+        for position, kernel in enumerate(kernels):
+            K = kernel(new, X)
+            np.testing.assert_allclose(values(position), K, rtol=1e-11, atol=1e-300)
