@@ -14,7 +14,7 @@ from multikernel.kernels.gaussian import radial_form
 from multikernel.kernels.products import factors_of
 
 # Predictions for 4000 samples from 2000 stored ones, of 784 columns, took 0.7 s with
-# shared distances and 10 s without. For smaller tables, loading compiled code is slower.
+# shared distances, 10 s without. For smaller tables, loading compiled code is slower.
 LARGE_TABLE = 2**17
 """Minimum number of entries of a stored table to share distances of kernels."""
 
