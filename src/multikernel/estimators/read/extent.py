@@ -288,7 +288,7 @@ def count_column_sets(mains: KernelDictionary) -> int:
 
 
 def approximated(dictionary: KernelDictionary) -> str:
-    """Describe the default Gaussian kernels with landmarks; "" if there are none."""
+    """Describe the default Gaussian kernels with landmarks; return "" without any."""
     kernels = [dictionary[m] for m in range(len(dictionary))]
     inner = [k.kernel if isinstance(k, ColumnKernel) else k for k in kernels]
     counts = [k.n_components for k in inner if isinstance(k, NystroemKernel)]

@@ -18,6 +18,7 @@ Module `sides` represents the first sum of phi, module `kernels` the second.
 """
 
 from collections.abc import Callable
+from copy import copy
 from dataclasses import dataclass, field
 from typing import NamedTuple, cast
 
@@ -95,11 +96,12 @@ class AugmentedLagrangian:
         retreats, growth = 0, SETTINGS.growth
         while retreats <= 6:  # limits the decrease of gamma
             self.side.center(SETTINGS.inner_share * gap * primal)
+            start = copy(self.side), self.b
             measure = self._minimize(target)
             if measure is None:
                 retreats += 1
                 growth **= 0.5  # otherwise the next gamma may equal the failed one
-                self._switch_to_robust_side()
+                self._recover(start, primal)
                 if self.stuck:
                     return
                 continue
@@ -214,7 +216,7 @@ class AugmentedLagrangian:
         step = self.gamma * np.abs(self._rho_images).max(initial=0.0)
         return bool(step <= EPS * np.abs(self._alpha_images).max(initial=0.0))
 
-    def _switch_to_robust_side(self) -> None:
+    def _recover(self, start: tuple[Side, Array], primal: float) -> None:
         """Switch to a more robust `Side` if there is one, otherwise reduce gamma."""
         more_robust = self.side.more_robust()
         if more_robust is not None:
@@ -224,6 +226,11 @@ class AugmentedLagrangian:
             self.stuck = True
         else:
             self.gamma /= 16.0
+            # The first step for a much too large gamma may be so long that no later
+            # step leads back, unless a barrier keeps it short.
+            if self.side.walls is None and not self.measure().primal <= primal:
+                self.side, self.b = start
+                self._rho_images = self._spaces.images(self.side.rho)
         self._threshold()
 
     def decision_values(self) -> Array:
