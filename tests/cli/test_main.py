@@ -44,9 +44,17 @@ def test_missing_libraries_are_named_with_the_extra():
     ]
 
 
-@pytest.mark.skipif(not hasattr(os, "openpty"), reason="needs a terminal")
-def test_a_terminal_hears_of_the_program_before_its_libraries():
-    ours, theirs = os.openpty()
+@pytest.fixture
+def terminal():
+    """Return both ends of a terminal, if this machine can open one."""
+    try:
+        return os.openpty()
+    except (AttributeError, OSError) as error:
+        pytest.skip(f"needs a terminal: {error}")
+
+
+def test_a_terminal_hears_of_the_program_before_its_libraries(terminal):
+    ours, theirs = terminal
     # The first of them that is missing ends the program.
     code = f"import sys; sys.modules['typer'] = None; {RUN}"
     done = subprocess.run([sys.executable, "-c", code], stderr=theirs, check=False)
@@ -57,13 +65,12 @@ def test_a_terminal_hears_of_the_program_before_its_libraries():
     assert said.startswith("Loading ...\r")
 
 
-@pytest.mark.skipif(not hasattr(os, "openpty"), reason="needs a terminal")
-def test_a_fit_speaks_before_anything_slow_is_loaded(tmp_path):
+def test_a_fit_speaks_before_anything_slow_is_loaded(terminal, tmp_path):
     """All libraries take seconds on a busy machine: what is said first needs none."""
     table = tmp_path / "rows.csv"
     rows = [f"{i / 10},{(i * 7) % 10},{'yes' if i % 3 else 'no'}" for i in range(30)]
     table.write_text("\n".join(["a,b,label", *rows]), "utf-8")
-    ours, theirs = os.openpty()
+    ours, theirs = terminal
     # With the first words it says what has been imported so far.
     code = (
         "import sys\n"
