@@ -88,11 +88,14 @@ def numeric_features(
     # Date columns are not checked if --date names them.
     checked = {n: k for n, k in kind_of.items() if n not in skip or k != kinds.DATES}
     odd_kinds = [name for name, kind in checked.items() if kind in kinds.ADVICE]
-    if odd_kinds and from_model:
+    numeric_names = [name for name in kind_of if name not in skip]
+    texts = [name for name in numeric_names if kind_of[name] in kinds.TEXTS]
+    if from_model and (refused := [*odd_kinds, *texts]):
+        refuse_odd_cells(frame[texts], from_model=True)
         raise ValueError(
-            f"{path} holds {kind_of[odd_kinds[0]]} in column {odd_kinds[0]!r}, which "
-            "the model does not accept: convert the column to the type that it had in "
-            "the training data."
+            f"{path} holds {kind_of[refused[0]]} in column {refused[0]!r}, which the "
+            "model does not accept: convert the column to the type that it had in the "
+            "training data."
         )
     dates = [name for name in odd_kinds if kind_of[name] == kinds.DATES]
     if dates:
@@ -101,51 +104,21 @@ def numeric_features(
             f"'{dates[0]}', or ignore the column with --drop '{dates[0]}'."
         )
     kinds.refuse_kinds([*checked], checked.values(), str(path), drop_options(odd_kinds))
-    numeric_names = [name for name in kind_of if name not in skip]
-    texts = [name for name in numeric_names if kind_of[name] in kinds.TEXTS]
     if texts:
-        refuse_odd_cells(frame[texts], from_model=from_model)
-        if from_model:
-            raise ValueError(
-                f"{path} holds text in {', '.join(map(str, texts))}, but the "
-                "model was fitted on numbers in these columns: convert the text to "
-                "numbers."
-            )
-        _refuse_texts(path, frame, texts, doubts)
+        refuse_odd_cells(frame[texts])
+        raise ValueError(
+            f"{path} has non-numeric columns: {', '.join(map(str, texts))} ({texts[0]} "
+            f"holds {doubts[str(texts[0])]}). Use them as categories with --category "
+            f"'{texts[0]}' or as sequences with --sequence, copy IDs to predictions "
+            f"with --id, or ignore the columns{drop_options(texts)}."
+        )
     # All columns are converted together, because pandas needs half a millisecond for
     # each conversion.
     numeric = frame[numeric_names]
     array = numeric.to_numpy(np.float64, na_value=np.nan)
     values = pd.DataFrame(array, numeric.index, numeric.columns, copy=False)
-    check_limits(path, values, from_model=from_model)
+    check_limits(path, values)
     return pd.concat([values, frame.drop(columns=numeric_names)], axis=1)[list(frame)]
-
-
-def _refuse_texts(
-    path: Path, frame: pd.DataFrame, texts: Sequence[Any], doubts: Mapping[str, str]
-) -> None:
-    """Raise for columns of text that are neither categories nor sequences."""
-    reason = doubts.get(str(texts[0]))
-    why = "" if reason is None else f" ({texts[0]} holds {reason})"
-    unique = [n for n in texts if 10 * frame[n].nunique() > 9 * frame[n].count()]
-    repeating = [name for name in texts if name not in unique]
-    advice = "Ignore these columns"
-    if doubts:
-        advice = "Name sequences with --sequence, or ignore the columns"
-    if doubts and repeating:
-        advice = (
-            f"Use them as categories with --category '{repeating[0]}', as sequences "
-            "with --sequence, or ignore them"
-        )
-    if unique:
-        why += (
-            f". {unique[0]} has a different value in almost every row, so it is not a "
-            f"category: if it names the rows, copy it with --id '{unique[0]}'"
-        )
-    raise ValueError(
-        f"{path} has non-numeric columns: {', '.join(map(str, texts))}{why}. "
-        f"{advice}{drop_options(texts)}."
-    )
 
 
 def refuse_empty(numeric: pd.DataFrame) -> None:
@@ -159,22 +132,17 @@ def refuse_empty(numeric: pd.DataFrame) -> None:
         )
 
 
-def check_limits(
-    path: Path, numeric: pd.DataFrame, *, from_model: bool = False
-) -> None:
+def check_limits(path: Path, numeric: pd.DataFrame) -> None:
     """Raise for numbers too large to square, which scaling would turn into NaN."""
     values = numeric.to_numpy()
     is_too_large = np.abs(values) > LARGEST_VALUE  # False for NaN
     if is_too_large.any():
         column = int(np.argmax(is_too_large.any(axis=0)))
         row, name = int(np.argmax(is_too_large[:, column])), numeric.columns[column]
-        # Columns of a saved model can neither be ignored nor change their unit.
-        advice = f", change the unit, or ignore the column with --drop '{name}'"
-        if from_model:
-            advice = ", or remove the row"
         raise ValueError(
             f"Column {name!r} of {path} holds {values[row, column]:g}, but absolute "
-            f"values must be at most {LARGEST_VALUE:g}: correct the value{advice}."
+            f"values must be at most {LARGEST_VALUE:g}: correct the value, or remove "
+            "the row."
         )
 
 

@@ -406,14 +406,8 @@ CLASS = "class"
 
 def read_fasta_frames(paths: Sequence[Path], choice: ColumnChoice) -> pd.DataFrame:
     """Return the records of FASTA files; if there are several, each file is a class."""
-    texts = [_read_fasta_frame(path) for path in paths]
-    for path, frame in zip(paths, texts, strict=True):
-        if len(texts) > 1 and CLASS in frame:
-            raise ValueError(
-                f"The headers of {path} contain the field 'class', but with several "
-                "FASTA files the name of each file is its class: remove the field, or "
-                "merge the files."
-            )
+    reserved = (COLUMN, CLASS) if len(paths) > 1 else (COLUMN,)
+    texts = [_read_fasta_frame(path, reserved) for path in paths]
     repeated = first_repeated(path.stem for path in paths)
     if repeated is not None:
         raise ValueError(
@@ -433,14 +427,15 @@ def read_fasta_frames(paths: Sequence[Path], choice: ColumnChoice) -> pd.DataFra
     return frame
 
 
-def _read_fasta_frame(path: Path) -> pd.DataFrame:
+def _read_fasta_frame(path: Path, reserved: Sequence[str]) -> pd.DataFrame:
     """Return a FASTA file as text, one column per field, indexed by name."""
     records = read_fasta(path)
-    if COLUMN in records.fields:
-        raise ValueError(
-            f"The headers of {path} contain the field 'sequence', which is the name of "
-            "the column of sequences: rename the field."
-        )
+    for name in reserved:
+        if name in records.fields:
+            raise ValueError(
+                f"The headers of {path} contain the field {name!r}, which is the name "
+                f"of the column of the {name} of each record: rename the field."
+            )
     index = pd.Index(records.names, name=NAME)
     texts = {COLUMN: records.sequences, **records.fields}
     return pd.DataFrame(texts, index=index, dtype=object).replace("", np.nan)

@@ -9,7 +9,7 @@ import multikernel.kernels as mk
 from multikernel.cli._features import Table
 from multikernel.cli._messages import check_choice
 from multikernel.cli._requests import Training
-from multikernel.estimators.read.kinds import Sheet, default_text_kinds, is_missing
+from multikernel.estimators.read.kinds import Sheet, default_text_kinds
 from multikernel.kernels import ColumnKernel, graph, sequence
 from multikernel.kernels.sequence.builders import ambiguous_bases, fitting_alphabet
 from multikernel.kernels.sequence.letters import ALPHABETS, from_texts
@@ -199,17 +199,12 @@ def _alphabet(request: Training, column: pd.Series) -> str:
         check_choice("--alphabet", request.alphabet, ALPHABETS)
         return request.alphabet
     texts = column.tolist()
-    not_text = [value for value in texts if not isinstance(value, str)]
-    if gaps := [row for row, value in enumerate(texts) if is_missing(value)]:
-        raise ValueError(
-            f"--sequence: column {column.name!r} has no sequence at row {gaps[0]}: "
-            "remove rows without a sequence, or name another column."
-        )
-    if not_text:
-        raise ValueError(
-            f"--sequence: column {column.name!r} holds {not_text[0]!r}, but sequences "
-            "must be text: name another column."
-        )
+    for row, value in enumerate(texts):
+        if not isinstance(value, str):
+            raise ValueError(
+                f"--sequence: column {column.name!r} holds {value!r} at row {row}, but "
+                "sequences must be text: remove such rows, or name another column."
+            )
     texts = [text.upper() for text in texts] if request.ignore_case else texts
     letters, sequences = set().union(*map(set, texts)), from_texts(texts)
     ambiguous = ambiguous_bases(sequences)

@@ -1,7 +1,7 @@
 """Files larger than memory, read in partitions by threads or a Dask cluster."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field, replace
 from glob import glob
 from pathlib import Path
@@ -131,29 +131,24 @@ def on_cluster(cluster: str | None) -> Iterator[None]:
         return
     try:
         import dask
-        from distributed import Client, LocalCluster
+        from distributed import Client
     except ImportError as error:
         raise ValueError(f"--dask requires Dask: {how_to_install('cli')}.") from error
-    with ExitStack() as stack:
-        # 40 logs errors only: otherwise Dask warns that its dashboard is missing.
-        stack.enter_context(dask.config.set({"distributed.logging.distributed": 40}))
+    # Without an address, the client starts workers on this machine.
+    where: dict[str, Any] = {"address": cluster, "timeout": "10s"}
+    if cluster == LOCAL:
+        where = {"threads_per_worker": 1, "dashboard_address": ":0"}
+    # 40 logs errors only: otherwise Dask warns that its dashboard is missing.
+    with dask.config.set({"distributed.logging.distributed": 40}):
         try:
-            address: Any = cluster
-            if cluster == LOCAL:
-                local = LocalCluster(threads_per_worker=1, dashboard_address=":0")
-                address = stack.enter_context(local)
-            stack.enter_context(Client(address, timeout="10s"))
+            client = Client(**where)
         except (OSError, ValueError) as error:
-            if cluster == LOCAL:
-                raise ValueError(
-                    f"--dask local: the cluster does not start ({error}). Resolve "
-                    "this error, or omit --dask."
-                ) from error
             raise ValueError(
                 f"--dask {cluster}: no scheduler responds ({error}). Correct the "
-                "address, start a scheduler there, or use --dask local."
+                "address, start a scheduler there, or omit --dask."
             ) from error
-        yield
+        with client:
+            yield
 
 
 def open_partitions(

@@ -186,19 +186,15 @@ def _check_targets(option: str, task: str, y: Any) -> None:
     invalid: Any
     if task == "regression":
         invalid = next((cell for cell in cells if isinstance(cell, str)), None)
-        expected, other_task = "numbers", "classification"
-        other_loss = "a loss for classes, such as log_loss"
+        expected = "numbers"
     else:
         floats = (cell for cell in cells if isinstance(cell, float))
         invalid = next((number for number in floats if not number.is_integer()), None)
-        expected, other_task = "classes", "regression"
-        other_loss = "a loss for numbers, such as squared_error"
+        expected = "classes"
     if invalid is not None:
-        is_task = option.startswith("--task")
-        other = f"--task {other_task}" if is_task else other_loss
         raise ValueError(
             f"{option} requires {expected}, but the target holds {invalid!r}: use "
-            f"{other}, or correct the target."
+            "another --task or --loss, or correct the target."
         )
 
 

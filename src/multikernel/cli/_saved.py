@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 from scipy.sparse import issparse
 from sklearn.base import is_outlier_detector, is_regressor
-from sklearn.exceptions import NotFittedError
 
 from multikernel import report as page
 from multikernel._report.outcomes import Answers
@@ -35,11 +34,6 @@ def opened_model(request: Saved) -> Iterator[Any]:
     model = load(request.model, trusted, max_bytes=max_bytes)
     try:
         final_estimator(model)
-    except NotFittedError as error:
-        raise ValueError(
-            f"{request.model} contains no fitted model: its {type(model).__name__} was "
-            "saved before fit. Save it after fit, or pass another file."
-        ) from error
     except (AttributeError, LookupError, TypeError) as error:
         raise ValueError(
             f"{request.model} contains no fitted model ({str(error).rstrip('.')}): "

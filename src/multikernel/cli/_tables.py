@@ -4,7 +4,7 @@ import io
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from itertools import chain
+from itertools import chain, product
 from pathlib import Path
 from typing import Any
 
@@ -144,24 +144,22 @@ def require_columns(path: Path, present: Iterable[Any], choice: ColumnChoice) ->
         option = "" if choice.is_known and key in KINDS else f"--{key}: "
         check_columns(path, present, names, option + NO_COLUMN)
     features = () if choice.is_known else FEATURES
-    # For each key of an option, the keys of options that must not name its columns.
-    other_keys = dict.fromkeys(
-        ("target", "event"), ("offset", "id", "group", *features)
-    )
-    other_keys |= dict.fromkeys(("offset", "id", "group", "drop"), features)
+    others = ("offset", "id", "group")
+    # Pairs of options that must not name the same column.
+    pairs = [*product(("target", "event"), others + features)]
+    pairs += product((*others, "drop"), features)
     if not choice.is_known:
         # A column has sequences, categories or dates, never two of these kinds.
         # Columns of sequences cannot be unpenalized.
-        other_keys |= {"sequence": ("category", "date", "unpenalized")}
-        other_keys |= {"category": ("date",)}
-    for key in other_keys:
-        for other_key in other_keys[key]:
-            shared = [name for name in names_of[other_key] if name in names_of[key]]
-            if shared:
-                raise ValueError(
-                    f"--{other_key} {shared[0]!r} is also the column of --{key}: "
-                    "remove one of these options."
-                )
+        pairs += product(("sequence",), ("category", "date", "unpenalized"))
+        pairs += [("category", "date")]
+    for key, other_key in pairs:
+        shared = [name for name in names_of[other_key] if name in names_of[key]]
+        if shared:
+            raise ValueError(
+                f"--{other_key} {shared[0]!r} is also the column of --{key}: remove "
+                "one of these options."
+            )
 
 
 def _select_features(

@@ -90,18 +90,13 @@ def date_names(path: Path, column: pd.Series, periods: Sequence[str]) -> list[st
     encoder = TableEncoder(list(periods)).fit(column.to_frame())
     if encoder.kinds_[str(column.name)] != "dates":
         cells = column.dropna().astype(str)
-        if cells.empty:
-            raise ValueError(
-                f"--date: column {column.name!r} of {path} contains no date: name "
-                "another column, or omit --date."
-            )
         # A cell such as 2024-02-30 has the form of a date, but there is no such day.
         is_date = cells.str.fullmatch(ISO_DATE)
         is_date &= pd.to_datetime(cells, errors="coerce", format="ISO8601").notna()
-        cell = next(iter(cells[~is_date]), cells.iloc[0])
+        cell = next((repr(cell) for cell in (*cells[~is_date], *cells)), "no date")
         raise ValueError(
-            f"--date: column {column.name!r} of {path} contains {cell!r}; every cell "
-            "must be an ISO 8601 date, such as 2024-01-31: correct the cell, or omit "
+            f"--date: column {column.name!r} of {path} contains {cell}; every cell "
+            "must be an ISO 8601 date, such as 2024-01-31: correct the column, or omit "
             "--date."
         )
     return [str(name) for name in encoder.get_feature_names_out()]
