@@ -254,7 +254,10 @@ def _read_npz(path: Path, choice: ColumnChoice) -> Table:
     _refuse_options(path, "an npz file", choice, *NAMED)
     arrays = _load_arrays(path)
     target = split_names(choice.target, arrays)
-    _require_arrays(path, arrays, target, choice)
+    for name in [name for name in (*target, choice.offset) if name is not None]:
+        option = "target" if name in target else "offset"
+        option = "event" if name == choice.event else option
+        check_columns(path, arrays, [name], f"--{option}: {NO_COLUMN}")
     if {"data", "indices", "indptr", "shape"} <= arrays.keys():
         no_columns = ("drop", "unpenalized", "offset")
         _refuse_options(path, "a sparse table", choice, *no_columns)
@@ -279,20 +282,6 @@ def _read_npz(path: Path, choice: ColumnChoice) -> Table:
     features = _model_part(path, frame.drop(columns=[*columns.drop]), choice)
     features = numeric_features(path, features, from_model=choice.is_known)
     return Table(features, y, offset=offset, unpenalized=columns.unpenalized)
-
-
-def _require_arrays(
-    path: Path, arrays: Mapping[str, Any], target: Sequence[str], choice: ColumnChoice
-) -> None:
-    """Raise if an npz file lacks an array that an option names."""
-    pairs = [(name, "target") for name in target if name != choice.event]
-    for name, option in [*pairs, (choice.event, "event"), (choice.offset, "offset")]:
-        if name is not None and name not in arrays:
-            others = [key for key in arrays if key not in FEATURE_ARRAYS]
-            advice = "save an array with this name"
-            if others:
-                advice = f"name one of {', '.join(others)}, or {advice}"
-            raise ValueError(f"--{option}: {path} has no array {name!r}: {advice}.")
 
 
 def _refuse_options(path: Path, content: str, choice: ColumnChoice, *keys: str) -> None:

@@ -104,26 +104,19 @@ def shared_columns(model: Any, kernels: list[int]) -> list[int]:
             f"kernel: {len(kernels)} kernels use different columns, so their sum "
             "cannot be drawn: select kernels on the same columns."
         )
-    if set(columns_of_kernels[0]) & set(getattr(model, "sequence_features_", ())):
+    columns, content = columns_of_kernels[0], None
+    if set(columns) & set(getattr(model, "sequence_features_", ())):
+        content = "sequences"
+    elif any(sample_kernels([model._state.names.dictionary[m] for m in kernels])):
+        content = "a precomputed matrix"
+    elif len(columns) not in N_POINTS:
+        content = f"{len(columns)} columns"
+    if content is not None:
         raise ValueError(
-            f"{model.kernel_names_[kernels[0]]} uses sequences, which cannot be drawn "
-            "on an axis: select kernels on numbers or categories."
+            f"{model.kernel_names_[kernels[0]]} uses {content}, which cannot be drawn: "
+            "select kernels on one or two columns of numbers or categories."
         )
-    drawn_kernels = [model._state.names.dictionary[m] for m in kernels]
-    for m, kernel in zip(kernels, drawn_kernels, strict=True):
-        if any(True for _ in sample_kernels([kernel])):
-            raise ValueError(
-                f"{model.kernel_names_[m]} uses a precomputed matrix, which cannot be "
-                "drawn on an axis: select kernels on columns."
-            )
-    n_columns = len(columns_of_kernels[0])
-    if n_columns not in N_POINTS:
-        raise ValueError(
-            f"{model.kernel_names_[kernels[0]]} uses {n_columns} columns, but a plot "
-            "shows at most two: predict on a grid of two columns with the others "
-            "fixed."
-        )
-    return list(columns_of_kernels[0])
+    return columns
 
 
 def category_labels(

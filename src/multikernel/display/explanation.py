@@ -110,19 +110,14 @@ class ExplanationDisplay(Display):
         """
         before, _ = pipelines.last_step(estimator)
         model = pipelines.final_estimator(estimator)
-        if not isinstance(sample, Integral):
-            raise ValueError(
-                f"sample must be an integer, the number of a row of X, got {sample!r}. "
-                "To draw the function of a kernel, a column or an interaction, use "
-                "ContributionDisplay.from_estimator(model, X, kernel)."
-            )
         has_several = len(np.ravel(model.intercept_)) > 1
         position = pipelines.output_index(model, output) if has_several else 0
         terms = np.asarray(model.contributions(pipelines.data_at_model(before, X)))
-        if not 0 <= sample < len(terms):
+        if not (isinstance(sample, Integral) and 0 <= sample < len(terms)):
             raise ValueError(
-                f"sample={sample} is not a row of X: pass a number from 0 to "
-                f"{len(terms) - 1}."
+                f"sample={sample!r} is not a row of X: pass an integer from 0 to "
+                f"{len(terms) - 1}. To draw the function of a kernel, use "
+                "ContributionDisplay.from_estimator."
             )
         terms = terms[:, position] if has_several else terms
         means = terms.mean(axis=0)

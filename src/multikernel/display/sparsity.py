@@ -71,17 +71,12 @@ class SparsityPathDisplay(Display):
         shapes = {"alphas": ("n_alphas",), "n_kernels": ("n_models",)}
         self._read_fields(**shapes, scores=("n_alphas", "n_models", "n_folds"))
         self.n_kernels = self.n_kernels.astype(int)
-        if self.best_alpha is not None and self.best_alpha not in self.alphas:
-            raise ValueError(
-                f"best_alpha={self.best_alpha} must be one of the alphas, "
-                f"{self.alphas.tolist()}."
-            )
-        best = self.best_n_kernels
-        if best is not None and best not in self.n_kernels:
-            raise ValueError(
-                f"best_n_kernels={best} must be one of the values of n_kernels, "
-                f"{self.n_kernels.tolist()}."
-            )
+        for name, values in (("alpha", self.alphas), ("n_kernels", self.n_kernels)):
+            best = getattr(self, f"best_{name}")
+            if best is not None and best not in values:
+                raise ValueError(
+                    f"best_{name}={best} must be one of the values {values.tolist()}."
+                )
 
     @classmethod
     def from_estimator(

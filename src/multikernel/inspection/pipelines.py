@@ -18,6 +18,7 @@ from multikernel.estimators.publish.columns import (
     NamesBehindSteps,
     column_names,
     columns_used,
+    has_columns,
 )
 from multikernel.estimators.publish.summary import search_score
 from multikernel.estimators.read.dictionary import KernelNames
@@ -118,21 +119,17 @@ def refitted_steps(before: Any, X: Any, y: Any) -> tuple[Any, Naming]:
 
 def kernel_columns(model: Any, kernel: int) -> Indices:
     """Return the columns of an active kernel, ascending; raise if it has no columns."""
-    if model._state.precomputed:
+    if not has_columns(model):
         raise ValueError(
-            f"{type(model).__name__} was fitted with precomputed matrices, which have "
-            "no columns: fit it on a table."
+            f"The kernels of {type(model).__name__} are precomputed matrices or nodes "
+            "of a graph, which have no list of columns: use an estimator with a list "
+            "of kernels on a table or, for permutation importance, pass groups as a "
+            "mapping from names to columns."
         )
     if kernel not in model.active_kernels_:
         raise ValueError(
             f"Kernel {kernel} ({model.kernel_names_[kernel]}) is not active: choose "
             "one of active_kernels_."
-        )
-    if getattr(model._state.model, "grams", None) is None:
-        raise ValueError(
-            f"The kernels of {type(model).__name__} are nodes of a graph, which have "
-            "no list of columns: use an estimator with a list of kernels or, for "
-            "permutation importance, pass groups as a mapping from names to columns."
         )
     sets = columns_used(model, kernel)
     return np.unique(np.concatenate([np.array(part, dtype=np.intp) for part in sets]))

@@ -304,11 +304,6 @@ def _readable_errors(path: PathLike) -> Iterator[None]:
         raise
     except archive.RefusedError as error:
         raise ValueError(f"Cannot load {path}. {error}") from error
-    except archive.DamagedError as error:
-        raise ValueError(
-            f"{path} is not a model file written by multikernel.save, or it is "
-            f"damaged. {error}"
-        ) from error
     except Exception as error:
         # Readers of zip, JSON and arrays raise some twenty kinds of errors.
         reason = " ".join(str(error).split()) or type(error).__name__
@@ -316,5 +311,5 @@ def _readable_errors(path: PathLike) -> Iterator[None]:
             reason = "its parts are inconsistent"
         raise ValueError(
             f"{path} is not a model file written by multikernel.save, or it is damaged "
-            f"({reason[:500].rstrip('.')}): {archive.SAVE_AGAIN}"
+            f"({reason[:500].rstrip('.')}): pass another file, or save the model again."
         ) from error

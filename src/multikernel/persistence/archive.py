@@ -34,13 +34,6 @@ UNCALLED = ("ObjectNode", "JsonNode", "SliceNode", "DTypeNode")
 HEADERS = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}
 
 
-SAVE_AGAIN = "pass another file, or save the model again."
-
-
-class DamagedError(ValueError):
-    """A file is damaged or hostile; the message gives the reason and advice."""
-
-
 class RefusedError(ValueError):
     """A file is refused for its format or size; the message gives the reason."""
 
@@ -102,9 +95,9 @@ def checked_archive(data: bytes, max_bytes: float = math.inf) -> Content:
     n_members = data.count(b"PK\x01\x02")
     needed = check_memory(len(data) + ENTRY_BYTES * n_members, max_bytes)
     if n_members > MAX_MEMBERS:
-        raise DamagedError(
+        raise ValueError(
             f"The archive has more than {MAX_MEMBERS} members, the largest number "
-            "accepted: save a model with fewer arrays."
+            "accepted."
         )
     needed = check_memory(needed + _unpacked_bytes(data), max_bytes)
     members = _unpacked(data)
@@ -114,10 +107,9 @@ def checked_archive(data: bytes, max_bytes: float = math.inf) -> Content:
     tree = _Tree({name: _array_bytes(array) for name, array in members.items()})
     schema = tree.without_references(json.loads(text))
     if schema.get("protocol") == 0:
-        raise DamagedError(
+        raise ValueError(
             "The file was written by an old version of skops (protocol 0), without "
-            "the list of functions that loading calls, so it cannot be checked: save "
-            "the model again with a newer version of skops."
+            "the list of functions that loading calls, so it cannot be checked."
         )
     needed = check_memory(needed + tree.n_bytes, max_bytes)
     members[SCHEMA] = json.dumps(schema).encode()
@@ -144,14 +136,10 @@ def _unpacked_bytes(data: bytes) -> int:
         entries = archive.infolist()
     counts = Counter(entry.filename for entry in entries)
     if repeated := [name for name, count in counts.items() if count > 1]:
-        raise DamagedError(
-            f"The archive has several members named {repeated[0]!r}: {SAVE_AGAIN}"
-        )
+        raise ValueError(f"The archive has several members named {repeated[0]!r}.")
     # zipfile does not limit the size with other compression methods.
     if any(entry.compress_type not in (ZIP_STORED, ZIP_DEFLATED) for entry in entries):
-        raise DamagedError(
-            f"The archive uses a compression other than deflate: {SAVE_AGAIN}"
-        )
+        raise ValueError("The archive uses a compression other than deflate.")
     return sum(entry.file_size for entry in entries)
 
 
@@ -162,9 +150,9 @@ def _unpacked(data: bytes) -> dict[str, bytes]:
         entries = archive.infolist()
         n_others = len(entries) - n_referred - 2  # the tree and the versions
         if n_others > 0:
-            raise DamagedError(
+            raise ValueError(
                 f"At least {n_others} of the {len(entries)} files in the archive do "
-                f"not belong to the model: {SAVE_AGAIN}"
+                f"not belong to the model."
             )
         return {entry.filename: _member(archive, entry) for entry in entries}
 
@@ -192,7 +180,7 @@ def _check_version(text: bytes) -> dict[str, str]:
         )
     file_versions = {name: version[name] for name in versions() if name in version}
     if not all(isinstance(number, str) for number in file_versions.values()):
-        raise DamagedError(f"The file has a version that is not text: {SAVE_AGAIN}")
+        raise ValueError("The file has a version that is not text.")
     return file_versions
 
 
@@ -275,7 +263,5 @@ def _array_bytes(data: bytes) -> int:
         stream = io.BytesIO(data)
         shape, _, dtype = HEADERS[npy.read_magic(stream)](stream)
         if math.prod(shape) * max(dtype.itemsize, 1) > len(data):
-            raise DamagedError(
-                f"An array of shape {shape} has only {len(data)} bytes: {SAVE_AGAIN}"
-            )
+            raise ValueError(f"An array of shape {shape} has only {len(data)} bytes.")
     return len(data)

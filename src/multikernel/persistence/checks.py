@@ -5,7 +5,6 @@ from typing import Any
 
 import numpy as np
 
-from multikernel.persistence.archive import SAVE_AGAIN, DamagedError
 from multikernel.persistence.values import parts_of
 
 ONE_HOT = "sklearn.preprocessing._encoders.OneHotEncoder"
@@ -43,9 +42,7 @@ def _check_state(item: Any) -> None:
     if is_dataclass(item):
         for field in fields(item):
             if not hasattr(item, field.name):
-                raise DamagedError(
-                    f"{item_type.__name__}.{field.name} is missing: {SAVE_AGAIN}"
-                )
+                raise ValueError(f"{item_type.__name__}.{field.name} is missing.")
     for name in CHECKS:
         if hasattr(item_type, name):
             getattr(item, name)()
@@ -55,9 +52,8 @@ def _check_random_state(state: np.random.RandomState) -> None:
     """Raise if the generator would read beyond its 624 numbers."""
     position = state.get_state(legacy=False)["state"]["pos"]
     if not 0 <= position <= 624:
-        raise DamagedError(
-            f"A RandomState has position {position}, but positions are 0 to 624: "
-            f"{SAVE_AGAIN}"
+        raise ValueError(
+            f"A RandomState has position {position}, but positions are 0 to 624."
         )
 
 
@@ -75,9 +71,8 @@ def _check_one_hot(encoder: Any) -> None:
         n_codes = _number_of_codes(categories, group)
         is_valid = drop is None or 0 <= drop < n_codes
         if not is_valid or size != n_codes - (drop is not None):
-            raise DamagedError(
-                "The categories of a OneHotEncoder do not match its output columns: "
-                f"{SAVE_AGAIN}"
+            raise ValueError(
+                "The categories of a OneHotEncoder do not match its output columns."
             )
 
 

@@ -14,8 +14,6 @@ from typing import Any
 
 import numpy as np
 
-from multikernel.persistence.archive import SAVE_AGAIN, DamagedError
-
 LIBRARIES = ("pandas", "polars", "pyarrow")
 """Libraries whose columns and indices are stored as lists or arrays."""
 
@@ -37,9 +35,8 @@ def _pandas_object(name: str, *parts: Any, **keywords: Any) -> Any:
     """Return a pandas object; raise for long texts, which pandas parses slowly."""
     texts = (text for text in (*parts, *keywords.values()) if isinstance(text, str))
     if any(len(text) > LONGEST_TEXT for text in texts):
-        raise DamagedError(
-            f"The text of a {name} has more than {LONGEST_TEXT} characters: "
-            f"{SAVE_AGAIN}"
+        raise ValueError(
+            f"The text of a {name} has more than {LONGEST_TEXT} characters."
         )
     return getattr(import_module("pandas"), name)(*parts, **keywords)
 
@@ -54,9 +51,8 @@ def _distribution(name: str, args: tuple[Any, ...], kwds: dict[str, Any]) -> Any
     stats = import_module("scipy.stats")
     family = getattr(stats, name)
     if not isinstance(family, stats.rv_continuous | stats.rv_discrete):
-        raise DamagedError(
-            f"The file has a distribution {name!r}, which is not one of scipy.stats: "
-            f"{SAVE_AGAIN}"
+        raise ValueError(
+            f"The file has a distribution {name!r}, which is not one of scipy.stats."
         )
     return family(*args, **kwds)
 
