@@ -50,11 +50,9 @@ class Answers:
 
     def __call__(self, method: str, *y: Any) -> Any:
         """Return the result of a method of the model on X; "score" requires `y`."""
-        if self.offset is None:
-            return getattr(self.model, method)(self.X, *y)
         before, last = last_step(self.model)
-        data = data_at_model(before, self.X)
-        return getattr(last, method)(data, *y, offset=self.offset)
+        offset = {} if self.offset is None else {"offset": self.offset}
+        return getattr(last, method)(data_at_model(before, self.X), *y, **offset)
 
 
 def checked_targets(inner: Any, X: Any, y: Any) -> Any:

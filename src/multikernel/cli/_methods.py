@@ -52,8 +52,6 @@ class Entry:
     weights: str | None = None
     # Options that the method does not support.
     refuses: Sequence[str] = ()
-    # Whether the method has a path over regularization strengths.
-    path: bool = False
 
     def estimator(self, task: str, *, cv: bool = False) -> type:
         """Return the estimator class for a task, or its search if `cv`."""
@@ -77,7 +75,7 @@ EXTRAS = ("--offset", "--unpenalized")
 """Options that some methods do not support."""
 
 METHODS: Mapping[str, Entry] = {
-    "spicy": Entry("SpicyMKL", "SpicyMKL", TASKS, path=True),
+    "spicy": Entry("SpicyMKL", "SpicyMKL", TASKS),
     "group-omp": Entry("Group-OMP", "GroupOMP"),
     "hkl": Entry("HKL", "HKL", graphs=True, refuses=(*EXTRAS, "--view")),
     "lp": Entry("lp-norm MKL", "LpMKL"),

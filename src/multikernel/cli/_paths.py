@@ -18,7 +18,7 @@ from multikernel.estimators import NamedPath, ProgressBar, regularization_path
 def run_path(request: FollowPath) -> None:
     """Compute a regularization path, plot it if --plot is given, and print it."""
     method = find_method(request.method)
-    if not method.path:
+    if method.stem != "SpicyMKL":
         raise ValueError(f"path does not support --method {request.method}: use spicy.")
     if request.task in SPECIAL:
         raise ValueError(

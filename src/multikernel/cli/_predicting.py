@@ -32,7 +32,7 @@ from multikernel.datasets.files import FORMATS as STREAMED
 from multikernel.estimators.publish.summary import predicts_times
 from multikernel.estimators.read.targets import scored_targets
 from multikernel.inspection import contributions
-from multikernel.inspection.pipelines import data_at_model, final_estimator, last_step
+from multikernel.inspection.pipelines import final_estimator, last_step
 from multikernel.inspection.terms import names_of_terms
 from multikernel.persistence.places import Place
 
@@ -108,7 +108,7 @@ def _predictions(
 ) -> pd.DataFrame:
     """Return a table of ids, predictions, and the columns that options add."""
     estimator, X = ask.model, ask.X
-    before, model = last_step(estimator)
+    _, model = last_step(estimator)
     # Wrong options and names raise before predictions are computed.
     names = _column_names(estimator, request)
     frames = [] if ids is None else [ids.reset_index(drop=True)]
@@ -121,16 +121,14 @@ def _predictions(
     # In the order of `_column_names`.
     values = [ask("predict")]
     if is_outlier_detector(estimator):
-        values.append(estimator.decision_function(X))
+        values.append(ask("decision_function"))
     if predicts_times(model):
-        data = data_at_model(before, X)
-        values.append(model.predict_median(data))
-        values.append(model.predict_survival_function(data, request.later or []))
+        values.append(ask("predict_median"))
+        values.append(ask("predict_survival_function", request.later or []))
     if request.proba:
         values.append(ask("predict_proba"))
     if request.interval is not None:
-        data = data_at_model(before, X)
-        values += model.predict_interval(data, request.interval, offset=ask.offset)
+        values += ask("predict_interval", request.interval)
     if request.contributions is not None:
         values.append(_terms(ask, model, request.contributions))
     predictions = pd.concat([pd.DataFrame(array) for array in values], axis=1)

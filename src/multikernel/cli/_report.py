@@ -119,14 +119,12 @@ def chosen_parameters(report: Mapping[str, Any]) -> dict[str, Any]:
 
 def print_kernels(report: Mapping[str, Any], max_rows: int = summary.MOST_ROWS) -> None:
     """Write tables of views, unpenalized columns, and the first active kernels."""
-    if report["views"]:
-        headings = [key.replace("_", " ") for key in report["views"][0]]
-        rows = [[readable(value) for value in row.values()] for row in report["views"]]
-        print_table("views", headings, rows)
-    if report["unpenalized"]:
-        free = summary.table_columns(report["unpenalized"])
-        rows = [[readable(v) for v in row] for row in zip(*free.values(), strict=True)]
-        print_table("columns without a penalty", [*free], rows)
+    titles = {"views": "views", "unpenalized": "columns without a penalty"}
+    for key, title in titles.items():
+        if rows := report[key]:
+            headings = [name.replace("_", " ") for name in rows[0]]
+            cells = [[readable(value) for value in row.values()] for row in rows]
+            print_table(title, headings, cells)
     kernels = report["kernels"]
     first_kernel = kernels[0] if kernels else {}
     output = [key for key in ("class", "target") if key in first_kernel]

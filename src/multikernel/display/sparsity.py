@@ -5,7 +5,6 @@ from typing import Any
 
 import numpy as np
 
-from multikernel._typing import Array
 from multikernel.display import _style
 from multikernel.display._style import Axes, Line2D
 from multikernel.display.base import Display
@@ -143,7 +142,13 @@ class SparsityPathDisplay(Display):
         )
         style: dict[str, Any] = {"color": _style.color(0), "linewidth": 1.8}
         (self.line_,) = panel.plot(counts, means[best], **(style | line_kwargs))
-        self._mark(means[best])
+        self.point_ = None
+        if self.best_n_kernels is not None:
+            k = self.best_n_kernels
+            score, noun = means[best][counts == k], "kernel" if k == 1 else "kernels"
+            (self.point_,) = panel.plot(
+                [k], score, "o", color=_style.INK, label=f"chosen: {k} {noun}"
+            )
         panel.set_xlabel("number of kernels")
         panel.set_ylabel(_style.literal(self.score_name))
         panel.locator_params(axis="x", integer=True)
@@ -155,13 +160,3 @@ class SparsityPathDisplay(Display):
         _style.label_ends(panel, lines, labels)
         panel.legend(frameon=False, fontsize="small")
         return self
-
-    def _mark(self, means: Array) -> None:
-        """Mark the chosen number of kernels; `means` are the scores by `n_kernels`."""
-        self.point_ = None
-        if self.best_n_kernels is None:
-            return
-        k = self.best_n_kernels
-        noun = "kernel" if k == 1 else "kernels"
-        means, label = means[self.n_kernels == k], f"chosen: {k} {noun}"
-        (self.point_,) = self.ax_.plot([k], means, "o", color=_style.INK, label=label)

@@ -112,14 +112,7 @@ def deviance_split(
         return np.tensordot(weights, values, axes=1)
 
     before = weighted_sum(constant)
-    constant_outputs = np.flatnonzero(~(before > weighted_sum(rounding)))
-    if constant_outputs.size:
-        name = f"column {constant_outputs[0]} of y" if before.size > 1 else "y"
-        fact = "constant" if offset is None else "explained by offset and a constant"
-        raise ValueError(
-            f"{OWNER}: {name} is {fact}, so there is no deviance to split: pass other "
-            "targets."
-        )
+    data.refuse_constant(OWNER, ~(before > weighted_sum(rounding)))
     shares = weighted_sum(decreases) / before[:, None]
     resampled = [
         weighted_sum(decreases, w) / weighted_sum(constant, w)[..., None]

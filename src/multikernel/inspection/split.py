@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.base import is_regressor
 from sklearn.utils import check_consistent_length, check_random_state
 
-from multikernel._typing import Array
+from multikernel._typing import Array, Mask
 from multikernel._validation import Number, check_parameter, check_weights, printable
 from multikernel.estimators.publish.fitted import warn_without_offset
 from multikernel.estimators.publish.summary import output_labels
@@ -166,15 +166,7 @@ def variance_split(
     data = held_out(owner, estimator, X, y, by, offset, draws)
     targets = data.y.reshape(data.offset.shape) - data.offset
     shares, variances = _shares(targets, data.terms, data.weights[None])
-    constant = np.flatnonzero(np.isnan(variances[0]))
-    if constant.size:
-        has_several = targets.shape[1] > 1
-        name = f"column {constant[0]} of y" if has_several else "y"
-        name += " minus offset" * (offset is not None)
-        raise ValueError(
-            f"{owner}: {name} is constant, so there is no variance to split: pass "
-            "other targets."
-        )
+    data.refuse_constant(owner, np.isnan(variances[0]))
     errors = np.average((targets - data.f) ** 2, axis=0, weights=data.weights)
     resampled = [_shares(targets, data.terms, w)[0] for w in draws.of(data.weights)]
     return data.split(shares[0], 1.0 - errors / variances[0], resampled, "R²")
@@ -210,6 +202,17 @@ class HeldOut:
     def f(self) -> Array:
         """Decision values without the offset, shape (n_samples, n_outputs)."""
         return np.asarray(self.terms.sum(axis=2) + np.ravel(self.model.intercept_))
+
+    def refuse_constant(self, owner: str, is_constant: Mask) -> None:
+        """Raise if a target is constant, or explained by the offset and a constant."""
+        if is_constant.any():
+            column = int(np.argmax(is_constant))
+            name = f"column {column} of y" if is_constant.size > 1 else "y"
+            reason = "explained by offset and a constant"
+            raise ValueError(
+                f"{owner}: {name} is {reason if self.offset.any() else 'constant'}, so "
+                "there is nothing to split: pass other targets."
+            )
 
     def split(
         self, shares: Array, r2: Array, chunks: list[Array], score: str
