@@ -30,16 +30,12 @@ def run_compare(request: Compare) -> None:
     if request.one_standard_error and request.cv is None:
         raise ValueError(_training.NEEDS_CV.format("--one-standard-error"))
     if request.scoring is not None:
-        _methods.check_scoring(request.scoring)
+        _methods.check_scoring(request.scoring, request.offset)
     methods = [_methods.find_method(name) for name in request.methods or ["spicy"]]
     # The targets are the same for all methods; this raises if a method has none.
     targets = [_training.requested_targets(request, method) for method in methods]
     table = _training.read_whole(request, targets[0])
     task = _methods.find_task(request.task, request.loss, table.y)
-    if table.offset is not None and request.scoring is not None:
-        raise ValueError(
-            "--scoring does not support --offset: remove --scoring or --offset."
-        )
     _training.check_folds("--folds", request.folds, table)
     _training.check_folds("--cv", request.cv, table)
     names = request.methods or _supporting_methods(request, task, table)

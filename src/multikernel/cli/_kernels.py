@@ -56,10 +56,10 @@ def find_kernels(request: Training, table: Table, *, graphs: bool) -> Any:
             f"remove {letter_options[0]}."
         )
     if table.precomputed:
-        if name != "default":
+        if name != "default" or request.interactions:
             raise ValueError(
-                f"--kernels {name} requires columns, but this file contains Gram "
-                "matrices: remove --kernels."
+                "--kernels and --interactions require columns, but this file contains "
+                "Gram matrices: remove these options."
             )
         return "precomputed"
     if graphs:
@@ -159,11 +159,6 @@ def with_interactions(
         raise ValueError(
             "--interactions cannot be used with --method hkl, whose graphs already "
             "contain interactions of all orders: remove --interactions."
-        )
-    if table.precomputed:
-        raise ValueError(
-            "--interactions requires columns, but this file contains Gram matrices: "
-            "add products of the matrices to the file instead."
         )
     if name == "joint" and not (table.views or table.sequences or table.categories):
         raise ValueError(

@@ -100,8 +100,12 @@ def find_method(name: str) -> Entry:
     return METHODS[name]
 
 
-def check_scoring(name: str) -> None:
-    """Raise unless a name is a score of scikit-learn."""
+def check_scoring(name: str, offset: str | None = None) -> None:
+    """Raise unless a name is a score of scikit-learn, and there is no offset."""
+    if offset is not None:
+        raise ValueError(
+            "--scoring does not support --offset: remove --scoring or --offset."
+        )
     names = get_scorer_names()
     if name not in names:
         suggestions = difflib.get_close_matches(name, names) or ["roc_auc", "r2"]
@@ -140,56 +144,47 @@ def needed_targets(target: list[str] | None, method: Entry) -> list[str]:
 
 def find_task(task: str | None, loss: str | None, y: Any) -> str:
     """Return the task that the options or the targets determine."""
-    if task in SPECIAL:
-        if loss is not None:
-            raise ValueError(
-                f"--loss {loss} cannot be used with --task {task}, which has its own "
-                "loss: remove --loss."
-            )
-        if task == "survival" and np.ndim(y) != 2:
-            raise ValueError(
-                "--task survival requires the options --target (column of the event or "
-                "censoring time) and --event (column of the event indicator). For "
-                "intervals, rename the columns of the file to lower and upper, and "
-                "use --target lower,upper."
-            )
-        if task == "ordinal" and np.ndim(y) != 1:
-            raise ValueError(
-                "--task ordinal supports one --target, got several: name one column "
-                "of ordered classes."
-            )
-        return task
-    tasks: Sequence[str] = USUAL
+    tasks: Sequence[str] = TASKS
     if loss is not None:
         check_choice("--loss", loss, LOSS_TASKS)
         tasks = LOSS_TASKS[loss]
-    if task is not None:
-        check_choice("--task", task, TASKS)
-        if task not in tasks:
-            raise ValueError(
-                f"--loss {loss} supports {tasks[0]}, but --task is {task}: change "
-                "one of these options."
-            )
-        _check_targets(f"--task {task}", task, y)
-        return task
-    if len(tasks) > 1:
+    if task is None and len(tasks) > 1:
         return _task_of_targets(y)
-    _check_targets(f"--loss {loss}", tasks[0], y)
-    return tasks[0]
+    option = f"--loss {loss}" if task is None else f"--task {task}"
+    task = task or tasks[0]
+    check_choice("--task", task, TASKS)
+    if task not in tasks:
+        reason = ", which has its own loss" if task in SPECIAL else ""
+        raise ValueError(
+            f"--loss {loss} supports {tasks[0]}, but --task is {task}{reason}: change "
+            "one of these options."
+        )
+    if task == "survival" and np.ndim(y) != 2:
+        raise ValueError(
+            "--task survival requires the options --target (column of the event or "
+            "censoring time) and --event (column of the event indicator). For "
+            "intervals, rename the columns of the file to lower and upper, and "
+            "use --target lower,upper."
+        )
+    if task == "ordinal" and np.ndim(y) != 1:
+        raise ValueError(
+            "--task ordinal supports one --target, got several: name one column "
+            "of ordered classes."
+        )
+    if task in USUAL:
+        _check_targets(option, task, y)
+    return task
 
 
 def _check_targets(option: str, task: str, y: Any) -> None:
     """Raise for text targets of a regression, and for fractions as classes."""
     cells = np.ravel(y).tolist()
-    invalid: Any
-    if task == "regression":
-        invalid = next((cell for cell in cells if isinstance(cell, str)), None)
-        expected = "numbers"
-    else:
-        floats = (cell for cell in cells if isinstance(cell, float))
-        invalid = next((number for number in floats if not number.is_integer()), None)
-        expected = "classes"
+    texts = (cell for cell in cells if isinstance(cell, str))
+    floats = (cell for cell in cells if isinstance(cell, float))
+    fractions = (number for number in floats if not number.is_integer())
+    invalid: Any = next(texts if task == "regression" else fractions, None)
     if invalid is not None:
+        expected = "numbers" if task == "regression" else "classes"
         raise ValueError(
             f"{option} requires {expected}, but the target holds {invalid!r}: use "
             "another --task or --loss, or correct the target."

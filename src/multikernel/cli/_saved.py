@@ -186,11 +186,7 @@ def _score(estimator: Any, table: Table, request: Score) -> tuple[float, str]:
     if name is None:
         score = Answers(estimator, table.X, table.offset)("score", table.y)
         return float(score), _report.score_name(final_estimator(estimator))
-    if request.offset is not None:
-        raise ValueError(
-            "--scoring does not support --offset: remove --scoring or --offset."
-        )
-    check_scoring(name)
+    check_scoring(name, request.offset)
     return scored_by(name, estimator, table.X, table.y), name
 
 
