@@ -8,6 +8,7 @@ from sklearn.base import is_classifier
 
 from multikernel._typing import Array
 from multikernel._validation import listed
+from multikernel.display.weights import shown_values
 from multikernel.estimators.publish.predict import KernelGrams, LandmarkGrams
 from multikernel.estimators.publish.summary import output_labels
 from multikernel.estimators.read.tables import check_predict_data
@@ -102,13 +103,8 @@ def count_training_rows(model: Any, inner: Any, X: Any) -> tuple[int, int]:
 
 def interval_warnings(model: Any, by: str, bootstrap: Bootstrap) -> list[str]:
     """Return a warning if shares lie outside their bootstrap intervals, else []."""
-    if by == "view":
-        attribute, names = "view_shares", bootstrap.view_names
-        values = np.stack([model.view_shares_[name] for name in names], axis=-1)
-    else:
-        attribute, names = "variance_shares", bootstrap.kernel_names
-        values = model.variance_shares_
-    shares = np.atleast_2d(values)
+    attribute = "view_shares" if by == "view" else "variance_shares"
+    shares, names = shown_values(model, attribute)
     labels = output_labels(model, len(shares))
     outside = _outside(shares, bootstrap.interval(attribute), names, labels)
     return outside and [

@@ -21,6 +21,7 @@ from multikernel._report.outcomes import (
 from multikernel._report.outcomes_of_times import outcomes_of_times
 from multikernel._report.pictures import pictures_of, stopping_gap
 from multikernel.display import VarianceSplitDisplay
+from multikernel.display.weights import shown_values
 from multikernel.estimators.publish import summary
 from multikernel.estimators.publish.columns import (
     column_names,
@@ -120,14 +121,18 @@ def report(
             pictures.insert(1, ("Held-out variance", picture))
     messages = cautions.one_class_warning(inner, predicted)
     messages += cautions.training_rows_warning(model, inner, X) if scores else []
-    messages += _result_warnings(inner, bootstrap, split)
+    for by in [] if bootstrap is None else _table_kinds(inner):
+        messages += cautions.interval_warnings(inner, by, bootstrap)
+    messages += [] if split is None else cautions.split_warnings(split)
     messages += [str(warning.message) for warning in caught_warnings]
     facts = summary.facts(inner)
     title = f"{facts.pop('estimator')}: {facts['n_active']} of "
     title += f"{facts['n_kernels']} kernels in use"
+    n_rows = 0 if predicted is None else len(predicted)
+    rows = f"<p>On the {n_rows} rows passed to this report.</p>"
     sections = [
         ("Certificate", _certificate(inner)),
-        *([("Scores", _facts_table(scores) + _row_count(X))] if scores else []),
+        *([("Scores", _facts_table(scores) + rows)] if scores else []),
         *([] if nested is None else [("Nested cross-validation", _nested(nested))]),
         *outcomes,
         *_tables(inner, bootstrap),
@@ -182,18 +187,6 @@ PAGE = """<!doctype html>
 </main></body></html>"""
 
 
-def _result_warnings(
-    inner: Any, bootstrap: Bootstrap | None, split: VarianceSplit | None
-) -> list[str]:
-    """Return warnings about a bootstrap and about a split of the variance."""
-    messages = [] if split is None else cautions.split_warnings(split)
-    if bootstrap is None:
-        return messages
-    for by in reversed(_table_kinds(inner)):
-        messages = cautions.interval_warnings(inner, by, bootstrap) + messages
-    return messages
-
-
 def _page(title: str, sections: Sequence[tuple[str, str]]) -> str:
     """Return a page of sections, each a heading and its body."""
     bodies = [
@@ -235,12 +228,6 @@ def _certificate(model: Any) -> str:
     )
 
 
-def _row_count(X: Any) -> str:
-    """Return a paragraph with the number of rows on which the scores were computed."""
-    rows = X.shape[0] if hasattr(X, "shape") else len(X)
-    return f"<p>On the {rows} rows passed to this report.</p>"
-
-
 def _table_kinds(model: Any) -> list[str]:
     """Return those of "view" and "kernel" that have a table on the page."""
     kinds = ["view"] if hasattr(model, "view_shares_") else []
@@ -280,8 +267,8 @@ def _intervals(
     columns: Mapping[str, list[Any]], model: Any, by: str, bootstrap: Bootstrap
 ) -> dict[str, list[Any]]:
     """Return two columns: the ends of the 90 % bootstrap intervals of the shares."""
-    names = bootstrap.view_names if by == "view" else bootstrap.kernel_names
     shares = "view_shares" if by == "view" else "variance_shares"
+    _, names = shown_values(model, shares)
     low, high = (np.atleast_2d(end) for end in bootstrap.interval(shares))
     labels = list(summary.output_labels(model, len(low)))
     rows = columns.get("output", [None] * len(columns.get(by, [])))
