@@ -294,10 +294,9 @@ def _facts_table(values: Mapping[str, Any]) -> str:
 
 def _fit_section(model: Any, inner: Any, facts: Mapping[str, Any]) -> str:
     """Return the section on the model's parameters and the versions of libraries."""
-    info = getattr(inner, "fit_info_", {})
+    info = inner.fit_info_
     fit_facts = {"storage": info["storage"]} if "storage" in info else {}
-    if hasattr(inner, "n_iter_"):
-        fit_facts["iterations"] = int(np.max(inner.n_iter_))
+    fit_facts["iterations"] = int(np.max(inner.n_iter_))
     versions = {
         name: importlib.import_module(name).__version__
         for name in ("multikernel", "numpy", "scipy", "sklearn")

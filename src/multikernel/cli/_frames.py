@@ -301,11 +301,16 @@ def _refuse_points(
     # `comma_cells` has a cell of each column with decimal commas, and `float_texts` the
     # cells of each other column of floats.
     for name, column in float_texts.items():
-        if any(isinstance(cell, str) and "." in cell for cell in column.tolist()):
-            point = _first_cell(column, lambda text: "." in text)
-            comma = next(iter(comma_cells.items()))
-            examples = (comma[0], *comma[1]), (name, *point)
-            raise ValueError(csv_form.mixed_marks(path, *examples))
+        cells = enumerate(column.tolist())
+        points = ((row, c) for row, c in cells if isinstance(c, str) and "." in c)
+        for row, point in islice(points, 1):
+            comma_name, (comma_row, comma) = next(iter(comma_cells.items()))
+            raise ValueError(
+                f"{path} mixes decimal commas and points: column {comma_name!r} "
+                f"contains {comma!r} at row {comma_row}, column {name!r} contains "
+                f"{point!r} at row {row}. Write all numbers with decimal points and "
+                "without thousands separators, or remove one of the columns."
+            )
 
 
 def _text_codes(

@@ -248,16 +248,3 @@ def decimal_mark(cells: Iterable[str], separator: str) -> str | None:
         if values and all(map(DECIMALS[mark].fullmatch, values)):
             return mark
     return None
-
-
-def mixed_marks(
-    path: Path, comma: tuple[str, int, str], point: tuple[str, int, str]
-) -> str:
-    """Return the error message for decimal commas in one column, points in another."""
-    # `comma` and `point` are one example cell each: its column, its row and its text.
-    return (
-        f"{path} mixes decimal commas and points: column {comma[0]!r} contains "
-        f"{comma[2]!r} at row {comma[1]}, column {point[0]!r} contains {point[2]!r} at "
-        f"row {point[1]}. Write all numbers with decimal points and without thousands "
-        "separators, or remove one of the columns."
-    )

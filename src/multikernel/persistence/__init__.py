@@ -89,7 +89,9 @@ def model_bytes(estimator: Any) -> bytes:
     except (MemoryError, OSError):
         raise
     except Exception as error:  # skops and the objects may raise errors of any type
-        path, item = aside(partial(failing_part, estimator, _is_unstorable))
+        path, item = aside(
+            partial(failing_part, estimator, lambda part: _untrusted_in(part) is None)
+        )
         reason = str(error).rstrip(".") or type(error).__name__
         raise TypeError(
             f"Cannot save {path}, an object of type {type(item).__qualname__}: "
@@ -98,7 +100,7 @@ def model_bytes(estimator: Any) -> bytes:
         ) from error
     if untrusted:
         # The path of the innermost part of that type, for the message.
-        path, _ = aside(partial(failing_part, estimator, _is_untrusted))
+        path, _ = aside(partial(failing_part, estimator, _untrusted_in))
         warn_user(
             f"{path} has a type that load does not trust: to load this model, pass "
             f"trusted={untrusted}."
@@ -136,21 +138,12 @@ def _is_importable(name: str) -> bool:
         return False
 
 
-def _is_unstorable(item: Any) -> bool:
-    """Return whether skops cannot store an object."""
+def _untrusted_in(item: Any) -> list[str] | None:
+    """Return the types that `load` does not trust; None if skops cannot store it."""
     try:
-        _serialize(item)
-    except Exception:
-        return True
-    return False
-
-
-def _is_untrusted(item: Any) -> bool:
-    """Return whether an object has types that `load` does not trust."""
-    try:
-        return bool(_serialize(item)[2])
-    except Exception:  # a part may not be storable on its own
-        return False
+        return _serialize(item)[2]
+    except Exception:  # skops and the objects may raise errors of any type
+        return None
 
 
 def load(

@@ -206,7 +206,7 @@ class _Replacer:
         return copied
 
 
-def failing_part(root: Any, fails: Callable[[Any], bool]) -> tuple[str, Any]:
+def failing_part(root: Any, fails: Callable[[Any], Any]) -> tuple[str, Any]:
     """Return the innermost part of `root` for which `fails` is true, with its path."""
     # The path is a Python expression such as ``Model.kernels['u']``.
     path, item = type(root).__name__, root
