@@ -11,7 +11,7 @@ import pandas as pd
 from multikernel._typing import Array
 from multikernel._validation import LARGEST_VALUE
 from multikernel.cli._messages import note
-from multikernel.cli._targets import refuse_odd_cells
+from multikernel.cli._targets import refuse_odd_cell, refuse_odd_cells
 from multikernel.estimators.read import kinds
 
 
@@ -91,7 +91,8 @@ def numeric_features(
     numeric_names = [name for name in kind_of if name not in skip]
     texts = [name for name in numeric_names if kind_of[name] in kinds.TEXTS]
     if from_model and (refused := [*odd_kinds, *texts]):
-        refuse_odd_cells(frame[texts], from_model=True)
+        for name in texts:
+            refuse_odd_cell(f"Column {name!r}", frame[name])
         raise ValueError(
             f"{path} holds {kind_of[refused[0]]} in column {refused[0]!r}, which the "
             "model does not accept: convert the column to the type that it had in the "

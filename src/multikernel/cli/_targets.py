@@ -1,7 +1,7 @@
 """Targets of data files: unambiguous numbers or labels, one per row."""
 
 import re
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -154,32 +154,25 @@ def _refuse_texts(target: str, y: Any, advice: str) -> None:
         )
 
 
-def refuse_odd_cells(features: pd.DataFrame, *, from_model: bool = False) -> None:
+def refuse_odd_cells(features: pd.DataFrame) -> None:
     """Raise for text columns of mostly numbers, and for those of dates or amounts."""
-    # If a saved model determines the columns (`from_model`), the error does not propose
-    # --drop, because columns of the model cannot be ignored. Dates and amounts do not
-    # raise here, because `numeric_features` then raises for any text in these columns.
     dtypes = zip(features.columns, features.dtypes, strict=True)
     for name in [name for name, dtype in dtypes if dtype.kind not in NUMBERS + "mM"]:
-        advice = "" if from_model else f", or ignore the column with --drop '{name}'"
+        advice = f", or ignore the column with --drop '{name}'"
         refuse_odd_cell(f"Column {name!r}", features[name], advice)
-        if not from_model:
-            as_text = f", use --category '{name}' to read all cells as categories"
-            date = f"it as 2024-01-31 and name the column with --date '{name}', or "
-            cells = features[name].dropna()
-            _refuse_amounts(f"Column {name!r}", cells, as_text + advice, date)
+        as_text = f", use --category '{name}' to read all cells as categories"
+        date = f"it as 2024-01-31 and name the column with --date '{name}', or "
+        cells = features[name].dropna()
+        _refuse_amounts(f"Column {name!r}", cells, as_text + advice, date)
 
 
-def refuse_odd_cell(subject: str, column: Any, advice: str) -> None:
+def refuse_odd_cell(subject: str, column: Any, advice: str = "") -> None:
     """Raise if most cells are numbers, and name the first cell that is not."""
     values = np.asarray(column)
     if values.dtype.kind not in "OU":
         return
-    cells = values.tolist()
-    if not all(isinstance(cell, Hashable) for cell in cells):
-        return  # columns of lists or structures raise elsewhere
-    values = np.array([None if cell in MISSING else cell for cell in cells], object)
-    odd_cell = first_odd_cell(values)
+    is_missing = [isinstance(cell, str) and cell in MISSING for cell in values.tolist()]
+    odd_cell = first_odd_cell(np.where(is_missing, None, values))
     if odd_cell is not None:
         row, cell = odd_cell
         raise ValueError(
