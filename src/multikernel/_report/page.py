@@ -121,8 +121,9 @@ def report(
             pictures.insert(1, ("Held-out variance", picture))
     messages = cautions.one_class_warning(inner, predicted)
     messages += cautions.training_rows_warning(model, inner, X) if scores else []
-    for by in [] if bootstrap is None else _table_kinds(inner):
-        messages += cautions.interval_warnings(inner, by, bootstrap)
+    if bootstrap is not None:
+        for by in _table_kinds(inner):
+            messages += cautions.interval_warnings(inner, by, bootstrap)
     messages += [] if split is None else cautions.split_warnings(split)
     messages += [str(warning.message) for warning in caught_warnings]
     facts = summary.facts(inner)

@@ -156,17 +156,20 @@ def cells_of(
     with warnings.catch_warnings():
         warnings.simplefilter("error", ParserWarning)  # rows longer than the header
         frame: pd.DataFrame = pd.read_csv(
-            file,
-            sep=form.separator,
-            header=None,
-            names=list(form.names),
-            index_col=False,
-            dtype=dtype,
-            keep_default_na=False,
-            na_values=[""],
-            **settings,
+            file, dtype=dtype, na_values=[""], **pandas_settings(form), **settings
         )
     return frame
+
+
+def pandas_settings(form: CsvForm) -> dict[str, Any]:
+    """Return the settings with which pandas reads the rows below the header."""
+    return {
+        "sep": form.separator,
+        "header": None,
+        "names": list(form.names),
+        "index_col": False,
+        "keep_default_na": False,
+    }
 
 
 def _say_form(path: Path, form: CsvForm) -> None:

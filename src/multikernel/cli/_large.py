@@ -22,7 +22,6 @@ from multikernel.cli._features import (
     numeric_features,
     text_columns,
 )
-from multikernel.cli._frames import explain_damage
 from multikernel.cli._tables import make_table, require_columns
 from multikernel.cli._targets import read_target, refuse_odd_cells
 from multikernel.cli._training import with_steps
@@ -175,7 +174,7 @@ def open_partitions(
             frame = frame.map_partitions(_rows_with_numbers, path, marks, meta=meta)
     elif path.suffix.lower() == ".parquet" or path.is_dir():
         _files_of(path)[0].stat()  # raises if there is no file
-        with explain_damage(path, "CSV or Parquet file"):
+        with _frames.explain_damage(path, "CSV or Parquet file"):
             row_groups = "adaptive" if small else "infer"
             frame = dd.read_parquet(
                 str(path), split_row_groups=row_groups, blocksize=blocksize
@@ -209,7 +208,7 @@ def known_partitions(path: Path, choice: ColumnChoice) -> Iterator[Table]:
     columns = replace(columns, drop=())
     with closing(ProgressBar(f"Predicting {path.name}")) as bar:
         for index, partition in enumerate(frame.partitions):
-            with explain_damage(path, "CSV or Parquet file"):
+            with _frames.explain_damage(path, "CSV or Parquet file"):
                 rows = partition.compute()
             if len(rows):
                 yield make_table(path, rows, columns)
@@ -236,7 +235,7 @@ def read_partitions(
         )
     numeric_features(path, features)
     note_ids(features, ())
-    with explain_damage(path, "CSV or Parquet file"):
+    with _frames.explain_damage(path, "CSV or Parquet file"):
         y = frame[[target]].compute()
     if path.suffix.lower() == ".csv":
         y = _frames.converted_cells(_files_of(path)[0], y, choice)
@@ -298,16 +297,11 @@ def _pandas_settings(
             marks[name] = "true" if head[name].dtype.kind == "b" else mark or "."
     has_commas = "," in marks.values()
     numeric = {n for n, mark in marks.items() if mark == "." and not has_commas}
-    settings = {
-        "sep": form.separator,
+    settings = _frames.pandas_settings(form) | {
         "sample": min(BLOCK_BYTES, 2**18),  # bytes from which Dask infers types
-        "header": None,
-        "names": list(form.names),
-        "index_col": False,
         "skiprows": form.n_lines,
         # A column of integers may have fractions or missing cells in later rows.
         "dtype": {n: np.float64 if n in numeric else str for n in form.names},
-        "keep_default_na": False,
         "na_values": {n: ["", *MISSING] if n in marks else [""] for n in form.names},
     }
     return settings, {name: marks[name] for name in marks if name not in numeric}

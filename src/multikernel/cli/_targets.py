@@ -172,7 +172,7 @@ def refuse_odd_cell(subject: str, column: Any, advice: str = "") -> None:
     if values.dtype.kind not in "OU":
         return
     is_missing = [isinstance(cell, str) and cell in MISSING for cell in values.tolist()]
-    odd_cell = first_odd_cell(np.where(is_missing, None, values))
+    odd_cell = first_odd_cell(np.where(is_missing, np.array(None), values))
     if odd_cell is not None:
         row, cell = odd_cell
         raise ValueError(

@@ -96,7 +96,7 @@ def _kernels_named(model: Any, name: str, columns: Sequence[str]) -> list[int]:
 
 def shared_columns(model: Any, kernels: list[int]) -> list[int]:
     """Return the one or two columns of the kernels; raise if their columns differ."""
-    columns_of_kernels = [
+    columns_of_kernels: list[list[int]] = [
         pipelines.kernel_columns(model, kernel).tolist() for kernel in kernels
     ]
     if any(columns != columns_of_kernels[0] for columns in columns_of_kernels):
