@@ -83,30 +83,26 @@ def _can_read_partitions(request: Fit, method: Entry, choice: ColumnChoice) -> b
     is_supported = method.stem == "SpicyMKL" and request.cv is None
     is_supported &= _training.requested_task(request) not in SPECIAL
     options = [f"--{key}" for key in NO_PARTITIONS if getattr(choice, key)]
+    reader, refusal = "--stream" if request.dask is None else "--dask", ""
+    if not is_supported:
+        refusal = (
+            "requires --method spicy without --cv, for classification or regression: "
+            f"remove {reader}, or change these options"
+        )
+    elif options:
+        refusal = f"does not support {', '.join(options)}: remove these options"
+    elif request.impute is not None:
+        refusal = "excludes --impute: remove one of them"
+    elif len(choice.target) > 1:
+        refusal = f"supports one --target, got {', '.join(choice.target)}: name one"
     if request.stream or request.dask is not None:
-        reader = "--stream" if request.dask is None else "--dask"
-        if not is_supported:
-            raise ValueError(
-                f"{reader} requires --method spicy without --cv, for classification or "
-                f"regression: remove {reader}, or change these options."
-            )
-        if options:
-            raise ValueError(
-                f"{reader} does not support {', '.join(options)}: remove these "
-                f"options, or {reader}."
-            )
-        if request.impute is not None:
-            raise ValueError(f"{reader} excludes --impute: remove one of them.")
-        _large.refuse_several(list(choice.target), reader)
-    if request.dask is not None:
-        return True
-    low_rank = request.storage in (None, "auto", "low_rank")
-    # Several targets and imputation need the whole file.
-    can_divide = low_rank and len(choice.target) == 1 and request.impute is None
-    if options or not (is_supported and (can_divide or request.stream)):
+        if refusal:
+            raise ValueError(f"{reader} {refusal}.")
+    elif refusal or request.storage not in (None, "auto", "low_rank"):
         return False
-    folder = request.folder is not None
-    return _large.reads_partitions(request.data[0], request.stream, folder=folder)
+    folder, path = request.folder is not None, request.data[0]
+    is_clustered = request.dask is not None
+    return is_clustered or _large.reads_partitions(path, request.stream, folder=folder)
 
 
 def fit_table(

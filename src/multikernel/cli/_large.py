@@ -98,14 +98,6 @@ class PartitionedTable(Table):
         return pipeline, score_of(model, self.y, model.predict(X).compute())
 
 
-def refuse_several(target: list[str], reader: str) -> None:
-    """Raise if there are several targets."""
-    if len(target) > 1:
-        raise ValueError(
-            f"{reader} supports one --target, got {', '.join(target)}: name one column."
-        )
-
-
 def score_of(model: Any, y: Any, predicted: Any, offset: Any = None) -> float:
     """Return the score of predictions, equal to ``model.score`` on their rows."""
     if hasattr(model, "classes_"):

@@ -14,7 +14,6 @@ from multikernel.cli._frames import NAME, first_repeated
 from multikernel.cli._large import (
     known_partitions,
     reads_partitions,
-    refuse_several,
     score_of,
 )
 from multikernel.cli._messages import check_choice, say
@@ -75,12 +74,11 @@ def _predict_partitions(
     model = final_estimator(estimator)
     names = with_event(request.target or [], request.event)
     choice = known_choice(model, estimator, names, request)
-    if names and predicts_times(model):
+    if names and (predicts_times(model) or len(names) > 1):
         raise ValueError(
-            "Scoring a survival model requires the whole file: add --no-stream, "
-            "or remove --target."
+            "Scoring several targets or a survival model requires the whole file: add "
+            "--no-stream, or remove --target."
         )
-    refuse_several(names, "Predicting in partitions")
     y, predicted, offsets, n_rows = [], [], [], 0
     with table_writer(place, STREAMED) as write:
         for table in known_partitions(request.data, choice):
