@@ -159,23 +159,21 @@ def _check_results(inner: Any, bootstrap: Any, split: Any, nested: Any) -> None:
                 f"report: {name} must be the result of multikernel.inspection."
                 f"{function}, got {result!r}."
             )
+    others = []
     if bootstrap is not None and bootstrap.kernel_names != tuple(inner.kernel_names_):
-        raise ValueError(
-            "report: bootstrap was computed for other kernels than those of the model: "
-            "compute it again with multikernel.inspection.bootstrap."
-        )
+        others.append("bootstrap")
     if split is not None:
         names = {*inner.kernel_names_, *getattr(inner, "kernel_views_", ())}
         unpenalized = {row["column"] for row in summary.unpenalized_rows(inner)}
         names |= unpenalized | ({"unpenalized columns"} if unpenalized else set())
         if has_columns(inner):
             names |= {*term_names(terms_by_columns(inner), column_names(inner))}
-        if not names.issuperset(split.names):
-            raise ValueError(
-                "report: split was computed for other kernels, views or columns than "
-                "those of the model: compute it again with "
-                "multikernel.inspection.variance_split."
-            )
+        others += [] if names.issuperset(split.names) else ["split"]
+    for name in others:
+        raise ValueError(
+            f"report: {name} was computed for other kernels, views or columns than "
+            "those of the model: compute it again for this model."
+        )
 
 
 PAGE = """<!doctype html>

@@ -15,7 +15,12 @@ from typing import IO, Any
 from multikernel.gram.temporary import PathLike
 from multikernel.linalg.threads import uninterrupted
 
-KINDS = {stat.S_ISBLK: "a device", stat.S_ISCHR: "a device", stat.S_ISSOCK: "a socket"}
+KINDS = {
+    stat.S_ISDIR: "a folder",
+    stat.S_ISBLK: "a device, not a file",
+    stat.S_ISCHR: "a device, not a file",
+    stat.S_ISSOCK: "a socket, not a file",
+}
 """Kinds of paths that cannot be written to, by the function that detects them."""
 
 UNFINISHED = ".part"
@@ -66,15 +71,10 @@ def find_place(path: PathLike, inputs: Iterable[PathLike] = ()) -> Place:
     for stream in (sys.stdout, sys.stderr):
         if _is_stream(state, stream):
             return Place(output, errors=stream is sys.stderr)
-    if stat.S_ISDIR(state.st_mode):
-        raise IsADirectoryError(
-            f"Cannot save to {output}: it is a folder. Name a file."
-        )
     for is_kind, kind in KINDS.items():
         if is_kind(state.st_mode):
-            raise OSError(
-                f"Cannot save to {output}: it is {kind}, not a file. Name a file."
-            )
+            error_class = IsADirectoryError if kind == "a folder" else OSError
+            raise error_class(f"Cannot save to {output}: it is {kind}. Name a file.")
     if stat.S_ISFIFO(state.st_mode):
         return Place(output, pipe=True)
     return Place(output, Path(os.path.realpath(output)))
