@@ -169,13 +169,10 @@ def _prediction_plots(model: Any, y: Array, predicted: Array) -> str:
     if len(names) == 1:
         plot_kinds.append("residual_vs_predicted")
     else:
-        errors = y - predicted
-        columns = {
-            "target": names,
-            "R²": metrics.r2_score(y, predicted, multioutput="raw_values").tolist(),
-            "mean absolute error": np.abs(errors).mean(axis=0).tolist(),
-            "root mean squared error": np.sqrt((errors**2).mean(axis=0)).tolist(),
-        }
+        columns = {"target": names}
+        for score_name, score in ERRORS.items():
+            values = score(y, predicted, multioutput="raw_values")
+            columns[score_name] = values.tolist()
         table = scrolling(html_table(columns, all_in=None))
     pictures = [
         html_image(partial(_errors, y[:, k], predicted[:, k], kind, name), CURVE_SIZE)

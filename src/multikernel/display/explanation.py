@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from multikernel._typing import Array
 from multikernel.display import _style
 from multikernel.display._style import Axes, BarContainer
 from multikernel.display.base import Display
@@ -125,7 +124,10 @@ class ExplanationDisplay(Display):
         errors = None
         if posterior is not None:
             _, data = model._model_and_data(pipelines.data_at_model(before, X))
-            errors = _half_widths(model, posterior, data, sample, level)[:, position]
+            rows = data[sample : sample + 1]
+            active = model.active_kernels_
+            bands = [posterior.band(rows, [m], level, data) for m in active]
+            errors = [0.5 * (high - low)[0, position] for low, high in bands]
         display = cls(
             terms[sample] - means,
             [names[m] for m in model.active_kernels_],
@@ -180,15 +182,6 @@ class ExplanationDisplay(Display):
         sentence = f"f = {value:.3g}, and {self.base:.3g} on average"
         _style.headline(panel, f"{self.title}: {sentence}" if self.title else sentence)
         return self
-
-
-def _half_widths(
-    model: Any, posterior: TermPosterior, data: Any, sample: int, level: float
-) -> Array:
-    """Return half-widths of the bands of a sample's terms, (n_active, n_outputs)."""
-    rows = data[sample : sample + 1]
-    bands = [posterior.band(rows, [m], level, data) for m in model.active_kernels_]
-    return np.array([0.5 * (high - low)[0] for low, high in bands])
 
 
 def _row_values(model: Any, before: Any, X: Any, sample: int) -> list[str]:

@@ -10,6 +10,7 @@ from sklearn.utils import check_random_state
 
 from multikernel._typing import Array, Indices
 from multikernel._validation import Number, check_parameter, printable
+from multikernel.estimators.publish.summary import view_members
 from multikernel.inspection.resampling import halves, refit
 
 THRESHOLD = Number(0.5, 1.0, above=True)
@@ -94,11 +95,10 @@ class Stability:
                 f"groups must have one label for each of the {len(self.kernel_names)} "
                 f"kernels, got {len(labels)} labels."
             )
-        frequencies = {}
-        for group in dict.fromkeys(labels):
-            kernels = [m for m, label in enumerate(labels) if label == group]
-            frequencies[group] = float(self.selections[:, kernels].any(axis=1).mean())
-        return frequencies
+        return {
+            group: float(self.selections[:, kernels].any(axis=1).mean())
+            for group, kernels in view_members(labels).items()
+        }
 
 
 def stability_selection(
