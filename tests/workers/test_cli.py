@@ -95,4 +95,4 @@ def test_cluster_on_this_machine(frame, tmp_path):
     assert found["duality_gap"] <= 1e-6
     done = run(tmp_path / "whole.csv", *options(), "--dask", "tcp://127.0.0.1:9")
     assert done.exit_code == 1
-    assert "no scheduler answers" in done.output
+    assert "no scheduler responds" in done.output
