@@ -98,12 +98,8 @@ class HullDisplay(Display):
         order = np.argsort(-self.norms, kind="stable")[:max_nodes]
         order = order[self.norms[order] > 0.0]
         height = 3.2 + 0.27 * max(order.size, 1)
-        ratios = {"height_ratios": [height - 2.4, 2.4]}
-        shape: dict[str, Any] = {
-            "figsize": (7.2, height),
-            "sharex": False,
-            "gridspec_kw": ratios,
-        }
+        shape: dict[str, Any] = {"figsize": (7.2, height), "sharex": False}
+        shape["height_ratios"] = [height - 2.4, 2.4]
         upper, lower = self.ax_ = self._new_axes(ax, count=2, **shape)
         names = [self.names[k] for k in order]
         self.bars_ = _style.bars(upper, self.norms[order], names, _style.color(0))

@@ -202,9 +202,10 @@ def _active_groups(owner: str, model: Any, unit: str) -> dict[str, Indices]:
         names.setdefault(key, []).append(model.kernel_names_[m])
     if unit == "view":
         return columns_by_key
-    suffixes = {key: f" and {len(group) - 1} more" for key, group in names.items()}
-    suffixes |= {key: "" for key, group in names.items() if len(group) == 1}
-    return {names[key][0] + suffixes[key]: columns_by_key[key] for key in names}
+    return {
+        first + (f" and {len(others)} more" if others else ""): columns_by_key[key]
+        for key, (first, *others) in names.items()
+    }
 
 
 def _shuffled(X: Any, columns: Indices, order: Indices) -> Any:
