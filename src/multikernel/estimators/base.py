@@ -62,9 +62,10 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
     kernels: Any
     verbose: int
 
-    # Attributes that every fit sets.
+    # Attributes that every fit sets, and those of all classifiers.
     kernel_weights_: Array
     active_kernels_: Indices
+    classes_: Array
 
     # The fitted model, and the facts about the fit that `predict` and others need.
     _state: FittedModel

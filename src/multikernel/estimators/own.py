@@ -1,7 +1,7 @@
 """Estimators with any loss, penalty and solver in the API of scikit-learn."""
 
 from collections.abc import Mapping
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import dataclass, replace
 from numbers import Real
 from typing import Any
 
@@ -60,14 +60,12 @@ class OwnMethod(GramMethod):
         return replace(self, regularizer=penalty, alpha=1.0)
 
 
-@dataclass(eq=False, repr=False)
+@dataclass(eq=False, repr=False, kw_only=True)
 class OwnParameters:
     """The parameters of estimators with any loss, penalty and solver."""
 
     _checks = CHECKS
 
-    kernels: Any = None
-    _: KW_ONLY
     regularizer: BlockRegularizer | None = None
     solver: Solver | None = None
     normalize: Steps = NORMALIZE
@@ -113,8 +111,6 @@ class MKLClassifier(OwnParameters, ClassifierMKL):
     """
 
     loss: str | Loss = "log_loss"
-    _: KW_ONLY
-    class_weight: Any = None
 
 
 @dataclass(eq=False, repr=False)
@@ -141,5 +137,3 @@ class MKLRegressor(OwnParameters, RegressorMKL):
     """
 
     loss: str | Loss = "squared_error"
-    _: KW_ONLY
-    epsilon: float | None = None

@@ -1,6 +1,7 @@
 """Base classes of classifiers and regressors: targets and predictions."""
 
 from collections.abc import Mapping
+from dataclasses import KW_ONLY, dataclass
 from functools import partial
 from typing import Any, ClassVar
 
@@ -18,7 +19,7 @@ from multikernel.estimators.publish.fitted import FittedModel, warn_without_offs
 from multikernel.estimators.read.partitions import lazy
 from multikernel.estimators.read.samples import check_offset
 from multikernel.estimators.read.targets import scored_targets
-from multikernel.losses import loss_names
+from multikernel.losses import Loss, loss_names
 from multikernel.losses.base import predicted_means
 
 
@@ -49,6 +50,7 @@ def has_probabilities(estimator: Any) -> bool:
     )
 
 
+@dataclass(eq=False, repr=False)
 class ClassifierMKL(ClassifierMixin, BaseMKL):
     """Base class of classifiers: one problem for two classes, otherwise one-vs-rest."""
 
@@ -59,8 +61,10 @@ class ClassifierMKL(ClassifierMixin, BaseMKL):
         "loss": LossChoice(loss_names("classification"))
     }
 
-    class_weight: Any
-    classes_: Array
+    kernels: Any = None
+    _: KW_ONLY
+    loss: str | Loss = "log_loss"
+    class_weight: Any = None
 
     @lazy
     def decision_function(self, X: Any, offset: Any = None) -> Array:
@@ -181,12 +185,18 @@ class ClassifierMKL(ClassifierMixin, BaseMKL):
         return tags
 
 
+@dataclass(eq=False, repr=False)
 class RegressorMKL(RegressorMixin, BaseMKL):
     """Base class of regressors; a parameter ``selection`` allows several targets."""
 
     _checks: ClassVar[Mapping[str, Check]] = {
         "loss": LossChoice(loss_names("regression"))
     }
+
+    kernels: Any = None
+    _: KW_ONLY
+    loss: str | Loss = "squared_error"
+    epsilon: float | None = None
 
     @lazy
     def predict(self, X: Any, offset: Any = None) -> Array:

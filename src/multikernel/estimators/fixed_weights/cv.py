@@ -8,10 +8,7 @@ from typing import Any
 import numpy as np
 
 from multikernel._typing import Array
-from multikernel.estimators.fixed_weights.estimators import (
-    WeightedClassification,
-    WeightedRegression,
-)
+from multikernel.estimators.fixed_weights.estimators import WeightedParameters
 from multikernel.estimators.fixed_weights.method import (
     given_weights,
     weight_checks,
@@ -23,6 +20,7 @@ from multikernel.estimators.method import Candidates, Means, Method, Solved
 from multikernel.estimators.progress import Watch
 from multikernel.estimators.search.search import Search, SearchCV
 from multikernel.estimators.tasks import ClassifierMKL, RegressorMKL
+from multikernel.losses import Loss
 from multikernel.solvers import FixedWeights
 
 
@@ -88,9 +86,7 @@ class WeightedSearchCV(SearchCV):
 
 
 @dataclass(eq=False, repr=False)
-class FixedWeightsMKLClassifierCV(
-    WeightedClassification, WeightedSearchCV, ClassifierMKL
-):
+class FixedWeightsMKLClassifierCV(WeightedParameters, WeightedSearchCV, ClassifierMKL):
     """Classification with fixed weights, C chosen by cross-validation.
 
     Each fold solves the problem of `FixedWeightsMKLClassifier` for all values of C,
@@ -104,6 +100,10 @@ class FixedWeightsMKLClassifierCV(
         None means `median_dictionary` of X, for which you should standardize numeric
         columns, or `sequence_dictionary` for text. A dict maps views to columns, see
         `multikernel.kernels.Views`. "precomputed": X is the result of `stack_grams`.
+    loss : {"hinge", "log_loss", "squared_error"} or Loss, default="hinge"
+        Loss. "squared_error" has targets -1 and 1; `predict_proba` needs "log_loss".
+    class_weight : dict, "balanced" or None, default=None
+        Factor of the sample weights by class; "balanced" gives classes equal totals.
     cv : int, splitter, iterable of (train, test) or None, default=None
         Folds as in scikit-learn, or one (train, test) pair; None means five folds. An
         int or None keeps each group together if ``fit`` receives ``groups``.
@@ -133,8 +133,6 @@ class FixedWeightsMKLClassifierCV(
         Parameters of the rule in ``kernel_weights``: ``method`` ("independent", "joint"
         or "greedy") and ``max_kernels`` for "alignment", ``regularization`` for "easy",
         or keyword arguments of a callable.
-    loss : {"hinge", "log_loss", "squared_error"} or Loss, default="hinge"
-        Loss. "squared_error" has targets -1 and 1; `predict_proba` needs "log_loss".
     normalize : str, Normalizer, list of str and Normalizer, or None, default="trace"
         Normalization of the kernels: "trace" gives a mean diagonal of one, as rules for
         weights expect; also "variance", "cosine", "center", or a list applied in order.
@@ -144,8 +142,6 @@ class FixedWeightsMKLClassifierCV(
         Relative duality gap at which to stop.
     max_iter : int or None, default=None
         Maximum number of outer iterations; None selects the default of the solver.
-    class_weight : dict, "balanced" or None, default=None
-        Factor of the sample weights by class; "balanced" gives classes equal totals.
     storage : str, LowRank or Device, default="auto"
         Storage of Gram matrices: "auto" (expected to be fastest), "dense", "dense32"
         (single precision), "lazy" (recomputed), "low_rank" or "by_kernel" (factors),
@@ -238,7 +234,7 @@ class FixedWeightsMKLClassifierCV(
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class FixedWeightsMKLRegressorCV(WeightedRegression, WeightedSearchCV, RegressorMKL):
+class FixedWeightsMKLRegressorCV(WeightedParameters, WeightedSearchCV, RegressorMKL):
     """Regression with fixed weights, C chosen by cross-validation.
 
     Each fold solves the problem of `FixedWeightsMKLRegressor` for all values of C, with
@@ -252,6 +248,13 @@ class FixedWeightsMKLRegressorCV(WeightedRegression, WeightedSearchCV, Regressor
         None means `median_dictionary` of X, for which you should standardize numeric
         columns, or `sequence_dictionary` for text. A dict maps views to columns, see
         `multikernel.kernels.Views`. "precomputed": X is the result of `stack_grams`.
+    loss : str or Loss, default="epsilon_insensitive"
+        "squared_error", "epsilon_insensitive", "quantile" (the median), "huber",
+        "poisson" (counts), "gamma" (positive amounts) or a loss object, such as
+        ``PinballLoss(0.9)`` for another quantile.
+    epsilon : float or None, default=None
+        Error in standard deviations of y: "epsilon_insensitive" ignores smaller errors
+        (None means 0.1), "huber" is linear beyond it (None means 0.7).
     cv : int, splitter, iterable of (train, test) or None, default=None
         Folds as in scikit-learn, or one (train, test) pair; None means five folds. An
         int or None keeps each group together if ``fit`` receives ``groups``.
@@ -279,13 +282,6 @@ class FixedWeightsMKLRegressorCV(WeightedRegression, WeightedSearchCV, Regressor
     weight_params : dict or None, default=None
         Parameters of the rule in ``kernel_weights``: ``method`` ("independent", "joint"
         or "greedy") and ``max_kernels`` for "alignment", or arguments of a callable.
-    loss : str or Loss, default="epsilon_insensitive"
-        "squared_error", "epsilon_insensitive", "quantile" (the median), "huber",
-        "poisson" (counts), "gamma" (positive amounts) or a loss object, such as
-        ``PinballLoss(0.9)`` for another quantile.
-    epsilon : float or None, default=None
-        Error in standard deviations of y: "epsilon_insensitive" ignores smaller errors
-        (None means 0.1), "huber" is linear beyond it (None means 0.7).
     normalize : str, Normalizer, list of str and Normalizer, or None, default="trace"
         Normalization of the kernels: "trace" gives a mean diagonal of one, as rules for
         weights expect; also "variance", "cosine", "center", or a list applied in order.
@@ -385,4 +381,5 @@ class FixedWeightsMKLRegressorCV(WeightedRegression, WeightedSearchCV, Regressor
     """
 
     _checks = weight_checks("uniform", "alignment", "single")
+    loss: str | Loss = "epsilon_insensitive"
     intervals: bool = False

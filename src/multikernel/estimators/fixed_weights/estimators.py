@@ -13,12 +13,10 @@ from multikernel.gram.normalization import Steps
 from multikernel.losses import Loss
 
 
-@dataclass(eq=False, repr=False)
-class WeightedClassification:
-    """Parameters common to `FixedWeightsMKLClassifier` and its search."""
+@dataclass(eq=False, repr=False, kw_only=True)
+class WeightedParameters:
+    """Parameters common to the estimators with fixed weights and their searches."""
 
-    kernels: Any = None
-    _: KW_ONLY
     kernel_weights: Any = "uniform"
     weight_params: Mapping[str, Any] | None = None
     loss: str | Loss = "hinge"
@@ -26,33 +24,13 @@ class WeightedClassification:
     fit_intercept: bool = True
     tol: float = 1e-3
     max_iter: int | None = None
-    class_weight: Any = None
     storage: Storage = "auto"
     max_bytes: int | None = None
     verbose: int = 0
 
 
 @dataclass(eq=False, repr=False)
-class WeightedRegression:
-    """Parameters common to `FixedWeightsMKLRegressor` and its search."""
-
-    kernels: Any = None
-    _: KW_ONLY
-    kernel_weights: Any = "uniform"
-    weight_params: Mapping[str, Any] | None = None
-    loss: str | Loss = "epsilon_insensitive"
-    epsilon: float | None = None
-    normalize: Steps = SUM_NORMALIZE
-    fit_intercept: bool = True
-    tol: float = 1e-3
-    max_iter: int | None = None
-    storage: Storage = "auto"
-    max_bytes: int | None = None
-    verbose: int = 0
-
-
-@dataclass(eq=False, repr=False)
-class FixedWeightsMKLClassifier(WeightedClassification, ClassifierMKL):
+class FixedWeightsMKLClassifier(WeightedParameters, ClassifierMKL):
     r"""Classification with a sum of kernels with fixed weights.
 
     The fit minimizes, over functions f_m in the kernels' spaces and an intercept b,
@@ -76,6 +54,10 @@ class FixedWeightsMKLClassifier(WeightedClassification, ClassifierMKL):
     C : float or None, default=None
         Factor of the sum of the losses, positive, as in `sklearn.svm.SVC`. None means 2
         (8 for "log_loss") divided by the variance of the combined kernel.
+    loss : {"hinge", "log_loss", "squared_error"} or Loss, default="hinge"
+        Loss. "squared_error" has targets -1 and 1; `predict_proba` needs "log_loss".
+    class_weight : dict, "balanced" or None, default=None
+        Factor of the sample weights by class; "balanced" gives classes equal totals.
     kernel_weights : str, array-like or callable, default="uniform"
         Weights of the normalized kernels: "uniform" (all 1), "alignment" or "easy" (by
         `multikernel.solvers.alignment_weights`, `multikernel.solvers.easy_weights`), an
@@ -86,8 +68,6 @@ class FixedWeightsMKLClassifier(WeightedClassification, ClassifierMKL):
         Parameters of the rule in ``kernel_weights``: ``method`` ("independent", "joint"
         or "greedy") and ``max_kernels`` for "alignment", ``regularization`` for "easy",
         or keyword arguments of a callable.
-    loss : {"hinge", "log_loss", "squared_error"} or Loss, default="hinge"
-        Loss. "squared_error" has targets -1 and 1; `predict_proba` needs "log_loss".
     normalize : str, Normalizer, list of str and Normalizer, or None, default="trace"
         Normalization of the kernels: "trace" gives a mean diagonal of one, as rules for
         weights expect; also "variance", "cosine", "center", or a list applied in order.
@@ -97,8 +77,6 @@ class FixedWeightsMKLClassifier(WeightedClassification, ClassifierMKL):
         Relative duality gap at which to stop.
     max_iter : int or None, default=None
         Maximum number of outer iterations; None selects the default of the solver.
-    class_weight : dict, "balanced" or None, default=None
-        Factor of the sample weights by class; "balanced" gives classes equal totals.
     storage : str, LowRank or Device, default="auto"
         Storage of Gram matrices: "auto" (expected to be fastest), "dense", "dense32"
         (single precision), "lazy" (recomputed), "low_rank" or "by_kernel" (factors),
@@ -192,7 +170,7 @@ class FixedWeightsMKLClassifier(WeightedClassification, ClassifierMKL):
 
 
 @dataclass(eq=False, repr=False)
-class FixedWeightsMKLRegressor(WeightedRegression, RegressorMKL):
+class FixedWeightsMKLRegressor(WeightedParameters, RegressorMKL):
     r"""Regression with a sum of kernels with fixed weights.
 
     The fit minimizes, over functions f_m in the kernels' spaces and an intercept b,
@@ -216,6 +194,13 @@ class FixedWeightsMKLRegressor(WeightedRegression, RegressorMKL):
     C : float or None, default=None
         Factor of the sum of the losses, positive, for targets of standard deviation
         one. None means 2 divided by the variance of the combined kernel.
+    loss : str or Loss, default="epsilon_insensitive"
+        "squared_error", "epsilon_insensitive", "quantile" (the median), "huber",
+        "poisson" (counts), "gamma" (positive amounts) or a loss object, such as
+        ``PinballLoss(0.9)`` for another quantile.
+    epsilon : float or None, default=None
+        Error in standard deviations of y: "epsilon_insensitive" ignores smaller errors
+        (None means 0.1), "huber" is linear beyond it (None means 0.7).
     kernel_weights : str, array-like or callable, default="uniform"
         Weights of the normalized kernels: "uniform" (all 1), "alignment" (see
         `multikernel.solvers.alignment_weights`), an array, or in a search "single"
@@ -224,13 +209,6 @@ class FixedWeightsMKLRegressor(WeightedRegression, RegressorMKL):
     weight_params : dict or None, default=None
         Parameters of the rule in ``kernel_weights``: ``method`` ("independent", "joint"
         or "greedy") and ``max_kernels`` for "alignment", or arguments of a callable.
-    loss : str or Loss, default="epsilon_insensitive"
-        "squared_error", "epsilon_insensitive", "quantile" (the median), "huber",
-        "poisson" (counts), "gamma" (positive amounts) or a loss object, such as
-        ``PinballLoss(0.9)`` for another quantile.
-    epsilon : float or None, default=None
-        Error in standard deviations of y: "epsilon_insensitive" ignores smaller errors
-        (None means 0.1), "huber" is linear beyond it (None means 0.7).
     normalize : str, Normalizer, list of str and Normalizer, or None, default="trace"
         Normalization of the kernels: "trace" gives a mean diagonal of one, as rules for
         weights expect; also "variance", "cosine", "center", or a list applied in order.
@@ -324,6 +302,8 @@ class FixedWeightsMKLRegressor(WeightedRegression, RegressorMKL):
     _checks = weight_checks("uniform", "alignment")
 
     C: float | None = None
+    _: KW_ONLY
+    loss: str | Loss = "epsilon_insensitive"
 
     def _method(self) -> Method:
         return weighted_method(self, self.C)

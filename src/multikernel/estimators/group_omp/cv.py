@@ -11,10 +11,8 @@ from multikernel._typing import Array
 from multikernel.estimators.grams.recipe import Recipe
 from multikernel.estimators.grams.shortlist import greedy_list, is_shortened
 from multikernel.estimators.grams.training import Training
-from multikernel.estimators.group_omp.estimators import (
-    GreedyClassification,
-    GreedyRegression,
-)
+from multikernel.estimators.group_omp import prefixes
+from multikernel.estimators.group_omp.estimators import GreedyParameters
 from multikernel.estimators.group_omp.method import (
     GreedyMethod,
     greedy_method,
@@ -141,7 +139,7 @@ class GreedySearchCV(SearchCV):
 
 
 @dataclass(eq=False, repr=False)
-class GroupOMPClassifierCV(GreedyClassification, GreedySearchCV, ClassifierMKL):
+class GroupOMPClassifierCV(GreedyParameters, GreedySearchCV, ClassifierMKL):
     """Classification by Group-OMP with cross-validated number of kernels and alpha.
 
     Each fold selects kernels as `GroupOMPClassifier` does, once for each alpha. The
@@ -155,6 +153,10 @@ class GroupOMPClassifierCV(GreedyClassification, GreedySearchCV, ClassifierMKL):
         None means `median_dictionary` of X, for which you should standardize numeric
         columns, or `sequence_dictionary` for text. A dict maps views to columns, see
         `multikernel.kernels.Views`. "precomputed": X is the result of `stack_grams`.
+    loss : {"squared_error", "log_loss", "hinge"} or Loss, default="squared_error"
+        Loss. "squared_error" has targets -1 and 1; `predict_proba` needs "log_loss".
+    class_weight : dict, "balanced" or None, default=None
+        Factor of the sample weights by class; "balanced" gives classes equal totals.
     cv : int, splitter, iterable of (train, test) or None, default=None
         Folds as in scikit-learn, or one (train, test) pair; None means five folds. An
         int or None keeps each group together if ``fit`` receives ``groups``.
@@ -177,8 +179,6 @@ class GroupOMPClassifierCV(GreedyClassification, GreedySearchCV, ClassifierMKL):
     tol : float, default=1e-3
         Precision of the selection, not a duality gap: stop when no kernel improves the
         fit by more than this share of the largest possible improvement.
-    loss : {"squared_error", "log_loss", "hinge"} or Loss, default="squared_error"
-        Loss. "squared_error" has targets -1 and 1; `predict_proba` needs "log_loss".
     subsample : float or int, default=1.0
         Share (float) or number (int) of the kernels that each step draws and compares.
     normalize : str, Normalizer, list of str and Normalizer, or None, default="variance"
@@ -190,8 +190,6 @@ class GroupOMPClassifierCV(GreedyClassification, GreedySearchCV, ClassifierMKL):
         ``block_norms_`` then refer to normalized kernels divided by w_m².
     fit_intercept : bool, default=True
         Whether to fit the intercept b; otherwise b = 0.
-    class_weight : dict, "balanced" or None, default=None
-        Factor of the sample weights by class; "balanced" gives classes equal totals.
     storage : str, LowRank or Device, default="auto"
         Storage of Gram matrices: "auto" (expected to be fastest), "dense", "dense32"
         (single precision), "lazy" (recomputed), "low_rank" or "by_kernel" (factors),
@@ -281,9 +279,13 @@ class GroupOMPClassifierCV(GreedyClassification, GreedySearchCV, ClassifierMKL):
     True
     """
 
+    staged_decision_function = prefixes.staged_decision_function
+    staged_predict = prefixes.staged_class_predictions
+    staged_predict_proba = prefixes.staged_predict_proba
+
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class GroupOMPRegressorCV(GreedyRegression, GreedySearchCV, RegressorMKL):
+class GroupOMPRegressorCV(GreedyParameters, GreedySearchCV, RegressorMKL):
     """Regression by Group-OMP with cross-validated number of kernels and alpha.
 
     Each fold selects kernels as `GroupOMPRegressor` does, once for each alpha. The
@@ -297,6 +299,13 @@ class GroupOMPRegressorCV(GreedyRegression, GreedySearchCV, RegressorMKL):
         None means `median_dictionary` of X, for which you should standardize numeric
         columns, or `sequence_dictionary` for text. A dict maps views to columns, see
         `multikernel.kernels.Views`. "precomputed": X is the result of `stack_grams`.
+    loss : str or Loss, default="squared_error"
+        "squared_error", "epsilon_insensitive", "quantile" (the median), "huber",
+        "poisson" (counts), "gamma" (positive amounts) or a loss object, such as
+        ``PinballLoss(0.9)`` for another quantile.
+    epsilon : float or None, default=None
+        Error in standard deviations of y: "epsilon_insensitive" ignores smaller errors
+        (None means 0.1), "huber" is linear beyond it (None means 0.7).
     cv : int, splitter, iterable of (train, test) or None, default=None
         Folds as in scikit-learn, or one (train, test) pair; None means five folds. An
         int or None keeps each group together if ``fit`` receives ``groups``.
@@ -319,13 +328,6 @@ class GroupOMPRegressorCV(GreedyRegression, GreedySearchCV, RegressorMKL):
     tol : float, default=1e-3
         Precision of the selection, not a duality gap: stop when no kernel improves the
         fit by more than this share of the largest possible improvement.
-    loss : str or Loss, default="squared_error"
-        "squared_error", "epsilon_insensitive", "quantile" (the median), "huber",
-        "poisson" (counts), "gamma" (positive amounts) or a loss object, such as
-        ``PinballLoss(0.9)`` for another quantile.
-    epsilon : float or None, default=None
-        Error in standard deviations of y: "epsilon_insensitive" ignores smaller errors
-        (None means 0.1), "huber" is linear beyond it (None means 0.7).
     subsample : float or int, default=1.0
         Share (float) or number (int) of the kernels that each step draws and compares.
     normalize : str, Normalizer, list of str and Normalizer, or None, default="variance"
@@ -428,3 +430,6 @@ class GroupOMPRegressorCV(GreedyRegression, GreedySearchCV, RegressorMKL):
     """
 
     intervals: bool = False
+
+    staged_predict = prefixes.staged_target_predictions
+    __sklearn_tags__ = prefixes.multi_output_tags

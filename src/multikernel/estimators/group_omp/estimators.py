@@ -17,45 +17,15 @@ from multikernel.gram.normalization import Steps
 from multikernel.losses import Loss
 
 
-@dataclass(eq=False, repr=False)
-class GreedyClassification:
-    """Parameters and staged predictions of `GroupOMPClassifier` and its search."""
+@dataclass(eq=False, repr=False, kw_only=True)
+class GreedyParameters:
+    """Parameters common to the Group-OMP estimators and their searches."""
 
     _checks = GREEDY_CHECKS
 
-    kernels: Any = None
-    _: KW_ONLY
     max_kernels: int | None = None
     tol: float = 1e-3
     loss: str | Loss = "squared_error"
-    subsample: float | int = 1.0
-    normalize: Steps = NORMALIZE
-    penalty_weights: Any = None
-    fit_intercept: bool = True
-    class_weight: Any = None
-    storage: Storage = "auto"
-    max_bytes: int | None = None
-    verbose: int = 0
-    random_state: Any = None
-
-    prefix = prefixes.prefix
-    staged_decision_function = prefixes.staged_decision_function
-    staged_predict = prefixes.staged_class_predictions
-    staged_predict_proba = prefixes.staged_predict_proba
-
-
-@dataclass(eq=False, repr=False)
-class GreedyRegression:
-    """Parameters and staged predictions of `GroupOMPRegressor` and its search."""
-
-    _checks = GREEDY_CHECKS
-
-    kernels: Any = None
-    _: KW_ONLY
-    max_kernels: int | None = None
-    tol: float = 1e-3
-    loss: str | Loss = "squared_error"
-    epsilon: float | None = None
     subsample: float | int = 1.0
     normalize: Steps = NORMALIZE
     penalty_weights: Any = None
@@ -66,12 +36,10 @@ class GreedyRegression:
     random_state: Any = None
 
     prefix = prefixes.prefix
-    staged_predict = prefixes.staged_target_predictions
-    __sklearn_tags__ = prefixes.multi_output_tags
 
 
 @dataclass(eq=False, repr=False)
-class GroupOMPClassifier(GreedyClassification, ClassifierMKL):
+class GroupOMPClassifier(GreedyParameters, ClassifierMKL):
     r"""Classification on greedily selected kernels, by Group-OMP [1]_.
 
     Each step adds the kernel that best fits the residual of the current model. The
@@ -95,13 +63,15 @@ class GroupOMPClassifier(GreedyClassification, ClassifierMKL):
         `multikernel.kernels.Views`. "precomputed": X is the result of `stack_grams`.
     alpha : float, default=0.01
         Strength of the ridge penalty, positive: the lambda of [1]_.
+    loss : {"squared_error", "log_loss", "hinge"} or Loss, default="squared_error"
+        Loss. "squared_error" has targets -1 and 1; `predict_proba` needs "log_loss".
+    class_weight : dict, "balanced" or None, default=None
+        Factor of the sample weights by class; "balanced" gives classes equal totals.
     max_kernels : int or None, default=None
         Number of kernels to select. With None, only `tol` stops the selection.
     tol : float, default=1e-3
         Precision of the selection, not a duality gap: stop when no kernel improves the
         fit by more than this share of the largest possible improvement.
-    loss : {"squared_error", "log_loss", "hinge"} or Loss, default="squared_error"
-        Loss. "squared_error" has targets -1 and 1; `predict_proba` needs "log_loss".
     subsample : float or int, default=1.0
         Share (float) or number (int) of the kernels that each step draws and compares.
     normalize : str, Normalizer, list of str and Normalizer, or None, default="variance"
@@ -113,8 +83,6 @@ class GroupOMPClassifier(GreedyClassification, ClassifierMKL):
         ``block_norms_`` then refer to normalized kernels divided by w_m².
     fit_intercept : bool, default=True
         Whether to fit the intercept b; otherwise b = 0.
-    class_weight : dict, "balanced" or None, default=None
-        Factor of the sample weights by class; "balanced" gives classes equal totals.
     storage : str, LowRank or Device, default="auto"
         Storage of Gram matrices: "auto" (expected to be fastest), "dense", "dense32"
         (single precision), "lazy" (recomputed), "low_rank" or "by_kernel" (factors),
@@ -202,12 +170,16 @@ class GroupOMPClassifier(GreedyClassification, ClassifierMKL):
 
     alpha: float = STANDARD_RIDGE
 
+    staged_decision_function = prefixes.staged_decision_function
+    staged_predict = prefixes.staged_class_predictions
+    staged_predict_proba = prefixes.staged_predict_proba
+
     def _method(self) -> GreedyMethod:
         return greedy_method(self, self.alpha)
 
 
 @dataclass(eq=False, repr=False)
-class GroupOMPRegressor(GreedyRegression, RegressorMKL):
+class GroupOMPRegressor(GreedyParameters, RegressorMKL):
     r"""Regression on greedily selected kernels, by Group-OMP [1]_.
 
     Each step adds the kernel that best fits the residual of the current model. The
@@ -232,11 +204,6 @@ class GroupOMPRegressor(GreedyRegression, RegressorMKL):
     alpha : float, default=0.01
         Strength of the ridge penalty, positive, for targets of standard deviation one:
         the lambda of [1]_.
-    max_kernels : int or None, default=None
-        Number of kernels to select. With None, only `tol` stops the selection.
-    tol : float, default=1e-2
-        Precision of the selection, not a duality gap: stop when no kernel improves the
-        fit by more than this share of the largest possible improvement.
     loss : str or Loss, default="squared_error"
         "squared_error", "epsilon_insensitive", "quantile" (the median), "huber",
         "poisson" (counts), "gamma" (positive amounts) or a loss object, such as
@@ -244,6 +211,11 @@ class GroupOMPRegressor(GreedyRegression, RegressorMKL):
     epsilon : float or None, default=None
         Error in standard deviations of y: "epsilon_insensitive" ignores smaller errors
         (None means 0.1), "huber" is linear beyond it (None means 0.7).
+    max_kernels : int or None, default=None
+        Number of kernels to select. With None, only `tol` stops the selection.
+    tol : float, default=1e-2
+        Precision of the selection, not a duality gap: stop when no kernel improves the
+        fit by more than this share of the largest possible improvement.
     subsample : float or int, default=1.0
         Share (float) or number (int) of the kernels that each step draws and compares.
     normalize : str, Normalizer, list of str and Normalizer, or None, default="variance"
@@ -344,6 +316,9 @@ class GroupOMPRegressor(GreedyRegression, RegressorMKL):
     # With tol=1e-3, as for classifiers, a regressor selects kernels that fit noise: R^2
     # on the diabetes data is 0.40, not 0.48.
     tol: float = 1e-2
+
+    staged_predict = prefixes.staged_target_predictions
+    __sklearn_tags__ = prefixes.multi_output_tags
 
     def _method(self) -> GreedyMethod:
         return greedy_method(self, self.alpha)

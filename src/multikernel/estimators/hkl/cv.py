@@ -7,7 +7,7 @@ import numpy as np
 
 from multikernel.estimators.hkl.candidates import HullCandidates
 from multikernel.estimators.hkl.data import HullData
-from multikernel.estimators.hkl.estimators import HullClassification, HullRegression
+from multikernel.estimators.hkl.estimators import HullParameters
 from multikernel.estimators.hkl.method import hull_method
 from multikernel.estimators.method import Method
 from multikernel.estimators.scale import grid_of
@@ -39,7 +39,7 @@ class HullSearchCV(SearchCV):
 
 
 @dataclass(eq=False, repr=False)
-class HKLClassifierCV(HullClassification, HullSearchCV, ClassifierMKL):
+class HKLClassifierCV(HullParameters, HullSearchCV, ClassifierMKL):
     """Classification on a graph of kernels with alpha chosen by cross-validation.
 
     Each fold solves the problem of `HKLClassifier` for decreasing alphas, and starts
@@ -50,6 +50,11 @@ class HKLClassifierCV(HullClassification, HullSearchCV, ClassifierMKL):
     ----------
     kernels : KernelGraph or None, default=None
         Graph of kernels with its weights; None means ``PolynomialGrid(4)``.
+    loss : str or Loss, default="log_loss"
+        "log_loss", "hinge", "squared_hinge", "squared_error" (targets of -1 and 1) or a
+        loss object. `predict_proba` requires "log_loss".
+    class_weight : dict, "balanced" or None, default=None
+        Factor of the sample weights by class; "balanced" gives classes equal totals.
     cv : int, splitter, iterable of (train, test) or None, default=None
         Folds as in scikit-learn, or one (train, test) pair; None means five folds. An
         int or None keeps each group together if ``fit`` receives ``groups``.
@@ -71,9 +76,6 @@ class HKLClassifierCV(HullClassification, HullSearchCV, ClassifierMKL):
         Number of values in the default grid of ``alphas``.
     alpha_min_ratio : float, default=1e-5
         Ratio of the last value of the default grid to the first, in (0, 1].
-    loss : str or Loss, default="log_loss"
-        "log_loss", "hinge", "squared_hinge", "squared_error" (targets of -1 and 1) or a
-        loss object. `predict_proba` requires "log_loss".
     standardize : bool, default=True
         Whether to scale columns to mean zero and standard deviation one. A column that
         then has values outside [-4, 4] is divided further, to fit into [-4, 4].
@@ -88,8 +90,6 @@ class HKLClassifierCV(HullClassification, HullSearchCV, ClassifierMKL):
         False, the search ends when the remaining nodes do not differ from noise.
     max_iter : int, default=1000
         Maximum number of rounds of the search over the graph.
-    class_weight : dict, "balanced" or None, default=None
-        Factor of the sample weights by class; "balanced" gives classes equal totals.
     verbose : int, default=0
         If positive, print one line per round to standard error.
 
@@ -174,7 +174,7 @@ class HKLClassifierCV(HullClassification, HullSearchCV, ClassifierMKL):
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class HKLRegressorCV(HullRegression, HullSearchCV, RegressorMKL):
+class HKLRegressorCV(HullParameters, HullSearchCV, RegressorMKL):
     """Regression on a graph of kernels with alpha chosen by cross-validation.
 
     Each fold solves the problem of `HKLRegressor` for decreasing alphas, and starts the
@@ -185,6 +185,13 @@ class HKLRegressorCV(HullRegression, HullSearchCV, RegressorMKL):
     ----------
     kernels : KernelGraph or None, default=None
         Graph of kernels with its weights; None means ``PolynomialGrid(4)``.
+    loss : str or Loss, default="squared_error"
+        "squared_error", "epsilon_insensitive", "quantile" (the median), "huber",
+        "poisson" (counts), "gamma" (positive amounts) or a loss object, such as
+        ``PinballLoss(0.9)`` for another quantile.
+    epsilon : float or None, default=None
+        Error in standard deviations of y: "epsilon_insensitive" ignores smaller errors
+        (None means 0.1), "huber" is linear beyond it (None means 0.7).
     cv : int, splitter, iterable of (train, test) or None, default=None
         Folds as in scikit-learn, or one (train, test) pair; None means five folds. An
         int or None keeps each group together if ``fit`` receives ``groups``.
@@ -206,13 +213,6 @@ class HKLRegressorCV(HullRegression, HullSearchCV, RegressorMKL):
         Number of values in the default grid of ``alphas``.
     alpha_min_ratio : float, default=1e-5
         Ratio of the last value of the default grid to the first, in (0, 1].
-    loss : str or Loss, default="squared_error"
-        "squared_error", "epsilon_insensitive", "quantile" (the median), "huber",
-        "poisson" (counts), "gamma" (positive amounts) or a loss object, such as
-        ``PinballLoss(0.9)`` for another quantile.
-    epsilon : float or None, default=None
-        Error in standard deviations of y: "epsilon_insensitive" ignores smaller errors
-        (None means 0.1), "huber" is linear beyond it (None means 0.7).
     standardize : bool, default=True
         Whether to scale columns to mean zero and standard deviation one. A column that
         then has values outside [-4, 4] is divided further, to fit into [-4, 4].

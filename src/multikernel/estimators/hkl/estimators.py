@@ -1,7 +1,6 @@
 """Hierarchical multiple kernel learning: selection among the nodes of a graph."""
 
 from dataclasses import KW_ONLY, dataclass
-from typing import Any
 
 from multikernel.estimators.hkl.method import (
     HULL_CHECKS,
@@ -11,38 +10,16 @@ from multikernel.estimators.hkl.method import (
 )
 from multikernel.estimators.tasks import ClassifierMKL, RegressorMKL
 from multikernel.kernels.graph import KernelGraph
-from multikernel.losses import Loss
 
 
 @dataclass(eq=False, repr=False)
-class HullClassification:
-    """Parameters common to `HKLClassifier` and its search."""
+class HullParameters:
+    """Parameters common to the HKL estimators and their searches."""
 
     _checks = HULL_CHECKS
 
     kernels: KernelGraph | None = None
     _: KW_ONLY
-    loss: str | Loss = "log_loss"
-    standardize: bool = True
-    fit_intercept: bool = True
-    tol: float = 1e-3
-    max_kernels: int | None = None
-    certify: bool = False
-    max_iter: int = 1000
-    class_weight: Any = None
-    verbose: int = 0
-
-
-@dataclass(eq=False, repr=False)
-class HullRegression:
-    """Parameters common to `HKLRegressor` and its search."""
-
-    _checks = HULL_CHECKS
-
-    kernels: KernelGraph | None = None
-    _: KW_ONLY
-    loss: str | Loss = "squared_error"
-    epsilon: float | None = None
     standardize: bool = True
     fit_intercept: bool = True
     tol: float = 1e-3
@@ -53,7 +30,7 @@ class HullRegression:
 
 
 @dataclass(eq=False, repr=False)
-class HKLClassifier(HullClassification, ClassifierMKL):
+class HKLClassifier(HullParameters, ClassifierMKL):
     r"""Classification by selection among the nodes of a graph of kernels, HKL [1]_.
 
     The fit minimizes, over functions f_v of all nodes v and an intercept b,
@@ -76,6 +53,8 @@ class HKLClassifier(HullClassification, ClassifierMKL):
     loss : str or Loss, default="log_loss"
         "log_loss", "hinge", "squared_hinge", "squared_error" (targets of -1 and 1) or a
         loss object. `predict_proba` requires "log_loss".
+    class_weight : dict, "balanced" or None, default=None
+        Factor of the sample weights by class; "balanced" gives classes equal totals.
     standardize : bool, default=True
         Whether to scale columns to mean zero and standard deviation one. A column that
         then has values outside [-4, 4] is divided further, to fit into [-4, 4].
@@ -90,8 +69,6 @@ class HKLClassifier(HullClassification, ClassifierMKL):
         False, the search ends when the remaining nodes do not differ from noise.
     max_iter : int, default=1000
         Maximum number of rounds of the search over the graph.
-    class_weight : dict, "balanced" or None, default=None
-        Factor of the sample weights by class; "balanced" gives classes equal totals.
     verbose : int, default=0
         If positive, print one line per round to standard error.
 
@@ -173,7 +150,7 @@ class HKLClassifier(HullClassification, ClassifierMKL):
 
 
 @dataclass(eq=False, repr=False)
-class HKLRegressor(HullRegression, RegressorMKL):
+class HKLRegressor(HullParameters, RegressorMKL):
     r"""Regression by selection among the nodes of a graph of kernels, HKL [1]_.
 
     The fit minimizes, over functions f_v of all nodes v and an intercept b,

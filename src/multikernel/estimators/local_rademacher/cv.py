@@ -9,10 +9,7 @@ import numpy as np
 from multikernel._typing import Array, Indices
 from multikernel.estimators.grams.recipe import Recipe
 from multikernel.estimators.grams.training import Training
-from multikernel.estimators.local_rademacher.estimators import (
-    TailClassification,
-    TailRegression,
-)
+from multikernel.estimators.local_rademacher.estimators import TailParameters
 from multikernel.estimators.local_rademacher.method import tail_method
 from multikernel.estimators.lp.cv import MarginCandidates, margin_grid
 from multikernel.estimators.method import Means, Method, Solved
@@ -20,6 +17,7 @@ from multikernel.estimators.progress import Watch
 from multikernel.estimators.search.search import Search, SearchCV
 from multikernel.estimators.tasks import ClassifierMKL, RegressorMKL
 from multikernel.gram.spectra import TailSums, tail_sums
+from multikernel.losses import Loss
 from multikernel.solvers import TailDC
 
 DEFAULT_THETAS = (0, 1, 2, 4, 8, 16)
@@ -104,8 +102,8 @@ class TailSearchCV(SearchCV):
         return Search(self, method, candidates)
 
 
-@dataclass(eq=False, repr=False)
-class LocalRademacherMKLClassifierCV(TailClassification, TailSearchCV, ClassifierMKL):
+@dataclass(eq=False, repr=False, kw_only=True)
+class LocalRademacherMKLClassifierCV(TailParameters, TailSearchCV, ClassifierMKL):
     """Classification by local Rademacher MKL with cross-validated C and theta.
 
     Each fold solves the problem of `LocalRademacherMKLClassifier` for pairs of C and
@@ -120,6 +118,10 @@ class LocalRademacherMKLClassifierCV(TailClassification, TailSearchCV, Classifie
         None means `median_dictionary` of X, for which you should standardize numeric
         columns, or `sequence_dictionary` for text. A dict maps views to columns, see
         `multikernel.kernels.Views`. "precomputed": X is the result of `stack_grams`.
+    loss : {"hinge", "log_loss", "squared_error"} or Loss, default="hinge"
+        Loss. "squared_error" has targets -1 and 1; `predict_proba` needs "log_loss".
+    class_weight : dict, "balanced" or None, default=None
+        Factor of the sample weights by class; "balanced" gives classes equal totals.
     cv : int, splitter, iterable of (train, test) or None, default=None
         Folds as in scikit-learn, or one (train, test) pair; None means five folds. An
         int or None keeps each group together if ``fit`` receives ``groups``.
@@ -151,17 +153,9 @@ class LocalRademacherMKLClassifierCV(TailClassification, TailSearchCV, Classifie
     n_starts : int, default=3
         Number of starts of "dc" for the final model: the solution for the previous C,
         equal weights, then random weights. Folds use one start only.
-    loss : {"hinge", "log_loss", "squared_error"} or Loss, default="hinge"
-        Loss. "squared_error" has targets -1 and 1; `predict_proba` needs "log_loss".
     solver : str, default="auto"
         "newton", "cutting_plane", "alternating"; for p = 1 also "squared_form", "silp",
         "simple", "hessian". All reach the same optimum; "auto" chooses by data size.
-    selection : {"shared", "separate"}, default="separate"
-        With several labels or more than two classes, "separate" fits each with its own
-        kernels. "shared" fits all with the same kernels: in the penalty, ‖f_m‖ is the
-        root of the sum of squares of ``block_norms_[:, m]``, and for classes,
-        "log_loss" is the multinomial loss, "hinge" the Crammer-Singer loss. "shared" is
-        often more accurate if classes depend on the same columns.
     normalize : str, Normalizer, list of str and Normalizer, or None, default=None
         Normalization before the spectra are computed: "center", "cosine" or a list. The
         kernels are then scaled to trace n, so "variance" or "trace" has no effect.
@@ -172,8 +166,6 @@ class LocalRademacherMKLClassifierCV(TailClassification, TailSearchCV, Classifie
         iteration decreases the objective by less than this share.
     max_iter : int or None, default=None
         Maximum number of outer iterations; None selects the default of the solver.
-    class_weight : dict, "balanced" or None, default=None
-        Factor of the sample weights by class; "balanced" gives classes equal totals.
     storage : str, LowRank or Device, default="auto"
         Storage of Gram matrices: "auto" (expected to be fastest), "dense", "dense32"
         (single precision), "lazy" (recomputed), "low_rank" or "by_kernel" (factors),
@@ -182,6 +174,12 @@ class LocalRademacherMKLClassifierCV(TailClassification, TailSearchCV, Classifie
         Maximum bytes of the Gram matrices; None allows half of the free memory.
     verbose : int, default=0
         If positive, print one line per iteration to standard error.
+    selection : {"shared", "separate"}, default="separate"
+        With several labels or more than two classes, "separate" fits each with its own
+        kernels. "shared" fits all with the same kernels: in the penalty, ‖f_m‖ is the
+        root of the sum of squares of ``block_norms_[:, m]``, and for classes,
+        "log_loss" is the multinomial loss, "hinge" the Crammer-Singer loss. "shared" is
+        often more accurate if classes depend on the same columns.
 
     Attributes
     ----------
@@ -268,9 +266,11 @@ class LocalRademacherMKLClassifierCV(TailClassification, TailSearchCV, Classifie
     (True, True)
     """
 
+    selection: str = "separate"
+
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class LocalRademacherMKLRegressorCV(TailRegression, TailSearchCV, RegressorMKL):
+class LocalRademacherMKLRegressorCV(TailParameters, TailSearchCV, RegressorMKL):
     """Regression by local Rademacher MKL with cross-validated C and theta.
 
     Each fold solves the problem of `LocalRademacherMKLRegressor` for pairs of C and
@@ -285,6 +285,13 @@ class LocalRademacherMKLRegressorCV(TailRegression, TailSearchCV, RegressorMKL):
         None means `median_dictionary` of X, for which you should standardize numeric
         columns, or `sequence_dictionary` for text. A dict maps views to columns, see
         `multikernel.kernels.Views`. "precomputed": X is the result of `stack_grams`.
+    loss : str or Loss, default="epsilon_insensitive"
+        "squared_error", "epsilon_insensitive", "quantile" (the median), "huber",
+        "poisson" (counts), "gamma" (positive amounts) or a loss object, such as
+        ``PinballLoss(0.9)`` for another quantile.
+    epsilon : float or None, default=None
+        Error in standard deviations of y: "epsilon_insensitive" ignores smaller errors
+        (None means 0.1), "huber" is linear beyond it (None means 0.7).
     cv : int, splitter, iterable of (train, test) or None, default=None
         Folds as in scikit-learn, or one (train, test) pair; None means five folds. An
         int or None keeps each group together if ``fit`` receives ``groups``.
@@ -315,13 +322,6 @@ class LocalRademacherMKLRegressorCV(TailRegression, TailSearchCV, RegressorMKL):
     n_starts : int, default=3
         Number of starts of "dc" for the final model: the solution for the previous C,
         equal weights, then random weights. Folds use one start only.
-    loss : str or Loss, default="epsilon_insensitive"
-        "squared_error", "epsilon_insensitive", "quantile" (the median), "huber",
-        "poisson" (counts), "gamma" (positive amounts) or a loss object, such as
-        ``PinballLoss(0.9)`` for another quantile.
-    epsilon : float or None, default=None
-        Error in standard deviations of y: "epsilon_insensitive" ignores smaller errors
-        (None means 0.1), "huber" is linear beyond it (None means 0.7).
     solver : str, default="auto"
         "newton", "cutting_plane", "alternating"; for p = 1 also "squared_form", "silp",
         "simple", "hessian". All reach the same optimum; "auto" chooses by data size.
@@ -430,4 +430,5 @@ class LocalRademacherMKLRegressorCV(TailRegression, TailSearchCV, RegressorMKL):
     (True, True)
     """
 
+    loss: str | Loss = "epsilon_insensitive"
     intervals: bool = False

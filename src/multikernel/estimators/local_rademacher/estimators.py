@@ -14,43 +14,16 @@ from multikernel.gram.normalization import Steps
 from multikernel.losses import Loss
 
 
-@dataclass(eq=False, repr=False)
-class TailClassification:
-    """Parameters common to `LocalRademacherMKLClassifier` and its search."""
+@dataclass(eq=False, repr=False, kw_only=True)
+class TailParameters:
+    """Parameters common to the local Rademacher estimators and their searches."""
 
     _checks = TAIL_CHECKS
 
-    kernels: Any = None
-    _: KW_ONLY
     method: str = "conv"
     n_starts: int = 3
     loss: str | Loss = "hinge"
     solver: str = "auto"
-    selection: str = "separate"
-    normalize: Steps = None
-    fit_intercept: bool = True
-    tol: float = 1e-3
-    max_iter: int | None = None
-    class_weight: Any = None
-    storage: Storage = "auto"
-    max_bytes: int | None = None
-    verbose: int = 0
-    random_state: Any = None
-
-
-@dataclass(eq=False, repr=False)
-class TailRegression:
-    """Parameters common to `LocalRademacherMKLRegressor` and its search."""
-
-    _checks = TAIL_CHECKS
-
-    kernels: Any = None
-    _: KW_ONLY
-    method: str = "conv"
-    n_starts: int = 3
-    loss: str | Loss = "epsilon_insensitive"
-    epsilon: float | None = None
-    solver: str = "auto"
     normalize: Steps = None
     fit_intercept: bool = True
     tol: float = 1e-3
@@ -62,7 +35,7 @@ class TailRegression:
 
 
 @dataclass(eq=False, repr=False)
-class LocalRademacherMKLClassifier(TailClassification, ClassifierMKL):
+class LocalRademacherMKLClassifier(TailParameters, ClassifierMKL):
     r"""Classification by local Rademacher complexity: conv and dc [1]_.
 
     The fit minimizes, over functions f_m in the kernels' spaces, an intercept b and
@@ -99,22 +72,18 @@ class LocalRademacherMKLClassifier(TailClassification, ClassifierMKL):
     p : float, default=2.0
         Order of the norm that constrains the kernel weights, at least 1; infinite only
         with ``method="conv"``. With p = 1 most weights are zero.
+    loss : {"hinge", "log_loss", "squared_error"} or Loss, default="hinge"
+        Loss. "squared_error" has targets -1 and 1; `predict_proba` needs "log_loss".
+    class_weight : dict, "balanced" or None, default=None
+        Factor of the sample weights by class; "balanced" gives classes equal totals.
     method : {"conv", "dc"}, default="conv"
         "conv" bounds the tail sums of the single kernels, a convex problem; "dc" bounds
         the tail sum of their weighted sum, a difference of convex functions.
     n_starts : int, default=3
         Number of starts of "dc": the weights of "conv", equal weights, random weights.
-    loss : {"hinge", "log_loss", "squared_error"} or Loss, default="hinge"
-        Loss. "squared_error" has targets -1 and 1; `predict_proba` needs "log_loss".
     solver : str, default="auto"
         "newton", "cutting_plane", "alternating"; for p = 1 also "squared_form", "silp",
         "simple", "hessian". All reach the same optimum; "auto" chooses by data size.
-    selection : {"shared", "separate"}, default="separate"
-        With several labels or more than two classes, "separate" fits each with its own
-        kernels. "shared" fits all with the same kernels: in the penalty, ‖f_m‖ is the
-        root of the sum of squares of ``block_norms_[:, m]``, and for classes,
-        "log_loss" is the multinomial loss, "hinge" the Crammer-Singer loss. "shared" is
-        often more accurate if classes depend on the same columns.
     normalize : str, Normalizer, list of str and Normalizer, or None, default=None
         Normalization before the spectra are computed: "center", "cosine" or a list. The
         kernels are then scaled to trace n, so "variance" or "trace" has no effect.
@@ -125,8 +94,6 @@ class LocalRademacherMKLClassifier(TailClassification, ClassifierMKL):
         iteration decreases the objective by less than this share.
     max_iter : int or None, default=None
         Maximum number of outer iterations; None selects the default of the solver.
-    class_weight : dict, "balanced" or None, default=None
-        Factor of the sample weights by class; "balanced" gives classes equal totals.
     storage : str, LowRank or Device, default="auto"
         Storage of Gram matrices: "auto" (expected to be fastest), "dense", "dense32"
         (single precision), "lazy" (recomputed), "low_rank" or "by_kernel" (factors),
@@ -141,6 +108,12 @@ class LocalRademacherMKLClassifier(TailClassification, ClassifierMKL):
         Number of leading eigenvalues that the constraint omits, at least zero. If a
         kernel has rank theta or less, its tail sum is zero; the fit then warns and uses
         1e-6 of its trace in place of the tail sum.
+    selection : {"shared", "separate"}, default="separate"
+        With several labels or more than two classes, "separate" fits each with its own
+        kernels. "shared" fits all with the same kernels: in the penalty, ‖f_m‖ is the
+        root of the sum of squares of ``block_norms_[:, m]``, and for classes,
+        "log_loss" is the multinomial loss, "hinge" the Crammer-Singer loss. "shared" is
+        often more accurate if classes depend on the same columns.
 
     Attributes
     ----------
@@ -220,13 +193,14 @@ class LocalRademacherMKLClassifier(TailClassification, ClassifierMKL):
     p: float = 2.0
     _: KW_ONLY
     theta: int = 1
+    selection: str = "separate"
 
     def _method(self) -> TailMethod:
         return tail_method(self, self.theta, self.C)
 
 
 @dataclass(eq=False, repr=False)
-class LocalRademacherMKLRegressor(TailRegression, RegressorMKL):
+class LocalRademacherMKLRegressor(TailParameters, RegressorMKL):
     r"""Regression by local Rademacher complexity: conv and dc [1]_.
 
     The fit minimizes, over functions f_m in the kernels' spaces, an intercept b and
@@ -263,11 +237,6 @@ class LocalRademacherMKLRegressor(TailRegression, RegressorMKL):
     p : float, default=2.0
         Order of the norm that constrains the kernel weights, at least 1; infinite only
         with ``method="conv"``. With p = 1 most weights are zero.
-    method : {"conv", "dc"}, default="conv"
-        "conv" bounds the tail sums of the single kernels, a convex problem; "dc" bounds
-        the tail sum of their weighted sum, a difference of convex functions.
-    n_starts : int, default=3
-        Number of starts of "dc": the weights of "conv", equal weights, random weights.
     loss : str or Loss, default="epsilon_insensitive"
         "squared_error", "epsilon_insensitive", "quantile" (the median), "huber",
         "poisson" (counts), "gamma" (positive amounts) or a loss object, such as
@@ -275,6 +244,11 @@ class LocalRademacherMKLRegressor(TailRegression, RegressorMKL):
     epsilon : float or None, default=None
         Error in standard deviations of y: "epsilon_insensitive" ignores smaller errors
         (None means 0.1), "huber" is linear beyond it (None means 0.7).
+    method : {"conv", "dc"}, default="conv"
+        "conv" bounds the tail sums of the single kernels, a convex problem; "dc" bounds
+        the tail sum of their weighted sum, a difference of convex functions.
+    n_starts : int, default=3
+        Number of starts of "dc": the weights of "conv", equal weights, random weights.
     solver : str, default="auto"
         "newton", "cutting_plane", "alternating"; for p = 1 also "squared_form", "silp",
         "simple", "hessian". All reach the same optimum; "auto" chooses by data size.
@@ -380,6 +354,7 @@ class LocalRademacherMKLRegressor(TailRegression, RegressorMKL):
     p: float = 2.0
     _: KW_ONLY
     theta: int = 1
+    loss: str | Loss = "epsilon_insensitive"
 
     def _method(self) -> TailMethod:
         return tail_method(self, self.theta, self.C)

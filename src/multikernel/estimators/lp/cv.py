@@ -15,7 +15,7 @@ from multikernel.estimators.grams.solving import (
     until_stopped,
 )
 from multikernel.estimators.grams.training import Training
-from multikernel.estimators.lp.estimators import LpClassification, LpRegression
+from multikernel.estimators.lp.estimators import LpParameters
 from multikernel.estimators.lp.method import MarginMethod, lp_method, margin_unit
 from multikernel.estimators.method import Candidates, Means, Method, Solved
 from multikernel.estimators.progress import Watch
@@ -25,6 +25,7 @@ from multikernel.estimators.search.choice import has_peaked
 from multikernel.estimators.search.path import path_arrays
 from multikernel.estimators.search.search import Search, SearchCV, loosen_tol
 from multikernel.estimators.tasks import ClassifierMKL, RegressorMKL
+from multikernel.losses import Loss
 from multikernel.problem import Solution
 
 # In 16 of 222 searches the best C was at an end of this grid, in 49 with the grid of
@@ -180,7 +181,7 @@ class MarginSearchCV(SearchCV):
 
 
 @dataclass(eq=False, repr=False)
-class LpMKLClassifierCV(LpClassification, MarginSearchCV, ClassifierMKL):
+class LpMKLClassifierCV(LpParameters, MarginSearchCV, ClassifierMKL):
     """Classification by lp-norm MKL with C and p chosen by cross-validation.
 
     Each fold solves the problem of `LpMKLClassifier` for pairs of C and p, with kernels
@@ -195,6 +196,10 @@ class LpMKLClassifierCV(LpClassification, MarginSearchCV, ClassifierMKL):
         None means `median_dictionary` of X, for which you should standardize numeric
         columns, or `sequence_dictionary` for text. A dict maps views to columns, see
         `multikernel.kernels.Views`. "precomputed": X is the result of `stack_grams`.
+    loss : {"hinge", "log_loss", "squared_error"} or Loss, default="hinge"
+        Loss. "squared_error" has targets -1 and 1; `predict_proba` needs "log_loss".
+    class_weight : dict, "balanced" or None, default=None
+        Factor of the sample weights by class; "balanced" gives classes equal totals.
     cv : int, splitter, iterable of (train, test) or None, default=None
         Folds as in scikit-learn, or one (train, test) pair; None means five folds. An
         int or None keeps each group together if ``fit`` receives ``groups``.
@@ -215,8 +220,6 @@ class LpMKLClassifierCV(LpClassification, MarginSearchCV, ClassifierMKL):
         mean variance v, with c = 1/32, 1/8, ..., 128 ("log_loss": 1/8, 1/2, ..., 512).
     ps : sequence of float, default=(1, 4/3, 2, 4, inf)
         Candidate values of p, each at least 1.
-    loss : {"hinge", "log_loss", "squared_error"} or Loss, default="hinge"
-        Loss. "squared_error" has targets -1 and 1; `predict_proba` needs "log_loss".
     solver : str, default="auto"
         "newton", "cutting_plane", "alternating"; for p = 1 also "squared_form", "silp",
         "simple", "hessian". All reach the same optimum; "auto" chooses by data size.
@@ -239,8 +242,6 @@ class LpMKLClassifierCV(LpClassification, MarginSearchCV, ClassifierMKL):
         Relative duality gap at which to stop.
     max_iter : int or None, default=None
         Maximum number of outer iterations; None selects the default of the solver.
-    class_weight : dict, "balanced" or None, default=None
-        Factor of the sample weights by class; "balanced" gives classes equal totals.
     storage : str, LowRank or Device, default="auto"
         Storage of Gram matrices: "auto" (expected to be fastest), "dense", "dense32"
         (single precision), "lazy" (recomputed), "low_rank" or "by_kernel" (factors),
@@ -332,7 +333,7 @@ class LpMKLClassifierCV(LpClassification, MarginSearchCV, ClassifierMKL):
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class LpMKLRegressorCV(LpRegression, MarginSearchCV, RegressorMKL):
+class LpMKLRegressorCV(LpParameters, MarginSearchCV, RegressorMKL):
     """Regression by lp-norm MKL with C and p chosen by cross-validation.
 
     Each fold solves the problem of `LpMKLRegressor` for pairs of C and p, with kernels
@@ -347,6 +348,12 @@ class LpMKLRegressorCV(LpRegression, MarginSearchCV, RegressorMKL):
         None means `median_dictionary` of X, for which you should standardize numeric
         columns, or `sequence_dictionary` for text. A dict maps views to columns, see
         `multikernel.kernels.Views`. "precomputed": X is the result of `stack_grams`.
+    loss : str or Loss, default="epsilon_insensitive"
+        "squared_error", "epsilon_insensitive", "quantile", "huber", "poisson" (counts),
+        "gamma" (positive amounts) or a loss object.
+    epsilon : float or None, default=None
+        Error in standard deviations of y: "epsilon_insensitive" ignores smaller errors
+        (None means 0.1), "huber" is linear beyond it (None means 0.7).
     cv : int, splitter, iterable of (train, test) or None, default=None
         Folds as in scikit-learn, or one (train, test) pair; None means five folds. An
         int or None keeps each group together if ``fit`` receives ``groups``.
@@ -367,14 +374,6 @@ class LpMKLRegressorCV(LpRegression, MarginSearchCV, RegressorMKL):
         mean variance v, with c = 1/32, 1/8, ..., 128.
     ps : sequence of float, default=(1, 4/3, 2, 4, inf)
         Candidate values of p, each at least 1.
-    loss : str or Loss, default="epsilon_insensitive"
-        "squared_error", "epsilon_insensitive", "quantile", "huber", "poisson" (counts),
-        "gamma" (positive amounts) or a loss object.
-    epsilon : float or None, default=None
-        Error in standard deviations of y: "epsilon_insensitive" ignores smaller errors
-        (None means 0.1), "huber" is linear beyond it (None means 0.7).
-    quantile : float, default=0.5
-        Level of the quantile, between 0 and 1; only for "quantile".
     solver : str, default="auto"
         "newton", "cutting_plane", "alternating"; for p = 1 also "squared_form", "silp",
         "simple", "hessian". All reach the same optimum; "auto" chooses by data size.
@@ -402,6 +401,8 @@ class LpMKLRegressorCV(LpRegression, MarginSearchCV, RegressorMKL):
         Maximum bytes of the Gram matrices; None allows half of the free memory.
     verbose : int, default=0
         If positive, print one line per iteration to standard error.
+    quantile : float, default=0.5
+        Level of the quantile, between 0 and 1; only for "quantile".
     intervals : bool, default=False
         Whether to store fold models for `predict_interval`. This can double the time.
 
@@ -484,4 +485,7 @@ class LpMKLRegressorCV(LpRegression, MarginSearchCV, RegressorMKL):
     (True, True)
     """
 
+    loss: str | Loss = "epsilon_insensitive"
+    quantile: float = 0.5
+    selection: str = "shared"
     intervals: bool = False

@@ -11,14 +11,12 @@ from multikernel.gram.normalization import Steps
 from multikernel.losses import Loss
 
 
-@dataclass(eq=False, repr=False)
-class LpClassification:
-    """Parameters common to `LpMKLClassifier` and its search."""
+@dataclass(eq=False, repr=False, kw_only=True)
+class LpParameters:
+    """Parameters common to the estimators of lp-norm MKL and their searches."""
 
     _checks = LP_CHECKS
 
-    kernels: Any = None
-    _: KW_ONLY
     loss: str | Loss = "hinge"
     solver: str = "auto"
     selection: str = "separate"
@@ -27,37 +25,13 @@ class LpClassification:
     fit_intercept: bool = True
     tol: float = 1e-3
     max_iter: int | None = None
-    class_weight: Any = None
     storage: Storage = "auto"
     max_bytes: int | None = None
     verbose: int = 0
 
 
 @dataclass(eq=False, repr=False)
-class LpRegression:
-    """Parameters common to `LpMKLRegressor` and its search."""
-
-    _checks = LP_CHECKS
-
-    kernels: Any = None
-    _: KW_ONLY
-    loss: str | Loss = "epsilon_insensitive"
-    epsilon: float | None = None
-    quantile: float = 0.5
-    solver: str = "auto"
-    selection: str = "shared"
-    normalize: Steps = NORMALIZE
-    penalty_weights: Any = None
-    fit_intercept: bool = True
-    tol: float = 1e-3
-    max_iter: int | None = None
-    storage: Storage = "auto"
-    max_bytes: int | None = None
-    verbose: int = 0
-
-
-@dataclass(eq=False, repr=False)
-class LpMKLClassifier(LpClassification, ClassifierMKL):
+class LpMKLClassifier(LpParameters, ClassifierMKL):
     r"""Classification by lp-norm multiple kernel learning [1]_.
 
     The fit minimizes, over functions f_m in the kernels' spaces and an intercept b,
@@ -86,6 +60,8 @@ class LpMKLClassifier(LpClassification, ClassifierMKL):
         zero; a larger p makes the weights more similar, and with p = inf all are one.
     loss : {"hinge", "log_loss", "squared_error"} or Loss, default="hinge"
         Loss. "squared_error" has targets -1 and 1; `predict_proba` needs "log_loss".
+    class_weight : dict, "balanced" or None, default=None
+        Factor of the sample weights by class; "balanced" gives classes equal totals.
     solver : str, default="auto"
         "newton", "cutting_plane", "alternating"; for p = 1 also "squared_form", "silp",
         "simple", "hessian". All reach the same optimum; "auto" chooses by data size.
@@ -108,8 +84,6 @@ class LpMKLClassifier(LpClassification, ClassifierMKL):
         Relative duality gap at which to stop.
     max_iter : int or None, default=None
         Maximum number of outer iterations; None selects the default of the solver.
-    class_weight : dict, "balanced" or None, default=None
-        Factor of the sample weights by class; "balanced" gives classes equal totals.
     storage : str, LowRank or Device, default="auto"
         Storage of Gram matrices: "auto" (expected to be fastest), "dense", "dense32"
         (single precision), "lazy" (recomputed), "low_rank" or "by_kernel" (factors),
@@ -198,7 +172,7 @@ class LpMKLClassifier(LpClassification, ClassifierMKL):
 
 
 @dataclass(eq=False, repr=False)
-class LpMKLRegressor(LpRegression, RegressorMKL):
+class LpMKLRegressor(LpParameters, RegressorMKL):
     r"""Regression by lp-norm multiple kernel learning [1]_.
 
     The fit minimizes, over functions f_m in the kernels' spaces and an intercept b,
@@ -231,8 +205,6 @@ class LpMKLRegressor(LpRegression, RegressorMKL):
     epsilon : float or None, default=None
         Error in standard deviations of y: "epsilon_insensitive" ignores smaller errors
         (None means 0.1), "huber" is linear beyond it (None means 0.7).
-    quantile : float, default=0.5
-        Level of the quantile, between 0 and 1; only for "quantile".
     solver : str, default="auto"
         "newton", "cutting_plane", "alternating"; for p = 1 also "squared_form", "silp",
         "simple", "hessian". All reach the same optimum; "auto" chooses by data size.
@@ -260,6 +232,8 @@ class LpMKLRegressor(LpRegression, RegressorMKL):
         Maximum bytes of the Gram matrices; None allows half of the free memory.
     verbose : int, default=0
         If positive, print one line per iteration to standard error.
+    quantile : float, default=0.5
+        Level of the quantile, between 0 and 1; only for "quantile".
 
     Attributes
     ----------
@@ -333,6 +307,10 @@ class LpMKLRegressor(LpRegression, RegressorMKL):
 
     C: float | None = None
     p: float = 2.0
+    _: KW_ONLY
+    loss: str | Loss = "epsilon_insensitive"
+    quantile: float = 0.5
+    selection: str = "shared"
 
     def _method(self) -> MarginMethod:
         return lp_method(self, [self.p], self.C)

@@ -34,10 +34,7 @@ from multikernel.estimators.search.targets import (
     refit_targets,
     target_blocks,
 )
-from multikernel.estimators.spicy.estimators import (
-    SparseClassification,
-    SparseRegression,
-)
+from multikernel.estimators.spicy.estimators import SparseParameters
 from multikernel.estimators.spicy.method import sparse_method
 from multikernel.estimators.tasks import ClassifierMKL, RegressorMKL
 from multikernel.problem import Solution
@@ -186,7 +183,7 @@ class AlphaCandidates(Candidates):
 
 
 @dataclass(eq=False, repr=False)
-class SpicyMKLClassifierCV(SparseClassification, AlphaSearchCV, ClassifierMKL):
+class SpicyMKLClassifierCV(SparseParameters, AlphaSearchCV, ClassifierMKL):
     """Sparse multiple kernel classification with alpha chosen by cross-validation.
 
     Each fold solves the problem of `SpicyMKLClassifier` for all candidate alphas, with
@@ -199,6 +196,11 @@ class SpicyMKLClassifierCV(SparseClassification, AlphaSearchCV, ClassifierMKL):
         None means `median_dictionary` of X, for which you should standardize numeric
         columns, or `sequence_dictionary` for text. A dict maps views to columns, see
         `multikernel.kernels.Views`. "precomputed": X is the result of `stack_grams`.
+    loss : str or Loss, default="log_loss"
+        "log_loss", "hinge", "squared_hinge", "squared_error" (targets of -1 and 1) or a
+        loss object. `predict_proba` requires "log_loss".
+    class_weight : dict, "balanced" or None, default=None
+        Factor of the sample weights by class; "balanced" gives classes equal totals.
     cv : int, splitter, iterable of (train, test) or None, default=None
         Folds as in scikit-learn, or one (train, test) pair; None means five folds. An
         int or None keeps each group together if ``fit`` receives ``groups``.
@@ -221,9 +223,6 @@ class SpicyMKLClassifierCV(SparseClassification, AlphaSearchCV, ClassifierMKL):
         Number of values in the default grid of ``alphas``.
     alpha_min_ratio : float, default=1e-3
         Ratio of the last value of the default grid to the first, in (0, 1].
-    loss : str or Loss, default="log_loss"
-        "log_loss", "hinge", "squared_hinge", "squared_error" (targets of -1 and 1) or a
-        loss object. `predict_proba` requires "log_loss".
     l1_ratio : float, default=1.0
         Share r of the block l1 norm, in [0, 1]. Below 1, similar kernels enter jointly.
     selection : {"shared", "separate"}, default="separate"
@@ -245,8 +244,6 @@ class SpicyMKLClassifierCV(SparseClassification, AlphaSearchCV, ClassifierMKL):
         Relative duality gap at which to stop.
     max_iter : int, default=100
         Maximum number of outer iterations; each passes over all kernels.
-    class_weight : dict, "balanced" or None, default=None
-        Factor of the sample weights by class; "balanced" gives classes equal totals.
     storage : str, LowRank or Device, default="auto"
         Storage of Gram matrices: "auto" (expected to be fastest), "dense", "dense32"
         (single precision), "lazy" (recomputed), "low_rank" or "by_kernel" (factors),
@@ -334,7 +331,7 @@ class SpicyMKLClassifierCV(SparseClassification, AlphaSearchCV, ClassifierMKL):
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class SpicyMKLRegressorCV(SparseRegression, AlphaSearchCV, RegressorMKL):
+class SpicyMKLRegressorCV(SparseParameters, AlphaSearchCV, RegressorMKL):
     """Sparse multiple kernel regression with alpha chosen by cross-validation.
 
     Each fold solves the problem of `SpicyMKLRegressor` for all candidate alphas, with
@@ -349,6 +346,12 @@ class SpicyMKLRegressorCV(SparseRegression, AlphaSearchCV, RegressorMKL):
         None means `median_dictionary` of X, for which you should standardize numeric
         columns, or `sequence_dictionary` for text. A dict maps views to columns, see
         `multikernel.kernels.Views`. "precomputed": X is the result of `stack_grams`.
+    loss : str or Loss, default="squared_error"
+        "squared_error", "epsilon_insensitive", "quantile", "huber", "poisson" (counts),
+        "gamma" (positive amounts) or a loss object.
+    epsilon : float or None, default=None
+        Error in standard deviations of y: "epsilon_insensitive" ignores smaller errors
+        (None means 0.1), "huber" is linear beyond it (None means 0.7).
     cv : int, splitter, iterable of (train, test) or None, default=None
         Folds as in scikit-learn, or one (train, test) pair; None means five folds. An
         int or None keeps each group together if ``fit`` receives ``groups``.
@@ -371,14 +374,6 @@ class SpicyMKLRegressorCV(SparseRegression, AlphaSearchCV, RegressorMKL):
         Number of values in the default grid of ``alphas``.
     alpha_min_ratio : float, default=1e-3
         Ratio of the last value of the default grid to the first, in (0, 1].
-    loss : str or Loss, default="squared_error"
-        "squared_error", "epsilon_insensitive", "quantile", "huber", "poisson" (counts),
-        "gamma" (positive amounts) or a loss object.
-    epsilon : float or None, default=None
-        Error in standard deviations of y: "epsilon_insensitive" ignores smaller errors
-        (None means 0.1), "huber" is linear beyond it (None means 0.7).
-    quantile : float, default=0.5
-        Level of the quantile, between 0 and 1; only for "quantile".
     l1_ratio : float, default=1.0
         Share r of the block l1 norm, in [0, 1]. Below 1, similar kernels enter jointly.
     selection : {"shared", "separate"}, default="shared"
@@ -405,6 +400,8 @@ class SpicyMKLRegressorCV(SparseRegression, AlphaSearchCV, RegressorMKL):
         Maximum bytes of the Gram matrices; None allows half of the free memory.
     verbose : int, default=0
         If positive, print one line per iteration to standard error.
+    quantile : float, default=0.5
+        Level of the quantile, between 0 and 1; only for "quantile".
     intervals : bool, default=False
         Whether to store fold models for `predict_interval`. This can double the time.
 
@@ -489,4 +486,6 @@ class SpicyMKLRegressorCV(SparseRegression, AlphaSearchCV, RegressorMKL):
     ((8,), True)
     """
 
+    quantile: float = 0.5
+    selection: str = "shared"
     intervals: bool = False
