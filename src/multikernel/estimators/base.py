@@ -62,7 +62,7 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
     kernels: Any
     verbose: int
 
-    # Attributes that every fit sets, and those of all classifiers.
+    # Attributes that every fit sets; only classifiers have `classes_`.
     kernel_weights_: Array
     active_kernels_: Indices
     classes_: Array
@@ -108,15 +108,16 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
         X : array-like or data frame of shape (n_samples, n_features)
             Training data, or Gram matrices from `stack_grams`.
         y : array-like of shape (n_samples,) or (n_samples, n_outputs)
-            Targets or classes. Only `GroupOMPRegressor` and estimators with a parameter
-            ``selection`` accept several columns; for a classifier, these contain 1 or 0
-            for each label.
+            Targets or classes, or times to an event as in `SpicyMKLSurvival`. Only
+            `GroupOMPRegressor` and estimators with a parameter ``selection`` accept
+            several columns; for a classifier, these contain 1 or 0 for each label.
         sample_weight : array-like of shape (n_samples,), default=None
             Nonnegative weights; an integer weight acts as copies of the sample.
         offset : array-like of shape (n_samples,) or (n_samples, n_outputs), optional
             Known parts of the decision values, such as log(exposure) for
             loss="poisson", to which the fitted terms are added. Predictions need the
-            offsets of their samples.
+            offsets of their samples. Not supported for times to an event or ordered
+            classes.
         callback : callable, default=None
             Called with a `Progress` once per outer iteration; the fit stops if it
             returns True. The objective in `Progress` sums losses over the samples.

@@ -15,7 +15,6 @@ from multikernel.estimators.search.splits import folds_of
 from multikernel.estimators.spicy.cv import AlphaSearchCV
 from multikernel.estimators.spicy.method import AUTO_CHECKS, SparseMethod, sparse_method
 from multikernel.losses import CumulativeLogitLoss
-from multikernel.problem import Callback
 
 
 @dataclass(eq=False, repr=False)
@@ -139,46 +138,6 @@ class SpicyMKLOrdinal(OrdinalMKL):
     _checks: ClassVar[Mapping[str, Check]] = AUTO_CHECKS
 
     alpha: Any = "auto"
-
-    def fit(
-        self,
-        X: Any,
-        y: Any,
-        sample_weight: Any = None,
-        *,
-        offset: Any = None,
-        callback: Callback | None = None,
-    ) -> Self:
-        """Fit the model.
-
-        Parameters
-        ----------
-        X : array-like or data frame of shape (n_samples, n_features)
-            Training data, or Gram matrices from `stack_grams`.
-        y : array-like of shape (n_samples,)
-            Classes.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Nonnegative weights; an integer weight acts as copies of the sample.
-        offset : None
-            Not supported.
-        callback : callable, default=None
-            Called with a `Progress` per iteration; the fit stops if it returns True.
-
-        Returns
-        -------
-        self : estimator
-
-        Raises
-        ------
-        ValueError
-            If a parameter or the data are invalid, or all samples have one class.
-
-        Warns
-        -----
-        ConvergenceWarning
-            If the solver stopped above the tolerance.
-        """
-        return self._learn(X, y, sample_weight, offset, callback)
 
     def _method(self) -> SparseMethod:
         return sparse_method(self, self.alpha, default=TARGET_ALPHA)

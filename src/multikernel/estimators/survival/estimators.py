@@ -2,13 +2,12 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 from multikernel._validation import Check
 from multikernel.estimators.scale import TARGET_ALPHA
 from multikernel.estimators.spicy.method import AUTO_CHECKS, SparseMethod, sparse_method
 from multikernel.estimators.survival.base import SurvivalMKL
-from multikernel.problem import Callback
 
 
 @dataclass(eq=False, repr=False)
@@ -32,6 +31,13 @@ class SpicyMKLSurvival(SurvivalMKL):
     bound on the distance of ``objective_`` to the optimum. Some problems are solved by
     the augmented Lagrangian of SpicyMKL, the others by Newton's method in the kernel
     weights, see `multikernel.solvers.SpicyMKL`.
+
+    Targets y are event indicators (1 observed, 0 censored) and event or censoring
+    times, above 0 in any unit: a structured array as in scikit-survival, a frame with
+    the columns ``event`` and ``time``, or an array with columns in this order. With
+    ``lower`` and ``upper`` as columns or fields, the event happened between these
+    times: they are equal if the time is exact. An unknown ``lower`` is 0, an unknown
+    ``upper`` is infinite. A fit needs at least one observed event.
 
     Parameters
     ----------
@@ -138,51 +144,6 @@ class SpicyMKLSurvival(SurvivalMKL):
     _checks: ClassVar[Mapping[str, Check]] = AUTO_CHECKS
 
     alpha: Any = "auto"
-
-    def fit(
-        self,
-        X: Any,
-        y: Any,
-        sample_weight: Any = None,
-        *,
-        offset: Any = None,
-        callback: Callback | None = None,
-    ) -> Self:
-        """Fit the model.
-
-        Parameters
-        ----------
-        X : array-like or data frame of shape (n_samples, n_features)
-            Training data, or Gram matrices from `stack_grams`.
-        y : structured array, or data frame or array of two columns
-            Event indicator (1 observed, 0 censored) and event or censoring time, above
-            0 in any unit: a structured array as in scikit-survival, a frame with the
-            columns ``event`` and ``time``, or an array with columns in this order. With
-            ``lower`` and ``upper`` as columns or fields, the event happened between
-            these times: they are equal if the time is exact. An unknown ``lower`` is 0,
-            an unknown ``upper`` is infinite.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Nonnegative weights; an integer weight acts as copies of the sample.
-        offset : None
-            Not supported.
-        callback : callable, default=None
-            Called with a `Progress` per iteration; the fit stops if it returns True.
-
-        Returns
-        -------
-        self : estimator
-
-        Raises
-        ------
-        ValueError
-            If a parameter or the data are invalid, or no event was observed.
-
-        Warns
-        -----
-        ConvergenceWarning
-            If the solver stopped above the tolerance.
-        """
-        return self._learn(X, y, sample_weight, offset, callback)
 
     def _method(self) -> SparseMethod:
         return sparse_method(self, self.alpha, default=TARGET_ALPHA)
