@@ -1,10 +1,10 @@
 """Search for alpha of HKL; each fit starts from the solution for a larger alpha."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from itertools import zip_longest
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
@@ -17,10 +17,10 @@ from multikernel.estimators.hkl.method import (
     hull_attributes,
     warn_uncertified,
 )
-from multikernel.estimators.method import Candidates, Means, Solved
+from multikernel.estimators.method import Means, Solved
 from multikernel.estimators.progress import Watch
 from multikernel.estimators.publish.fitted import iterations, was_stopped
-from multikernel.estimators.search.choice import RATE, has_peaked
+from multikernel.estimators.search.choice import StrengthCandidates, has_peaked
 from multikernel.estimators.search.search import loosen_tol
 from multikernel.solvers.hkl import HullSolution
 
@@ -75,23 +75,14 @@ def make_hull_path(
 
 
 @dataclass(frozen=True, eq=False)
-class HullCandidates(Candidates):
+class HullCandidates(StrengthCandidates):
     """The strengths that a search for HKL compares, from the simplest model on."""
 
     method: HullMethod
-    alphas: Array  # descending
-
-    def grid(self, max_kernels: int | None = None) -> dict[str, Array]:
-        """Return the strengths as "alpha"; `max_kernels` is ignored."""
-        return {"alpha": self.alphas}
-
-    def scaled_to_share(self, share: float) -> Self:
-        """Return candidates whose strengths are adapted to a share of the samples."""
-        return replace(self, alphas=self.alphas * share**-RATE)
 
     def solve(self, data: HullData, watch: Watch, means: Means) -> Iterator[Solved]:
         """Yield the models for decreasing strengths, until the mean score falls."""
-        tasks, certify = self._tasks(data), self.method.solver.certify
+        tasks, certify = self.recipes(data), self.method.solver.certify
         for index, solutions in enumerate(self._steps(tasks, watch)):
             if was_stopped(solutions):
                 return
@@ -104,12 +95,6 @@ class HullCandidates(Candidates):
             yield Solved([index], model, size, 0, gaps, attributes, chain)
             if has_peaked(means(), chain):
                 return
-
-    def _tasks(self, data: HullData) -> list[HullTask]:
-        return [
-            replace(self.method, alpha=alpha).recipe(data)
-            for alpha in self.alphas.tolist()
-        ]
 
     def _steps(
         self,
@@ -128,7 +113,7 @@ class HullCandidates(Candidates):
 
     def refit(self, data: HullData, watch: Watch, best: int) -> dict[str, Any]:
         """Return the fitted attributes of candidate `best`, with the path to it."""
-        tasks, tol = self._tasks(data), self.method.solver.tol
+        tasks, tol = self.recipes(data), self.method.solver.tol
         tasks, alphas = tasks[: best + 1], self.alphas[: best + 1]
         task, path = tasks[-1], list[tuple[HullSolution, ...]]()
         if not watch.stopped:

@@ -1,8 +1,8 @@
 """Choice of a candidate in a search, warnings about it, and early stopping of paths."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, Self
 
 import numpy as np
 
@@ -218,6 +218,26 @@ TARGET_PATIENCE = 0.15
 # up to 1 for rough kernels.
 RATE = 0.6
 """Rate at which the best ``alpha`` falls with the number of rows."""
+
+
+@dataclass(frozen=True, eq=False)
+class StrengthCandidates(Candidates):
+    """Candidates of a search over the strength ``alpha`` of the penalty."""
+
+    alphas: Array  # descending
+
+    def grid(self, max_kernels: int | None = None) -> dict[str, Array]:
+        """Return the strengths as "alpha"; `max_kernels` is ignored."""
+        return {"alpha": self.alphas}
+
+    def scaled_to_share(self, share: float) -> Self:
+        """Return candidates whose strengths are adapted to a share of the samples."""
+        return replace(self, alphas=self.alphas * share**-RATE)
+
+    def recipes(self, data: Data) -> list[Any]:
+        """Return what the method's `recipe` returns, for each strength."""
+        methods = [replace(self.method, alpha=alpha) for alpha in self.alphas.tolist()]
+        return [method.recipe(data) for method in methods]
 
 
 def has_peaked(

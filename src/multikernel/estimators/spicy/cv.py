@@ -17,14 +17,14 @@ from multikernel.estimators.grams.solving import (
     until_stopped,
 )
 from multikernel.estimators.grams.training import Training
-from multikernel.estimators.method import Candidates, Means, Method, Solved
+from multikernel.estimators.method import Means, Method, Solved
 from multikernel.estimators.progress import Watch
 from multikernel.estimators.publish.fitted import iterations
-from multikernel.estimators.scale import grid_of, target_scale
+from multikernel.estimators.scale import grid_of
 from multikernel.estimators.search.choice import (
     PATIENCE,
-    RATE,
     TARGET_PATIENCE,
+    StrengthCandidates,
     has_peaked,
 )
 from multikernel.estimators.search.path import path_arrays, strength_grid
@@ -72,24 +72,14 @@ def alpha_search(model: Any) -> Search:
 
 
 @dataclass(frozen=True, eq=False)
-class AlphaCandidates(Candidates):
+class AlphaCandidates(StrengthCandidates):
     """Candidates of a search: strengths of the penalty, from the largest on."""
 
-    alphas: Array  # descending
     # Whether larger strengths than the first could give another model. False if no
     # kernel enters at the first strength.
     open_ends: bool
     # Whether `refit` solves the path down to the chosen strength.
     with_path: bool = True
-
-    def grid(self, max_kernels: int | None = None) -> dict[str, Array]:
-        """Return the strengths as "alpha"; `max_kernels` is ignored."""
-        return {"alpha": self.alphas}
-
-    def scaled_to_share(self, share: float) -> Self:
-        """Return candidates whose strengths are adapted to a share of the samples."""
-        # The best alpha is proportional to the number of samples to the power of -RATE.
-        return replace(self, alphas=self.alphas * share**-RATE)
 
     def open_grids(self, best_params: Mapping[str, Any]) -> Mapping[str, Array]:
         """Return the grid of alpha; {} if its extension cannot give better models."""
@@ -103,7 +93,7 @@ class AlphaCandidates(Candidates):
 
     def solve(self, training: Training, watch: Watch, means: Means) -> Iterator[Solved]:
         """Yield the models for decreasing strengths while the mean scores improve."""
-        recipes, chain = self._recipes(training), range(self.alphas.size)
+        recipes, chain = self.recipes(training), range(self.alphas.size)
         is_separate = self.blocks is not None
         n_choices = len(recipes[0].losses) if is_separate else 1
         patience = TARGET_PATIENCE if is_separate else PATIENCE
@@ -129,9 +119,9 @@ class AlphaCandidates(Candidates):
 
     def refit(self, training: Training, watch: Watch, best: Any) -> dict[str, Any]:
         """Return the fitted attributes of candidate `best`, and the path to it."""
-        recipes = self._recipes(training)
+        recipes = self.recipes(training)
         # Only the last fit needs the estimator's tol; others use the tol of folds.
-        steps = self.with_tol(loosen_tol(self.method.tol))._recipes(training)
+        steps = self.with_tol(loosen_tol(self.method.tol)).recipes(training)
         steps = steps[: int(np.max(best)) + 1]
         if self.blocks is not None:
             recipe = chosen_recipe(recipes, best)
@@ -168,18 +158,6 @@ class AlphaCandidates(Candidates):
                 for solutions in solved_steps
             ]
         return fit, list(zip(*solved_steps, fit.solutions, strict=True))
-
-    def _recipes(self, training: Training) -> list[Recipe]:
-        """Return the losses, penalties and solver for each strength in `alphas`."""
-        samples = training.samples
-        # Compute the scale of the targets once: to compute it for each strength took a
-        # tenth of the time of a search.
-        owner, loss = self.method.source.owner, self.method.loss.unit
-        scale = target_scale(owner, samples, loss)
-        return [
-            replace(self.method, alpha=alpha).recipe_at(scale, samples.total_weight)
-            for alpha in self.alphas.tolist()
-        ]
 
 
 @dataclass(eq=False, repr=False)

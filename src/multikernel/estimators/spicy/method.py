@@ -18,7 +18,7 @@ from multikernel.estimators.grams.source import gram_source
 from multikernel.estimators.grams.training import Training
 from multikernel.estimators.parameters import loss_of
 from multikernel.estimators.read.extent import Extent
-from multikernel.estimators.scale import JOINT_CLASS_ALPHA, Scale, target_scale
+from multikernel.estimators.scale import JOINT_CLASS_ALPHA, target_scale
 from multikernel.estimators.spicy.null_alpha import (
     FEW_PERMUTATIONS,
     NullAlpha,
@@ -67,7 +67,31 @@ class SparseMethod(GramMethod):
                 SearchWarning,
             )
         scale = target_scale(owner, samples, self.loss.unit)
-        return self.at_strength_of(data).recipe_at(scale, samples.total_weight)
+        losses, params = self.loss.at_scale(scale)
+        alpha: Any = self.at_strength_of(data).alpha
+        r, alphas = self.l1_ratio, scale.scaled("alpha", alpha, scale.degree - 1)
+        # The penalty is alpha (r |f| + (1 - r) |f|^2 / (2 s)), with the deviation s of
+        # the targets, so r has the same effect for targets of any scale. This is an
+        # elastic net of strength alpha * factor, in which |f| has the share r / factor.
+        # For large s this share is rounded to one, so the share of |f|^2 is computed
+        # by itself.
+        factor = r + (1.0 - r) / scale.deviations
+        alphas, ratios = alphas * factor, r / factor
+        shares = (1.0 - r) / scale.deviations / factor
+        solver = SpicyMKL(tol=self.tol, max_iter=self.max_iter)
+        total = samples.total_weight
+        params["alpha"] = scale.as_attribute(alphas)
+        if r != 1.0:
+            params["l1_ratio"] = scale.as_attribute(ratios)
+        penalties: list[BlockRegularizer] = [
+            BlockElasticNet(alpha, min(ratio, 1.0 - EPS), share)
+            if share
+            else BlockL1(alpha)
+            for alpha, ratio, share in zip(alphas * total, ratios, shares, strict=True)
+        ]
+        return Recipe(
+            losses, penalties, solver, objective_scale=1.0 / total, params=params
+        )
 
     def at_strength_of(self, data: Training) -> Self:
         """Return the method with the alpha that it uses for `data`, as a number."""
@@ -81,33 +105,6 @@ class SparseMethod(GramMethod):
         if isinstance(alpha, NullAlpha):
             alpha = max(alpha.on(data, loss) / (self.l1_ratio or 1.0), min_alpha)
         return replace(self, alpha=alpha, by_default=False)
-
-    def recipe_at(self, scale: Scale, total: float) -> Recipe:
-        """Return losses, penalties and solver; `total` is the sum of sample weights."""
-        assert not isinstance(self.alpha, NullAlpha)
-        losses, params = self.loss.at_scale(scale)
-        r, alphas = self.l1_ratio, scale.scaled("alpha", self.alpha, scale.degree - 1)
-        # The penalty is alpha (r |f| + (1 - r) |f|^2 / (2 s)), with the deviation s of
-        # the targets, so r has the same effect for targets of any scale. This is an
-        # elastic net of strength alpha * factor, in which |f| has the share r / factor.
-        # For large s this share is rounded to one, so the share of |f|^2 is computed
-        # by itself.
-        factor = r + (1.0 - r) / scale.deviations
-        alphas, ratios = alphas * factor, r / factor
-        shares = (1.0 - r) / scale.deviations / factor
-        solver = SpicyMKL(tol=self.tol, max_iter=self.max_iter)
-        params["alpha"] = scale.as_attribute(alphas)
-        if r != 1.0:
-            params["l1_ratio"] = scale.as_attribute(ratios)
-        penalties: list[BlockRegularizer] = [
-            BlockElasticNet(alpha, min(ratio, 1.0 - EPS), share)
-            if share
-            else BlockL1(alpha)
-            for alpha, ratio, share in zip(alphas * total, ratios, shares, strict=True)
-        ]
-        return Recipe(
-            losses, penalties, solver, objective_scale=1.0 / total, params=params
-        )
 
     def with_tol(self, tol: float) -> Self:
         """Return the method with another tolerance."""
