@@ -120,11 +120,6 @@ class Method(Protocol):
     """A learning method with its settings, which never change."""
 
     @property
-    def why_no_path(self) -> str | None:
-        """Why the method has no path over strengths; None if it has one."""
-        # In errors this text follows the name of the method.
-
-    @property
     def source(self) -> Source:
         """The source of the method's training data."""
 

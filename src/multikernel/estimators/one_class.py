@@ -33,10 +33,6 @@ class OneClassMethod:
     source: GramSource
     solver: OneClass
 
-    why_no_path: ClassVar[str] = (
-        "has no strength, and so no path: vary nu, the share of outliers, instead."
-    )
-
     def learn(self, data: Training, watch: Watch) -> dict[str, Any]:
         """Solve the one-class problem, and return the fitted attributes."""
         weights = data.samples.weights

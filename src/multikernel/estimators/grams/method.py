@@ -4,7 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, ClassVar, Self
+from typing import Any
 
 import numpy as np
 
@@ -71,8 +71,6 @@ class GramMethod(ABC):
     # The loss of one sample, without sample weights.
     loss: LossSetting
 
-    why_no_path: ClassVar[str | None] = None
-
     @abstractmethod
     def recipe(self, data: Training) -> Recipe:
         """Return the losses, penalties and solver for the training data."""
@@ -81,10 +79,6 @@ class GramMethod(ABC):
         """Solve the problems of all outputs, and return the fitted attributes."""
         fit = self.solve(self.recipe(data), data, watch)
         return self.publish(fit)
-
-    def with_unit_strength(self) -> Self:
-        """Return the method with a strength of one; itself if it has no ``alpha``."""
-        return self
 
     def solve(
         self,

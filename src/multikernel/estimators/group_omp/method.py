@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from numbers import Integral
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 from sklearn.utils import check_random_state
@@ -40,11 +40,6 @@ class GreedyMethod:
     loss: LossSetting  # the loss of one sample
     alpha: float  # strength of the ridge penalty
     solver: GroupOMP
-
-    why_no_path: ClassVar[str] = (
-        "has a path over numbers of kernels, not over strengths: see selection_order_ "
-        "and prefix of a fitted estimator."
-    )
 
     def with_tol(self, tol: float) -> Self:
         """Return the method unchanged, because a greedy path has no duality gap."""

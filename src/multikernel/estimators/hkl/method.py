@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import NoneType
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -75,11 +75,6 @@ class HullMethod:
     alpha: float  # strength of the penalty, relative to the mean loss
     fit_intercept: bool
     solver: HullSearch  # searches for active kernels, from the roots
-
-    why_no_path: ClassVar[str] = (
-        "has no strength at which no kernel is active, so a path has no start: use "
-        "hull_path_ of HKLClassifierCV or HKLRegressorCV."
-    )
 
     def learn(self, data: HullData, watch: Watch) -> dict[str, Any]:
         """Solve one problem per output, and return the fitted attributes."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, is_dataclass, replace
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -55,11 +55,6 @@ class MarginMethod(GramMethod):
     C: float | None  # None means `STANDARD_C` times `margin_unit`
     p: float  # as in `LpMKLClassifier`
     solver: Solver
-
-    why_no_path: ClassVar[str | None] = (
-        "has active kernels at every C, so a path has no start: use path_ of its CV "
-        "class."
-    )
 
     def weight_sum(self, n_kernels: int) -> float:
         """Return the sum that kernel weights of p-norm one have if all are equal."""

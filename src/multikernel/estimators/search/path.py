@@ -18,7 +18,6 @@ from multikernel.certificates import largest_alphas
 from multikernel.estimators.base import BaseMKL
 from multikernel.estimators.by_copy import LearnsByCopy
 from multikernel.estimators.fit import read_input
-from multikernel.estimators.grams.method import GramMethod
 from multikernel.estimators.grams.recipe import problems_of
 from multikernel.estimators.grams.solving import follow_outputs
 from multikernel.estimators.progress import make_watch
@@ -197,7 +196,7 @@ def regularization_path(
     return NamedPath(path, training.names())
 
 
-def _path_method(estimator: BaseMKL) -> GramMethod:
+def _path_method(estimator: BaseMKL) -> Any:
     """Return the method of an estimator; raise if it has no path over strengths."""
     owner = type(estimator).__name__
     if not isinstance(estimator, BaseMKL):
@@ -213,8 +212,11 @@ def _path_method(estimator: BaseMKL) -> GramMethod:
             f"{owner}: fit {owner.removesuffix('CV')}CV, and read the path from its "
             "attribute path_."
         )
-    method = estimator._method()
-    if method.why_no_path is not None:
-        raise ValueError(f"{owner} {method.why_no_path}")
-    assert isinstance(method, GramMethod)
+    method: Any = estimator._method()
+    if not hasattr(method, "with_unit_strength"):
+        raise ValueError(
+            f"{owner} has no path over alpha: pass SpicyMKLClassifier, "
+            "SpicyMKLRegressor, MKLClassifier or MKLRegressor. Fitted models of other "
+            "methods have path_, hull_path_ or selection_order_."
+        )
     return method

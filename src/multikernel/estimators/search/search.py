@@ -68,10 +68,6 @@ class Search:
     # Returns the candidates, given all samples.
     candidates: Callable[[Any], Candidates]
 
-    why_no_path: ClassVar[str] = (
-        "chooses the strength itself: pass the estimator without CV in its name."
-    )
-
     @property
     def cv_tol(self) -> float:
         """The relative duality gap to which folds are solved."""
