@@ -1,6 +1,6 @@
 """Local Rademacher MKL, with C and theta chosen by cross-validation."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
@@ -12,8 +12,7 @@ from multikernel.estimators.grams.training import Training
 from multikernel.estimators.local_rademacher.estimators import TailParameters
 from multikernel.estimators.local_rademacher.method import tail_method
 from multikernel.estimators.lp.cv import MarginCandidates, margin_grid
-from multikernel.estimators.method import Means, Method, Solved
-from multikernel.estimators.progress import Watch
+from multikernel.estimators.method import Method
 from multikernel.estimators.search.search import Search, SearchCV
 from multikernel.estimators.tasks import ClassifierMKL, RegressorMKL
 from multikernel.gram.spectra import TailSums, tail_sums
@@ -31,7 +30,7 @@ class TailCandidates(MarginCandidates):
     # The inherited `ps` contains the values of theta, ascending, and `Cs` has a column
     # for each of them.
     name: str = "theta"
-    sums: Any = None  # `TailSums` of the training samples; None until `with_sums`
+    sums: Any = None  # `TailSums` of the training samples; None until `prepared`
 
     def with_tol(self, tol: float) -> Self:
         """Return candidates with tolerance `tol`, and a single start for "dc"."""
@@ -44,21 +43,9 @@ class TailCandidates(MarginCandidates):
         """Return candidates whose `refit` computes no path over C."""
         return replace(self, with_path=False)
 
-    def with_sums(self, training: Training) -> Self:
+    def prepared(self, training: Training) -> Self:
         """Return the candidates with the tail sums of training samples."""
         return replace(self, sums=largest_sums(self.ps, training))
-
-    def solve(self, training: Training, watch: Watch, means: Means) -> Iterator[Solved]:
-        """Yield the models of all pairs (C, theta), from the largest theta down."""
-        # `super()` alone would refer to `self`, which has no tail sums.
-        candidates = self.with_sums(training)
-        return super(TailCandidates, candidates).solve(training, watch, means)
-
-    def refit(self, training: Training, watch: Watch, best: int) -> dict[str, Any]:
-        """Return the fitted attributes of candidate `best`, and its path over C."""
-        # `super()` alone would refer to `self`, which has no tail sums.
-        candidates = self.with_sums(training)
-        return super(TailCandidates, candidates).refit(training, watch, best)
 
     def recipes(self, training: Training, j: int) -> Sequence[Recipe]:
         """Return the losses, penalties and solver for each C and the `j`-th theta."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -73,7 +73,7 @@ class MarginCandidates(Candidates):
 
     def solve(self, training: Training, watch: Watch, means: Means) -> Iterator[Solved]:
         """Yield the models of pairs (C, p), each with a warm start from a neighbor."""
-        n_ps = self.ps.size
+        n_ps, candidates = self.ps.size, self.prepared(training)
         best: int | None = None
         start: Sequence[Solution | None] = ()
         # With the largest p, where every kernel has a weight, C increases until scores
@@ -82,7 +82,7 @@ class MarginCandidates(Candidates):
         # scores rise. If Cs is the same for all p, a smaller p has a smaller combined
         # kernel, so its best C is larger.
         for j in range(n_ps)[::-1]:
-            recipes = self.recipes(training, j)
+            recipes = candidates.recipes(training, j)
             # Positions of the pairs with this p, with C ascending.
             chain = range(self.start + j, self.start + n_ps * len(recipes), n_ps)
             first_C, latest_best = max(0, (best or 0) - 1), best
@@ -114,11 +114,12 @@ class MarginCandidates(Candidates):
         """Return the fitted attributes of candidate `best`, with its path over C."""
         # p varies fastest among the candidates: C has the index i, and p the index j.
         i, j = divmod(best, self.ps.size)
-        recipes = self.recipes(training, j)
+        candidates = self.prepared(training)
+        recipes = candidates.recipes(training, j)
         # Only the last fit needs the estimator's tol; others use the tol of folds.
-        candidates = self.with_tol(loosen_tol(self.method.tol))
+        loose = candidates.with_tol(loosen_tol(self.method.tol))
         first = 0 if self.with_path else i
-        path_recipes = candidates.recipes(training, j)[first : i + 1]
+        path_recipes = loose.recipes(training, j)[first : i + 1]
         path = solve_path(path_recipes, recipes[i], training, watch)
         path[-1] = self.method.finish(path[-1], stopped=watch.stopped)
         attributes: dict[str, Any] = self.method.publish(path[-1])
@@ -136,6 +137,10 @@ class MarginCandidates(Candidates):
         if self.name:
             attributes[f"{self.name}s_"] = self.ps
         return attributes
+
+    def prepared(self, training: Training) -> Self:
+        """Return candidates that store what their recipes need of the samples."""
+        return self
 
     def recipes(self, training: Training, j: int) -> Sequence[Recipe]:
         """Return the losses, penalties and solver for each C and the `j`-th p."""
