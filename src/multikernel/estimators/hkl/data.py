@@ -158,20 +158,13 @@ class HullModel:
     intercept: Array
 
     def _check_fitted(self) -> None:
-        check_shapes("HullModel", intercept=(self.intercept, ("n_outputs",)))
+        check_shapes(
+            "HullModel",
+            intercept=(self.intercept, ("n_outputs",)),
+            scaler=(self.scaler.mean, (self.graph.n_features,)),
+            bases=(self.bases, (len(self.nodes),)),
+        )
         check_places("HullModel", "active", self.active, len(self.nodes))
-        if self.graph.n_features != self.scaler.mean.size:
-            raise ValueError(
-                "HullModel: graph and scaler must have the same number of columns, got "
-                f"{self.graph.n_features} and {self.scaler.mean.size}. The fitted "
-                "model is damaged: fit again."
-            )
-        if len(self.bases) != len(self.nodes):
-            raise ValueError(
-                "HullModel: bases must have one entry per node, got "
-                f"{len(self.bases)} entries for {len(self.nodes)} nodes. The fitted "
-                "model is damaged: fit again."
-            )
         for _, coefs, mean in zip(self.nodes, self.coefs, self.means, strict=True):
             check_shapes(
                 "HullModel",
