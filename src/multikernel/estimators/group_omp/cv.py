@@ -20,7 +20,7 @@ from multikernel.estimators.group_omp.method import (
     prefix_attributes,
     warn_interrupted,
 )
-from multikernel.estimators.group_omp.stages import PublishedPath, published_path
+from multikernel.estimators.group_omp.stages import published_path
 from multikernel.estimators.method import Candidates, Means, Method, Solved
 from multikernel.estimators.progress import Watch
 from multikernel.estimators.publish.fitted import BlockFunctions
@@ -28,6 +28,7 @@ from multikernel.estimators.scale import grid_of
 from multikernel.estimators.search.search import Search, SearchCV
 from multikernel.estimators.tasks import ClassifierMKL, RegressorMKL
 from multikernel.problem import Status
+from multikernel.solvers import GreedyPath
 
 RIDGES = (1.0, 1e-1, 1e-2, 1e-3, 1e-4)
 """The default candidate strengths of the ridge penalty."""
@@ -77,7 +78,7 @@ class PrefixCandidates(Candidates):
                 path = replace(path, problem=problem, order=shortlist[path.order])
             if path.status is Status.STOPPED:
                 continue
-            published = published_path(path, training)
+            published, effects = published_path(path, training)
             for k in range(len(path) + 1):
                 # The candidate with k kernels and strength a has the index k n + a. The
                 # last model of a path also serves for all larger numbers of kernels.
@@ -87,7 +88,7 @@ class PrefixCandidates(Candidates):
                 attributes = partial(prefix_attributes, recipes[a], training, path, k)
                 # All kernels of a model share its coefficients, so the model is small
                 # and counts as 0 bytes. Greedy models have no duality gaps.
-                model = training, _expansion(published, k)
+                model = training, _expansion(published, effects, k)
                 yield Solved(candidates, model, k, 0, np.empty(0), attributes)
 
     def refit(self, training: Training, watch: Watch, best: int) -> dict[str, Any]:
@@ -112,10 +113,10 @@ class PrefixCandidates(Candidates):
         ]
 
 
-def _expansion(path: PublishedPath, k: int) -> BlockFunctions:
+def _expansion(path: GreedyPath, effects: Array | None, k: int) -> BlockFunctions:
     """Return the model with the first k kernels, which share their coefficients."""
     shared = np.broadcast_to(path.coefs[k], (k, *path.coefs.shape[1:]))
-    effects = None if path.effects is None else path.effects[k]
+    effects = None if effects is None else effects[k]
     return BlockFunctions(np.sort(path.order[:k]), shared, path.intercepts[k], effects)
 
 

@@ -159,45 +159,38 @@ class StagedModel:
         return f
 
 
-@dataclass(frozen=True, eq=False)
-class PublishedPath:
-    """A greedy path with coefficients for the original, not the projected kernels."""
-
-    # If there are unpenalized columns, a fit projects the kernels such that their
-    # functions are orthogonal to these columns.
-
-    order: Indices  # the kernels in the order of selection
-    coefs: Array  # (n_selected + 1, n_samples, n_outputs)
-    intercepts: Array  # (n_selected + 1, n_outputs)
-    effects: Array | None = None  # coefficients of unpenalized columns
-
-
-def published_path(path: GreedyPath, training: Training) -> PublishedPath:
-    """Return a path with coefficients for original kernels and unpenalized columns."""
-    coefs = path.coefs.reshape(*path.coefs.shape[:2], -1)
+def published_path(
+    path: GreedyPath, training: Training
+) -> tuple[GreedyPath, Array | None]:
+    """Return a path for the original kernels, and effects of unpenalized columns."""
+    # The coefficients have shape (n_selected + 1, n_samples, n_outputs). If there are
+    # unpenalized columns, a fit projects the kernels such that their functions are
+    # orthogonal to these columns.
+    path = replace(path, coefs=path.coefs.reshape(*path.coefs.shape[:2], -1))
     fit = training.least_squares
     if fit is None:
-        return PublishedPath(path.order, coefs, path.intercepts)
+        return path, None
     # With projected matrices P K P^T, coefficients c give P K (P^T c): the original
     # kernels have the coefficients P^T c, and `fitted_columns` accounts for P.
-    coefs = fit.projection.project_each(coefs, transposed=True)
-    f = kernel_values(path, coefs, training)
+    coefs = fit.projection.project_each(path.coefs, transposed=True)
+    path = replace(path, coefs=coefs)
+    f = kernel_values(path, training)
     pairs = [training.fitted_columns(decision_values) for decision_values in f]
     intercepts, effects = (np.stack(values) for values in zip(*pairs, strict=True))
-    return PublishedPath(path.order, coefs, intercepts, effects)
+    return replace(path, intercepts=intercepts), effects
 
 
-def kernel_values(path: GreedyPath, coefs: Array, training: Training) -> Array:
+def kernel_values(path: GreedyPath, training: Training) -> Array:
     """Return each model's sum of functions, (n_selected + 1, n_samples, n_outputs)."""
-    terms = replace(path, coefs=coefs, intercepts=np.zeros(path.intercepts.shape))
+    terms = replace(path, intercepts=np.zeros(path.intercepts.shape))
     return terms.decision_values(training.stack)
 
 
 def staged_model(
-    path: PublishedPath, training: Training
+    path: GreedyPath, effects: Array | None, training: Training
 ) -> tuple[StagedModel, Indices]:
     """Return the models of a path, and the indices of the samples that they store."""
-    coefs, linear_part = path.coefs, (training.design, path.effects)
+    coefs, linear_part = path.coefs, (training.design, effects)
     used = np.flatnonzero(coefs.any(axis=(0, 2)))
     if landmarks_of(training.stack) is None:
         kernels, stored = cross_grams(training, path.order, used)
@@ -324,15 +317,16 @@ class Stages:
 def make_stages(path: GreedyPath, training: Training, scale: float) -> Stages:
     """Return the models of a path, with its objectives multiplied by `scale`."""
     samples = training.samples
-    training.check_definite(path.order, path.solution().kernel_weights)
-    published = published_path(path, training)
-    model, stored = staged_model(published, training)
-    norms, shares = staged_terms(path, published.coefs, training)
+    solution = path.solution()
+    training.check_definite(path.order, solution.kernel_weights)
+    published, effects = published_path(path, training)
+    model, stored = staged_model(published, effects, training)
+    norms, shares = staged_terms(published, training)
     return Stages(
         model=model,
         order=path.order,
         improvements=scale * path.improvements,
-        history=history_array([path.solution()], scale),
+        history=history_array([solution], scale),
         rows=samples.rows[stored],
         shape=(path.problem.gram.shape[0], len(samples.table.y)),
         strength=path.problem.regularizer.alpha,
@@ -342,12 +336,10 @@ def make_stages(path: GreedyPath, training: Training, scale: float) -> Stages:
     )
 
 
-def staged_terms(
-    path: GreedyPath, coefs: Array, training: Training
-) -> tuple[Array, Array]:
+def staged_terms(path: GreedyPath, training: Training) -> tuple[Array, Array]:
     """Return the block norms and variance shares of the kernels in every model."""
-    gram, n_models = training.stack, len(path) + 1
-    f = kernel_values(path, coefs, training)
+    gram, coefs, n_models = training.stack, path.coefs, len(path) + 1
+    f = kernel_values(path, training)
     sample_weight = training.samples.sample_weight
     weights = np.ones(f.shape[1]) if sample_weight is None else sample_weight
     centered = f - np.average(f, axis=1, weights=weights)[:, None]
