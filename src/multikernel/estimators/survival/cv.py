@@ -10,10 +10,9 @@ import numpy as np
 from multikernel._typing import Array, Indices
 from multikernel._validation import Check
 from multikernel.estimators.grams.solving import solve_outputs
-from multikernel.estimators.grams.training import Training
 from multikernel.estimators.publish.fitted import merge
 from multikernel.estimators.read.samples import Samples
-from multikernel.estimators.search.folds import Folds, cut_fold
+from multikernel.estimators.search.folds import Folds
 from multikernel.estimators.search.scores import accepts
 from multikernel.estimators.search.search import Search
 from multikernel.estimators.search.splits import folds_of
@@ -39,23 +38,17 @@ class SurvivalSearch(Search):
         assert isinstance(self.method, SparseMethod)
         data: Any = folds.data
         method = replace(self.method, alpha=params["alpha"]).with_tol(self.cv_tol)
-        values = [_validation_values(method, data, split) for split in folds.splits]
+        values = []
+        for split in folds.splits:
+            fold = data.fold(*split, n_in_memory=1)
+            fit = solve_outputs(method.recipe(fold.training), fold.training, None)
+            model = fit.training, merge(fit.solutions)
+            values.append(fold.decision_values([model])[0, :, 0])
         samples, tests = data.samples, np.concatenate([t for _, t in folds.splits])
         lower, upper = self.model.loss.intervals(samples.targets[0][tests])
         weights = None if samples.weights is None else samples.weights[tests]
         f = np.concatenate(values)
         return {"scale_": most_likely_scale(lower, upper, f, weights)}
-
-
-def _validation_values(
-    method: SparseMethod, data: Training, split: tuple[Indices, Indices]
-) -> Array:
-    """Fit the training set of a fold; return decision values of the validation set."""
-    fold = cut_fold(data, split, 1, "log")
-    fit = solve_outputs(method.recipe(fold.training), fold.training, None)
-    model = fit.training, merge(fit.solutions)
-    values: Array = fold.decision_values([model])[0, :, 0]
-    return values
 
 
 def _score_times(
