@@ -142,8 +142,8 @@ def check_limits(path: Path, numeric: pd.DataFrame) -> None:
         row, name = int(np.argmax(is_too_large[:, column])), numeric.columns[column]
         raise ValueError(
             f"Column {name!r} of {path} holds {values[row, column]:g}, but absolute "
-            f"values must be at most {LARGEST_VALUE:g}: correct the value, or remove "
-            "the row."
+            f"values must be at most {LARGEST_VALUE:g}: correct the value, change the "
+            "unit of the column, or remove the row."
         )
 
 

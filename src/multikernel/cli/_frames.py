@@ -29,6 +29,9 @@ NUMBERS = "biuf"
 EXTRA = re.compile(r"Expected (\d+) fields in line (\d+), saw (\d+)")
 """The error message of pandas for a row with too many fields."""
 
+QUOTE = re.compile(r"EOF inside string starting at row (\d+)")
+"""The error message of pandas for a missing closing quote."""
+
 TRUTH = {"true": True, "false": False}
 
 # As numbers, 01234 would lose its zero, and 12E3 would become 12000.
@@ -72,6 +75,8 @@ def explain_damage(path: Path, kind: str) -> Iterator[None]:
                 "it is damaged or holds Python objects: write arrays of numbers or "
                 "text with numpy.savez"
             )
+        if match := QUOTE.search(reason):
+            reason = f"a quote in row {match[1]} is not closed"
         if match := EXTRA.search(reason):
             expected, line, seen = match.groups()
             raise ValueError(

@@ -112,8 +112,9 @@ def shared_columns(model: Any, kernels: list[int]) -> list[int]:
     elif len(columns) not in N_POINTS:
         content = f"{len(columns)} columns"
     if content is not None:
+        names = ", ".join(model.kernel_names_[m] for m in kernels)
         raise ValueError(
-            f"{model.kernel_names_[kernels[0]]} uses {content}, which cannot be drawn: "
+            f"The term of {names} uses {content}, which cannot be drawn: "
             "select kernels on one or two columns of numbers or categories."
         )
     return columns
