@@ -43,9 +43,7 @@ def raise_if_unsuitable(owner: str, loss: Loss, y: Array) -> None:
 def unsuitable(loss: Loss, y: Array) -> str | None:
     """Return why a loss's own check rejects the targets, or None if it does not."""
     inner: Any = getattr(loss, "loss", loss)  # the wrapped loss, if any
-    has_check = hasattr(inner, "unsuitable")
-    reason: str | None = inner.unsuitable(y) if has_check else None
-    return reason
+    return inner.unsuitable(y) if hasattr(inner, "unsuitable") else None
 
 
 def refuse_nan(loss: Loss, method: str, result: Array | float, points: Array) -> None:

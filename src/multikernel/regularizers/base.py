@@ -72,11 +72,6 @@ class VariationalRegularizer(BlockRegularizer, Protocol):
         """Return the kernel weights d in D that minimize sum_m norms[m]^2 / d_m."""
 
 
-def is_proximable(penalty: BlockRegularizer) -> TypeGuard[ProximableRegularizer]:
-    """Return whether a penalty is proximable; 20 times faster than `isinstance`."""
-    return hasattr(penalty, "prox_derivative")
-
-
 def treats_kernels_alike(penalty: ProximableRegularizer) -> bool:
     """Return whether the penalty has no parameters that differ between kernels."""
     # A penalty without such parameters accepts any number of kernels, also zero.

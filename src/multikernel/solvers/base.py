@@ -106,29 +106,6 @@ class PathSolver(Solver, Protocol):
         """
 
 
-@runtime_checkable
-class ManySolver(PathSolver, Protocol):
-    """A solver that solves several problems with different targets together."""
-
-    def supports_many(
-        self, problems: Sequence[Problem], penalties: Sequence[BlockRegularizer]
-    ) -> bool:
-        """Return whether `follow_many` supports these problems and penalties."""
-
-    def follow_many(
-        self,
-        problems: Sequence[Problem],
-        penalties: Iterable[Sequence[BlockRegularizer | None]],
-        starts: Sequence[Solution | None],
-        callback: Callback | None = None,
-    ) -> Iterator[list[Solution | None]]:
-        """Yield each step's solutions, one per problem; None for a skipped problem."""
-        # `supports_many` must return True. Each item of `penalties` has one penalty per
-        # problem, and strengths should decrease from item to item. A problem whose
-        # penalty is None is skipped from then on, and its solution is None. A callback
-        # that stops the solve of one problem ends the path for all.
-
-
 def alpha_grid(
     problem: Problem, n_alphas: int = 50, alpha_min_ratio: float = 1e-2
 ) -> Array:
@@ -215,15 +192,17 @@ def exponent_of(regularizer: BlockRegularizer) -> float:
 
 
 def follow_problems(
-    solver: Solver,
+    solver: Any,
     problems: Sequence[Problem],
     penalties: Iterable[Sequence[BlockRegularizer | None]],
     starts: Sequence[Solution | None],
     callback: Callback | None = None,
 ) -> Iterator[list[Solution | None]]:
     """Yield each step's solutions, one per problem; None for a skipped problem."""
-    # Arguments and results are those of `ManySolver.follow_many`, for any solver. No
-    # penalty of the first step may be None. Each problem has a path, which reads its
+    # Each item of `penalties` has one penalty per problem, and strengths should decrease
+    # from item to item. A problem whose penalty is None is skipped from then on, and its
+    # solution is None. A callback that stops the solve of one problem ends the path for
+    # all. A solver of one problem at a time has a path for each problem, which reads its
     # penalties from a queue; every step adds one penalty to each queue.
     steps = iter(penalties)
     first_penalties = next(steps, None)
@@ -231,7 +210,7 @@ def follow_problems(
         return
     steps = chain([first_penalties], steps)
     present = [penalty for penalty in first_penalties if penalty is not None]
-    if isinstance(solver, ManySolver) and solver.supports_many(problems, present):
+    if hasattr(solver, "supports_many") and solver.supports_many(problems, present):
         yield from solver.follow_many(problems, steps, starts, callback)
         return
     queues: list[deque[BlockRegularizer]] = [deque() for _ in problems]

@@ -203,12 +203,11 @@ class FactorRefit:
         """Add a kernel to the sum, and return the new fit."""
         self._append(kernel)
         alpha = self.problem.regularizer.alpha
-        size = self.half_solution.shape[0]
         # t of the class's formulas, one column for each output.
         inner = solve_triangular(
-            self.cholesky[:size, :size], self.half_solution, lower=True, trans="T"
+            self.cholesky, self.half_solution, lower=True, trans="T"
         )
-        residual = self.targets - inner.T @ self.factors[:size]
+        residual = self.targets - inner.T @ self.factors
         # The squared norm of the function V t is t^T t, with t = `inner`.
         objective = 0.5 * float(np.sum(residual**2)) + 0.5 * alpha * float(
             np.sum(inner**2)
@@ -222,36 +221,23 @@ class FactorRefit:
         part = slice(self.stack.offsets[kernel], self.stack.offsets[kernel + 1])
         raw = np.array(self.whitening.scaled(self.stack.factors[:, part].T))
         new = self.whitening.project(raw.copy())
-        size, rank = self.half_solution.shape[0], new.shape[0]
-        self._reserve(size + rank)
+        size, rank = len(self.factors), len(new)
         # The Cholesky factor of [[A, B], [B^T, C]] is [[L, 0], [below^T, root]] with A
         # = L L^T, below = L^-1 B and root root^T = C - below^T below.
-        old = self.factors[:size]
-        below = solve_triangular(self.cholesky[:size, :size], old @ new.T, lower=True)
+        below = solve_triangular(self.cholesky, self.factors @ new.T, lower=True)
         corner = new @ new.T - below.T @ below
         corner.reshape(-1)[:: rank + 1] += self.problem.regularizer.alpha
         root = np.linalg.cholesky(corner)
         half_solution = solve_triangular(
             root, new @ self.targets.T - below.T @ self.half_solution, lower=True
         )
-        grown = slice(size, size + rank)
-        self.factors[grown] = new
-        self.cholesky[grown, :size], self.cholesky[grown, grown] = below.T, root
+        self.factors = np.vstack([self.factors, new])
+        self.cholesky = np.block(
+            [[self.cholesky, np.zeros((size, rank))], [below.T, root]]
+        )
         self.half_solution = np.vstack([self.half_solution, half_solution])
         if self.whitening.direction is not None:
             self.means = np.append(self.means, raw @ self.whitening.direction)
-
-    def _reserve(self, size: int) -> None:
-        """Allocate memory for `size` rows; doubling makes the cost per row constant."""
-        room = self.cholesky.shape[0]
-        if size <= room:
-            return
-        wider = max(2 * room, size, 16)
-        factors = np.empty((wider, self.factors.shape[1]))
-        factors[:room] = self.factors
-        cholesky = np.zeros((wider, wider))
-        cholesky[:room, :room] = self.cholesky
-        self.factors, self.cholesky = factors, cholesky
 
     def _intercept(self, inner: Array) -> Array:
         """Return the intercept: the weighted mean of targets minus kernel terms."""

@@ -18,7 +18,7 @@ beta, in which s_v = sqrt(|beta_D(v)|^2 + epsilon_v^2) smooths the norm sum_v d_
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -152,8 +152,6 @@ class DualPoint:
     rho: Array  # minus a slope of the summed loss
     vector: Array  # a = rho / (W alpha)
     bound: float  # upper bound on the squared dual norm of `vector` on the active set
-    _known: dict[float, float] = field(default_factory=dict, init=False)
-    """Cache of `_loss`, by its argument `scale`: many bounds use the same multiples."""
 
     def value(self, problem: HullProblem, outside_bound: float) -> float:
         """Return the dual value at the multiple of rho that `scaled` selects."""
@@ -167,18 +165,12 @@ class DualPoint:
 
         def loss(scale: float) -> float:
             """Return minus the dual value at a multiple of the point."""
+            conjugate = problem.loss.conjugate(problem.y, -scale * self.rho).sum()
             penalty = half * scale * scale if scale > 0.0 else 0.0
-            return self._loss(problem, scale) + penalty
+            return float(conjugate) / problem.total_weight + penalty
 
         scale, lowest = near_minimum(loss)
         return scale, -lowest
-
-    def _loss(self, problem: HullProblem, scale: float) -> float:
-        """Return the mean conjugate of the loss at a multiple of the point."""
-        if scale not in self._known:
-            conjugate = problem.loss.conjugate(problem.y, -scale * self.rho).sum()
-            self._known[scale] = float(conjugate) / problem.total_weight
-        return self._known[scale]
 
 
 def dual_point(

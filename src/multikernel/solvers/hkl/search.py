@@ -379,11 +379,5 @@ def robust_z_scores(forms: Array, noise: Array, kinds: Indices) -> Array:
 
 def _middle_and_spread(values: Array) -> tuple[float, float]:
     """Return the median and the scaled median absolute deviation."""
-    middle = _median(values)
-    return middle, 1.4826 * _median(np.abs(values - middle))
-
-
-def _median(values: Array) -> float:
-    """Return the median; for few values ten times as fast as NumPy."""
-    ordered, n = np.sort(values), len(values)
-    return float(0.5 * (ordered[(n - 1) // 2] + ordered[n // 2]))
+    middle = float(np.median(values))
+    return middle, 1.4826 * float(np.median(np.abs(values - middle)))

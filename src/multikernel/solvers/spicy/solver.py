@@ -17,7 +17,7 @@ from multikernel.losses.weighted import WeightedLoss, finite_ends, is_squared
 from multikernel.problem import Callback, Problem, Solution, Status, center_targets
 from multikernel.regularizers.base import (
     BlockRegularizer,
-    is_proximable,
+    ProximableRegularizer,
     treats_kernels_alike,
 )
 from multikernel.regularizers.block_l1 import BlockL1
@@ -63,7 +63,7 @@ class SpicyMKL:
 
     def unsupported(self, problem: Problem) -> str | None:
         """Return why this solver cannot solve the problem, or None if it can."""
-        if not is_proximable(problem.regularizer):
+        if not isinstance(problem.regularizer, ProximableRegularizer):
             return (
                 "SpicyMKL needs a regularizer with a separable prox, got "
                 f"{type(problem.regularizer).__name__}: use BlockL1 or BlockElasticNet."
@@ -152,7 +152,8 @@ class SpicyMKL:
         starts: Sequence[Solution | None],
         callback: Callback | None = None,
     ) -> Iterator[list[Solution | None]]:
-        """Yield solutions, None for skipped problems; see `ManySolver.follow_many`."""
+        """Yield solutions, None for skipped problems; see `follow_problems`."""
+        # `supports_many` must return True.
         newton = newton_for(problems)
         assert newton is not None
         state = newton([center_targets(problem) for problem in problems])
