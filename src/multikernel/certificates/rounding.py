@@ -117,8 +117,7 @@ def largest_dual_norms(
     # Quadratic forms of matrices suffer from cancellation. With features they are
     # squared norms, whose rounding errors are relative.
     feature_norms = dual_norms + np.multiply.outer(np.sqrt(traces), unit * length)
-    smaller = np.fmin(largest, feature_norms)[has_features]
-    largest[has_features] = smaller
+    largest[has_features] = np.fmin(largest, feature_norms)[has_features]
     return np.asarray(largest)
 
 

@@ -199,11 +199,11 @@ def follow_problems(
     callback: Callback | None = None,
 ) -> Iterator[list[Solution | None]]:
     """Yield each step's solutions, one per problem; None for a skipped problem."""
-    # Each item of `penalties` has one penalty per problem, and strengths should decrease
-    # from item to item. A problem whose penalty is None is skipped from then on, and its
-    # solution is None. A callback that stops the solve of one problem ends the path for
-    # all. A solver of one problem at a time has a path for each problem, which reads its
-    # penalties from a queue; every step adds one penalty to each queue.
+    # Each item of `penalties` has one penalty per problem, and strengths should
+    # decrease from item to item. A problem whose penalty is None is skipped from then
+    # on, and its solution is None. A callback that stops the solve of one problem ends
+    # the path for all. If `solver` solves one problem at a time, each problem has a
+    # path, which reads its penalties from a queue; every step adds one to each queue.
     steps = iter(penalties)
     first_penalties = next(steps, None)
     if first_penalties is None:

@@ -65,9 +65,9 @@ class FixedWeights(PathSolver):
         inner = scaled_problem(restricted, scales)
         start = None
         if init is not None:
-            start = to_scaled(_restrict(init, kernels), scales, np.inf)
+            start = to_scaled(on_some_kernels(init, kernels), scales, np.inf)
         for solution in follow(self.solver, inner, regularizers, start, callback):
-            yield _extend(from_scaled(solution, scales), kernels, weights.size)
+            yield on_all_kernels(from_scaled(solution, scales), kernels, weights.size)
 
 
 def checked_weights(weights: object, problem: Problem) -> Array:
@@ -84,7 +84,7 @@ def checked_weights(weights: object, problem: Problem) -> Array:
     return array.astype(np.float64)
 
 
-def _restrict(solution: Solution, kernels: Indices) -> Solution:
+def on_some_kernels(solution: Solution, kernels: Indices) -> Solution:
     """Restrict a solution over all kernels to some `kernels`."""
     is_used = np.isin(solution.active, kernels)
     return replace(
@@ -96,7 +96,7 @@ def _restrict(solution: Solution, kernels: Indices) -> Solution:
     )
 
 
-def _extend(solution: Solution, kernels: Indices, n_kernels: int) -> Solution:
+def on_all_kernels(solution: Solution, kernels: Indices, n_kernels: int) -> Solution:
     """Extend a solution over some `kernels` to all kernels, with zeros."""
     norms, weights = np.zeros((2, n_kernels))
     norms[kernels], weights[kernels] = solution.norms, solution.kernel_weights

@@ -23,6 +23,7 @@ from multikernel.gram import GramStack
 from multikernel.problem import Problem, Solution
 from multikernel.regularizers import BlockRegularizer
 from multikernel.solvers.base import Solver, follow_problems
+from multikernel.solvers.fixed_weights import on_all_kernels, on_some_kernels
 
 # With this value, default searches on targets with six classes took 1.5 to 2.4 times as
 # long as without products of kernels; with 32, at least 2.5 times as long.
@@ -113,11 +114,11 @@ def _follow_block(
     # Solvers solve several problems side by side only if they share one stack.
     listed_stack = stack.take(listed)
     short = [replace(problem, gram=listed_stack) for problem in problems]
-    begin = [start and _on_list(start, listed) for start in starts]
+    begin = [start and on_some_kernels(start, listed) for start in starts]
     n_kernels = stack.shape[0]
     for solutions in follow_problems(solver, short, penalties, begin, watch):
         # Every problem has a penalty in each step, so no solution is None.
-        yield [with_indices(s, listed, n_kernels) for s in solutions if s]
+        yield [on_all_kernels(s, listed, n_kernels) for s in solutions if s]
 
 
 def _shared_list(
@@ -154,22 +155,3 @@ def shortlist(
     largest = np.argpartition(-forms, n_largest - 1)[:n_largest]
     active = [start.active for start in starts if start is not None]
     return np.unique(np.concatenate([largest, *active])).astype(np.intp)
-
-
-def _on_list(solution: Solution, listed: Indices) -> Solution:
-    """Convert a solution over all kernels to one over the `listed` kernels."""
-    return replace(
-        solution,
-        kernel_weights=solution.kernel_weights[listed],
-        norms=solution.norms[listed],
-        active=np.searchsorted(listed, solution.active),
-    )
-
-
-def with_indices(solution: Solution, indices: Indices, n_kernels: int) -> Solution:
-    """Convert a solution over the kernels `indices` to one over `n_kernels` kernels."""
-    weights, norms = np.zeros((2, n_kernels))
-    weights[indices], norms[indices] = solution.kernel_weights, solution.norms
-    return replace(
-        solution, kernel_weights=weights, norms=norms, active=indices[solution.active]
-    )

@@ -10,11 +10,7 @@ from multikernel._typing import Array, Indices, Mask
 from multikernel.certificates import constant_model
 from multikernel.certificates.gap import scaled_dual_value
 from multikernel.estimators.grams.recipe import GramFit, Recipe, problems_of
-from multikernel.estimators.grams.shortlist import (
-    follow_shortlist,
-    is_shortened,
-    with_indices,
-)
+from multikernel.estimators.grams.shortlist import follow_shortlist, is_shortened
 from multikernel.estimators.grams.training import Training
 from multikernel.estimators.progress import Watch
 from multikernel.gram import BuiltStack, GramStack, refine
@@ -27,6 +23,7 @@ from multikernel.problem import Problem, Solution, center_targets
 from multikernel.regularizers import BlockL1, BlockRegularizer
 from multikernel.regularizers.base import ProximableRegularizer
 from multikernel.solvers.base import continued, follow_problems, tolerance_of
+from multikernel.solvers.fixed_weights import on_all_kernels
 
 N_FIRST, MAX_ADDED = 100, 1000
 """Kernels per problem on the first short list, and maximum number added per pass."""
@@ -130,7 +127,7 @@ def _solve_short(recipe: Recipe, training: Training, watch: Watch | None) -> Gra
         if converged or wider.size == listed.size:
             break
         new_indices = np.searchsorted(wider, listed)
-        starts = [with_indices(s, new_indices, wider.size) for s in solutions]
+        starts = [on_all_kernels(s, new_indices, wider.size) for s in solutions]
         listed = wider
     return GramFit(recipe, shorter, solutions)
 

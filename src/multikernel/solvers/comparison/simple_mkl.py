@@ -80,14 +80,11 @@ class _ReducedGradient:
             point = end
         candidate = self._line_search(point, direction, longest, end)
         if start.value - candidate.value <= 1e-13 * abs(start.value):
-            candidate = self._evaluate_more_exactly(candidate)
+            # Evaluate J at the same weights again, with a tenth of the tolerance.
+            self.share *= 0.1
+            candidate = self.oracle.evaluate(candidate.weights, self.precision)
         self.point = candidate
         return Status.STALLED if self.precision < SMALLEST_GAP else None
-
-    def _evaluate_more_exactly(self, point: OraclePoint) -> OraclePoint:
-        """Evaluate J at the same weights again, with a tenth of the tolerance."""
-        self.share *= 0.1
-        return self.oracle.evaluate(point.weights, self.precision)
 
     @property
     def precision(self) -> float:

@@ -1,7 +1,6 @@
 """Refits on the sum of the selected kernels, each started from the previous one."""
 
 from dataclasses import dataclass, replace
-from typing import Protocol
 
 import numpy as np
 from scipy.linalg import solve_triangular
@@ -81,14 +80,7 @@ class Fit:
     objective: float  # primal, with the summed loss of `Problem`
 
 
-class Refit(Protocol):
-    """Protocol of a model on a sum of kernels, refitted after each new kernel."""
-
-    def add(self, kernel: int) -> Fit:
-        """Add a kernel to the sum, and return the new fit."""
-
-
-def refit_for(problem: Problem, machine: KernelMachine) -> Refit:
+def refit_for(problem: Problem, machine: KernelMachine) -> "FactorRefit | MachineRefit":
     """Return a `FactorRefit` for the squared loss on factors, else a `MachineRefit`."""
     # The ``alpha`` of the problem's regularizer is the ridge.
     factors = low_rank_form(problem.gram)

@@ -124,13 +124,6 @@ def between(
     return Expansion(rho, images, np.maximum(images @ rho, 0.0))
 
 
-def _forms_between(old: Expansion, new: Expansion, cross: Array, share: float) -> Array:
-    """Return quadratic forms of old + share (new - old); `cross` is old^T K_m new."""
-    old_share = 1.0 - share
-    forms = old_share * (old_share * old.forms + 2.0 * share * cross)
-    return np.maximum(forms + share * share * new.forms, 0.0)
-
-
 def best_share(
     problem: Problem, ball: InnerBall, old: Expansion, new: Expansion
 ) -> float:
@@ -141,15 +134,14 @@ def best_share(
     lower, upper = _box(problem)
     cross, support = new.images @ old.rho, ball.support()
 
-    def conjugate(share: float) -> float:
-        """Return the sum of the conjugates at a step length."""
-        rho = np.clip(old.rho + share * (new.rho - old.rho), lower, upper)
-        return float(problem.loss.conjugate(problem.y, -rho).sum())
-
     def dual_loss(share: float) -> float:
         """Return minus the dual value at a step length."""
-        forms = _forms_between(old, new, cross, share)
-        return conjugate(share) + support(forms) / (2.0 * alpha)
+        rho = np.clip(old.rho + share * (new.rho - old.rho), lower, upper)
+        conjugate = float(problem.loss.conjugate(problem.y, -rho).sum())
+        old_share = 1.0 - share
+        forms = old_share * (old_share * old.forms + 2.0 * share * cross)
+        forms = np.maximum(forms + share * share * new.forms, 0.0)
+        return conjugate + support(forms) / (2.0 * alpha)
 
     at_end = dual_loss(1.0)
     if at_end <= dual_loss(1.0 - STEP_TOLERANCE):
