@@ -55,7 +55,6 @@ class ColumnModel:
 
     intercept: float  # zero if the problem has none
     effects: Array  # coefficients of the columns
-    f: Array  # decision values of the samples
     dual: Array  # orthogonal to the columns
 
 
@@ -126,7 +125,7 @@ def fit_columns_alone(problem: Problem, constant: float) -> ColumnModel:
         if is_rounding or np.all(imbalances <= 1e-10 * parts):
             if decreases_forever(problem, basis, slopes):
                 break
-            return ColumnModel(intercept, effects, f, orthogonal_dual(problem, -slopes))
+            return ColumnModel(intercept, effects, orthogonal_dual(problem, -slopes))
         length = _armijo_length(problem, f, step, slope)
         if length is None:
             break

@@ -211,18 +211,15 @@ class AugmentedLagrangian:
         forms = suspect.quadratic_forms(self._v[worst])
         check_forms(suspect, forms, self._v[worst], self.kernels[[worst]])
 
-    def _penalty_vanishes(self) -> bool:
-        """Return whether gamma is too small for rho to change alpha + gamma rho."""
-        step = self.gamma * np.abs(self._rho_images).max(initial=0.0)
-        return bool(step <= EPS * np.abs(self._alpha_images).max(initial=0.0))
-
     def _recover(self, start: tuple[Side, Array], primal: float) -> None:
         """Switch to a more robust `Side` if there is one, otherwise reduce gamma."""
         more_robust = self.side.more_robust()
+        step = self.gamma * np.abs(self._rho_images).max(initial=0.0)
         if more_robust is not None:
             self.side = more_robust
             self._rho_images = self._spaces.images(more_robust.rho)
-        elif self._penalty_vanishes():
+        elif step <= EPS * np.abs(self._alpha_images).max(initial=0.0):
+            # gamma is too small for rho to change alpha + gamma rho.
             self.stuck = True
         else:
             self.gamma /= 16.0

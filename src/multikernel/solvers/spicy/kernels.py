@@ -198,7 +198,8 @@ class FactorSpaces:
         # The result is the product of `images` and `v_images`, the images Z_m^T v,
         # summed over a kernel's columns.
         products = images * v_images
-        return self._sums(products if products.ndim == 1 else products.sum(axis=1))
+        sums = products if products.ndim == 1 else products.sum(axis=1)
+        return np.asarray(np.add.reduceat(sums, self.offsets[:-1]))
 
     def scaled(self, images: Array, factors: Array) -> Array:
         """Return the image of each kernel m, multiplied by the number factors[m]."""
@@ -235,10 +236,6 @@ class FactorSpaces:
         n_kernels, n_samples, _ = self.gram.shape
         kernels = n_kernels if kernels is None else kernels
         self.gram.count(kernels, n_samples, vectors)
-
-    def _sums(self, values: Array) -> Array:
-        """Return the sums of values over the columns of each kernel."""
-        return np.asarray(np.add.reduceat(values, self.offsets[:-1]))
 
     def _repeated(self, values: Array) -> Array:
         """Return one value for each column of Z: the value of the column's kernel."""

@@ -98,7 +98,7 @@ class NewtonState:
         if not self.quadratic:
             all_targets = replace(first, y=self.y, offset=self.offset)
             self.point += best_published_intercept(all_targets, self.f)
-        self.tangents: list[Tangent | None] = [None] * len(problems)
+        self.tangents: dict[int, Tangent] = {}
 
     def start(self, t: int, norms: Array, alpha: float, dual: Array) -> None:
         """Start target t at a dual point and at block norms for `alpha`."""
@@ -205,7 +205,6 @@ class NewtonState:
         alphas = np.maximum(alphas, SETTINGS.stride * largest)
         for number, t in enumerate(targets):
             tangent = self.tangents[t]
-            assert tangent is not None
             kernels = tangent.kernels
             eta, q = self.eta[kernels, t], np.maximum(self.forms[kernels, t], 0.0)
             pull = q * (np.sqrt(q) / alphas[t] - 1.0)

@@ -173,18 +173,14 @@ class SmoothSide(Side):
         leaves = reach(self.rho, step, self.lowest, self.highest) <= 1.0
         if leaves and self.walls is None:
             f = -(pull + curvature * step)  # decision values after the step
-            end = self._dual_response(f, center=model.excess is not None)
+            end = self.rho
+            if model.excess is None:
+                end = -loss.gradient(self.y, f)
+            elif np.isfinite(f).all():
+                end = best_intercepts(loss, self.y, f)[1]
             if np.vdot(pull + model.gradient, end - self.rho) < 0.0:
                 return end - self.rho, shift
         return step, shift
-
-    def _dual_response(self, f: Array, *, center: bool) -> Array:
-        """Return minus the loss slopes at f; `center` first adds the best intercept."""
-        if not center:
-            return -self.loss.gradient(self.y, f)
-        if not np.isfinite(f).all():
-            return self.rho
-        return best_intercepts(self.loss, self.y, f)[1]
 
     def aim(self, step: Array) -> float:
         """Set the direction; return the longest length inside the domain."""
