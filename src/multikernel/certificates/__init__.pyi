@@ -1,7 +1,6 @@
 from .evaluation import (
     Model as Model,
     Terms as Terms,
-    best_published_intercept as best_published_intercept,
     decision_values as decision_values,
     duality_gap as duality_gap,
     evaluate as evaluate,

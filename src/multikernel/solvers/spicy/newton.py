@@ -32,7 +32,7 @@ from scipy.optimize import nnls
 from multikernel._typing import Array, Indices, Mask
 from multikernel.certificates import (
     ORDINARY,
-    best_published_intercept,
+    best_intercepts,
     evaluate_multiples,
     gap_of,
 )
@@ -95,9 +95,8 @@ class NewtonState:
         self.factors = low_rank_form(self.gram)
         self.point = np.zeros_like(self.y)
         """Decision values at which the loss is expanded; first, the best constants."""
-        if not self.quadratic:
-            all_targets = replace(first, y=self.y, offset=self.offset)
-            self.point += best_published_intercept(all_targets, self.f)
+        if self.has_intercept and not self.quadratic:
+            self.point += best_intercepts(self.loss, self.y, self.f)[0]
         self.tangents: dict[int, Tangent] = {}
 
     def start(self, t: int, norms: Array, alpha: float, dual: Array) -> None:
@@ -246,7 +245,7 @@ class NewtonState:
         )
         f, b = self.f[:, targets], self.intercept[targets]
         # For the squared loss, the stored intercepts are the best ones. For other
-        # losses, two Newton steps take half the time of `best_published_intercept`.
+        # losses, two Newton steps take half the time of `best_intercepts`.
         if self.has_intercept and not self.quadratic:
             for _ in range(2):
                 slopes = self.loss.gradient(problem.y, f + b)
