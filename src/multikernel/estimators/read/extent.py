@@ -5,9 +5,7 @@ are included if they are few, or if a default fit is expected to take less than 
 seconds.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from enum import Enum
 from typing import Any
 
 import numpy as np
@@ -66,32 +64,16 @@ FEWEST_CODES, MOST_CODES = 3, 16
 """Limits on the number of distinct integers in a column of possible category codes."""
 
 
-class Extent(Enum):
-    """The sets of columns on which the kernels of a dictionary are."""
-
-    REQUESTED = "the kernels are not the default kernels"
-    ALL_COLUMNS = "each default kernel is on all columns, which are numbers"
-    SINGLE_COLUMNS = "some default kernels are on single columns, none on pairs"
-    FEW_PAIRS = "there are kernels on pairs of columns, which are few"
-    MANY_PAIRS = "there are kernels on pairs of columns, which are quick to fit"
-
-
-# Interactions have a larger penalty than main kernels, to suppress noise. With many
-# pairs, the penalty of all kernels is already large enough.
-PAIRS: Mapping[Extent, Interactions] = {
-    Extent.FEW_PAIRS: Interactions(),
-    Extent.MANY_PAIRS: Interactions(weight=1.0),
-}
-"""Default interactions: products of kernels on all pairs of columns."""
-
-
 @dataclass(frozen=True, eq=False)
 class ChosenKernels:
-    """The kernels of a fit; for default kernels, also their extent."""
+    """The kernels of a fit; for default kernels, also what sparse methods need."""
 
     # The kernels refer to columns by indices. None for precomputed kernels.
     dictionary: KernelDictionary | None
-    extent: Extent = Extent.REQUESTED
+    # Whether default interactions are many, but quick to fit.
+    many_pairs: bool = False
+    # Whether each default kernel is on all columns, which are numbers.
+    all_columns: bool = False
     # The default kernels that are omitted or approximated, and the reasons, or "".
     left_out: str = ""
 
@@ -202,15 +184,18 @@ def with_pairs(
     """Return default kernels, with interactions if these are few or quick to fit."""
     rough = samples.table.has_text or needs_landmarks(mains, X)
     left_out = approximated(mains) if rough else ""
-    pairs = extent_of_pairs(samples, mains) if paired else Extent.SINGLE_COLUMNS
-    if pairs in PAIRS:
-        products = with_products(samples, PAIRS[pairs], mains, X, weights)
+    few = paired and _has_few_pairs(samples, mains)
+    if few or (paired and is_affordable(samples)):
+        # Interactions have a larger penalty than main kernels, to suppress noise. With
+        # many pairs, the penalty of all kernels is already large enough.
+        spec = Interactions() if few else Interactions(weight=1.0)
+        products = with_products(samples, spec, mains, X, weights)
         if products.n_products:
-            return ChosenKernels(products, pairs, left_out)
+            return ChosenKernels(products, many_pairs=not few, left_out=left_out)
     reasons = filter(None, (omitted(samples, mains, paired=paired), left_out))
-    return ChosenKernels(
-        mains, extent_without_pairs(samples, mains), "; ".join(reasons)
-    )
+    is_numeric_table = not samples.table.has_text and X.shape[1] > 1
+    all_columns = is_numeric_table and count_column_sets(mains) == 0
+    return ChosenKernels(mains, all_columns=all_columns, left_out="; ".join(reasons))
 
 
 def with_products(
@@ -228,24 +213,16 @@ def with_products(
     return with_interactions(spec, mains, X, weights, features, origins)
 
 
-def extent_of_pairs(samples: Samples, mains: KernelDictionary) -> Extent:
-    """Return whether default interactions are on few pairs, many pairs or no pairs."""
+def _has_few_pairs(samples: Samples, mains: KernelDictionary) -> bool:
+    """Return whether the interactions of all pairs of columns are few."""
     size, n_rows = count_column_sets(mains), len(samples.table.y)
-    has_few = size <= FEW_KERNELS and 0 < size * (size - 1) // 2 * n_rows <= FEW_NUMBERS
-    if has_few and not samples.table.layout.sequences:
-        # A fit with few pairs can be too slow only if each class is fitted separately.
-        limit = seconds_limit(samples)
-        if limit == LIMIT or fit_seconds(samples) <= limit:
-            return Extent.FEW_PAIRS
-    return Extent.MANY_PAIRS if is_affordable(samples) else Extent.SINGLE_COLUMNS
-
-
-def extent_without_pairs(samples: Samples, dictionary: KernelDictionary) -> Extent:
-    """Return the extent of default kernels without interactions."""
-    is_numeric_table = not samples.table.has_text and samples.seen.shape[1] > 1
-    if is_numeric_table and count_column_sets(dictionary) == 0:
-        return Extent.ALL_COLUMNS
-    return Extent.SINGLE_COLUMNS
+    n_numbers = size * (size - 1) // 2 * n_rows
+    if size > FEW_KERNELS or not 0 < n_numbers <= FEW_NUMBERS:
+        return False
+    # A fit with few pairs can be too slow only if each class is fitted separately.
+    limit = seconds_limit(samples)
+    is_quick = limit == LIMIT or fit_seconds(samples) <= limit
+    return is_quick and not samples.table.layout.sequences
 
 
 def fit_seconds(samples: Samples) -> float:

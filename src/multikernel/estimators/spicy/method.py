@@ -17,7 +17,6 @@ from multikernel.estimators.grams.recipe import Recipe
 from multikernel.estimators.grams.source import gram_source
 from multikernel.estimators.grams.training import Training
 from multikernel.estimators.parameters import loss_of
-from multikernel.estimators.read.extent import Extent
 from multikernel.estimators.scale import JOINT_CLASS_ALPHA, target_scale
 from multikernel.estimators.spicy.null_alpha import (
     FEW_PERMUTATIONS,
@@ -97,11 +96,11 @@ class SparseMethod(GramMethod):
         """Return the method with the alpha that it uses for `data`, as a number."""
         loss, min_alpha = self.loss.unit, 0.0
         alpha: Any = self.alpha
-        extent = data.kernels.extent if self.by_default else Extent.REQUESTED
-        if extent is Extent.MANY_PAIRS and why_not_permuted(data, loss) is None:
-            min_alpha, alpha = alpha, NullAlpha(n_permutations=FEW_PERMUTATIONS)
-        elif extent is Extent.ALL_COLUMNS and data.samples.classes is not None:
-            alpha = JOINT_CLASS_ALPHA
+        if self.by_default:
+            if data.kernels.many_pairs and why_not_permuted(data, loss) is None:
+                min_alpha, alpha = alpha, NullAlpha(n_permutations=FEW_PERMUTATIONS)
+            elif data.kernels.all_columns and data.samples.classes is not None:
+                alpha = JOINT_CLASS_ALPHA
         if isinstance(alpha, NullAlpha):
             alpha = max(alpha.on(data, loss) / (self.l1_ratio or 1.0), min_alpha)
         return replace(self, alpha=alpha, by_default=False)
