@@ -279,18 +279,17 @@ def _weights_as_floats(sample_weight: object) -> Array:
             "sample_weight must hold one number per sample, but it contains sequences "
             "of different lengths."
         ) from error
-    if np.ma.is_masked(array) or array.dtype.kind not in "biuf":
-        problem = _why_not_real(array)
-        if problem:
-            raise ValueError(f"sample_weight must hold real numbers, got {problem}.")
+    problem = _why_not_real(array)
+    if problem:
+        raise ValueError(f"sample_weight must hold real numbers, got {problem}.")
     try:
         return np.asarray(array, dtype=np.float64)
-    except (TypeError, ValueError, OverflowError) as error:
-        values = array.ravel().tolist()
-        invalid = [v for v in values if v is not None and not _is_convertible(v)]
+    except OverflowError as error:
+        present = [v for v in array.ravel().tolist() if v is not None]
+        too_large = next(v for v in present if abs(v) > sys.float_info.max)
         raise ValueError(
             "sample_weight must hold real numbers within the range of float64, got "
-            f"{shown((invalid or values)[0])}."
+            f"{shown(too_large)}."
         ) from error
 
 
@@ -298,21 +297,14 @@ def _why_not_real(array: NDArray[Any]) -> str:
     """Describe the values of an array that are not real numbers; "" if none."""
     if np.ma.is_masked(array):
         return "masked values"
+    if array.dtype.kind in "biuf":
+        return ""
     if array.dtype.kind in "cmM":
         return "complex numbers" if array.dtype.kind == "c" else "dates or durations"
     # NumPy would silently convert text to numbers.
     accepted = (Real, Decimal, NoneType)
     invalid = [v for v in array.ravel().tolist() if not isinstance(v, accepted)]
     return shown(invalid[0]) if invalid else ""
-
-
-def _is_convertible(number: Real | Decimal) -> bool:
-    """Return whether `float` can convert a number."""
-    try:
-        float(number)
-    except (TypeError, ValueError, OverflowError):
-        return False
-    return True
 
 
 def check_symmetric(K: Array, name: str) -> None:

@@ -102,11 +102,6 @@ def _sorted_values(column: Array, label: str) -> Array:
             f"Column {label} is read as categories, but holds no values: remove the "
             "column."
         )
-    if len({isinstance(value, str) for value in values}) > 1:
-        raise ValueError(
-            f"Column {label} is read as categories, but holds text and other values: "
-            "convert all values to text."
-        )
     try:
         ordered = sorted(values)
     except TypeError as error:
