@@ -279,6 +279,8 @@ def _weights_as_floats(sample_weight: object) -> Array:
             "sample_weight must hold one number per sample, but it contains sequences "
             "of different lengths."
         ) from error
+    if array.dtype.kind in "biuf" and not np.ma.is_masked(array):
+        return np.asarray(array, dtype=np.float64)
     problem = _why_not_real(array)
     if problem:
         raise ValueError(f"sample_weight must hold real numbers, got {problem}.")
@@ -297,8 +299,6 @@ def _why_not_real(array: NDArray[Any]) -> str:
     """Describe the values of an array that are not real numbers; "" if none."""
     if np.ma.is_masked(array):
         return "masked values"
-    if array.dtype.kind in "biuf":
-        return ""
     if array.dtype.kind in "cmM":
         return "complex numbers" if array.dtype.kind == "c" else "dates or durations"
     # NumPy would silently convert text to numbers.

@@ -35,10 +35,7 @@ def open_data(data: Any, name: str) -> Any:
     array = isinstance(data, np.ndarray) and data.dtype.kind != "T"
     if not (array or kinds.names_of(data) is not None or issparse(data)):
         data = kinds.as_array(data, name)
-    # Complex, structured and masked arrays, among others, are not supported.
-    reason = _why_no_array(data, name)
-    if reason is not None:
-        raise ValueError(reason)
+    _refuse_arrays(data, name)
     return data
 
 
@@ -88,36 +85,36 @@ def refuse_shared_names(columns: Iterable[object], name: str) -> None:
         )
 
 
-def _why_no_array(values: Any, name: str) -> str | None:
-    """Return why an array, or a frame of sparse columns, cannot be read, or None."""
+def _refuse_arrays(values: Any, name: str) -> None:
+    """Raise for complex, structured and masked arrays, and for sparse columns."""
     dtype_kind = getattr(getattr(values, "dtype", None), "kind", "")
     if dtype_kind == "O" and values.ndim == 0:
         element = values[()]
         type_name = "None" if element is None else f"a {type(element).__name__}"
-        return (
+        raise ValueError(
             f"{name} must be an array of numbers, but is one object, {type_name}: pass "
             "an array or a data frame."
         )
     if dtype_kind == "V":
-        advice = "pass an array of numbers or a data frame"
-        return f"{name} is a structured array: {advice}."
+        raise ValueError(
+            f"{name} is a structured array: pass an array of numbers or a data frame."
+        )
     if np.ma.is_masked(values):
-        return (
+        raise ValueError(
             f"{name} is a masked array with masked values: fill them, for example "
             "with SimpleImputer, or remove these samples."
         )
     if dtype_kind == "c":
-        return (
+        raise ValueError(
             f"Complex data not supported: {name} must hold real numbers, such as the "
             "real and the imaginary parts as columns."
         )
     if {str(dtype)[:6] for dtype in set(getattr(values, "dtypes", ()))} == {"Sparse"}:
-        return (
+        raise ValueError(
             f"{name} is a data frame of sparse columns: pass {name}.sparse.to_dense(), "
             f"or scipy.sparse.csr_array({name}.sparse.to_coo()) for kernels that "
             "support sparse tables, such as kernels='tanimoto'."
         )
-    return None
 
 
 def with_text_names(X: Any, *, fit_had_names: bool | None = None) -> Any:
