@@ -64,6 +64,12 @@ FEWEST_CODES, MOST_CODES = 3, 16
 """Limits on the number of distinct integers in a column of possible category codes."""
 
 
+# Interactions have a larger penalty than main kernels, to suppress noise. With many
+# pairs, the penalty of all kernels is already large enough.
+FEW_PAIRS, MANY_PAIRS = Interactions(), Interactions(weight=1.0)
+"""Default interactions: products of kernels on all pairs of columns."""
+
+
 @dataclass(frozen=True, eq=False)
 class ChosenKernels:
     """The kernels of a fit; for default kernels, also what sparse methods need."""
@@ -186,9 +192,7 @@ def with_pairs(
     left_out = approximated(mains) if rough else ""
     few = paired and _has_few_pairs(samples, mains)
     if few or (paired and is_affordable(samples)):
-        # Interactions have a larger penalty than main kernels, to suppress noise. With
-        # many pairs, the penalty of all kernels is already large enough.
-        spec = Interactions() if few else Interactions(weight=1.0)
+        spec = FEW_PAIRS if few else MANY_PAIRS
         products = with_products(samples, spec, mains, X, weights)
         if products.n_products:
             return ChosenKernels(products, many_pairs=not few, left_out=left_out)
