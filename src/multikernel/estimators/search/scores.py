@@ -272,19 +272,16 @@ def scoring_choice(value: object) -> str | None:
 def cv_results(columns: Mapping[str, Array], table: Scores) -> dict[str, Any]:
     """Return the scores of all folds in the format of scikit-learn's searches."""
     # `columns` has the values of each parameter, (n_candidates,). Further candidates in
-    # `table`, with more kernels than any model selected, are ignored.
-    size = len(next(iter(columns.values())))
-    scores, losses = table.scores[:, :size], table.losses[:, :size]
-    done, n_active = table.done[:, :size], table.n_active[:, :size]
-    # If a callback stopped the search, compare candidates on the finished folds. If no
-    # fold is finished, use all available scores. Means ignore folds that have no score.
-    used = scored_folds(scores, done)
-    mean, std, mean_active = _moments(scores[used], n_active[used], done[used])
-    if not done.any():
+    # `table`, with more kernels than any model selected, are ignored. The arrays of
+    # `table` have one choice.
+    if not table.done.any():
         raise RuntimeError(
             "The callback returned True, which stops the search, before any candidate "
             "was scored: return True later."
         )
+    size = len(next(iter(columns.values())))
+    means = {name: values[:size, 0] for name, values in fold_means(table).items()}
+    mean = means["mean_test_score"]
     if not np.isfinite(mean).any():
         raise ValueError(_no_scores_message(" and ".join(columns), table))
     rows = zip(*(column.tolist() for column in columns.values()), strict=True)
@@ -292,14 +289,12 @@ def cv_results(columns: Mapping[str, Array], table: Scores) -> dict[str, Any]:
         "params": [dict(zip(columns, row, strict=True)) for row in rows]
     }
     results |= {f"param_{name}": column for name, column in columns.items()}
-    results |= {f"split{k}_test_score": row for k, row in enumerate(scores)}
-    results["mean_test_score"] = mean
-    results["std_test_score"] = std
+    splits = table.scores[:, :size, 0]
+    results |= {f"split{k}_test_score": row for k, row in enumerate(splits)}
+    results |= means
     results["rank_test_score"] = rankdata(
         np.where(np.isnan(mean), np.inf, -round_digits(mean)), method="min"
     ).astype(np.intp)
-    results["mean_test_loss"] = _moments(losses[used], n_active[used], done[used])[0]
-    results["mean_n_active"] = mean_active
     return results
 
 
@@ -328,27 +323,31 @@ def scored_folds(scores: Array, done: Mask) -> Mask:
     return np.asarray(np.where(has_score.any(axis=0), has_score, True))
 
 
+def fold_means(table: Scores) -> dict[str, Array]:
+    """Return means over folds, (n_candidates, n_choices) each, and the scores' std."""
+    # Use only folds on which all candidates are solved, if there are any. Candidates
+    # that are not solved on any fold were skipped, and do not make a fold incomplete.
+    done, scored = table.done, scored_folds(table.scores, table.done)[:, None]
+    complete = scored & (done | ~done.any(axis=0)).all(axis=1, keepdims=True)
+    used = done & np.where(complete.any(axis=0), complete, scored)
+    counts = used.sum(axis=0)
+
+    def mean(values: Array) -> Array:
+        return np.asarray(np.where(used, values, 0.0).sum(axis=0) / counts)
+
+    with np.errstate(over="ignore", invalid="ignore"):
+        # A solved candidate whose score is nan keeps a mean of nan.
+        mean_scores = mean(table.scores)
+        deviations = np.where(used, table.scores - mean_scores, 0.0)
+        return {
+            "mean_test_score": mean_scores,
+            # The square of a deviation above 1e154 would overflow; `hypot` does not.
+            "std_test_score": np.hypot.reduce(deviations, axis=0) / np.sqrt(counts),
+            "mean_test_loss": mean(table.losses),
+            "mean_n_active": mean(table.n_active),
+        }
+
+
 def round_digits(values: Array) -> Array:
     """Return values to twelve digits, so that sums in any order give equal means."""
     return np.array([float(f"{value:.12g}") for value in values.tolist()])
-
-
-def _moments(scores: Array, n_active: Array, done: Mask) -> tuple[Array, Array, Array]:
-    """Return the means and deviations of `scores` and the means of `n_active`."""
-    # The arguments have shape (n_folds, n_candidates), the results (n_candidates,).
-    # Use only folds on which all candidates are solved, if there are any. Candidates
-    # that are not solved on any fold were skipped, and do not make a fold incomplete.
-    complete = done[:, done.any(axis=0)].all(axis=1)
-    if complete.any():
-        scores, n_active, done = scores[complete], n_active[complete], done[complete]
-    # A solved candidate whose score is nan keeps a mean of nan.
-    counts = done.sum(axis=0)
-    with np.errstate(over="ignore", invalid="ignore"):
-        mean = np.where(done, scores, 0.0).sum(axis=0) / counts
-        deviations = np.where(done, scores - mean, 0.0)
-        # The square of a deviation above 1e154 would overflow.
-        largest = np.abs(deviations).max(axis=0)
-        scale = np.where(largest > 0.0, largest, 1.0)
-        deviation = scale * np.sqrt(((deviations / scale) ** 2).sum(axis=0) / counts)
-        mean_active = np.where(done, n_active, 0.0).sum(axis=0) / counts
-    return mean, deviation, mean_active

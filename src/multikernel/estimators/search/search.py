@@ -1,6 +1,6 @@
 """Choice of parameters by cross-validation: a method, its candidates, and folds."""
 
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, ClassVar, Self
@@ -250,37 +250,25 @@ def _score_fold(
     scores.lacks_class[fold_index] = scorer.lacks_class
     means: Array | None = None
     # The function always returns the latest `means`, by which chains may end early.
-    solving = candidates.solve(fold.training, watch, lambda: means)
-    models = _count_progress(solving, watch)
+    models = candidates.solve(fold.training, watch, lambda: means)
+    n_left = len(candidates)
     while not watch.stopped:
         batch: list[Solved] = []
         for solved in models:
             batch.append(solved)
+            watch.advance(len(solved.candidates))
+            n_left -= len(solved.candidates)
             # One pass over the kernels evaluates all models of a batch. A batch ends if
             # its coefficients take more than CHUNK_BYTES, or if the scores are needed
             # to decide whether to continue the chain.
             if solved.chain or sum(model.n_bytes for model in batch) > CHUNK_BYTES:
                 break
         if not batch:
+            watch.advance(n_left)  # the candidates that were skipped
             return
         scorer.score_batch(batch, scores, fold_index, block)
         received = yield  # mean scores, (n_candidates, n_choices), see `Scores.means`
         means = received if received is None or is_separate else received[:, 0]
-
-
-def _count_progress(models: Iterator[Solved], watch: Watch) -> Iterator[Solved]:
-    """Yield the models, and report solved and skipped candidates to `watch`."""
-    chain: Sequence[int] = ()
-    n_solved = 0
-    for solved in models:
-        if solved.chain != chain:
-            watch.advance(len(chain) - n_solved)
-            chain, n_solved = solved.chain, 0
-        watch.advance(len(solved.candidates))
-        n_solved += len(solved.candidates)
-        yield solved
-    if chain:
-        watch.advance(len(chain) - n_solved)
 
 
 def loosen_tol(tol: float) -> float:

@@ -20,7 +20,7 @@ from multikernel.estimators.search.choice import (
     no_kernel_reason,
     simplest_candidate,
 )
-from multikernel.estimators.search.scores import FoldScorer, Scores
+from multikernel.estimators.search.scores import FoldScorer, Scores, fold_means
 from multikernel.exceptions import SearchWarning, warn_user
 from multikernel.problem import Solution
 
@@ -141,46 +141,27 @@ def score_targets(name: str, y: Array, f: Array, weights: Array | None) -> Array
 
 def mean_over_choices(scores: Scores) -> Scores:
     """Return the scores averaged over targets, with losses summed over targets."""
-    # The arrays of the result have shape (n_folds, n_candidates). Targets without any
-    # solve, which exist if a callback stopped the search, are ignored.
-    is_solved = scores.done.any(axis=(0, 1))
-    if not is_solved.any():
-        is_solved = np.ones_like(is_solved)
+    # The arrays of the result have shape (n_folds, n_candidates, 1). Targets without
+    # any solve, which exist if a callback stopped the search, are ignored.
+    solved = scores.done.any(axis=(0, 1)) | ~scores.done.any()
     return replace(
         scores,
-        scores=scores.scores[:, :, is_solved].mean(axis=2),
-        losses=scores.losses[:, :, is_solved].sum(axis=2),
-        n_active=scores.n_active[:, :, is_solved].mean(axis=2),
-        done=np.asarray(scores.done[:, :, is_solved].all(axis=2)),
+        scores=scores.scores[:, :, solved].mean(axis=2, keepdims=True),
+        losses=scores.losses[:, :, solved].sum(axis=2, keepdims=True),
+        n_active=scores.n_active[:, :, solved].mean(axis=2, keepdims=True),
+        done=np.asarray(scores.done[:, :, solved].all(axis=2, keepdims=True)),
     )
 
 
 def target_means(scores: Scores) -> dict[str, Array]:
-    """Return mean score, loss and number of kernels, (n_candidates, n_targets) each."""
-    done = scores.done  # (n_folds, n_candidates, n_targets), and so are the scores
-    on_all_folds = done.all(axis=0)
-    # If no candidate is solved on all folds, use all available scores.
-    is_counted = done & (on_all_folds | ~on_all_folds.any(axis=0))
-    # Means are over the folds that score a target.
-    has_score = (is_counted & ~np.isnan(scores.scores)).any(axis=1, keepdims=True)
-    is_counted &= has_score | ~has_score.any(axis=0)
-    by_name = {}
-    columns = {
-        "mean_test_score": scores.scores,
-        "mean_test_loss": scores.losses,
-        "mean_n_active": scores.n_active,
-    }
-    is_solved = done.any(axis=(0, 1))
-    for name, values in columns.items():
-        with np.errstate(invalid="ignore"):
-            totals = np.where(is_counted, values, 0.0).sum(axis=0)
-            means = totals / is_counted.sum(axis=0)
-        # If a callback stopped the search before any solve for a target, this target
-        # gets the mean of the other targets.
-        if not is_solved.all():
-            means[:, ~is_solved] = means[:, is_solved].mean(axis=1, keepdims=True)
-        by_name[name] = means
-    return by_name
+    """Return the `fold_means` of all targets, (n_candidates, n_targets) each."""
+    # If a callback stopped the search before any solve for a target, this target gets
+    # the mean of the other targets.
+    means, is_solved = fold_means(scores), scores.done.any(axis=(0, 1))
+    if not is_solved.all():
+        for values in means.values():
+            values[:, ~is_solved] = values[:, is_solved].mean(axis=1, keepdims=True)
+    return means
 
 
 def best_of_targets(means: Mapping[str, Array], scores: Scores) -> Indices:
