@@ -188,7 +188,7 @@ def test_a_long_search_says_once_how_far_it_is(caplog, monkeypatch):
     clock = iter([60.0, 61.0, 93.0])
     monkeypatch.setattr("time.perf_counter", lambda: next(clock, 93.0))
     watch = Watch([])
-    watch.expect(101, 1.0, 1, "SpicyMKLClassifierCV", 2.5e9)
+    watch.expect(101, 1, "SpicyMKLClassifierCV", 2.5e9)
     watch.advance(1)
     assert not caplog.records
     watch.advance(9)

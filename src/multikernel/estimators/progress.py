@@ -10,9 +10,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TextIO
 
-import numpy as np
-
-from multikernel._typing import Array
 from multikernel.gram.memory import readable_bytes
 from multikernel.problem import Callback, Progress
 
@@ -41,7 +38,6 @@ class Watch:
     callbacks: Sequence[Callback]
     stopped: bool = False
     note: str = ""  # the progress in words
-    scale: float = 1.0  # factor from a problem's objective to the estimator's
     _latest: Progress | None = field(default=None, init=False)
     _n_solves: int = field(default=1, init=False)
     _n_outputs: int = field(default=1, init=False)
@@ -61,18 +57,15 @@ class Watch:
     def expect(
         self,
         n_solves: int,
-        objective_scale: float | Array,
         n_outputs: int = 1,
         search: str = "",
         kernel_bytes: float = 0.0,
     ) -> None:
         """Set the number of solves, of which progress lines show the finished share."""
-        # Each solve has `n_outputs` outputs. The objective of the estimator is that of
-        # a problem times the mean of `objective_scale`. A long run logs one message
-        # with the name of the estimator (`search`) and the maximum memory of its
-        # kernels (`kernel_bytes`); none if `search` is empty.
+        # Each solve has `n_outputs` outputs. A long run logs one message with the name
+        # of the estimator (`search`) and the maximum memory of its kernels
+        # (`kernel_bytes`); none if `search` is empty.
         self._n_solves, self._n_outputs = n_solves, n_outputs
-        self.scale = float(np.mean(objective_scale))
         self._search, self._n_bytes = search, kernel_bytes
         self._begin = time.perf_counter()
 
@@ -137,7 +130,6 @@ class _Log:
     """A callback that writes the progress of a fit to standard error."""
 
     owner: str
-    watch: Watch
     started: float = field(default_factory=time.perf_counter)
     last_shown: float = field(default_factory=time.perf_counter)
 
@@ -154,20 +146,19 @@ class _Log:
         has_gap = not math.isnan(line.duality_gap)
         gap = f"gap {line.duality_gap:.2e}, " if has_gap else ""
         share = "" if line.done is None else f"{line.done:.0%}, "
-        objective = line.objective * self.watch.scale
         sys.stderr.write(
             f"{self.owner}: {share}iteration {line.iteration}, {line.seconds:.2f} s, "
-            f"objective {objective:.6g}, {gap}{line.n_active} active kernels\n"
+            f"{gap}{line.n_active} active kernels\n"
         )
         return False
 
 
 def make_watch(estimator: Any, callback: Callback | None) -> Watch:
     """Return the `Watch` of a fit, with the callbacks of the estimator and the user."""
-    watch = Watch([] if callback is None else [callback])
+    callbacks = [] if callback is None else [callback]
     if estimator.verbose:
-        watch.callbacks = [_Log(type(estimator).__name__, watch), *watch.callbacks]
-    return watch
+        callbacks.insert(0, _Log(type(estimator).__name__))
+    return Watch(callbacks)
 
 
 @dataclass

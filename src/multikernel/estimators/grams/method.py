@@ -88,7 +88,7 @@ class GramMethod(ABC):
         starts: Sequence[Solution] = (),
     ) -> GramFit:
         """Return solutions of all outputs, with duality gaps, from warm `starts`."""
-        watch.expect(len(recipe.penalties), recipe.objective_scale)
+        watch.expect(len(recipe.penalties))
         return self.finish(solve_outputs(recipe, data, watch, starts))
 
     def finish(self, fit: GramFit, *, stopped: bool = False) -> GramFit:

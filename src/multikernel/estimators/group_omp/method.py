@@ -62,7 +62,6 @@ class GreedyMethod:
     def learn(self, data: Training, watch: Watch) -> dict[str, Any]:
         """Select kernels; return the attributes of the model with all selected ones."""
         recipe = self.recipe(data)
-        watch.expect(1, recipe.objective_scale)
         path = self.solver.path(joint_problem(recipe, data), watch)
         warn_interrupted(self.source.owner, path)
         return prefix_attributes(recipe, data, path, len(path))

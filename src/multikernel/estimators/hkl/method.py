@@ -79,7 +79,7 @@ class HullMethod:
     def learn(self, data: HullData, watch: Watch) -> dict[str, Any]:
         """Solve one problem per output, and return the fitted attributes."""
         task = self.recipe(data)
-        watch.expect(len(task.problems), task.objective_scale)
+        watch.expect(len(task.problems))
         solutions = []
         for problem in task.problems:
             solutions.append(self.solver.solve(problem, watch))

@@ -92,10 +92,9 @@ class Folds:
         """The number of folds in memory at a time."""
         return len(self.splits) if self.fit_in_memory else self.n_threads
 
-    def expect(self, n_per_candidate: int, objective_scale: float | Array) -> None:
-        """Set the number of solves and the scale of objectives for progress lines."""
+    def expect(self, n_per_candidate: int) -> None:
+        """Set the number of solves for progress lines."""
         # `n_per_candidate` counts the solves on all folds and those after the choice.
-        # Progress lines have the objectives of solvers times `objective_scale`.
         samples = self.data.samples
         n_outputs = 1 if samples.shared else len(samples.targets)
         if self.candidates.blocks is not None:
@@ -104,7 +103,7 @@ class Folds:
         # In memory are the kernels of all samples and of `n_in_memory` folds.
         n_bytes = (1 + self.n_in_memory) * self.data.n_bytes
         owner = type(self.model).__name__
-        self.watch.expect(n_solves, objective_scale, n_outputs, owner, n_bytes)
+        self.watch.expect(n_solves, n_outputs, owner, n_bytes)
 
     def for_each(self, solve: Callable[[int], None]) -> None:
         """Call `solve` with the index of every fold; error messages name the fold."""

@@ -189,7 +189,7 @@ def regularization_path(
             for a in alphas.tolist()
         ]
         watch = make_watch(estimator, callback)
-        watch.expect(len(recipes) * len(problems), recipe.objective_scale)
+        watch.expect(len(recipes) * len(problems))
         fits = list(follow_outputs(recipes, training, watch))
     paths = list(zip(*(fit.solutions for fit in fits), strict=True))
     path = path_arrays(alphas[: len(fits)], paths, recipe.objective_scale)

@@ -53,19 +53,17 @@ def growing_scores(
     folds: Folds,
     solve: Callable[[Folds], Scores],
     n_final_solves: int,
-    objective_scale: float | Array,
 ) -> tuple[Scores, int]:
     """Return scores on the first row sample that `is_large_enough`, and its size."""
     # `solve` returns the scores of all candidates on given folds. Progress lines use
-    # `objective_scale`, see `Folds.expect`, and `n_final_solves`, the number of models
-    # that are fitted after the choice. Each of these models is the end of a path, which
-    # requires up to one solve per candidate.
+    # `n_final_solves`, the number of models that are fitted after the choice. Each of
+    # these models is the end of a path, which requires up to one solve per candidate.
     n_solves = n_final_solves
     scores, n_rows, watch = None, 0, folds.watch
     for sampled in growing_folds(folds):
         # Scores require a solve of each candidate on each fold.
         n_solves += len(sampled.splits)
-        sampled.expect(n_solves, objective_scale)
+        sampled.expect(n_solves)
         latest = solve(sampled)
         # If a callback stopped the search on this sample, its scores are incomplete:
         # use those on the previous sample.

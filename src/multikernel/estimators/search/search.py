@@ -87,7 +87,6 @@ class Search:
         """Score candidates, choose one, and return the fitted attributes."""
         all_samples, model = data.on_all_samples(), self.model
         candidates = self.candidates(all_samples)
-        scale = candidates.method.recipe(all_samples).objective_scale
         splits = make_splits(self.source.owner, model, data.samples)
         if self.intervals:
             check_exchangeable(self.source.owner, data.samples, splits)
@@ -95,7 +94,7 @@ class Search:
         on_folds = candidates.with_tol(self.cv_tol)
         folds = Folds(model, data, splits, on_folds, watch, n_threads)
         n_final_solves = bool(model.refit) + len(splits) * self.intervals
-        scores, n_rows = growing_scores(folds, _score_all, n_final_solves, scale)
+        scores, n_rows = growing_scores(folds, _score_all, n_final_solves)
         if n_rows < data.samples.rows.size:
             # The path over all rows may not fit into memory: on 100 000 rows of 14
             # columns it needed more than 7 GB.
