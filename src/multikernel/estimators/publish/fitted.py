@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from operator import attrgetter
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -24,7 +24,7 @@ from multikernel.estimators.read.dictionary import KernelNames
 from multikernel.estimators.read.tables import TEXT_FEATURES
 from multikernel.exceptions import warn_user
 from multikernel.linalg.tall import covariances_with_sum
-from multikernel.problem import Progress, Solution, Status
+from multikernel.problem import Solution, Status
 
 FINISHED = (Status.CONVERGED, Status.SELECTED, Status.PRECISE, Status.STATIONARY)
 """Statuses of a successful solve; any other status causes a warning."""
@@ -76,30 +76,15 @@ def merge(solutions: Sequence[Solution]) -> BlockFunctions:
     return BlockFunctions(active.astype(np.intp), coefs, intercept, effects)
 
 
-class Ended(Protocol):
-    """The result of a solve, over Gram matrices or a graph of kernels."""
-
-    @property
-    def status(self) -> Status:
-        """Reason why the solver stopped."""
-
-    @property
-    def n_iter(self) -> int:
-        """The number of iterations."""
-
-    @property
-    def history(self) -> tuple[Progress, ...]:
-        """One entry per iteration."""
-
-
 def was_stopped(solutions: Sequence[Any]) -> bool:
     """Return whether a callback has stopped a solve; skipped outputs are None."""
     return any(s is not None and s.status is Status.STOPPED for s in solutions)
 
 
-def worst_status(solutions: Iterable[Ended]) -> Status:
+def worst_status(solutions: Iterable[Any]) -> Status:
     """Return the worst status of the solutions."""
-    return max((solution.status for solution in solutions), key=SEVERITY.index)
+    worst: Status = max((s.status for s in solutions), key=SEVERITY.index)
+    return worst
 
 
 def status_attributes(status: Status) -> dict[str, str]:
@@ -170,14 +155,14 @@ PROGRESS = attrgetter(*(HISTORY_DTYPE.names or ())[1:])
 """Returns the fields of a `Progress` that a line of a history contains."""
 
 
-def iterations(paths: Iterable[Iterable[Ended]]) -> Any:
+def iterations(paths: Iterable[Iterable[Any]]) -> Any:
     """Return each output's total number of iterations on its path, but at least 1."""
     # If the initial point is optimal, its certificate counts as an iteration, because
     # scikit-learn requires at least one of every estimator with ``max_iter``.
     return single([max(1, sum(solution.n_iter for solution in path)) for path in paths])
 
 
-def history_array(solutions: Sequence[Ended], scale: float | Array) -> NDArray[np.void]:
+def history_array(solutions: Sequence[Any], scale: float | Array) -> NDArray[np.void]:
     """Return the problems' histories as one array, with objectives times `scale`."""
     rows = [
         (output, *PROGRESS(progress))

@@ -2,7 +2,8 @@
 
 import reprlib
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
 from numbers import Integral
 from typing import Any
 
@@ -19,6 +20,9 @@ from multikernel.losses.answers import unsuitable
 
 Split = tuple[Indices, Indices]
 
+Remarks = dict[tuple[str, str], list[int]]
+"""The folds with the same remark; its first text precedes the number of the fold."""
+
 REMEDY = "use fewer or stratified folds"
 
 
@@ -28,37 +32,63 @@ def make_splits(owner: str, model: Any, samples: Samples) -> list[Split]:
     # Skip folds whose training set cannot be fitted. Raise if a training or validation
     # set is empty, if all folds are skipped, or if no fold can be scored.
     splits: list[Split] = []
-    lacking: list[int] = []
-    # The folds that share a reason, by reason.
-    unsolvable: dict[str, list[int]] = {}
-    unscored: dict[str, list[int]] = {}
-    shared: list[int] = []
+    n_scored, reasons = 0, list[str]()  # why folds cannot be fitted or scored
+    remarks: Remarks = defaultdict(list)
     for k, (train, test) in enumerate(_sample_splits(model.cv, samples)):
         reason = find_obstacle(model, samples, train)
         if reason is not None:
-            unsolvable.setdefault(reason, []).append(k)
+            reasons.append(f"training set of fold {k} of cv {reason}")
+            remarks["", f"is skipped because its training set {reason}"].append(k)
             continue
         if learnt_classes(samples, train) is not None:
-            lacking.append(k)
-        if (reason := model._why_unscored(samples, test)) is not None:
-            unscored.setdefault(reason, []).append(k)
+            effect = "lacks a class, which its models never predict"
+            remarks["the training set of ", effect].append(k)
+        reason = model._why_unscored(samples, test)
+        if reason is not None:
+            reasons.append(f"validation set of fold {k} of cv {reason}")
+            effect = f"because its validation set {reason}; mean scores ignore it"
+            remarks["", f"has no score {effect}"].append(k)
         if np.isin(test, train).any():
-            shared.append(k)
+            effect = "share samples, so scores are too high"
+            remarks["the training and validation sets of ", effect].append(k)
         # Sort the samples, so that the fold's model equals a fit on this set alone.
         splits.append((np.sort(train), test))
-    if not splits and not unsolvable:
-        _refuse_empty(model.cv)
-    if sum(map(len, unscored.values())) == len(splits):
-        which = "training" if unsolvable else "validation"
-        reason, folds = next(iter((unsolvable or unscored).items()))
+        n_scored += reason is None
+    if not n_scored and reasons:
         raise ValueError(
-            f"{owner}: no fold of cv can be used, because the {which} set of fold "
-            f"{folds[0]} of cv {reason}: {REMEDY}."
+            f"{owner}: no fold of cv can be used, because the {reasons[0]}: {REMEDY}."
         )
-    _warn_folds(owner, lacking, unsolvable, unscored)
-    _warn_overlap(owner, shared)
-    _warn_incomplete(owner, splits, samples)
+    if not n_scored:
+        advice = "pass a cv that yields at least one"
+        if hasattr(model.cv, "__next__"):
+            advice = "pass a list of folds, because an iterator serves one fit only"
+        raise ValueError(f"cv={model.cv!r} yields no fold: {advice}.")
+    _warn_folds(owner, samples, splits, remarks)
     return splits
+
+
+def _warn_folds(
+    owner: str, samples: Samples, splits: Sequence[Split], remarks: Remarks
+) -> None:
+    """Warn of remarks, and of folds that seem to be made for a shorter table."""
+    sentences = [
+        f"{sets}fold {listed(folds)} of cv {remark}"
+        for (sets, remark), folds in remarks.items()
+    ]
+    used = np.unique(np.concatenate([part for split in splits for part in split]))
+    rows, all_rows = (samples.rows_of(p) for p in (used, np.arange(samples.rows.size)))
+    # Both are ascending, so the used rows are the first ones if their last row is.
+    if rows.size < all_rows.size and rows[-1] == all_rows[rows.size - 1]:
+        sentences.append(
+            f"the folds of cv contain only the first {rows.size} of {all_rows.size} "
+            "samples"
+        )
+    if sentences:
+        warn_user(
+            f"{owner}: {'; '.join(sentences)}. Pass another cv for this X, such as "
+            "fewer or stratified folds.",
+            SearchWarning,
+        )
 
 
 def _sample_splits(cv: object, samples: Samples) -> Iterable[list[Indices]]:
@@ -73,8 +103,14 @@ def _sample_splits(cv: object, samples: Samples) -> Iterable[list[Indices]]:
         warnings.filterwarnings("ignore", "The number of unique classes is greater")
         folds = folds_of(cv, y, samples.groups, stratify=stratify)
     for k, split in enumerate(folds):
-        _check_split(split, k)
-        row_sets = [_checked_rows(rows, n_rows, k) for rows in split]
+        try:
+            train, test = split
+        except (TypeError, ValueError) as error:
+            raise ValueError(
+                f"Fold {k} of cv must be a pair, the rows of the training set and "
+                f"those of the validation set, got {reprlib.repr(split)}."
+            ) from error
+        row_sets = [_checked_rows(rows, n_rows, k) for rows in (train, test)]
         index_sets = [positions[rows][positions[rows] >= 0] for rows in row_sets]
         if not all(rows.size for rows in index_sets):
             raise ValueError(
@@ -96,64 +132,6 @@ def find_obstacle(model: Any, samples: Samples, train: Indices) -> str | None:
     if samples.several:
         return f"has the same value of label {absent} (counted from 0) in all samples"
     return f"contains no sample of class {absent!r}"
-
-
-def _refuse_empty(cv: object) -> None:
-    """Raise because `cv` yields no fold."""
-    advice = "pass a cv that yields at least one"
-    if hasattr(cv, "__next__"):
-        advice = "pass a list of folds, because an iterator serves one fit only"
-    raise ValueError(f"cv={cv!r} yields no fold: {advice}.")
-
-
-def _warn_folds(
-    owner: str,
-    lacking: list[int],
-    unsolvable: Mapping[str, list[int]],
-    unscored: Mapping[str, list[int]],
-) -> None:
-    """Warn about folds that lack a class, a model or a score."""
-    sentences = []
-    if lacking:
-        sentences.append(
-            f"the training set of fold {listed(lacking)} of cv lacks a class, which "
-            "its models never predict"
-        )
-    for reason, skipped in unsolvable.items():
-        sentences.append(
-            f"fold {listed(skipped)} of cv is skipped because its training set {reason}"
-        )
-    for reason, without in unscored.items():
-        sentences.append(
-            f"fold {listed(without)} of cv has no score because its validation set "
-            f"{reason}; mean scores ignore it"
-        )
-    if sentences:
-        warn_user(
-            f"{owner}: {'; '.join(sentences)}. {REMEDY.capitalize()}.", SearchWarning
-        )
-
-
-def _warn_overlap(owner: str, shared: list[int]) -> None:
-    if shared:
-        warn_user(
-            f"{owner}: the training and validation sets of fold {listed(shared)} of "
-            "cv share samples, so scores are too high: pass disjoint sets.",
-            SearchWarning,
-        )
-
-
-def _warn_incomplete(owner: str, splits: list[Split], samples: Samples) -> None:
-    """Warn if folds contain only the first samples, as if made for a shorter table."""
-    used = np.unique(np.concatenate([part for split in splits for part in split]))
-    rows, all_rows = (samples.rows_of(p) for p in (used, np.arange(samples.rows.size)))
-    # Both are ascending, so the used rows are the first ones if their last row is.
-    if rows.size < all_rows.size and rows[-1] == all_rows[rows.size - 1]:
-        warn_user(
-            f"{owner}: the folds of cv contain only the first {rows.size} of "
-            f"{all_rows.size} samples: pass a cv that was made for this X.",
-            SearchWarning,
-        )
 
 
 def folds_of(cv: Any, labels: Any, groups: Any, *, stratify: bool) -> list[Any]:
@@ -203,19 +181,6 @@ def _splitter(cv: Any, labels: Any, groups: Array | None, stratify: bool) -> Any
         )
     stratified = stratify and labels.ndim == 1
     return (StratifiedGroupKFold if stratified else GroupKFold)(n_folds)
-
-
-def _check_split(split: Any, k: int) -> None:
-    """Raise unless fold `k` is a pair of training and validation rows."""
-    is_sequence = isinstance(split, Sequence) or (
-        isinstance(split, np.ndarray) and split.ndim
-    )
-    if is_sequence and len(split) == 2:
-        return
-    raise ValueError(
-        f"Fold {k} of cv must be a pair, the rows of the training set and those of the "
-        f"validation set, got {reprlib.repr(split)}."
-    )
 
 
 def _checked_rows(values: object, n_rows: int, k: int) -> Array:
