@@ -1,13 +1,10 @@
 """The folds of a search: their data, training sets that lack classes, fold models."""
 
-import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from sklearn.exceptions import UndefinedMetricWarning
 
 from multikernel._typing import Array, Indices
 from multikernel._validation import listed
@@ -124,17 +121,6 @@ class Folds:
             f"cv, which validates on rows {listed(test)}, has no finite model. "
             f"{reason} If a fit on all samples works, {REMEDY}."
         )
-
-
-@contextmanager
-def quiet_metrics(samples: Samples, splits: Sequence[Split]) -> Iterator[None]:
-    """Suppress metric warnings if a validation set is small or lacks a class."""
-    # The search itself warns of folds that lack a class, or cannot be scored.
-    tests = [test for _, test in splits]
-    with warnings.catch_warnings():
-        if any(t.size < 2 or learnt_classes(samples, t) is not None for t in tests):
-            warnings.simplefilter("ignore", UndefinedMetricWarning)
-        yield
 
 
 def cut_fold(data: Data, split: Split, n_in_memory: int, link: str) -> Fold:

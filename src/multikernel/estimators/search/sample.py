@@ -6,7 +6,6 @@ validation sets still have no group in common, and a training set that precedes 
 validation set in time still does.
 """
 
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
@@ -54,7 +53,7 @@ def growing_scores(
     solve: Callable[[Folds], Scores],
     n_final_solves: int,
 ) -> tuple[Scores, int]:
-    """Return scores on the first row sample that `is_large_enough`, and its size."""
+    """Return scores on the first row sample that is large enough, and its size."""
     # `solve` returns the scores of all candidates on given folds. Progress lines use
     # `n_final_solves`, the number of models that are fitted after the choice. Each of
     # these models is the end of a path, which requires up to one solve per candidate.
@@ -69,7 +68,8 @@ def growing_scores(
         # use those on the previous sample.
         if scores is None or not watch.stopped:
             scores, n_rows = latest, sampled.data.samples.rows.size
-        if watch.stopped or is_large_enough(sampled, latest, folds):
+        is_last = watch.stopped or sampled is folds
+        if is_last or expected_regret(latest, sampled) <= LARGEST_REGRET:
             break
     assert scores is not None
     return scores, n_rows
@@ -78,8 +78,8 @@ def growing_scores(
 def growing_folds(folds: Folds) -> Iterator[Folds]:
     """Yield the folds on larger and larger samples of rows, see `sample_sizes`."""
     model, n_rows = folds.model, folds.data.samples.rows.size
-    # With too few folds for a standard error, `is_large_enough` would reject every
-    # sample but the largest.
+    # With too few folds for a standard error, no sample but the largest would be large
+    # enough.
     sizes = sample_sizes(n_rows, model.max_search_rows)
     if effective_folds(folds) < FEWEST_FOLDS:
         sizes = sizes[-1:]
@@ -90,11 +90,6 @@ def growing_folds(folds: Folds) -> Iterator[Folds]:
             sampled = folds_on_rows(folds, draw(size))
         if sampled is not None:
             yield sampled
-        elif size != sizes[-1] and model.verbose:
-            sys.stderr.write(
-                f"{type(model).__name__}: in a sample of {size} rows, a training or "
-                "validation set of a fold is empty or lacks a class\n"
-            )
         elif size == sizes[-1]:
             raise ValueError(
                 f"{type(model).__name__}: max_search_rows={size} is too small, because "
@@ -237,17 +232,3 @@ def expected_regret(scores: Scores, folds: Folds) -> float:
         is_share = folds.model.scoring in (None, "r2") or means.max() >= 0.0
         regrets.append(regret.max() / max(abs(means.max()), 1.0 if is_share else 0.0))
     return float(np.mean(regrets))
-
-
-def is_large_enough(sampled: Folds, scores: Scores, folds: Folds) -> bool:
-    """Return whether scores on a sample of rows suffice to choose a candidate."""
-    if sampled is folds:
-        return True
-    regret = expected_regret(scores, sampled)
-    if folds.model.verbose:
-        n_rows, n_all = (f.data.samples.rows.size for f in (sampled, folds))
-        sys.stderr.write(
-            f"{type(folds.model).__name__}: scores on {n_rows} of {n_all} rows, "
-            f"expected loss of score {regret:.2g}\n"
-        )
-    return regret <= LARGEST_REGRET

@@ -1,5 +1,6 @@
 """Choice of parameters by cross-validation: a method, its candidates, and folds."""
 
+import warnings
 from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
@@ -7,6 +8,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from joblib import effective_n_jobs
+from sklearn.exceptions import UndefinedMetricWarning
 
 from multikernel._typing import Array, Indices
 from multikernel._validation import Check
@@ -27,7 +29,6 @@ from multikernel.estimators.search.folds import (
     Folds,
     check_exchangeable,
     models_of_folds,
-    quiet_metrics,
 )
 from multikernel.estimators.search.sample import growing_scores
 from multikernel.estimators.search.scores import (
@@ -192,7 +193,10 @@ def _score_all(folds: Folds) -> Scores:
     samples, candidates = folds.data.samples, folds.candidates
     n_choices = 1 if candidates.blocks is None else len(samples.targets)
     scores = Scores.empty(len(folds.splits), len(candidates), n_choices)
-    with quiet_metrics(samples, folds.splits):
+    with warnings.catch_warnings():
+        # Scores such as precision are undefined for models of a path that predict one
+        # class. The search itself warns of folds that lack a class, or have no score.
+        warnings.simplefilter("ignore", UndefinedMetricWarning)
         if folds.fit_in_memory:
             _score_together(folds, scores)
         else:
