@@ -241,12 +241,9 @@ def check_fitted(estimator: BaseEstimator) -> None:
         check_shapes(owner, **{name: (np.asarray(fit[name]), shapes[name])})
     _check_columns(owner, fit, n_features)
     history = fit["history_"]
-    if history.ndim != 1 or history.dtype != HISTORY_DTYPE:
-        raise ValueError(
-            f"{owner}: history_ must be a vector with the fields "
-            f"{HISTORY_DTYPE.names}, got shape {history.shape} of {history.dtype}. "
-            f"{DAMAGED_FIT}"
-        )
+    is_history = history.ndim == 1 and history.dtype == HISTORY_DTYPE
+    expected = f"a vector with the fields {HISTORY_DTYPE.names}"
+    _require(is_history, owner, "history_", expected, history)
     if state.model is not None:
         _check_model(owner, fit, state, n_features)
 
@@ -259,18 +256,15 @@ def _check_columns(owner: str, fit: Mapping[str, Any], n_features: int) -> None:
     for name, columns in (text_columns | views).items():
         check_places(owner, name, columns, n_features)
     are_texts = isinstance(missing, dict) and all(map(_is_text, missing.values()))
-    if not are_texts or missing.keys() != views.keys():
-        raise ValueError(
-            f"{owner}: missing_views_ must map each view to a string, got "
-            f"{shown(missing)}. {DAMAGED_FIT}"
-        )
+    is_complete = are_texts and missing.keys() == views.keys()
+    expected = "a dict from each view to a string"
+    _require(is_complete, owner, "missing_views_", expected, missing)
     if "category_features_" in fit:
+        values = fit["categories_"]
         _check_length(owner, "categories_", fit, fit["category_features_"].size)
-        if any(np.ndim(values) != 1 for values in fit["categories_"]):
-            raise ValueError(
-                f"{owner}: categories_ must contain one-dimensional arrays, got "
-                f"{shown(fit['categories_'])}. {DAMAGED_FIT}"
-            )
+        are_vectors = all(np.ndim(categories) == 1 for categories in values)
+        expected = "a list of one-dimensional arrays"
+        _require(are_vectors, owner, "categories_", expected, values)
 
 
 def _check_model(
@@ -287,11 +281,8 @@ def _check_model(
     }
     names = fit.get("unpenalized_names_")
     if "unpenalized_coef_" in fit:
-        if not (isinstance(names, list) and all(map(_is_text, names))):
-            raise ValueError(
-                f"{owner}: unpenalized_names_ must be a list of strings, got "
-                f"{shown(names)}. {DAMAGED_FIT}"
-            )
+        are_texts = isinstance(names, list) and all(map(_is_text, names))
+        _require(are_texts, owner, "unpenalized_names_", "a list of strings", names)
         shapes["unpenalized_coef_"] = (n_outputs, len(names))[n_outputs == 1 :]
     check_shapes(owner, **{name: (fit[name], axes) for name, axes in shapes.items()})
     check_places(owner, "active_kernels_", fit["active_kernels_"], n_kernels)
@@ -313,8 +304,16 @@ def _is_text(value: object) -> bool:
 def _check_length(owner: str, name: str, fit: Mapping[str, Any], n: int) -> None:
     """Raise unless an attribute is absent, or a sequence of length `n`."""
     values = fit.get(name, range(n))
-    if (isinstance(values, np.ndarray) and values.ndim > 1) or len(values) != n:
+    is_matrix = isinstance(values, np.ndarray) and values.ndim > 1
+    expected = f"one sequence of {n} values"
+    _require(not is_matrix and len(values) == n, owner, name, expected, values)
+
+
+def _require(
+    is_valid: bool, owner: str, name: str, expected: str, value: object
+) -> None:
+    """Raise unless an attribute is valid; `expected` describes valid values."""
+    if not is_valid:
         raise ValueError(
-            f"{owner}: {name} must be one sequence of {n} values, got {shown(values)}. "
-            f"{DAMAGED_FIT}"
+            f"{owner}: {name} must be {expected}, got {shown(value)}. {DAMAGED_FIT}"
         )

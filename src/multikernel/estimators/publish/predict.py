@@ -149,19 +149,17 @@ class LandmarkGrams(CrossGrams):
 
     def _check_fitted(self) -> None:
         """Raise unless the shapes of the arrays, which come from a file, agree."""
-        n_active = len(self.kernels)
-        check_shapes("LandmarkGrams", scales=(self.scales, (n_active,)))
+        by_kernel = {
+            name: (getattr(self, name), (len(self.kernels),))
+            for name in ("columns", "landmarks", "ranks", "scales")
+        }
+        check_shapes("LandmarkGrams", **by_kernel)
         kernel_fields = zip(self.columns, self.landmarks, self.ranks, strict=True)
         for columns, landmarks, rank in kernel_fields:
             width = len(columns) if isinstance(columns, tuple) else "n_columns"
             n_rows = rank if np.size(landmarks) else 0
             shapes = {"landmarks of a kernel": (landmarks, (n_rows, width))}
             check_shapes("LandmarkGrams", **shapes)
-        if len(self.ranks) != n_active:
-            raise ValueError(
-                f"LandmarkGrams: ranks must contain one number for each of {n_active} "
-                f"kernels, got {len(self.ranks)}. {DAMAGED_FIT}"
-            )
 
     @property
     def widths(self) -> tuple[int, ...]:
@@ -277,12 +275,9 @@ def check_effects(
 ) -> None:
     """Raise unless `effects` has one coefficient per column and output."""
     if (design is None) is not (effects is None):
-        present, absent = "unpenalized columns", "coefficients for unpenalized columns"
-        if design is None:
-            present, absent = absent, present
         raise ValueError(
-            f"The fitted model is damaged, because it has {present} but no {absent}: "
-            "fit again."
+            "The fitted model must have unpenalized columns and their coefficients, or "
+            f"none of both. {DAMAGED_FIT}"
         )
     if design is not None and effects is not None:
         # The last of the `sizes` is the number of outputs; a preceding one is the
