@@ -108,15 +108,13 @@ class TargetScorer(FoldScorer):
 
     def _mean_losses(self, f: Array, targets: Indices) -> Array:
         """Return mean losses of some targets; `f` has the shape (n_test, n_chosen)."""
-        losses = [self.losses[t] for t in targets.tolist()]
+        weights, pairs = (
+            self.fold.validation.sample_weight,
+            zip(targets, f.T, strict=True),
+        )
         with np.errstate(over="ignore", invalid="ignore"):
-            if all(loss is losses[0] for loss in losses):
-                values = losses[0].value(self.y[:, targets], f)
-            else:
-                columns = zip(losses, self.y[:, targets].T, f.T, strict=True)
-                values = np.stack([loss.value(y, g) for loss, y, g in columns], axis=1)
-            weights = self.fold.validation.sample_weight
-            return np.asarray(np.average(values, axis=0, weights=weights))
+            values = [self.losses[t].value(self.y[:, t], g) for t, g in pairs]
+            return np.asarray(np.average(values, axis=1, weights=weights))
 
 
 TARGET_METRICS = {
@@ -309,6 +307,7 @@ def refit_targets(
     blocks: Sequence[Indices],
 ) -> tuple[GramFit, Sequence[Sequence[Solution]]]:
     """Return the models of all targets, and the path of each to its model."""
+    # If a callback has stopped the fit, paths have the model only.
     # `recipes` are for all strengths down to the smallest chosen one, `best` contains
     # the index of each target's choice, and `final_recipe` has the model's tolerance.
     solutions: list[Solution] = []
@@ -328,20 +327,19 @@ def refit_targets(
         solutions += fit.solutions
         paths += block_paths
         watch.advance(len(recipes) - len(steps))
-    if not watch.stopped:
-        watch.note = f"{best.size} of {best.size} targets have a model"
-    for path, choice, solution in zip(paths, best.tolist(), solutions, strict=True):
+    final_fit = GramFit(final_recipe, training, solutions)
+    last_points = list(map(_without_coefs, solutions))
+    if watch.stopped:
+        return final_fit, [[point] for point in last_points]
+    watch.note = f"{best.size} of {best.size} targets have a model"
+    for path, choice, point in zip(paths, best.tolist(), last_points, strict=True):
         # A path has one point per strength. Above the chosen strength, the point is the
-        # solution at its own strength, or empty if a callback stopped the path before.
-        # At the chosen strength and all smaller ones, the point is the final model. The
-        # point at the chosen strength has the iterations of all solves at it; points at
-        # smaller strengths have zero iterations.
-        last_point = _without_coefs(solution)
-        n_iter = last_point.n_iter + sum(point.n_iter for point in path[choice:])
-        path[choice:] = [_unsolved(last_point)] * (choice - len(path))
-        path.append(replace(last_point, n_iter=n_iter))
-        path += [replace(last_point, n_iter=0)] * (len(recipes) - len(path))
-    return GramFit(final_recipe, training, solutions), paths
+        # solution at its own strength. At the chosen strength and all smaller ones, the
+        # point is the final model. The point at the chosen strength has the iterations
+        # of all solves at it; points at smaller strengths have zero iterations.
+        path[choice] = replace(point, n_iter=point.n_iter + path[choice].n_iter)
+        path += [replace(point, n_iter=0)] * (len(recipes) - len(path))
+    return final_fit, paths
 
 
 def _without_coefs(solution: Solution) -> Solution:
@@ -351,20 +349,13 @@ def _without_coefs(solution: Solution) -> Solution:
     return replace(bare, refinement=None)
 
 
-def _unsolved(point: Solution) -> Solution:
-    """Return the point of a path at a strength that was not solved."""
-    no_kernel, zeros = np.empty(0, dtype=np.intp), np.zeros(point.norms.size)
-    point = replace(point, active=no_kernel, norms=zeros, kernel_weights=zeros)
-    return replace(point, objective=np.nan, duality_gap=np.nan, n_iter=0)
-
-
 def _paths_to_choices(
     recipes: Sequence[Recipe], training: Training, watch: Watch, choices: Indices
 ) -> tuple[list[Solution | None], list[list[Solution]], Training]:
     """Return the solution and path of each target up to its choice, and final data."""
     # `choices` has the index of each target's last recipe. The final data have the
-    # factors that were refined along the paths. Solutions are None if a callback stops
-    # the fit.
+    # factors that were refined along the paths. Solutions may be None if a callback
+    # stops the fit.
     starts: list[Solution | None] = [None] * choices.size
     paths: list[list[Solution]] = [[] for _ in starts]
     # If a path has refined the factors, follow all paths again with the refined ones.
@@ -381,4 +372,4 @@ def _paths_to_choices(
             watch.advance(1)
         if training is start_data:
             break
-    return [None] * choices.size if watch.stopped else starts, paths, training
+    return starts, paths, training
