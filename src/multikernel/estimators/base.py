@@ -365,15 +365,19 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
         if state is not None and state.known is not None and state.known[0] is X:
             return state.known[1]  # a search stored the values for X, offsets included
         model, X_checked = self._model_and_data(X)
+        f: Array = model.decision_values(X_checked)
+        return f + self._offset_values(X, offset, *f.shape)
+
+    def _offset_values(
+        self, X: Any, offset: Any, n_rows: int, n_outputs: int
+    ) -> Array | float:
+        """Return validated offsets, (n_rows, n_outputs), or 0.0 if there are none."""
         if offset is None:
             warn_without_offset(self)
-            return model.decision_values(X_checked)
+            return 0.0
         owner, alike = type(self).__name__, not hasattr(self, "classes_")
         warn_order(owner, X, offset=offset)
-        shape = X_checked.shape[0], model.n_outputs
-        offset = check_offset(owner, offset, *shape, shared=alike)
-        f: Array = model.decision_values(X_checked) + offset
-        return f
+        return check_offset(owner, offset, n_rows, n_outputs, shared=alike)
 
     def _model_and_data(self, X: Any) -> tuple[AdditiveModel, Array]:
         """Return the fitted model, and X validated and encoded for it."""

@@ -73,20 +73,14 @@ class Scale:
         # A value that overflows to infinity raises an error below.
         with np.errstate(over="ignore"):
             values = value * self.deviations**power
-        smallest, largest = float(values.min()), float(values.max())
-        if largest > LARGEST_VALUE:
-            bad, accepted, other = largest, f"at most {LARGEST_VALUE:g}", "smaller"
-        elif smallest < SMALLEST_STRENGTH and value != 0.0:
-            bad, accepted, other = smallest, f"at least {SMALLEST_STRENGTH:g}", "larger"
-        else:
-            return np.asarray(values, dtype=np.float64)
-        unit, advice = "", f"pass a {other} {name}"
-        if bad != value:
-            unit = f", which is {bad:.3g} in the units of y"
-            advice += ", or rescale y"
+        bad, accepted = float(values.max()), f"at most {LARGEST_VALUE:g}"
+        if bad <= LARGEST_VALUE:
+            bad, accepted = float(values.min()), f"at least {SMALLEST_STRENGTH:g}"
+            if bad >= SMALLEST_STRENGTH or value == 0.0:
+                return np.asarray(values, dtype=np.float64)
         raise ValueError(
-            f"{self.owner}: {name} is {value!r}{unit}, but must be {accepted}: "
-            f"{advice}."
+            f"{self.owner}: {name} is {value!r}, which is {bad:.3g} in the units of y, "
+            f"but must be {accepted}: pass another {name}, or rescale y."
         )
 
     def as_attribute(self, values: Array) -> float | Array:

@@ -15,7 +15,7 @@ from multikernel._typing import Array, Indices
 from multikernel._validation import Check
 from multikernel.estimators.base import BaseMKL
 from multikernel.estimators.parameters import LossChoice, is_likelihood
-from multikernel.estimators.publish.fitted import FittedModel, warn_without_offset
+from multikernel.estimators.publish.fitted import FittedModel
 from multikernel.estimators.read.partitions import lazy
 from multikernel.estimators.read.samples import check_offset
 from multikernel.estimators.read.targets import scored_targets
@@ -273,14 +273,8 @@ class RegressorMKL(RegressorMixin, BaseMKL):
         _, X_checked = self._model_and_data(X)
         folds, link = self._state.folds, self._state.link
         assert folds is not None
-        if offset is None:
-            warn_without_offset(self)
-        else:
-            owner, n_outputs = type(self).__name__, folds.residuals.shape[1]
-            n_rows = X_checked.shape[0]
-            offset = check_offset(owner, offset, n_rows, n_outputs, shared=True)
         f = folds.decision_values(X_checked)
-        f = f if offset is None else f + offset
+        f = f + self._offset_values(X, offset, *f.shape[1:])
         low, high = folds.interval(predicted_means(link, f), coverage)
         if link == "log":
             low = np.maximum(low, 0.0)  # targets are nonnegative

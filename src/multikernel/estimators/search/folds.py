@@ -186,9 +186,8 @@ def check_exchangeable(owner: str, samples: Samples, splits: Sequence[Split]) ->
             "sample_weight differs between samples: pass intervals=False, or no "
             "sample_weight."
         )
-    counts = np.zeros(samples.rows.size, dtype=np.intp)
-    for _, test in splits:
-        np.add.at(counts, test, 1)
+    tests = np.concatenate([test for _, test in splits])
+    counts = np.bincount(tests, minlength=samples.rows.size)
     if (counts != 1).any():
         row = np.argmax(counts != 1)
         raise ValueError(
