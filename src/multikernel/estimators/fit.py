@@ -184,38 +184,32 @@ def publish(estimator: BaseEstimator, attributes: Mapping[str, Any]) -> None:
 
 def warn_empty(owner: str, data: Data, attributes: Mapping[str, Any]) -> None:
     """Warn if a model, or some of its classes, have no active kernel."""
-    samples = data.samples
-    norms = np.asarray(attributes.get("block_norms_", 0.0))
-    if samples.classes is not None and norms.ndim == 2 and not samples.several:
-        is_empty = ~norms.any(axis=1)
-        if is_empty.any() and not is_empty.all():
-            names = [samples.output_names[k] for k in np.flatnonzero(is_empty)]
-            plural = len(names) > 1
-            effect = "are the same for all samples"
-            if "unpenalized_names_" in attributes:
-                effect = "depend on the unpenalized columns only"
-            warn_user(
-                f"{owner}: no kernel is active for class{'es' * plural} "
-                f"{listed(names)}, so {'their' if plural else 'its'} decision values "
-                f"{effect}: reduce the regularization."
-            )
+    samples, has_columns = data.samples, "unpenalized_names_" in attributes
+    is_empty = ~np.atleast_2d(attributes.get("block_norms_", 0.0)).any(axis=1)
+    is_mixed = is_empty.any() and not is_empty.all()
+    if is_mixed and samples.classes is not None and not samples.several:
+        names = [samples.output_names[k] for k in np.flatnonzero(is_empty)]
+        effect = "are the same for all samples"
+        if has_columns:
+            effect = "depend on the unpenalized columns only"
+        warn_user(
+            f"{owner}: no kernel is active for class{'es' * (len(names) > 1)} "
+            f"{listed(names)}, whose decision values {effect}: reduce the "
+            "regularization."
+        )
     active = attributes.get("active_kernels_")
     # A search emits its own warning about the chosen model.
     if active is None or active.size or "best_index_" in attributes:
         return
-    model_kind = "is a constant"
     advice = "reduce the regularization, or choose it by cross-validation"
     if "selection_order_" in attributes:
         advice = "reduce tol or alpha"
-    if "unpenalized_names_" in attributes:
-        model_kind = "depends on its unpenalized columns only"
-    if data.none_varies:
+    if data.none_varies or "offset_" in attributes:  # the latter: novelty detection
         advice = "pass kernels that vary between samples"
     elif not np.ptp(samples.targets, axis=1).any() and samples.offset is None:
         advice = "all targets are equal, so pass other targets"
-    if "offset_" in attributes:  # novelty detection
-        advice = "pass kernels that vary, such as GaussianKernel with a smaller sigma"
+    kind = "depends on its unpenalized columns only" if has_columns else "is a constant"
     warn_user(
-        f"{owner} has no active kernel, so the model {model_kind}: {advice}.",
+        f"{owner} has no active kernel, so the model {kind}: {advice}.",
         DictionaryWarning,
     )
