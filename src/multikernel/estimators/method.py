@@ -149,9 +149,9 @@ class Solved:
 
 
 Means = Callable[[], Array | None]
-"""Returns mean scores over folds, (n_candidates[, n_targets]); nan where unsolved.
+"""Returns mean scores over folds, (n_candidates, n_choices); nan where unsolved.
 
-None until all folds have scored a candidate."""
+None until all folds have scored a candidate. There is one choice, or one per target."""
 
 
 @dataclass(frozen=True, eq=False)

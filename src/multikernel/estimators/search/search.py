@@ -1,7 +1,7 @@
 """Choice of parameters by cross-validation: a method, its candidates, and folds."""
 
 import warnings
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, ClassVar, Self
@@ -13,7 +13,15 @@ from sklearn.exceptions import UndefinedMetricWarning
 from multikernel._typing import Array, Indices
 from multikernel._validation import Check
 from multikernel.estimators.base import BaseMKL
-from multikernel.estimators.method import Candidates, Data, Fold, Method, Solved, Source
+from multikernel.estimators.method import (
+    Candidates,
+    Data,
+    Fold,
+    Means,
+    Method,
+    Solved,
+    Source,
+)
 from multikernel.estimators.parameters import SIMPLEST, loss_of
 from multikernel.estimators.progress import Watch
 from multikernel.estimators.read.samples import Samples
@@ -55,9 +63,6 @@ from multikernel.problem import Callback
 # and chose the same strengths.
 TOLERANCE_FACTOR, MAX_TOLERANCE = 30.0, 3e-2
 """The tolerance of folds is ``tol`` times this factor, up to this maximum."""
-
-FoldRun = Generator[None, Array | None, None]
-"""Scores a batch of candidates on a fold per step; receives mean scores over folds."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -217,17 +222,15 @@ def _score_together(folds: Folds, scores: Scores) -> None:
         if folds.candidates.blocks is not None:
             n_targets = scores.scores.shape[2]
             folds.watch.note = f"{block[0]} of {n_targets} targets have a strength"
-        runs = {k: _score_fold(folds, k, cuts[k], block, scores) for k in cuts}
+        means = partial(scores.means, block)
+        runs = {k: _score_fold(folds, k, cuts[k], block, scores, means) for k in cuts}
         while runs:
-            folds.for_each(partial(_advance, runs, scores.means(block)))
+            folds.for_each(partial(_advance, runs))
 
 
-def _advance(runs: dict[int, FoldRun], means: Array | None, fold_index: int) -> None:
+def _advance(runs: dict[int, Iterator[bool]], fold_index: int) -> None:
     """Score a fold's next candidates; after its last ones, remove it from `runs`."""
-    try:
-        if fold_index in runs:
-            runs[fold_index].send(means)
-    except StopIteration:
+    if fold_index in runs and not next(runs[fold_index], False):
         del runs[fold_index]
 
 
@@ -235,15 +238,22 @@ def _score_alone(folds: Folds, scores: Scores, fold_index: int) -> None:
     """Cut one fold, score all candidates on it, and discard its kernels."""
     fold = folds.cut(fold_index)
     for block in folds.blocks:
-        for _ in _score_fold(folds, fold_index, fold, block, scores):
-            pass
+        # Other folds are not solved meanwhile, so there are no means.
+        run = _score_fold(folds, fold_index, fold, block, scores, lambda: None)
+        all(run)
 
 
 def _score_fold(
-    folds: Folds, fold_index: int, fold: Fold | None, block: Indices, scores: Scores
-) -> FoldRun:
-    """Score candidates on a fold in batches, for the targets of a block."""
-    # The fold is None if a callback has stopped the search.
+    folds: Folds,
+    fold_index: int,
+    fold: Fold | None,
+    block: Indices,
+    scores: Scores,
+    means: Means,
+) -> Iterator[bool]:
+    """Score candidates on a fold in batches, and yield True after each batch."""
+    # The fold is None if a callback has stopped the search. `block` has the indices of
+    # the targets.
     candidates, watch = folds.candidates, folds.watch
     if fold is None or watch.stopped:
         return
@@ -251,9 +261,7 @@ def _score_fold(
     fold = fold_of_targets(fold, block) if is_separate else fold
     scorer = (TargetScorer if is_separate else FoldScorer)(folds.model, fold)
     scores.lacks_class[fold_index] = scorer.lacks_class
-    means: Array | None = None
-    # The function always returns the latest `means`, by which chains may end early.
-    models = candidates.solve(fold.training, watch, lambda: means)
+    models = candidates.solve(fold.training, watch, means)
     n_left = len(candidates)
     while not watch.stopped:
         batch: list[Solved] = []
@@ -270,8 +278,7 @@ def _score_fold(
             watch.advance(n_left)  # the candidates that were skipped
             return
         scorer.score_batch(batch, scores, fold_index, block)
-        received = yield  # mean scores, (n_candidates, n_choices), see `Scores.means`
-        means = received if received is None or is_separate else received[:, 0]
+        yield True
 
 
 def loosen_tol(tol: float) -> float:
