@@ -279,7 +279,7 @@ def _check_model(
         "active_kernels_": (model.n_active,),
         "dual_coef_": ("n_outputs", "n_samples")[np.ndim(dual) < 2 :],
     }
-    names = fit.get("unpenalized_names_")
+    names: Any = fit.get("unpenalized_names_")
     if "unpenalized_coef_" in fit:
         are_texts = isinstance(names, list) and all(map(_is_text, names))
         _require(are_texts, owner, "unpenalized_names_", "a list of strings", names)

@@ -13,15 +13,7 @@ from sklearn.exceptions import UndefinedMetricWarning
 from multikernel._typing import Array, Indices
 from multikernel._validation import Check
 from multikernel.estimators.base import BaseMKL
-from multikernel.estimators.method import (
-    Candidates,
-    Data,
-    Fold,
-    Means,
-    Method,
-    Solved,
-    Source,
-)
+from multikernel.estimators.method import Candidates, Data, Fold, Method, Solved, Source
 from multikernel.estimators.parameters import SIMPLEST, loss_of
 from multikernel.estimators.progress import Watch
 from multikernel.estimators.read.samples import Samples
@@ -222,8 +214,7 @@ def _score_together(folds: Folds, scores: Scores) -> None:
         if folds.candidates.blocks is not None:
             n_targets = scores.scores.shape[2]
             folds.watch.note = f"{block[0]} of {n_targets} targets have a strength"
-        means = partial(scores.means, block)
-        runs = {k: _score_fold(folds, k, cuts[k], block, scores, means) for k in cuts}
+        runs = {k: _score_fold(folds, k, cuts[k], block, scores) for k in cuts}
         while runs:
             folds.for_each(partial(_advance, runs))
 
@@ -238,18 +229,12 @@ def _score_alone(folds: Folds, scores: Scores, fold_index: int) -> None:
     """Cut one fold, score all candidates on it, and discard its kernels."""
     fold = folds.cut(fold_index)
     for block in folds.blocks:
-        # Other folds are not solved meanwhile, so there are no means.
-        run = _score_fold(folds, fold_index, fold, block, scores, lambda: None)
-        all(run)
+        for _ in _score_fold(folds, fold_index, fold, block, scores):
+            pass
 
 
 def _score_fold(
-    folds: Folds,
-    fold_index: int,
-    fold: Fold | None,
-    block: Indices,
-    scores: Scores,
-    means: Means,
+    folds: Folds, fold_index: int, fold: Fold | None, block: Indices, scores: Scores
 ) -> Iterator[bool]:
     """Score candidates on a fold in batches, and yield True after each batch."""
     # The fold is None if a callback has stopped the search. `block` has the indices of
@@ -261,6 +246,8 @@ def _score_fold(
     fold = fold_of_targets(fold, block) if is_separate else fold
     scorer = (TargetScorer if is_separate else FoldScorer)(folds.model, fold)
     scores.lacks_class[fold_index] = scorer.lacks_class
+    # Chains may end early by the means of folds that are solved at the same time.
+    means = partial(scores.means, block) if folds.fit_in_memory else lambda: None
     models = candidates.solve(fold.training, watch, means)
     n_left = len(candidates)
     while not watch.stopped:
