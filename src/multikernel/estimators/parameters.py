@@ -194,10 +194,11 @@ def find_joint_loss(loss: Loss) -> Loss | None:
     """Return the loss of all classes jointly that generalizes `loss`, or None."""
     if is_coupled(loss):
         return loss
-    names = [name for name, loss_type in LOSSES.items() if type(loss) is loss_type]
-    joint = [COUPLED_LOSSES[name]() for name in names if name in COUPLED_LOSSES]
+    for name, joint_loss in COUPLED_LOSSES.items():
+        if type(loss) is LOSSES[name]:
+            return joint_loss()
     # Without a joint loss, the losses of each class against the rest are summed.
-    return joint[0] if joint else None
+    return None
 
 
 def shares_selection(model: Any) -> bool:

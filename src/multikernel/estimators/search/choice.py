@@ -76,16 +76,13 @@ def grid_end(
     results: Mapping[str, Any], best: int, name: str, grid: Array
 ) -> str | None:
     """Return "smallest" or "largest" if `best` is at that end of a grid, else None."""
-    value = results["params"][best][name]
+    params = results["params"]
+    value = params[best][name]
     if grid.size < 3 or value not in (grid[0], grid[-1]):
         return None
     # The neighbor has the next value of the grid, and all other parameters of `best`.
-    at_start = value == grid[0]
-    column = results[f"param_{name}"]
-    is_neighbor = column == grid[1 if at_start else -2]
-    for other_name, other_value in results["params"][best].items():
-        if other_name != name:
-            is_neighbor &= results[f"param_{other_name}"] == other_value
+    neighbor = params[best] | {name: grid[1 if value == grid[0] else -2]}
+    is_neighbor = [candidate == neighbor for candidate in params]
     mean = round_digits(results["mean_test_score"])
     # A wider grid can help only if the end is better than its neighbor. A neighbor that
     # was skipped has no score to compare.
@@ -120,18 +117,20 @@ def no_kernel_reason(
     return f"no candidate has any: {advice}check that y and the kernels vary."
 
 
-def constant_prediction(scores: Scores, best: int, samples: Samples) -> str:
+def constant_prediction(scores: Scores, best: Any, samples: Samples) -> str:
     """Return the prediction that all validation samples get, as text; "" if none."""
+    if samples.classes is None:
+        return ""
     # A mask says which classes the candidate predicts for any sample of a fold. For
     # several labels, it says first which are present, then which are absent, for any.
     masks = [fold[best] for fold in scores.predicted if best in fold]
     predicted = np.any(masks, axis=0)
-    if samples.several and predicted.size:
+    if samples.several:
         # Labels with one of the two entries have the same prediction for all samples.
         constant = np.flatnonzero(predicted.reshape(2, -1).sum(axis=0) == 1)
         names = [samples.output_names[k] for k in constant]
         return f"the same for label {listed(names)}" if names else ""
-    if samples.classes is None or np.count_nonzero(predicted) != 1:
+    if np.count_nonzero(predicted) != 1:
         return ""
     return f"class {samples.classes[predicted].tolist()[0]!r}"
 

@@ -143,9 +143,7 @@ class Search:
             "best_score_": score,
             "n_splits_": len(folds.splits),
         }
-        prediction = ""
-        if fit.candidates.blocks is None:
-            prediction = constant_prediction(fit.scores, best, folds.data.samples)
+        prediction = constant_prediction(fit.scores, best, folds.data.samples)
         search_info = {"search_rows": fit.n_rows, "predicted_alike": prediction}
         # Methods without a tolerance return themselves.
         if fit.candidates.method.with_tol(tol) is not fit.candidates.method:
