@@ -20,8 +20,6 @@ from multikernel.estimators.scale import target_scale
 from multikernel.estimators.search.splits import learnt_classes
 from multikernel.estimators.tasks import class_codes, log_probabilities
 
-Scorer = Callable[..., float]
-
 
 @dataclass(frozen=True, eq=False)
 class Scores:
@@ -80,7 +78,7 @@ class FoldScorer:
         self.search, self.fold = search, fold
         scoring, samples = search.scoring, fold.validation
         is_classifier = samples.classes is not None
-        self.scorer: Scorer = check_scoring(search, scoring=scoring)
+        self.scorer: Callable[..., float] = check_scoring(search, scoring=scoring)
         if scoring is None and is_classifier:
             self.scorer = _accuracy
         # A scorer given by name uses only predictions; a function of the user may read
@@ -146,8 +144,6 @@ class FoldScorer:
                     f"has {len(self.fold.validation.output_names)}: pass "
                     "scoring='roc_auc_ovr', or another score for several classes."
                 ) from error
-            if not self.lacks_class and self.needs_model:
-                raise
             if not self.lacks_class:
                 reason = str(error).rstrip(".")
                 raise ValueError(
@@ -241,12 +237,8 @@ def _accuracy(
 def accepts(function: Callable[..., Any], *names: str) -> bool:
     """Return whether a function accepts three arguments, and also `names`."""
     try:
-        signature = inspect.signature(function)
-    except ValueError:  # some compiled functions have no signature
-        return not names
-    try:
-        signature.bind(*range(3), **dict.fromkeys(names))
-    except TypeError:
+        inspect.signature(function).bind(*range(3), **dict.fromkeys(names))
+    except (TypeError, ValueError):  # some compiled functions have no signature
         return False
     return True
 
