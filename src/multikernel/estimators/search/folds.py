@@ -109,18 +109,14 @@ class Folds:
             try:
                 solve(fold_index)
             except UnboundedModelError as error:
-                raise ValueError(self._fold_error(fold_index, str(error))) from error
+                test = self.data.samples.rows[self.splits[fold_index][1]].tolist()
+                raise ValueError(
+                    f"{type(self.model).__name__}: the training set of fold "
+                    f"{fold_index} of cv, which validates on rows {listed(test)}, has "
+                    f"no finite model. {error} If a fit on all samples works, {REMEDY}."
+                ) from error
 
         for_each(len(self.splits), self.n_threads, self.watch, named)
-
-    def _fold_error(self, fold_index: int, reason: str) -> str:
-        """Return the error message for a training set without a finite model."""
-        test = self.data.samples.rows[self.splits[fold_index][1]].tolist()
-        return (
-            f"{type(self.model).__name__}: the training set of fold {fold_index} of "
-            f"cv, which validates on rows {listed(test)}, has no finite model. "
-            f"{reason} If a fit on all samples works, {REMEDY}."
-        )
 
 
 def cut_fold(data: Data, split: Split, n_in_memory: int, link: str) -> Fold:
@@ -205,7 +201,7 @@ def models_of_folds(folds: Folds, best: object) -> FoldModels | None:
     samples = folds.data.samples
     fold_of = np.empty(samples.rows.size, dtype=np.intp)
     residuals = np.empty(samples.targets.T.shape)  # (n_samples, n_outputs)
-    models: dict[int, Any] = {}
+    models: list[Any] = [None] * len(folds.splits)
     link = find_link(folds.model.loss, samples)
 
     def fit_fold(fold_index: int) -> None:
@@ -224,5 +220,4 @@ def models_of_folds(folds: Folds, best: object) -> FoldModels | None:
     folds.for_each(fit_fold)
     if folds.watch.stopped:
         return None
-    in_order = tuple(models[k] for k in range(len(models)))
-    return FoldModels(in_order, fold_of, residuals)
+    return FoldModels(tuple(models), fold_of, residuals)
