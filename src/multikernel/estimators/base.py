@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from multikernel._install import REFERENCE
 from multikernel._typing import Array, Indices
-from multikernel._validation import Check, check_parameter
+from multikernel._validation import Check, check_parameter, type_shown
 from multikernel.estimators.fit import fit_estimator
 from multikernel.estimators.method import Method
 from multikernel.estimators.parameters import CHECKS
@@ -409,3 +409,15 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
         tags.input_tags.three_d_array = precomputed
         tags.input_tags.two_d_array = not precomputed
         return tags
+
+
+def checked_method(owner: str, estimator: Any) -> Method:
+    """Return the method of an estimator of this library, and check its parameters."""
+    if not isinstance(estimator, BaseMKL):
+        raise TypeError(
+            f"{owner} requires an estimator of multikernel, got "
+            f"{type_shown(estimator)}: for a pipeline or a search, pass the estimator "
+            "of multikernel in it, and the X that this estimator receives."
+        )
+    estimator._check_parameters()
+    return estimator._method()

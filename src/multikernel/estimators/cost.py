@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import is_classifier
 
-from multikernel.estimators.base import BaseMKL
+from multikernel.estimators.base import checked_method
 from multikernel.estimators.by_copy import LearnsByCopy
 from multikernel.estimators.fit import read_input
 from multikernel.estimators.grams.source import PRECOMPUTED, GramSource, storage_choice
@@ -124,14 +124,7 @@ def estimate_cost(model: Any, X: Any, y: Any = None, *, offset: Any = None) -> F
 
 def _checked_source(model: Any) -> GramSource:
     """Check an estimator and its parameters; return the source of its Gram matrices."""
-    if not isinstance(model, BaseMKL):
-        raise TypeError(
-            "estimate_cost requires an estimator of multikernel, got "
-            f"{type(model).__name__}: for a pipeline or a search, pass the estimator "
-            "of multikernel in it, and the X that this estimator receives."
-        )
-    model._check_parameters()
-    source = model._method().source
+    source = checked_method("estimate_cost", model).source
     if not isinstance(source, GramSource):
         raise TypeError(
             f"{type(model).__name__} uses a graph of kernels, whose matrices are "

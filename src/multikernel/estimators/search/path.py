@@ -7,15 +7,9 @@ from typing import Any
 import numpy as np
 
 from multikernel._typing import Array, Indices
-from multikernel._validation import (
-    CALLBACK,
-    Number,
-    check_parameter,
-    check_shapes,
-    type_shown,
-)
+from multikernel._validation import CALLBACK, Number, check_parameter, check_shapes
 from multikernel.certificates import largest_alphas
-from multikernel.estimators.base import BaseMKL
+from multikernel.estimators.base import BaseMKL, checked_method
 from multikernel.estimators.by_copy import LearnsByCopy
 from multikernel.estimators.fit import read_input
 from multikernel.estimators.grams.recipe import problems_of
@@ -198,21 +192,14 @@ def regularization_path(
 
 def _path_method(estimator: BaseMKL) -> Any:
     """Return the method of an estimator; raise if it has no path over strengths."""
+    method: Any = checked_method("regularization_path", estimator)
     owner = type(estimator).__name__
-    if not isinstance(estimator, BaseMKL):
-        raise TypeError(
-            "regularization_path requires a multiple kernel model, got "
-            f"{type_shown(estimator)}: pass an estimator of multikernel, such as "
-            "SpicyMKLRegressor()."
-        )
-    estimator._check_parameters()
     if isinstance(estimator, LearnsByCopy):
         raise ValueError(
             "regularization_path does not support survival and ordinal models such as "
             f"{owner}: fit {owner.removesuffix('CV')}CV, and read the path from its "
             "attribute path_."
         )
-    method: Any = estimator._method()
     if not hasattr(method, "with_unit_strength"):
         raise ValueError(
             f"{owner} has no path over alpha: pass SpicyMKLClassifier, "
