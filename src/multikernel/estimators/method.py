@@ -148,10 +148,9 @@ class Solved:
     targets: Indices | None = None
 
 
-Means = Callable[[], Array | None]
-"""Returns mean scores over folds, (n_candidates, n_choices); nan where unsolved.
-
-None until all folds have scored a candidate. There is one choice, or one per target."""
+Means = Callable[[], Array]
+"""Returns mean scores over folds, (n_candidates, n_choices), with one choice or one
+per target; nan for candidates that some fold has not scored yet."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -148,13 +148,12 @@ class MarginCandidates(Candidates):
         return [replace(method, C=C).recipe(training) for C in self.Cs[:, j].tolist()]
 
 
-def _best_in_chain(means: Array | None, chain: Sequence[int]) -> int | None:
+def _best_in_chain(means: Array, chain: Sequence[int]) -> int | None:
     """Return the position in `chain` of the best mean score; None if all are nan."""
     # `means` are the mean scores of all candidates. `chain` contains the indices of the
     # candidates with one p, in ascending order of C.
-    if means is None or not np.isfinite(means[np.asarray(chain)]).any():
-        return None
-    return int(np.nanargmax(means[np.asarray(chain)]))
+    chain_means = means[np.asarray(chain)]
+    return int(np.nanargmax(chain_means)) if np.isfinite(chain_means).any() else None
 
 
 def margin_search(

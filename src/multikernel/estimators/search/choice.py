@@ -239,12 +239,10 @@ class StrengthCandidates(Candidates):
         return [method.recipe(data) for method in methods]
 
 
-def has_peaked(
-    means: Array | None, chain: Sequence[int], patience: float = PATIENCE
-) -> bool:
+def has_peaked(means: Array, chain: Sequence[int], patience: float = PATIENCE) -> bool:
     """Return whether the mean scores of a chain of candidates no longer improve."""
     # `means`, for one choice, have the shape (n_candidates,) or (n_candidates, 1).
-    chain_means = np.empty(0) if means is None else means[np.asarray(chain)]
+    chain_means = means[np.asarray(chain)]
     chain_means = chain_means[np.isfinite(chain_means)]
     if chain_means.size < 3:
         return False

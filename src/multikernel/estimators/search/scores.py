@@ -50,18 +50,14 @@ class Scores:
         lacks_class, refusals = np.zeros(shape[0], dtype=bool), [""] * shape[0]
         return cls(scores, losses, n_active, done, predicted, lacks_class, refusals, [])
 
-    def means(self, choices: Indices) -> Array | None:
-        """Return the candidates' mean scores over folds; None if all are incomplete."""
-        # `choices` are the indices of targets that choose separately, else [0]. The
-        # result has the shape (n_candidates, n_choices). It is None as long as no
-        # candidate is solved on all folds.
+    def means(self, choices: Indices) -> Array:
+        """Return the candidates' mean scores over folds, (n_candidates, n_choices)."""
+        # `choices` are the indices of targets that choose separately, else [0].
         values, every_done = self.scores[:, :, choices], self.done[:, :, choices]
-        done = every_done.all(axis=0)
-        if not done.any():
-            return None
-        used = scored_folds(values, every_done)
+        used = scored_folds(values, every_done)[:, None]
         # Means are nan for candidates that are not yet solved on all folds.
-        return np.where(done, np.mean(values, axis=0, where=used[:, None]), np.nan)
+        mean_scores = np.mean(values, axis=0, where=used)
+        return np.where(every_done.all(axis=0), mean_scores, np.nan)
 
 
 class FoldScorer:

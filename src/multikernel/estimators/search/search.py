@@ -245,7 +245,9 @@ def _score_fold(
     scorer = (TargetScorer if is_separate else FoldScorer)(folds.model, fold)
     scores.lacks_class[fold_index] = scorer.lacks_class
     # Chains may end early by the means of folds that are solved at the same time.
-    means = partial(scores.means, block) if folds.fit_in_memory else lambda: None
+    means = partial(scores.means, block)
+    if not folds.fit_in_memory:
+        means = partial(np.full, (len(candidates), block.size), np.nan)
     models = candidates.solve(fold.training, watch, means)
     n_left = len(candidates)
     while not watch.stopped:

@@ -111,9 +111,7 @@ class AlphaCandidates(StrengthCandidates):
                     targets=np.flatnonzero([s is not None for s in fit.solutions]),
                 )
             yield replace(solved, chain=chain)
-            if (mean_scores := means()) is not None:
-                columns = np.reshape(mean_scores, (len(recipes), n_choices)).T
-                last_steps[[has_peaked(m, chain, patience) for m in columns]] = -1
+            last_steps[[has_peaked(m, chain, patience) for m in means().T]] = -1
             if (last_steps < 0).all():
                 return
 
