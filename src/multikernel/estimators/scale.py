@@ -73,11 +73,12 @@ class Scale:
         # A value that overflows to infinity raises an error below.
         with np.errstate(over="ignore"):
             values = value * self.deviations**power
-        bad, accepted = float(values.max()), f"at most {LARGEST_VALUE:g}"
-        if bad <= LARGEST_VALUE:
-            bad, accepted = float(values.min()), f"at least {SMALLEST_STRENGTH:g}"
-            if bad >= SMALLEST_STRENGTH or value == 0.0:
-                return np.asarray(values, dtype=np.float64)
+        smallest, largest = float(values.min()), float(values.max())
+        if largest <= LARGEST_VALUE and (smallest >= SMALLEST_STRENGTH or value == 0.0):
+            return np.asarray(values, dtype=np.float64)
+        bad, accepted = smallest, f"at least {SMALLEST_STRENGTH:g}"
+        if largest > LARGEST_VALUE:
+            bad, accepted = largest, f"at most {LARGEST_VALUE:g}"
         raise ValueError(
             f"{self.owner}: {name} is {value!r}, which is {bad:.3g} in the units of y, "
             f"but must be {accepted}: pass another {name}, or rescale y."
