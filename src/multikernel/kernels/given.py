@@ -24,33 +24,24 @@ def pairwise_functions() -> Mapping[str, Callable[..., Array]]:
     return functions
 
 
-def _similar_kernel(name: str) -> tuple[str, bool]:
-    """Return the kernel to suggest for an unknown `name`, and whether it is similar."""
-    # The suggestion is an expression. Without a similar name, it is a Gaussian kernel.
-    kernels = importlib.import_module("multikernel.kernels")
-    class_names = {
-        kernel_class.lower(): kernel_class
-        for kernel_class in kernels.__all__
-        if kernel_class.endswith("Kernel") and kernel_class != "Kernel"
-    }
-    stem = name.lower().replace("_", "").replace("kernel", "")
-    matches = difflib.get_close_matches(f"{stem}kernel", class_names, n=1, cutoff=0.75)
-    kernel_class = class_names[matches[0]] if matches else "GaussianKernel"
-    code = kernel_class + "('median')" * (kernel_class == "GaussianKernel")
-    return code, bool(matches)
-
-
 def _unknown_name(name: str) -> str:
     """Return the error message for a kernel name that does not exist."""
     names = [*BY_NAME, *pairwise_functions()]
-    matches = difflib.get_close_matches(name.lower(), [*names, "precomputed"], n=1)
-    code, is_near = _similar_kernel(name)
-    suggestion = repr(matches[0]) if matches else code
-    question = f" Did you mean {suggestion}?" if matches or is_near else ""
+    codes = {
+        kernel_class.lower().removesuffix("kernel"): kernel_class
+        for kernel_class in importlib.import_module("multikernel.kernels").__all__
+        if kernel_class.endswith("Kernel") and kernel_class != "Kernel"
+    }
+    codes["gaussian"] = "GaussianKernel('median')"
+    suggestions = codes | {known: repr(known) for known in (*names, "precomputed")}
+    stem = name.lower().replace("kernel", "").strip("_")
+    similar = difflib.get_close_matches(stem, suggestions, n=1)
+    question = f" Did you mean {suggestions[similar[0]]}?" if similar else ""
+    example = codes.get(similar[0] if similar else "gaussian", codes["gaussian"])
     return (
         f"There is no kernel {name!r}.{question} Kernels with a name are "
         f"{', '.join(names)}. Pass other kernels of this library as objects, such as "
-        f"{code} of multikernel.kernels."
+        f"{example} of multikernel.kernels."
     )
 
 

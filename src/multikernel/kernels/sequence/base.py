@@ -124,11 +124,7 @@ def fill_rows(
 def check_kernel_options(kernel: SequenceKernel) -> None:
     """Convert `alphabet` to an `Alphabet`; raise if it or `cosine` is invalid."""
     object.__setattr__(kernel, "alphabet", find_alphabet(kernel.alphabet))
-    if not isinstance(kernel.cosine, bool | np.bool_):
-        raise ValueError(
-            f"{type(kernel).__name__}: cosine must be True or False, got "
-            f"{kernel.cosine!r}."
-        )
+    check_parameter(type(kernel).__name__, "cosine", kernel.cosine, FLAG)
 
 
 END = AnyOf((Number(integer=True), NOTHING))

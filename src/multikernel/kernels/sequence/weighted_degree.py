@@ -123,13 +123,8 @@ class WeightedDegreeKernel(SequenceKernel):
         weights[0] = 1.0
         return weights
 
-    def check(self, sequences: Sequences) -> None:
-        """Raise unless the kernel supports the sequences."""
-        self._check_lengths(sequences)
-        super().check(sequences)
-
-    def _check_lengths(self, sequences: Sequences) -> None:
-        """Raise unless the lengths are equal, if `align` requires it."""
+    def encode(self, sequences: Sequences) -> Sequences:
+        """Return codes of letters; raise for lengths that `align` does not allow."""
         lengths = sequences.lengths
         longest = int(lengths.max(initial=0))
         if self.align == "equal" and longest != lengths.min(initial=longest):
@@ -139,10 +134,10 @@ class WeightedDegreeKernel(SequenceKernel):
                 f"{shortest} has {lengths.min()} letters and the longest has "
                 f"{longest}: {ADVICE}."
             )
+        return super().encode(sequences)
 
     def represent(self, sequences: Sequences) -> "Planes":
-        """Return the letters as bits; raise for lengths that `align` does not allow."""
-        self._check_lengths(sequences)
+        """Return the letters as bits."""
         longest = int(sequences.lengths.max(initial=0))
         codes = self.encode(sequences)
         is_reversed = self.align == "end"
