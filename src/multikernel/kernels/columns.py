@@ -71,7 +71,7 @@ class ColumnKernel:
     @property
     def name(self) -> str:
         """Return the name of the kernel with the columns in brackets."""
-        label = self.label if self.label is not None else _default_label(self.columns)
+        label = self.label if self.label is not None else default_label(self.columns)
         return f"{kernel_name(self.kernel)}[{label}]"
 
     def __call__(self, X: Array, Y: Array | None = None) -> Array:
@@ -124,7 +124,7 @@ def resolved_label(
 ) -> str:
     """Return a label for columns: their names if the data has names, else "x0", ..."""
     if features.names is None:
-        return _default_label(columns if isinstance(columns, slice) else indices)
+        return default_label(columns if isinstance(columns, slice) else indices)
     is_run = isinstance(columns, slice) and columns.step in (None, 1)
     if is_run and len(indices) > LONGEST_LABEL:
         # A run of columns is labeled by its first and last name.
@@ -261,7 +261,7 @@ def _is_index(column: object) -> TypeGuard[int]:
     return isinstance(column, Integral) and not isinstance(column, bool | np.bool_)
 
 
-def _default_label(columns: Any) -> str:
+def default_label(columns: Any) -> str:
     """Return the text for columns in a kernel's name; index 3 becomes "x3"."""
     if isinstance(columns, slice):
         start = "" if columns.start is None else columns.start

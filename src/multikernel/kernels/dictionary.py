@@ -192,27 +192,21 @@ def kernel_names(
 ) -> list[str]:
     """Return the names of the kernels at some indices, by default of all kernels."""
     n_kernels = len(kernel_sequence("kernel_names", dictionary))
-    positions = range(n_kernels)
-    if indices is None:
-        return names_of(dictionary, positions)
+    positions: Sequence[int] = range(n_kernels)
     try:
-        names = [positions[as_index(i)] for i in indices]
+        if indices is not None:
+            positions = [positions[as_index(i)] for i in indices]
     except (TypeError, IndexError) as error:
         raise type(error)(
             f"kernel_names: indices must be a sequence of integers from {-n_kernels} "
             f"to {n_kernels - 1}, got {shown(indices)}. Negative integers count from "
             "the end."
         ) from error
-    return names_of(dictionary, names)
-
-
-def names_of(dictionary: KernelDictionary, indices: Sequence[int]) -> list[str]:
-    """Return the names of the kernels at nonnegative indices."""
     # A dictionary with a method `name(index)` defines the names of its kernels.
     name = getattr(dictionary, "name", None)
     if callable(name):
-        return [name(index) for index in indices]
-    kernels = [dictionary[index] for index in indices]
-    for index, kernel in zip(indices, kernels, strict=True):
+        return [name(position) for position in positions]
+    kernels = [dictionary[position] for position in positions]
+    for index, kernel in zip(positions, kernels, strict=True):
         check_kernel(kernel, f"Kernel {index} of the dictionary")
     return [kernel_name(kernel) for kernel in kernels]

@@ -286,14 +286,19 @@ def validate_names(row_names: Iterable[Any], n_rows: int) -> Array:
             f"The name of a sample is {changed!r}, but NumPy removes NUL characters at "
             "the end of text: rename this sample."
         )
-    distinct, counts = np.unique(array, return_counts=True)
-    if distinct.size < array.size:
+    _check_unique(array, "row")
+    return array
+
+
+def _check_unique(names: Array, axis: str) -> None:
+    """Raise if names of rows or columns are repeated; `axis` is "row" or "column"."""
+    distinct, counts = np.unique(names, return_counts=True)
+    if distinct.size < names.size:
         repeated = distinct[counts > 1].tolist()
         raise ValueError(
-            "The names of the rows of Grams must be unique, but several rows are named "
-            f"{listed(repeated)}: use a different name for each row."
+            f"The names of the {axis}s of Grams must be unique, but several {axis}s "
+            f"are named {listed(repeated)}: pass one {axis} per sample."
         )
-    return array
 
 
 def _columns_first(names: Array, columns: Iterable[Any]) -> Indices:
@@ -307,11 +312,5 @@ def _columns_first(names: Array, columns: Iterable[Any]) -> Indices:
             "names of samples as index and columns, and add the missing rows."
         )
     order = np.array([rows[name] for name in column_names], dtype=np.intp)
-    distinct, counts = np.unique(order, return_counts=True)
-    if distinct.size < order.size:
-        repeated = names[distinct[counts > 1]].tolist()
-        raise ValueError(
-            "The names of the columns of Grams must be unique, but several columns "
-            f"are named {listed(repeated)}: keep one column per sample."
-        )
+    _check_unique(names[order], "column")
     return np.concatenate([order, np.setdiff1d(np.arange(names.size), order)])

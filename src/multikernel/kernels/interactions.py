@@ -22,7 +22,7 @@ from multikernel.kernels.category import CategoryKernel
 from multikernel.kernels.columns import (
     ColumnKernel,
     Features,
-    label_of,
+    default_label,
     select_columns,
     selected_indices,
 )
@@ -187,10 +187,7 @@ class InteractionDictionary:
         for m in paired:
             kernel = self.mains[m]
             assert isinstance(kernel, ColumnKernel)
-            if kernel.label is None and isinstance(kernel.columns, tuple):
-                labels[m] = label_of(kernel.columns)
-            elif kernel.label:
-                labels[m] = kernel.label
+            labels[m] = kernel.label or default_label(kernel.columns)
         # Kernels on the same columns have their full names.
         counts = Counter(labels[m] for m in paired)
         pairs = zip(labels, names, strict=True)
