@@ -160,11 +160,9 @@ class InteractionDictionary:
         return (first,) if second < 0 else (first, second)
 
     @property
-    def n_products(self) -> int:
-        """Return the number of products."""
-        if isinstance(self.terms, EveryPair):
-            return len(self.terms) - self.terms.alone.size
-        return int(np.count_nonzero(self.terms[:, 1] >= 0))
+    def has_products(self) -> bool:
+        """Return whether any kernel is a product."""
+        return paired_mains(self.terms).size > 0
 
     def scales(self) -> Array | TermWeights:
         """Return the factors that multiply normalized kernels, shape (n_kernels,)."""

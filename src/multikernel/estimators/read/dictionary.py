@@ -207,7 +207,7 @@ def _with_interactions(
     spec = samples.table.interactions
     assert spec is not None
     result = extent.with_products(samples, spec, mains, X, weights)
-    if not result.n_products:
+    if not result.has_products:
         warn_user(
             "Interactions: the model contains no interactions, because "
             f"{interactions.why_no_product(spec)}: pass kernels on different columns, "

@@ -194,7 +194,7 @@ def with_pairs(
     if few or (paired and is_affordable(samples)):
         spec = FEW_PAIRS if few else MANY_PAIRS
         products = with_products(samples, spec, mains, X, weights)
-        if products.n_products:
+        if products.has_products:
             return ChosenKernels(products, many_pairs=not few, left_out=left_out)
     reasons = filter(None, (omitted(samples, mains, paired=paired), left_out))
     is_numeric_table = not samples.table.has_text and X.shape[1] > 1
