@@ -223,11 +223,8 @@ def _try_shifted(
         add = partial(dsyrk, 1.0, rows, 1.0, system.T, 1, 1, 1)
         with_one_blas_thread(add)
     system.reshape(-1)[:: system.shape[0] + 1] += diagonal
-    is_matrix = rhs.ndim == 2
-    solution = _cholesky_solve(system, rhs * (scale[:, None] if is_matrix else scale))
-    if solution is not None:
-        solution *= scale[:, None] if is_matrix else scale
-    return solution
+    solution = _cholesky_solve(system, (rhs.T * scale).T)
+    return None if solution is None else np.asarray((solution.T * scale).T)
 
 
 def _cholesky_solve(system: Array, rhs: Array) -> Array | None:
