@@ -40,18 +40,14 @@ class ByKernelStack(GramStack):
 
     def __post_init__(self) -> None:
         n_dense = int(np.count_nonzero(self.is_dense))
-        expected = n_dense, self.is_dense.size - n_dense
-        actual = self.dense.shape[0], self.factored.shape[0]
-        if expected != actual:
+        n_factored, n_samples = self.is_dense.size - n_dense, self.factored.shape[1]
+        dense, factored = self.dense.shape, self.factored.shape
+        if (dense[:2], factored[0]) != ((n_dense, n_samples), n_factored):
             raise ValueError(
-                f"ByKernelStack: is_dense marks {expected[0]} kernels as dense and "
-                f"{expected[1]} as factored, but dense has {actual[0]} kernels and "
-                f"factored has {actual[1]}: pass stacks that match is_dense."
-            )
-        if self.dense.shape[1] != self.factored.shape[1]:
-            raise ValueError(
-                f"ByKernelStack: dense has {self.dense.shape[1]} samples, but factored "
-                f"has {self.factored.shape[1]}: pass stacks of the same samples."
+                f"ByKernelStack: is_dense marks {n_dense} kernels as dense and "
+                f"{n_factored} as factored, but dense has the shape {dense}, and "
+                f"factored {factored}: pass stacks of the same samples that match "
+                "is_dense."
             )
         dictionary, factors = self.dictionary, self.factored.landmarks
         if dictionary is not None and factors is not None:

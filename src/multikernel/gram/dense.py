@@ -354,12 +354,9 @@ class PartStack(GramStack):
 
     def _matrix(self, kernel: int) -> Array:
         """Return one matrix in float64, a copy unless all samples are chosen."""
-        matrix, samples = self.parent.array[kernel], self.samples
-        if samples.size == len(matrix):
-            return np.asarray(matrix, dtype=np.float64)
-        block = np.empty((samples.size, samples.size))
-        compiled(LOOPS, "write_cut")(read_only(matrix), samples, block)
-        return block
+        if self.samples.size == self.parent.shape[1]:
+            return np.asarray(self.parent.array[kernel], dtype=np.float64)
+        return self.parent.entries(kernel, self.samples, self.samples)
 
 
 def _task_slices(size: int, n_entries: int) -> Iterator[slice]:

@@ -66,15 +66,6 @@ def _write_sum(
 
 
 @loop()
-def write_cut(matrix: Stored, samples: Indices, out: Array) -> None:
-    """Write one matrix between `samples` to `out`, shape (n_samples, n_samples)."""
-    for p in range(samples.size):
-        row = matrix[samples[p]]
-        for q in range(samples.size):
-            out[p, q] = row[samples[q]]
-
-
-@loop()
 def combine_rows(  # noqa: PLR0913 - compiled code takes arrays, not objects
     all_rows: Stored,
     first_rows: Indices,

@@ -274,9 +274,7 @@ class ProductStack(ProductsOfWhole):
 
     def _row(self, mains: Indices, row: int, columns: Indices) -> Array:
         """Return one row of some main matrices, at some columns, (n_mains, n_cols)."""
-        rows = self.mains.array[mains, row]
-        if columns.size < rows.shape[1]:
-            rows = rows.take(columns, axis=1)
+        rows = self.mains.array[mains, row].take(columns, axis=1)
         return np.asarray(rows, dtype=np.float64)
 
     def resident_products(self, kernels: Indices) -> BlockMultiplier:

@@ -162,13 +162,10 @@ def _check_definite(leading: Array, totals: Array) -> None:
     indefinite = np.flatnonzero(~(sums <= 1.001 * totals))
     if indefinite.size:
         m = int(indefinite[0])
-        detail = "trace is not positive"
-        if totals[m] > 0.0:
-            ratio = sums[m] / totals[m]
-            detail = f"largest eigenvalues add up to {ratio:.3g} times its trace"
         raise IndefiniteKernelError(
-            f"Gram matrix {m} is not positive semidefinite: its {detail}, so some "
-            "eigenvalues are negative. "
+            f"Gram matrix {m} is not positive semidefinite: its trace is "
+            f"{totals[m]:.3g}, but its largest eigenvalues add up to {sums[m]:.3g}, so "
+            "some are negative. "
             "Subtract its smallest eigenvalue from its diagonal, set its negative "
             "eigenvalues to zero, or remove the matrix.",
             kernel=m,

@@ -12,7 +12,6 @@ from multikernel.linalg import CHUNK
 from multikernel.linalg.jit import loop, part
 
 Singles = NDArray[np.float32]
-Floats = Array | Singles
 
 C0, C1, C2, C3, C4, C5, C6, C7 = (
     np.float32(math.log(2.0) ** k / math.factorial(k)) for k in range(8)
@@ -23,7 +22,7 @@ HALF, LOWEST = np.float32(0.5), np.float32(-126.0)
 
 
 @part()
-def sum_rows(table: Floats, positions: Indices, out: Floats) -> None:
+def sum_rows(table: Singles, positions: Indices, out: Singles) -> None:
     """Write the sum of the rows `positions` of a table to `out`."""
     for j in range(out.size):
         out[j] = 0.0
@@ -117,45 +116,6 @@ def fill_exponents(  # noqa: PLR0913 - compiled code takes arrays, not objects
                         values = out[offsets[k] + row_starts[top + r] + low :]
                         for j in range(sizes[r]):
                             values[j] = exponent * distances[r, j]
-
-
-@loop()
-def fill_shared_exponents(  # noqa: PLR0913 - compiled code takes arrays, not objects
-    row_features: Array,
-    features: Array,
-    layout: BatchLayout,
-    exponents: Array,
-    first_row: int,
-    counts: Indices,
-    row_starts: Indices,
-    offsets: Indices,
-    squares: Array,
-    distances: Array,
-    out: Array,
-) -> None:
-    """Write the same as `fill_exponents`, for column sets that share many columns."""
-    # Squared differences of a row are computed once for all kernels of the batch.
-    # `squares`, (n_used, width), and `distances`, (width,), are workspace.
-    used, set_starts, members, kernel_starts = layout
-    width = distances.size
-    for block in range(len(counts)):
-        low = block * width
-        for r in range(row_starts.size):
-            size = counts[block, r]
-            for u in range(used.size):
-                values, target = features[used[u], low:], squares[u]
-                x = row_features[used[u], first_row + r]
-                for j in range(size):
-                    difference = x - values[j]
-                    target[j] = difference * difference
-            for s in range(set_starts.size - 1):
-                sums = distances[:size]
-                sum_rows(squares, members[set_starts[s] : set_starts[s + 1]], sums)
-                for k in range(kernel_starts[s], kernel_starts[s + 1]):
-                    exponent = exponents[k]
-                    values = out[offsets[k] + row_starts[r] + low :]
-                    for j in range(size):
-                        values[j] = exponent * sums[j]
 
 
 @part(inline="always")

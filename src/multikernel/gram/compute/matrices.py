@@ -95,26 +95,21 @@ def write_exponents(
     # array `out` is flat: the exponents of the k-th kernel of `plan` start at
     # out[offsets[k]], row after row.
     # Callers compute the exponentials, in as few calls as possible.
-    layout, longest = plan.layout, int(stops.max(initial=1))
+    longest = int(stops.max(initial=1))
     width = min(CHUNK, longest)
     block_starts = np.arange(0, longest, width)[:, None]
-    arguments = (
+    compiled(LOOPS, "fill_exponents")(
         samples.row_features,
         samples.col_features,
-        layout,
+        plan.layout,
         plan.exponents,
         rows.start,
         np.clip(stops - block_starts, 0, width),
         np.cumsum(stops) - stops,
         offsets,
+        np.empty((ROWS, width)),
+        out,
     )
-    # If column sets share few columns, direct sums are faster than a table of squared
-    # differences that the sets share. Most fits need, and compile, only one loop.
-    if layout.members.size <= 2 * layout.used.size:
-        compiled(LOOPS, "fill_exponents")(*arguments, np.empty((ROWS, width)), out)
-        return
-    squares, distances = np.empty((layout.used.size, width)), np.empty(width)
-    compiled(LOOPS, "fill_shared_exponents")(*arguments, squares, distances, out)
 
 
 def row_blocks(n_rows: int, n_cols: int, n_kernels: int) -> Iterator[slice]:

@@ -105,12 +105,9 @@ class Space:
 
     def cut(self, matrix: DeviceArray, rows: Indices, cols: Indices) -> DeviceArray:
         """Return some rows and columns of a matrix."""
-        # Select along the shorter list first: the intermediate array is smaller.
-        for axis, indices in sorted(
-            enumerate((rows, cols)), key=lambda pair: pair[1].size
-        ):
-            matrix = self.xp.take(matrix, self.put_indices(indices), axis=axis)
-        return matrix
+        # Columns are selected first: most callers choose all rows.
+        chosen = self.xp.take(matrix, self.put_indices(cols), axis=1)
+        return self.xp.take(chosen, self.put_indices(rows), axis=0)
 
     def cholesky(self, system: DeviceArray) -> DeviceArray | None:
         """Return the Cholesky factor; None if a matrix is not positive definite."""

@@ -32,7 +32,7 @@ from multikernel.linalg.tables import (
     row_hashes,
     row_norms,
 )
-from multikernel.linalg.tall import GroupedFactor, as_slice, slices_between
+from multikernel.linalg.tall import GroupedFactor, slices_between
 from multikernel.linalg.threads import compiled
 
 TILE = 512
@@ -194,13 +194,8 @@ class CenteredMains:
 
     def _tile(self, mains: Indices, main_range: tuple[int, int]) -> Array:
         """Return centered factors of consecutive main kernels as rows of one array."""
-        members = mains[slice(*main_range)]
-        if isinstance(as_slice(members), slice):
-            first, last = (self.column_slices[members[i]] for i in (0, -1))
-            columns = slice(first.start, last.stop)
-            rows, shifts = self.stack.factors.T[columns], self.shifts[columns]
-            return rows - shifts[:, None] if shifts.any() else rows
-        return np.concatenate([self.factor(main) for main in members.tolist()])
+        members = mains[slice(*main_range)].tolist()
+        return np.concatenate([self.factor(main) for main in members])
 
     # Factors of products.
 

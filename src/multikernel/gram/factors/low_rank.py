@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from multikernel._typing import Array, Indices, Mask
+from multikernel._validation import shown
 from multikernel.gram.base import GramStack
 from multikernel.gram.matrix import DenseMatrix, GramMatrix
 from multikernel.gram.refine import Refinement
@@ -227,24 +228,13 @@ class LowRankStack(FactorStack):
     chosen: Indices | None = None
 
     def __post_init__(self) -> None:
-        total = int(self.offsets[-1])
-        if self.factors.shape[1] != total:
+        total = self.factors.shape[1]
+        has_empty = np.any(np.diff(self.offsets) < 1)
+        if has_empty or self.offsets[0] != 0 or self.offsets[-1] != total:
             raise ValueError(
-                f"LowRankStack: offsets must end at {self.factors.shape[1]}, the "
-                f"number of columns of the factors, got {total}."
-            )
-        if self.offsets[0] != 0:
-            raise ValueError(
-                f"LowRankStack: offsets must start at 0, got {self.offsets[0]}."
-            )
-        empty = np.flatnonzero(np.diff(self.offsets) < 1)
-        if empty.size:
-            m = int(empty[0])
-            raise ValueError(
-                "LowRankStack: offsets must increase strictly, but "
-                f"offsets[{m}] is {self.offsets[m]} and offsets[{m + 1}] is "
-                f"{self.offsets[m + 1]}: give every kernel at least one column. A zero "
-                "kernel has one column of zeros."
+                "LowRankStack: offsets must increase strictly from 0 to the number of "
+                f"columns of the factors, {total}, got {shown(self.offsets.tolist())}: "
+                "give every kernel at least one column, a zero kernel one of zeros."
             )
 
     @property

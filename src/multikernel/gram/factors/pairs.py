@@ -29,12 +29,8 @@ def pair_order(terms: Indices) -> PairOrder:
     products = np.flatnonzero(terms[:, 1] >= 0)
     mains, positions = main_places(terms[products])
     first, second = positions.min(axis=1), positions.max(axis=1)
-    keys = first * mains.size + second
-    # Products of a dictionary are in order already, and sorting a million of them takes
-    # as long as a pass.
-    if np.any(keys[1:] < keys[:-1]):
-        order = np.argsort(keys, kind="stable")
-        products, first, second = products[order], first[order], second[order]
+    order = np.argsort(first * mains.size + second, kind="stable")
+    products, first, second = products[order], first[order], second[order]
     starts = np.searchsorted(first, np.arange(mains.size + 1))
     return PairOrder(mains, products, starts, second)
 
