@@ -17,7 +17,7 @@ from multikernel.gram.compute.matrices import (
 from multikernel.gram.compute.plan import RadialPlan
 from multikernel.gram.matrix import ENTRIES_PER_TASK
 from multikernel.linalg import SINGLE
-from multikernel.linalg.threads import add_blocks, compiled
+from multikernel.linalg.threads import add_blocks, available_threads, compiled
 
 # On 200 samples, a kernel took 2.1 ns per pair of samples in batches of 32 kernels, 1.3
 # ns in batches of 256, and 1.2 ns in batches of 512.
@@ -108,7 +108,7 @@ def _product_groups(v: Array) -> Iterator[_PairProducts]:
         yield _PairProducts(v, rows)
 
 
-PartForms = Callable[[RadialPlan, BlockSamples, slice, _PairProducts], Array]
+PartForms = Callable[[RadialPlan, BlockSamples, list[slice], _PairProducts], Array]
 """A function that returns the contribution of some rows to the forms of a batch."""
 
 
@@ -122,8 +122,16 @@ def _add_group(
 ) -> None:
     """Add the terms v_i v_j K_m[i, j] of all pairs in `products` to `forms[m]`."""
     blocks = _row_runs(products.rows, BLOCK_NUMBERS // min(BATCH, plan.kernels.size))
+    # A task computes all rows of a batch of kernels, or some rows if kernels are few.
+    has_many = plan.kernels.size >= 4 * batch_size * available_threads()
+    per_task = len(blocks) if has_many else 1
 
-    def work(task: tuple[RadialPlan, slice]) -> tuple[Indices, Array]:
+    def tasks() -> Iterator[tuple[RadialPlan, list[slice]]]:
+        for batch in plan.batches(batch_size):
+            for start in range(0, len(blocks), per_task):
+                yield batch, blocks[start : start + per_task]
+
+    def work(task: tuple[RadialPlan, list[slice]]) -> tuple[Indices, Array]:
         batch, rows = task
         return batch.kernels, forms_of_rows(batch, samples, rows, products)
 
@@ -131,18 +139,18 @@ def _add_group(
         kernels, values = result
         forms[kernels] += values
 
-    tasks = ((batch, rows) for batch in plan.batches(batch_size) for rows in blocks)
-    add_blocks(work, tasks, add)
+    add_blocks(work, tasks(), add)
 
 
 def _single_forms(
     batch: RadialPlan,
     samples: BlockSamples,
-    rows: slice,
+    blocks: list[slice],
     products: _PairProducts,
 ) -> Array:
     """Return the result of `_batch_forms`, computed in single precision."""
     forms, layout = np.zeros(batch.kernels.size), batch.layout
+    rows = slice(blocks[0].start, blocks[-1].stop)
     compiled("multikernel.gram.compute.loops", "add_single_forms")(
         samples.row_features,
         layout,
@@ -157,16 +165,23 @@ def _single_forms(
 def _batch_forms(
     batch: RadialPlan,
     samples: BlockSamples,
-    rows: slice,
+    blocks: list[slice],
     products: _PairProducts,
 ) -> Array:
-    """Return the parts of v^T K_m v from some rows of the matrices, (n_kernels,)."""
-    stops = np.arange(rows.start, rows.stop) + 1
-    n_kernels, n_pairs = batch.kernels.size, int(stops.sum())
-    values, offsets = np.empty(n_kernels * n_pairs), np.arange(n_kernels) * n_pairs
-    write_exponents(batch, samples, rows, stops, offsets, values)
-    np.exp(values, out=values)
-    return np.asarray(values.reshape(n_kernels, n_pairs) @ products.block(rows))
+    """Return the parts of v^T K_m v from the rows in `blocks`, (n_kernels,)."""
+    n_kernels = batch.kernels.size
+    max_pairs = max(_n_pairs(rows.stop) - _n_pairs(rows.start) for rows in blocks)
+    buffer = np.empty(n_kernels * max_pairs)
+    forms = np.zeros(n_kernels)
+    for rows in blocks:
+        stops = np.arange(rows.start, rows.stop) + 1
+        n_pairs = int(stops.sum())
+        values = buffer[: n_kernels * n_pairs]
+        offsets = np.arange(n_kernels) * n_pairs
+        write_exponents(batch, samples, rows, stops, offsets, values)
+        np.exp(values, out=values)
+        forms += values.reshape(n_kernels, n_pairs) @ products.block(rows)
+    return forms
 
 
 def _row_runs(rows: slice, n_entries: int) -> list[slice]:
