@@ -287,7 +287,7 @@ def _null_model(
 def _all_covariates(training: Training, covariates: Any) -> Array | None:
     """Return the unpenalized columns and the covariates, None if there are neither."""
     design, n_samples = training.design, training.stack.shape[1]
-    unpenalized = None if design is None else design(training.samples.X)
+    unpenalized = None if design is None else design(training.X)
     if covariates is None:
         return unpenalized
     values, names = _encode_covariates(covariates, n_samples)

@@ -234,7 +234,7 @@ def cross_grams(
     if training.dictionary is None:
         return PrecomputedGrams(active, training.rows[stored], normalization), stored
     kernels = tuple(training.dictionary[int(m)] for m in active)
-    return KernelGrams(kernels, training.samples.X[stored], normalization), stored
+    return KernelGrams(kernels, training.X[stored], normalization), stored
 
 
 TermFunction = Callable[["Training", int, Array], Array]
@@ -245,7 +245,7 @@ def validation_terms(data: "Training", train: Indices, test: Indices) -> TermFun
     """Return a function that computes terms K_m @ coefs at validation samples."""
     if data.stack.in_memory:
         return _stored_terms(data.stack, train, test)
-    return _computed_terms(data.samples.X[test])
+    return _computed_terms(data.X[test])
 
 
 def _stored_terms(stack: GramStack, train: Indices, test: Indices) -> TermFunction:

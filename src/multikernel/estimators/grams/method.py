@@ -236,11 +236,11 @@ def _predicted_values(
     # The decision values and this part each have shape (n_samples, n_outputs).
     linear = np.zeros((training.stack.shape[1], expansion.intercept.size))
     if training.design is not None and expansion.effects is not None:
-        linear += training.design(training.samples.X) @ expansion.effects
+        linear += training.design(training.X) @ expansion.effects
     # If `recompute`, evaluate active kernels as for new samples, without the stack.
     if recompute:
         model = additive_model(training, expansion)
-        return model.decision_values(training.samples.X), linear
+        return model.decision_values(training.X), linear
     f = linear + expansion.intercept
     if expansion.active.size:
         kernels = training.stack.once(expansion.active)
@@ -253,7 +253,7 @@ def _must_recompute(
 ) -> bool:
     """Return whether to compute the active kernels again at the training samples."""
     # `rounded` says whether the stored matrices have single precision.
-    if not isinstance(training.samples.X, np.ndarray):
+    if not isinstance(training.X, np.ndarray):
         return False
     active = np.unique(np.concatenate([solution.active for solution in solutions]))
     ratios = rounding_ratios(training.stack_with_rounding)[active]

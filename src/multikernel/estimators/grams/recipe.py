@@ -139,7 +139,7 @@ def problems_of(recipe: Recipe, training: Training) -> tuple[list[Problem], Solv
         if is_squared(problems[0].loss):
             problems = residual_problems(training.least_squares, problems)
         else:
-            columns = training.design(training.samples.X)
+            columns = training.design(training.X)
             problems = [replace(problem, columns=columns) for problem in problems]
     if has_free_thresholds(recipe.losses[0]):
         inner = recipe.solver

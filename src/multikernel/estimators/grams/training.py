@@ -57,6 +57,7 @@ NOT_PROVEN = (
 class Training(Data):
     """The samples and their normalized Gram matrices, the training data of a method."""
 
+    # In a fold, `samples` are the training samples, but `samples.X` has all samples.
     samples: Samples
     built: BuiltStack
     kernels: ChosenKernels
@@ -66,6 +67,9 @@ class Training(Data):
     fit_info: Mapping[str, Any]
     # The unpenalized columns.
     design: Design | None = None
+    # Indices of the training samples as rows of `samples.X`; None means all its rows,
+    # in order.
+    table_rows: Indices | None = None
     # Whether this is the training set of a fold, with normalized matrices.
     is_part: bool = False
     # Whether precomputed matrices of new samples have columns for these samples only,
@@ -77,6 +81,12 @@ class Training(Data):
         """Column of each sample in the precomputed matrices of new samples."""
         rows = self.samples.rows
         return np.arange(rows.size) if self.has_own_columns else rows
+
+    @property
+    def X(self) -> Array:  # noqa: N802 - what scikit-learn calls it
+        """The rows of the samples; a fold reads them from the complete table."""
+        X = self.samples.X
+        return X if self.table_rows is None else X[self.table_rows]
 
     @property
     def dictionary(self) -> KernelDictionary | None:
@@ -97,7 +107,7 @@ class Training(Data):
     def stack_with_rounding(self) -> GramStack:
         """The Gram matrices with bounds on the rounding errors of centering."""
         single = self.is_part and is_single(self.source.options.storage)
-        inputs = self.stack, self.dictionary, self.samples.X, self.built.normalization
+        inputs = self.stack, self.dictionary, self.X, self.built.normalization
         return with_rounding_ratios(*inputs, rounded_to_single=single)
 
     @property
@@ -122,7 +132,7 @@ class Training(Data):
         """The least-squares fit of unpenalized columns; None if there are none."""
         if self.design is None:
             return None
-        columns, weights = self.design(self.samples.X), self.samples.weights
+        columns, weights = self.design(self.X), self.samples.weights
         return LeastSquares(columns, weights, self.source.fit_intercept)
 
     def with_fitted_columns(self, expansion: BlockFunctions) -> BlockFunctions:
@@ -247,10 +257,14 @@ class Training(Data):
         # alone. They are views of dense matrices if kernels are only scaled. Otherwise
         # they are copies, and the `n_in_memory` parts that are in memory at a time
         # share the limit `max_bytes`. Lazy matrices are computed again.
+        samples, table_rows = self.samples.subset(indices), self.table_rows
         if self.source.merges_copies:
             indices, samples = merge_equal(self.samples, indices)
-        else:
-            samples = self.samples.subset(indices)
+        # If all rows are required, do not copy a table that is stored in a file.
+        is_complete = np.array_equal(indices, np.arange(self.samples.rows.size))
+        if not (is_complete or self.precomputed):
+            table_rows = indices if table_rows is None else table_rows[indices]
+        part = replace(self, samples=samples, table_rows=table_rows, is_part=True)
         built = build_part(
             self.stack,
             indices,
@@ -260,29 +274,27 @@ class Training(Data):
             n_copies=n_in_memory,
         )
         if built is None:
-            inputs = self.dictionary, samples.X, self.source.options, samples.weights
+            inputs = self.dictionary, part.X, self.source.options, samples.weights
             built = gram_matrices(*inputs)
-        return replace(self, samples=samples, built=built, is_part=True), indices
+        return replace(part, built=built), indices
 
     def sample(self, rows: Indices) -> "Training":
         """Return some samples, with new, unnormalized matrices to cut folds from."""
-        samples = self.samples.subset(rows)
-        if self.precomputed:
-            samples = replace(samples, X=samples.X[np.ix_(rows, rows)])
+        X = self.samples.X[np.ix_(rows, rows)] if self.precomputed else self.X[rows]
+        samples = replace(self.samples.subset(rows), X=X)
         options = self.source.options.before_split()
         # Matrices of the samples `rows` may fit in memory even if those of all do not.
         if options.storage == "lazy":
             options = replace(options, storage="auto")
-        built = gram_matrices(self.dictionary, samples.X, options, samples.weights)
-        return replace(self, samples=samples, built=built)
+        built = gram_matrices(self.dictionary, X, options, samples.weights)
+        return replace(self, samples=samples, built=built, table_rows=None)
 
     def on_all_samples(self) -> "Training":
         """Return all samples with normalized Gram matrices, ready for a fit."""
         all_samples = np.arange(self.samples.rows.size)
         training, indices = self.part(all_samples)
         built, options = training.built, self.source.options
-        samples = training.samples
-        inputs = self.dictionary, samples.X, options, samples.weights
+        inputs = self.dictionary, training.X, options, training.samples.weights
         # Equal samples were merged. Compute the matrices of the merged samples anew, so
         # that an integer weight and copies of a sample give the same last digits.
         if indices.size < all_samples.size:
@@ -309,7 +321,7 @@ class Training(Data):
         training = replace(training, has_own_columns=self.precomputed)
         image = validation_terms(self, train, test)
         validation = self.samples.subset(test)
-        columns = None if self.design is None else self.design(validation.X)
+        columns = None if self.design is None else self.design(self.X[test])
         offset = None if omit_offset else validation.offset
         values = partial(fold_values, image, test.size, columns=columns, offset=offset)
         return Fold(training, validation, values)

@@ -1,7 +1,7 @@
 """Training data of HKL, which include a graph of kernels, and the fitted models."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
@@ -80,7 +80,8 @@ class HullNames(KernelNames):
 class HullData(Data):
     """Training data of HKL: the samples, and a graph of kernels on them."""
 
-    samples: Samples  # not scaled
+    samples: Samples
+    X: Array  # not scaled
     source: "HullSource"
     scaler: Scaler
     graph: GraphSamples  # on the scaled samples
@@ -104,18 +105,19 @@ class HullData(Data):
         # `Data.part` describes merging. `n_in_memory` is not used, because HKL stores
         # no Gram matrices.
         indices, samples = merge_equal(self.samples, indices)
-        return self.source.fit_graph(samples), indices
+        return self.source.fit_graph(samples, self.X[indices]), indices
 
     def sample(self, rows: Indices) -> "HullData":
         """Return the data of some samples, with scaler and graph fitted to them."""
-        return self.source.fit_graph(self.samples.subset(rows))
+        X = self.X[rows]
+        return self.source.fit_graph(replace(self.samples.subset(rows), X=X), X)
 
     def fold(self, train: Indices, test: Indices, n_in_memory: int) -> Fold:
         """Return a fold with the training samples `train` and validation set `test`."""
         # `n_in_memory` is not used, because HKL stores no Gram matrices.
         training, _ = self.part(train)
-        validation = self.samples.subset(test)
-        return Fold(training, validation, partial(hull_values, validation.X))
+        values = partial(hull_values, self.X[test])
+        return Fold(training, self.samples.subset(test), values)
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,16 +130,15 @@ class HullSource(Source):
         self, samples: Samples, report: Callable[[float], None] | None = None
     ) -> HullData:
         """Return the training data, with scaler and graph fitted to the samples."""
-        return self.fit_graph(samples)
+        return self.fit_graph(samples, samples.X)
 
-    def fit_graph(self, samples: Samples) -> HullData:
-        """Return the training data, with scaler and graph fitted to the samples."""
-        X = samples.X
+    def fit_graph(self, samples: Samples, X: Array) -> HullData:
+        """Return the training data, with scaler and graph fitted to X."""
         scaler = make_scaler(X, samples.weights, standardize=self.standardize)
         scaled = scaler(X)
         with np.errstate(over="ignore"):  # infinite features raise an error
             graph = self.kernels.bind(scaled).sample(scaled)
-        return HullData(samples, self, scaler, graph)
+        return HullData(samples, X, self, scaler, graph)
 
 
 @dataclass(frozen=True, eq=False)

@@ -131,7 +131,7 @@ def hull_attributes(
     strongest = np.argsort(-norms, kind="stable")
     output_norms = [np.linalg.norm(coefs[k], axis=0) for k in model.active]
     block_norms = np.array(output_norms).reshape(-1, model.intercept.size).T
-    shares = variance_shares(model.contributions(data.samples.X), samples.sample_weight)
+    shares = variance_shares(model.contributions(data.X), samples.sample_weight)
     return spread_terms(block_norms, shares, model.active, len(names)) | {
         "hull_": list(model.nodes),
         "node_norms_": norms,

@@ -128,13 +128,10 @@ class Samples:
         return np.sort(self.copies.rows[np.isin(self.copies.owners, indices)])
 
     def subset(self, indices: Indices) -> "Samples":
-        """Return some of the samples; precomputed matrices are not cut."""
+        """Return some of the samples, which still refer to the X of all samples."""
         weights = None if self.sample_weight is None else self.sample_weight[indices]
-        # If all rows are required, do not copy a table that is stored in a file.
-        is_complete = np.array_equal(indices, np.arange(self.rows.size))
         return replace(
             self,
-            X=self.X if is_complete or self.X.ndim == 3 else self.X[indices],
             labels=self.labels[indices],
             sample_weight=weights,
             rows=self.rows[indices],
@@ -336,7 +333,8 @@ def sort_samples(samples: Samples) -> Samples:
     # to sort by, or is a table in a file, whose sorted copy may not fit into memory.
     if keys is None:
         return samples
-    return samples.subset(np.argsort(keys, kind="stable"))
+    order = np.argsort(keys, kind="stable")
+    return replace(samples.subset(order), X=samples.X[order])
 
 
 def merge_equal(samples: Samples, indices: Indices) -> tuple[Indices, Samples]:
@@ -348,7 +346,7 @@ def merge_equal(samples: Samples, indices: Indices) -> tuple[Indices, Samples]:
     _, firsts = np.unique(owners, return_index=True)
     given = part.sample_weight
     weights = np.ones(indices.size) if given is None else given
-    # A merged sample has the sum of its rows' weights.
+    # A merged sample has the sum of its rows' weights. X is still that of all samples.
     totals = np.asarray(np.bincount(owners, weights), dtype=np.float64)
     copies = Copies(part.rows, owners, weights / totals[owners])
     merged = replace(part.subset(firsts), sample_weight=totals, copies=copies)
@@ -357,7 +355,9 @@ def merge_equal(samples: Samples, indices: Indices) -> tuple[Indices, Samples]:
 
 def distinct(samples: Samples) -> Samples:
     """Return the sorted samples, with equal samples merged."""
-    return merge_equal(sort_samples(samples), np.arange(samples.rows.size))[1]
+    samples = sort_samples(samples)
+    firsts, merged = merge_equal(samples, np.arange(samples.rows.size))
+    return samples if merged.copies is None else replace(merged, X=samples.X[firsts])
 
 
 def _sample_keys(samples: Samples, indices: Indices | slice) -> Any:

@@ -108,7 +108,7 @@ class NullAlpha:
         offset = None if samples.offset is None else samples.offset[rows]
         if offset is not None and is_shift_equivariant(loss):
             targets, offset = targets - offset, None
-        columns = None if data.design is None else data.design(data.samples.X)[rows]
+        columns = None if data.design is None else data.design(data.X)[rows]
         model = null_model(loss, standardized_targets(loss, targets), columns, offset)
         rng = check_random_state(self.random_state)
         n_permutations = self.number_on(data.stack.shape[0])
