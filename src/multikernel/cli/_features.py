@@ -107,9 +107,10 @@ def numeric_features(
     kinds.refuse_kinds([*checked], checked.values(), str(path), drop_options(odd_kinds))
     if texts:
         refuse_odd_cells(frame[texts])
+        content = doubts.get(str(texts[0]), kind_of[texts[0]])
         raise ValueError(
             f"{path} has non-numeric columns: {', '.join(map(str, texts))} ({texts[0]} "
-            f"holds {doubts[str(texts[0])]}). Use them as categories with --category "
+            f"holds {content}). Use them as categories with --category "
             f"'{texts[0]}' or as sequences with --sequence, copy IDs to predictions "
             f"with --id, or ignore the columns{drop_options(texts)}."
         )
