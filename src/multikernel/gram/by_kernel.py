@@ -76,6 +76,11 @@ class ByKernelStack(GramStack):
         forms = self.dense.quadratic_forms(v), self.factored.quadratic_forms(v)
         return self._merged(*forms)
 
+    def block_matvec(self, coefs: Array) -> Array:
+        """Return K_m coefs[m] for every m, (n_kernels, n_samples[, n_outputs])."""
+        dense = self.dense.block_matvec(coefs[self.is_dense])
+        return self._merged(dense, self.factored.block_matvec(coefs[~self.is_dense]))
+
     def combine(self, weights: Array) -> GramMatrix:
         """Return sum_m weights[m] K_m, dense if a kernel in the sum is a matrix."""
         dense_weights, factor_weights = weights[self.is_dense], weights[~self.is_dense]
