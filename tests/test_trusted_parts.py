@@ -87,6 +87,17 @@ def unsorted_categories(state, members):
     put(members, state["categories_"]["content"][0], np.array([2.0, 1.0, 0.0]))
 
 
+def unsorted_categories_of_no_column(state, members):
+    unsorted_categories(state, members)
+    state["_n_features_outs"]["content"][0]["content"] = "-1"
+
+
+def negative_groups_of_no_column(state, members):
+    mapping = state["_default_to_infrequent_mappings"]["content"][0]
+    put(members, mapping, np.array([0, -7, 0]))
+    state["_n_features_outs"]["content"][0]["content"] = "-1"
+
+
 def larger_groups(state, members):
     mapping = state["_default_to_infrequent_mappings"]["content"][0]
     put(members, mapping, np.array([0, 10**6, 0]))
@@ -101,7 +112,9 @@ codes = np.repeat([[0.0], [1.0], [2.0]], [3, 2, 2], axis=0)
 ENCODERS = [
     (fewer_columns, OneHotEncoder()),
     (unsorted_categories, OneHotEncoder()),
+    (unsorted_categories_of_no_column, OneHotEncoder()),
     (larger_groups, OneHotEncoder(min_frequency=3)),
+    (negative_groups_of_no_column, OneHotEncoder(min_frequency=3)),
     (other_drop, OneHotEncoder(drop="first")),
 ]
 

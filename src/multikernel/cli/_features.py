@@ -110,9 +110,9 @@ def numeric_features(
         content = doubts.get(str(texts[0]), kind_of[texts[0]])
         raise ValueError(
             f"{path} has non-numeric columns: {', '.join(map(str, texts))} ({texts[0]} "
-            f"holds {content}). Use them as categories with --category "
-            f"'{texts[0]}' or as sequences with --sequence, copy IDs to predictions "
-            f"with --id, or ignore the columns{drop_options(texts)}."
+            f"holds {content}). Copy a column of names of rows to predictions with "
+            f"--id '{texts[0]}', name categories with --category and sequences with "
+            f"--sequence, or ignore the columns{drop_options(texts)}."
         )
     # All columns are converted together, because pandas needs half a millisecond for
     # each conversion.
@@ -143,8 +143,8 @@ def check_limits(path: Path, numeric: pd.DataFrame) -> None:
         row, name = int(np.argmax(is_too_large[:, column])), numeric.columns[column]
         raise ValueError(
             f"Column {name!r} of {path} holds {values[row, column]:g}, but absolute "
-            f"values must be at most {LARGEST_VALUE:g}: correct the value, change the "
-            "unit of the column, or remove the row."
+            f"values must be at most {LARGEST_VALUE:g}: correct the value, or remove "
+            "the row."
         )
 
 

@@ -154,10 +154,12 @@ def find_task(task: str | None, loss: str | None, y: Any) -> str:
     task = task or tasks[0]
     check_choice("--task", task, TASKS)
     if task not in tasks:
-        reason = ", which has its own loss" if task in SPECIAL else ""
+        advice = ": change one of these options"
+        if task in SPECIAL:
+            advice = ", which has its own loss: remove --loss"
         raise ValueError(
-            f"--loss {loss} supports {tasks[0]}, but --task is {task}{reason}: change "
-            "one of these options."
+            f"--loss {loss} supports {' and '.join(tasks)}, but --task is "
+            f"{task}{advice}."
         )
     if task == "survival" and np.ndim(y) != 2:
         raise ValueError(

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
@@ -116,6 +117,13 @@ def known_choice(
         raise ValueError(
             f"--event requires a survival model, got {type(model).__name__}: remove "
             "--event."
+        )
+    if (
+        request.offset is not None
+        and "offset" not in signature(model.predict).parameters
+    ):
+        raise ValueError(
+            f"--offset is not supported by {type(model).__name__}: remove --offset."
         )
     names = getattr(estimator, "feature_names_in_", None)
     feature_names = None if names is None else tuple(map(str, names))

@@ -229,7 +229,7 @@ def line_styles(values: Array) -> list[Any]:
 def value_name(model: Any, output: int) -> str:
     """Return the axis label of a model's terms; `output` is the index of the output."""
     labels = getattr(model, "classes_", None)
-    if model._state.model.coefs.shape[2] > 1:
+    if np.size(model.intercept_) > 1:
         return f"contribution to f of {output_heads(model)[output]}, mean zero"
     # Only models of two classes have a positive class. Ordinal models also have one
     # function, but may have more classes.

@@ -69,7 +69,7 @@ def _check_one_hot(encoder: Any) -> None:
         encoder.categories_, groups, drops, encoder._n_features_outs, strict=True
     ):
         n_codes = _number_of_codes(categories, group)
-        is_valid = drop is None or 0 <= drop < n_codes
+        is_valid = n_codes >= 0 and (drop is None or 0 <= drop < n_codes)
         if not is_valid or size != n_codes - (drop is not None):
             raise ValueError(
                 "The categories of a OneHotEncoder do not match its output columns."
