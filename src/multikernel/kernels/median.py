@@ -105,8 +105,8 @@ def kernels_with_widths(
 ) -> ListDictionary:
     """Return default kernels; warn if `max_kernels` limits those on single columns."""
     # `rows`, `weights` and `n_rows` are the results of `distinct_rows`.
-    shares = _pair_shares(weights)
-    joint = [LinearKernel(), *_gaussians(rows, shares, multiples, n_rows)]
+    pairs = weights, _pair_shares(weights)
+    joint = [LinearKernel(), *_gaussians(rows, pairs, multiples, n_rows)]
     columns = distinct_columns(rows)
     if len(columns) == 1:
         # With one varying column, `joint` already contains its kernels.
@@ -117,7 +117,7 @@ def kernels_with_widths(
         generated = (
             ColumnKernel(kernel, (column,))
             for column in (columns if widths else ())
-            for kernel in _gaussians(rows[:, [column]], shares, widths, n_rows)
+            for kernel in _gaussians(rows[:, [column]], pairs, widths, n_rows)
         )
         # Stop at the first kernel above the limit, because tables may have so many
         # columns that computing all kernels would take long.
@@ -170,13 +170,20 @@ def _checked_rows(
 
 def median_row_distance(rows: Array, weights: Array) -> float:
     """Return the median distance between weighted rows; one if all are equal."""
-    distances = _distances(rows)
-    return _median(distances, _pair_shares(weights)) if distances.any() else 1.0
+    distances, shares = _distances(rows, weights, _pair_shares(weights))
+    return _median(distances, shares) if distances.any() else 1.0
 
 
 def _median(distances: Array, shares: Array) -> float:
     """Return the weighted median of the nonzero distances."""
-    order = np.argsort(distances)[-np.count_nonzero(distances) :]
+    nonzero = distances[distances > 0.0]
+    if np.ptp(shares[:-1]) == 0.0:
+        # Equal weights need no sorting.
+        middle = nonzero.size // 2
+        values = np.partition(nonzero, middle)
+        lower = values[middle] if nonzero.size % 2 else values[:middle].max()
+        return 0.5 * float(lower + values[middle])
+    order = np.argsort(distances)[-nonzero.size :]
     total = np.cumsum(shares[order])
     # If half of the weight ends between two distances, return their mean, as rounding
     # would choose one of them arbitrarily.
@@ -209,19 +216,31 @@ def _pair_shares(weights: Array) -> Array:
     return np.asarray(pairs / max(pairs.sum(), 1.0))
 
 
-def _distances(rows: Array) -> Array:
-    """Return the distances between rows, and zero for pairs of equal samples."""
+def _distances(rows: Array, weights: Array, shares: Array) -> tuple[Array, Array]:
+    """Return the distances between rows, and the shares of their pairs."""
+    # `shares` are the `_pair_shares` of `weights`. Equal values of a single column with
+    # many ties are merged, which changes the pairs.
+    if rows.shape[1] == 1:
+        values, groups = np.unique(rows[:, 0], return_inverse=True)
+        if 2 * values.size <= len(rows):
+            totals = np.bincount(groups, weights).astype(np.float64)
+            rows, shares = values[:, None], _pair_shares(totals)
     # Divide first, because squares of large numbers overflow.
     size = float(np.abs(rows).max()) or 1.0
-    return np.append(size * pdist(rows / size), 0.0)
+    distances = np.zeros(shares.size)  # the last entry: distance of equal samples
+    distances[:-1] = size * pdist(rows / size)
+    return distances, shares
 
 
 def _gaussians(
-    rows: Array, shares: Array, multiples: Sequence[float], n_rows: int
+    rows: Array,
+    pairs: tuple[Array, Array],
+    multiples: Sequence[float],
+    n_rows: int,
 ) -> list[Kernel]:
     """Return Gaussian kernels whose widths are multiples of the median row distance."""
-    # `shares` are the `_pair_shares` of the rows.
-    distances = _distances(rows)
+    # `pairs` contains the weights of the rows, and their `_pair_shares`.
+    distances, shares = _distances(rows, *pairs)
     largest = distances.max()
     if not (largest and len(multiples)):
         return []
@@ -242,18 +261,20 @@ def _gaussians(
 def distinct_columns(rows: Array) -> list[int]:
     """Return indices of columns, without constant ones and copies of earlier ones."""
     distinct, seen = [], set()
-    for column, values in enumerate(rows.T):
+    # Columns are read in blocks, because a copy of all could exceed memory.
+    for start in range(0, rows.shape[1], 1000):
+        block = rows[:, start : start + 1000]
         # The difference is exact for integers, also if they are far from zero.
-        shifted = values - values.min()
-        if not shifted.any():
-            continue
-        scaled = np.round(shifted / shifted.max(), 10)
+        shifted = (block - block.min(axis=0)).T
+        varying = np.flatnonzero(shifted.any(axis=1))
+        scaled = np.round(shifted[varying] / shifted[varying].max(axis=1)[:, None], 10)
         mirrored = np.round(1.0 - scaled, 10)
-        # Columns that differ only in sign, scale and shift have the same digest.
-        digest = blake2b(min(scaled.tobytes(), mirrored.tobytes())).digest()
-        if digest not in seen:
-            seen.add(digest)
-            distinct.append(column)
+        for column, *variants in zip(varying.tolist(), scaled, mirrored, strict=True):
+            # Columns that differ only in sign, scale and shift have the same digest.
+            digest = blake2b(min(variant.tobytes() for variant in variants)).digest()
+            if digest not in seen:
+                seen.add(digest)
+                distinct.append(start + column)
     return distinct
 
 
