@@ -79,9 +79,13 @@ class Scale:
         bad, accepted = smallest, f"at least {SMALLEST_STRENGTH:g}"
         if largest > LARGEST_VALUE:
             bad, accepted = largest, f"at most {LARGEST_VALUE:g}"
+        scaled, advice = "", f"pass another {name}"
+        if bad != value:
+            scaled = f", which is {bad:.3g} in the units of y"
+            advice += ", or rescale y"
         raise ValueError(
-            f"{self.owner}: {name} is {value!r}, which is {bad:.3g} in the units of y, "
-            f"but must be {accepted}: pass another {name}, or rescale y."
+            f"{self.owner}: {name} is {value!r}{scaled}, but must be {accepted}: "
+            f"{advice}."
         )
 
     def as_attribute(self, values: Array) -> float | Array:

@@ -140,6 +140,8 @@ class FoldScorer:
                     f"has {len(self.fold.validation.output_names)}: pass "
                     "scoring='roc_auc_ovr', or another score for several classes."
                 ) from error
+            if not self.lacks_class and self.needs_model:
+                raise  # an error of the user's own function
             if not self.lacks_class:
                 reason = str(error).rstrip(".")
                 raise ValueError(
