@@ -257,8 +257,8 @@ def _read_npz(path: Path, choice: ColumnChoice) -> Table:
     for name in [name for name in (*target, choice.offset) if name is not None]:
         option = "target" if name in target else "offset"
         option = "event" if name == choice.event else option
-        names = [key for key in arrays if key == name or key not in FEATURE_ARRAYS]
-        check_columns(path, names, [name], f"--{option}: {NO_COLUMN}")
+        offered = [key for key in arrays if key == name or key not in FEATURE_ARRAYS]
+        check_columns(path, offered, [name], f"--{option}: {NO_COLUMN}")
     if {"data", "indices", "indptr", "shape"} <= arrays.keys():
         no_columns = ("drop", "unpenalized", "offset")
         _refuse_options(path, "a sparse table", choice, *no_columns)
