@@ -371,7 +371,7 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
     def _offset_values(
         self, X: Any, offset: Any, n_rows: int, n_outputs: int
     ) -> Array | float:
-        """Return validated offsets, (n_rows, n_outputs), or 0.0 if there are none."""
+        """Return offsets of shape (n_rows, n_outputs), or 0.0 if `offset` is None."""
         if offset is None:
             warn_without_offset(self)
             return 0.0

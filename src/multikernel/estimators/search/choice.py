@@ -234,7 +234,7 @@ class StrengthCandidates(Candidates):
         return replace(self, alphas=self.alphas * share**-RATE)
 
     def recipes(self, data: Data) -> list[Any]:
-        """Return what the method's `recipe` returns, for each strength."""
+        """Return the recipe of the method at each strength."""
         methods = [replace(self.method, alpha=alpha) for alpha in self.alphas.tolist()]
         return [method.recipe(data) for method in methods]
 

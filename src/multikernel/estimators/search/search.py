@@ -212,8 +212,11 @@ def _score_together(folds: Folds, scores: Scores) -> None:
         if folds.candidates.blocks is not None:
             n_targets = scores.scores.shape[2]
             folds.watch.note = f"{block[0]} of {n_targets} targets have a strength"
-        runs = {k: _score_fold(folds, k, cuts[k], block, scores) for k in cuts}
+        means = np.empty((len(folds.candidates), block.size))
+        runs = {k: _score_fold(folds, k, cuts[k], block, scores, means) for k in cuts}
         while runs:
+            # Between the batches, so that all folds read equal means, also in threads.
+            means[:] = scores.means(block)
             folds.for_each(partial(_advance, runs))
 
 
@@ -227,16 +230,23 @@ def _score_alone(folds: Folds, scores: Scores, fold_index: int) -> None:
     """Cut one fold, score all candidates on it, and discard its kernels."""
     fold = folds.cut(fold_index)
     for block in folds.blocks:
-        for _ in _score_fold(folds, fold_index, fold, block, scores):
+        unknown = np.full((len(folds.candidates), block.size), np.nan)
+        for _ in _score_fold(folds, fold_index, fold, block, scores, unknown):
             pass
 
 
 def _score_fold(
-    folds: Folds, fold_index: int, fold: Fold | None, block: Indices, scores: Scores
+    folds: Folds,
+    fold_index: int,
+    fold: Fold | None,
+    block: Indices,
+    scores: Scores,
+    means: Array,
 ) -> Iterator[bool]:
     """Score candidates on a fold in batches, and yield True after each batch."""
     # The fold is None if a callback has stopped the search. `block` has the indices of
-    # the targets.
+    # the targets. `means` has the mean scores over folds, see `Scores.means`, by which
+    # chains may end early; the caller keeps it up to date.
     candidates, watch = folds.candidates, folds.watch
     if fold is None or watch.stopped:
         return
@@ -244,11 +254,7 @@ def _score_fold(
     fold = fold_of_targets(fold, block) if is_separate else fold
     scorer = (TargetScorer if is_separate else FoldScorer)(folds.model, fold)
     scores.lacks_class[fold_index] = scorer.lacks_class
-    # Chains may end early by the means of folds that are solved at the same time.
-    means = partial(scores.means, block)
-    if not folds.fit_in_memory:
-        means = partial(np.full, (len(candidates), block.size), np.nan)
-    models = candidates.solve(fold.training, watch, means)
+    models = candidates.solve(fold.training, watch, lambda: means)
     n_left = len(candidates)
     while not watch.stopped:
         batch: list[Solved] = []

@@ -86,7 +86,7 @@ def _warn_folds(
     if sentences:
         warn_user(
             f"{owner}: {'; '.join(sentences)}. Pass another cv for this X, such as "
-            "fewer or stratified folds.",
+            "fewer, stratified or disjoint folds.",
             SearchWarning,
         )
 

@@ -108,12 +108,10 @@ class TargetScorer(FoldScorer):
 
     def _mean_losses(self, f: Array, targets: Indices) -> Array:
         """Return mean losses of some targets; `f` has the shape (n_test, n_chosen)."""
-        weights, pairs = (
-            self.fold.validation.sample_weight,
-            zip(targets, f.T, strict=True),
-        )
+        weights = self.fold.validation.sample_weight
+        columns = zip(targets, f.T, strict=True)
         with np.errstate(over="ignore", invalid="ignore"):
-            values = [self.losses[t].value(self.y[:, t], g) for t, g in pairs]
+            values = [self.losses[t].value(self.y[:, t], g) for t, g in columns]
             return np.asarray(np.average(values, axis=1, weights=weights))
 
 
