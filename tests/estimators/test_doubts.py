@@ -467,9 +467,16 @@ def test_folds_without_a_comparable_pair_are_named(search, y, reason):
         search(KERNELS, cv=LeaveOneOut()).fit(X, y)
 
 
-def test_a_score_of_single_samples_says_why_it_is_none():
+@pytest.mark.parametrize(
+    "params", [{}, {"loss": "poisson", "scoring": "r2"}], ids=["default", "counts"]
+)
+def test_a_score_of_single_samples_says_why_it_is_none(params):
+    search = SpicyMKLRegressorCV(KERNELS, cv=LeaveOneOut(), **params)
     with pytest.raises(ValueError, match=r"has one sample, and R\^2 requires two"):
-        SpicyMKLRegressorCV(KERNELS, cv=LeaveOneOut()).fit(X, DAYS)
+        search.fit(X, DAYS)
+
+
+def test_a_model_scored_on_one_time_says_why_there_is_no_score():
     model = SpicyMKLSurvival(KERNELS).fit(X, TIMES)
     with pytest.warns(
         UndefinedMetricWarning, match="no two samples have a known order"

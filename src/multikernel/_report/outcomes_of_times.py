@@ -143,7 +143,7 @@ def _calibration(inner: SurvivalMKL, X: Any, times: Times, at: float) -> Array:
 
 
 def _draw_calibration(shares: Array, time: float) -> Any:
-    """Draw observed against predicted shares of samples without event until `time`."""
+    """Plot observed against predicted shares of samples without event up to `time`."""
     figure, ax = _style.pyplot().subplots(layout="constrained")
     predicted, observed, low, high = shares.T
     errors = (observed - low, high - observed)

@@ -120,62 +120,65 @@ def certify(
 def scaled_dual_value(
     problem: Problem, rho: Array, norms: Array, candidate_norms: Array
 ) -> tuple[Number, Number]:
-    """Return the best scale for which scale * rho is feasible, and its dual value."""
-    # Arguments are those of `certify`; `candidate_norms` may also be upper bounds on
-    # the dual norms of rho.
+    """Return s with s * rho feasible and its dual value largest, and that value."""
+    # `candidate_norms` are the dual norms of rho, or upper bounds on them. `norms` are
+    # the block norms of the current model: with an axis of targets, each target gets a
+    # scale; the conjugates of some penalties need them, too.
     loss, regularizer, y = problem.loss, problem.regularizer, problem.y
 
-    def loss_of(scale: Number) -> Number:
+    def negative_dual(scale: Number) -> Number:
         """Return minus the dual value at a multiple of rho."""
         conjugate = sum_of_samples(loss.conjugate(y, -scale * rho), norms)
         refuse_nan(loss, "conjugate", conjugate, rho)
         return conjugate + regularizer.conjugate(scale * candidate_norms, norms)
 
     largest = regularizer.feasible_scale(candidate_norms)
-    if norms.ndim > 1:  # also for the single target of a `NewtonState`
-        # Dual points of many targets solve their problem for fixed kernel weights, so a
-        # smaller factor could only reduce the dual value.
-        return largest, -loss_of(largest)
-    scale, lowest = best_scale(loss_of, largest)
+    if norms.ndim > 1:
+        # Only Newton's method in the weights has an axis of targets, also for one
+        # target. Its dual points nearly solve the problem for fixed kernel weights, so
+        # a smaller factor would hardly increase the dual value. Any scale up to the
+        # largest gives a valid bound.
+        return largest, -negative_dual(largest)
+    scale, lowest = best_scale(negative_dual, largest)
     return scale, -lowest
 
 
 def best_scale(
-    loss_of: Callable[[float], float], largest: float
+    negative_dual: Callable[[float], float], largest: float
 ) -> tuple[float, float]:
-    """Return the factor in [0, largest] that minimizes `loss_of`, and the minimum."""
-    # `loss_of` returns minus the dual value at a multiple of a dual point. It is a
-    # convex function of the factor.
-    scale, lowest = largest, loss_of(largest)
-    if loss_of(NUDGE * largest) < lowest:
+    """Return the factor in [0, largest] with the smallest value, and this value."""
+    # `negative_dual` returns minus the dual value at a multiple of a dual point. It is
+    # a convex function of the factor.
+    scale, lowest = largest, negative_dual(largest)
+    if negative_dual(NUDGE * largest) < lowest:
         # If Omega* is finite but steep, a factor below `largest` may give a better dual
         # value. For example, the first dual points of an elastic net ignore most
         # kernels, and their dual values at the factor `largest` would be useless.
-        shrunk = _segment_minimum(loss_of, largest, lowest)
+        shrunk = _segment_minimum(negative_dual, largest, lowest)
         if shrunk[1] < lowest:
             scale, lowest = shrunk
-    # Zero is always feasible. Only this point proves an optimum of zero.
-    if not lowest <= 0.0 and loss_of(0.0) <= lowest:
-        scale, lowest = 0.0, loss_of(0.0)
+    # The factor zero is always feasible. If the optimum is zero, only it proves it.
+    if not lowest <= 0.0 and negative_dual(0.0) <= lowest:
+        scale, lowest = 0.0, negative_dual(0.0)
     return scale, lowest
 
 
 def _segment_minimum(
-    loss_of: Callable[[float], float], end: float, at_end: float
+    negative_dual: Callable[[float], float], end: float, at_end: float
 ) -> tuple[float, float]:
     """Return the minimizer of a convex function on [0, end], and the minimum."""
     # Along a ray, conjugates of hinges are linear and squared norms quadratic. Three
     # values define the parabola, and a fourth one checks that the function is one.
-    at_start, at_middle = loss_of(0.0), loss_of(0.5 * end)
+    at_start, at_middle = negative_dual(0.0), negative_dual(0.5 * end)
     bend = 2.0 * (at_start - 2.0 * at_middle + at_end)
     share = 0.5 * (at_start - at_end) / bend + 0.5 if bend > 0.0 else 0.0
     if 0.0 < share < 1.0:
-        value, expected = loss_of(share * end), at_start - bend * share * share
+        value, expected = negative_dual(share * end), at_start - bend * share * share
         size = abs(at_start) + abs(at_end) + abs(at_middle)
         if abs(value - expected) <= 1e-12 * size:
             return share * end, value
     result = minimize_scalar(
-        loss_of, bounds=(0.0, end), method="bounded", options={"xatol": 1e-9}
+        negative_dual, bounds=(0.0, end), method="bounded", options={"xatol": 1e-9}
     )
     return float(result.x), float(result.fun)
 

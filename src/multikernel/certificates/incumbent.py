@@ -245,8 +245,8 @@ class Incumbent:
         return self._proof(self.model)
 
     def solution(self, status: Status) -> Solution:
-        """Return the best model, with recomputed norms and gap, and best dual point."""
-        # A dual value above the objective is rounding: the two are equal.
+        """Return the best model and dual point; recompute the norms and the gap."""
+        # A negative gap is a rounding error, so it counts as zero.
         proved_gap, dual = self._publish()
         gap, model = max(float(proved_gap), 0.0), self.model
         self.recorder.close(model.objective, gap, model.active.size)

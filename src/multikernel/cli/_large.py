@@ -211,6 +211,8 @@ def read_partitions(
     path: Path, choice: ColumnChoice, folder: Path | None = None
 ) -> PartitionedTable:
     """Open CSV or Parquet files as partitions, and load the single target column."""
+    # `folder` stores low-rank factors; partitions are then small. Without a folder,
+    # Dask chooses their size.
     (target,) = choice.target
     frame, head, ignored = open_partitions(path, choice, small=folder is not None)
     columns = choice.split_lists(frame.columns)

@@ -234,8 +234,10 @@ def _imputer(table: Table, strategy: str) -> Any:
 def _numeric_step(
     step: Any, table: Table, numeric: list[str], categories: Any = "passthrough"
 ) -> Any:
-    """Return a step that transforms the numeric columns and keeps column names."""
-    # If the step is for all columns of the table, no column transformer is needed.
+    """Return a step that applies `step` to the columns `numeric` of data frames."""
+    # Category columns get the step `categories`; all other columns pass unchanged. If
+    # the table has numeric columns only and `step` is for all of them, no column
+    # transformer is needed.
     if table.sequences or table.categories or len(numeric) < len(table.numeric):
         category_step = ("words", categories, [*table.categories])
         return _column_transformer(("numbers", step, numeric), category_step)

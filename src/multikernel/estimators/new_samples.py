@@ -145,7 +145,7 @@ def _refuse_mixed_names(view: str, new: Array, old: Array) -> None:
 
 
 def _given_matrices(model: Any) -> dict[str, SampleKernel]:
-    """Return the kernels with precomputed matrices of a model, by name of the view."""
+    """Return a model's precomputed kernels, as a mapping from view names."""
     dictionary = model._state.names.dictionary
     if dictionary is None:
         return {}

@@ -105,11 +105,13 @@ class ScaledStack(AroundOther):
         return self.stack.combined_rows(weights * self.scales, rows)
 
     def resident_products(self, kernels: Indices) -> BlockMultiplier:
-        """Return a `BlockMultiplier`; see `GramStack.resident_products`."""
+        """Return a `BlockMultiplier` of the scaled matrices scales[m] K_m."""
         unscaled = self.stack.resident_products(kernels)
         scales = self.scales[kernels]
 
         def products(positions: Indices, rows: Array) -> Array:
+            # `rows` is (n_positions, n_vectors, n_samples), kernels[positions[k]] is
+            # the kernel that rows[k] is multiplied by.
             return unscaled(positions, rows * scales[positions, None, None])
 
         return products

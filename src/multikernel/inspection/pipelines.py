@@ -69,8 +69,7 @@ def _layers(estimator: Any) -> list[Any]:
 
 
 def model_of(owner: str, estimator: Any) -> tuple[Any, Any]:
-    """Return transformers (or None) and model; raise if the model is no `BaseMKL`."""
-    # `last_step` finds them. `BaseMKL` is the base class of this library's estimators.
+    """Return the transformers (or None) and the model; raise unless it is `BaseMKL`."""
     before, model = last_step(estimator)
     if not isinstance(model, BaseMKL):
         raise TypeError(

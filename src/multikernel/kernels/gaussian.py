@@ -140,12 +140,13 @@ class RadialForm:
 
 
 def radial_form(kernel: Kernel) -> RadialForm | None:
-    """Return the `RadialForm` of a Gaussian kernel, alone or on columns, else None."""
+    """Return the `RadialForm` of a Gaussian kernel; None for all other kernels."""
     # A subclass may compute something else, so types are compared exactly.
     columns = None
     if type(kernel) is ColumnKernel and isinstance(kernel.columns, tuple):
         columns, kernel = kernel.columns, kernel.kernel
-    # Columns are all indices or all names.
+    # `RadialForm` stores column indices, so a kernel on a slice or on column names has
+    # none. Columns are all indices or all names.
     if type(kernel) is not GaussianKernel or (columns and isinstance(columns[0], str)):
         return None
     return RadialForm(columns, kernel.exponent)

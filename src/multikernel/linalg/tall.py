@@ -149,7 +149,7 @@ class TallArray:
         return products
 
     def images(self, u: Array, parts: Sequence[slice]) -> Array:
-        """Return Z_m u_m for every part Z_m of the columns, u_m this part of u."""
+        """Return Z[:, part] @ u[part] per part, (n_parts, n_rows[, n_outputs])."""
         images = np.empty((len(parts), self.Z.shape[0], *u.shape[1:]))
         for k, part in enumerate(parts):
             np.matmul(self.Z[:, part], u[part], out=images[k])
@@ -183,7 +183,7 @@ class TallArray:
 
     @cached_property
     def _products(self) -> Array:
-        """Product Z^T Z, read-only."""
+        """Return Z^T Z, read-only."""
         n_rows, n_columns = self.Z.shape
         ones, no_sides = np.ones(n_rows), np.empty((n_rows, 0))
         products, _ = weighted_gram(self.Z, ones, np.arange(n_columns), no_sides)

@@ -76,7 +76,8 @@ class _WeightedSmoothConjugate(WeightedLoss):
     def conjugate_hessian(self, y: Array, u: Array) -> Array:
         """Return the second derivative of w l*(y, u / w) with respect to u."""
         loss = cast(SmoothConjugateLoss, self.loss)
-        # Not clipped, because the curvature may be infinite at an end of the domain.
+        # u / w is not clipped to the domain as in `_unweighted_slopes`: the curvature
+        # may be infinite at its ends.
         w = self._broadcast_weights(y)
         return loss.conjugate_hessian(y, u / w) / w
 

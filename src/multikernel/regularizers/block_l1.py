@@ -56,5 +56,5 @@ class BlockL1Each(BlockL1):
     Norms have shape (n_kernels, n_targets), and results have one entry per target.
     """
 
-    def __init__(self, alphas: Array) -> None:
-        object.__setattr__(self, "alpha", alphas)
+    def __init__(self, alpha: Array) -> None:
+        object.__setattr__(self, "alpha", alpha)

@@ -134,6 +134,8 @@ class _Columns:
 
     def squares(self, f: Array, parameters: Array, linear_factor: float) -> Squares:
         """Return the least-squares model of the loss, with columns projected out."""
+        # `linear_factor` multiplies the weights of samples where the loss is linear.
+        # `parameters` are the intercept and the coefficients of the columns.
         loss, y = self.problem.loss, self.problem.y
         assert is_smooth(loss)
         values = f + self.linear(parameters)

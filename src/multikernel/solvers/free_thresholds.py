@@ -67,6 +67,7 @@ class FreeThresholds(BySquares):
                 "Models of ordered classes do not support columns without a penalty. "
                 "Use a kernel for these columns, or remove them."
             )
+        # `solver` solves least-squares problems without an intercept.
         squares = replace(problem, loss=SquaredLoss(), fit_intercept=False)
         return self.solver.unsupported(squares)
 

@@ -102,9 +102,14 @@ class HullCandidates(StrengthCandidates):
         watch: Watch,
         tols: Sequence[float] | None = None,
     ) -> Iterator[tuple[HullSolution, ...]]:
+        """Yield the solutions of all outputs at each strength, until a path ends."""
+        # tasks[k].problems has one problem per output at strength k. A callback may end
+        # one path before the others.
         paths = [
-            self.method.solver.path(steps[0], [p.alpha for p in steps], watch, tols)
-            for steps in zip(*(task.problems for task in tasks), strict=True)
+            self.method.solver.path(
+                problems[0], [problem.alpha for problem in problems], watch, tols
+            )
+            for problems in zip(*(task.problems for task in tasks), strict=True)
         ]
         for solutions in zip_longest(*paths):
             if any(solution is None for solution in solutions):

@@ -75,8 +75,8 @@ def names_of(X: Any) -> list[Any] | None:
 
 def kinds_of(X: Any, *, look: bool = True) -> list[str]:
     """Return the kind of each column: a key of `NAMES`, or `OTHER`."""
-    # The kind of a column of Python objects depends on their values. Without `look`,
-    # for Dask data whose values are not computed yet, such a column counts as numbers.
+    # The kind of a column of Python objects depends on their values. If `look` is
+    # False, as for Dask data, values are not read, and such a column counts as numbers.
     names = names_of(X)
     if names is None:
         types = [X.dtype] * X.shape[1]

@@ -242,7 +242,7 @@ def accepts(function: Callable[..., Any], *names: str) -> bool:
 
 
 def scoring_choice(value: object) -> str | None:
-    """Return None for a valid ``scoring``, otherwise the accepted values."""
+    """Return a description of valid ``scoring``, or None if the value is valid."""
     if value is None or (callable(value) and accepts(value)):
         return None
     # Imported here, because it takes a fifth of this package's import time.

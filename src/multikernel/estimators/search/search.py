@@ -92,6 +92,7 @@ class Search:
         on_folds = candidates.with_tol(self.cv_tol)
         folds = Folds(model, data, splits, on_folds, watch, n_threads)
         n_final_solves = bool(model.refit) + len(splits) * self.intervals
+        # Samples of `n_rows` rows grow until the scores are exact enough to choose.
         scores, n_rows = growing_scores(folds, _score_all, n_final_solves)
         if n_rows < data.samples.rows.size:
             # The path over all rows may not fit into memory: on 100 000 rows of 14
@@ -99,8 +100,9 @@ class Search:
             candidates = candidates.without_path()
         columns = candidates.grid(int(scores.n_active.max()))
         results = cv_results(columns, mean_over_choices(scores))
-        fit = SearchOutcome(folds, candidates, all_samples, scores, results, n_rows)
-        return (self._publish_targets if candidates.blocks else self._publish)(fit)
+        outcome = SearchOutcome(folds, candidates, all_samples, scores, results, n_rows)
+        # With `blocks`, each target chooses its own candidate.
+        return (self._publish_targets if candidates.blocks else self._publish)(outcome)
 
     def _publish(self, fit: SearchOutcome) -> dict[str, Any]:
         """Choose a candidate, and return the fitted attributes."""
@@ -354,9 +356,11 @@ class SearchCV(BaseMKL):
 
     def _why_unscored(self, samples: Samples, test: Indices) -> str | None:
         """Return why the score of a validation set is undefined; None if it is not."""
-        if samples.classes is not None or self.scoring not in (None, "r2"):
-            return None
-        if test.size > 1 or hasattr(loss_of(self).unit, "deviance"):
+        # The default score is R^2, or D^2 for losses with a deviance. For one sample,
+        # D^2 is 0 or 1, and mean losses decide between equal scores.
+        has_d2 = self.scoring is None and hasattr(loss_of(self).unit, "deviance")
+        is_r2 = self.scoring in (None, "r2") and not has_d2
+        if samples.classes is not None or test.size > 1 or not is_r2:
             return None
         return (
             "has one sample, and R^2 requires two (scoring='neg_mean_squared_error' "

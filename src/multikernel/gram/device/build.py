@@ -70,7 +70,7 @@ def build_matrices(
     normalize: Callable[[int, DeviceArray], DeviceArray],
     space: Space,
 ) -> DeviceStack:
-    """Return the matrices of a dictionary on a device, changed by `normalize`."""
+    """Return the Gram matrices of a dictionary on a device, after `normalize(m, K)`."""
     plan, n = make_plan(dictionary, X.shape[1]), len(X)
     matrices: list[DeviceArray] = [None] * len(dictionary)
     with space.memory_guard(f"{len(dictionary)} matrices of {n} x {n} numbers"):

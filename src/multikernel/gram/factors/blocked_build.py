@@ -75,7 +75,8 @@ class LandmarkSearch:
         return list(range(len(self.landmarks.dictionary)))
 
     def choose_from_sample(self) -> None:
-        """Choose landmarks from the sample."""
+        """Choose each kernel's landmarks; store its factor at the sampled rows."""
+        # `Landmarks.factor` adds landmarks until the factor meets the goal.
         factors: dict[int, Factor] = {}
 
         def make(m: int) -> None:

@@ -78,6 +78,8 @@ class GridSamples:
     @cached_property
     def _rooted(self) -> list[int]:
         """Return the inputs whose feature at level zero is not just the number 1."""
+        # At level zero, the other inputs multiply a node's features by 1, so `factors`
+        # skips them.
         ends = [starts[1] for starts in self.graph.starts]
         pairs = enumerate(zip(self.columns, ends, strict=True))
         return [i for i, (z, end) in pairs if end != 1 or (z[:, 0] != 1.0).any()]
@@ -312,7 +314,7 @@ def _columnwise(product: Array, blocks: Sequence[Array]) -> Array:
 
 
 def _product(blocks: Sequence[Array], rows: Any) -> Array:
-    """Return columns `rows` of the entrywise product of the blocks' Gram matrices."""
+    """Return K[:, rows], for the entrywise product K of the blocks' Gram matrices."""
     # Each block contains the features of one level, (n_samples, n_level_features).
     product: Array = blocks[0] @ blocks[0][rows].T
     for block in blocks[1:]:

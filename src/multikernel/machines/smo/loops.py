@@ -74,8 +74,8 @@ def line_minimum(
     slope: float, curvature: float, kinks: tuple[Pair, Pair], limit: float
 ) -> float:
     """Return the t in [0, limit] that minimizes a quadratic function with two kinks."""
-    # The derivative is -slope + curvature t, plus the jump of each kink below t. The
-    # two `kinks` are pairs (position, jump).
+    # `slope` must be positive. The derivative is -slope + curvature t, plus the jump of
+    # each kink below t. The two `kinks` are pairs (position, jump).
     near, far = kinks
     if far[0] < near[0]:
         near, far = far, near

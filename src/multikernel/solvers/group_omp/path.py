@@ -120,7 +120,7 @@ class GreedyPath:
 
 
 def _warn_if_objectives_differ(k: int, objective: float, refitted: float) -> None:
-    """Warn if rounding makes the objective of the model differ from its refit's."""
+    """Warn if a model's objective differs from the value that its refit computed."""
     difference = abs(objective - refitted)
     if difference > REFIT_GAP * max(abs(objective), abs(refitted)):
         warn_user(

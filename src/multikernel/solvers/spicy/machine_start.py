@@ -47,10 +47,10 @@ from multikernel.solvers.spicy.settings import SETTINGS
 def has_quick_machines(problem: Problem) -> bool:
     """Return whether support vector machines find a start faster than a barrier."""
     # Machines are faster if kernels are stored as arrays, there is one output, and the
-    # conjugate is linear on either side of zero. Time to a gap of 1e-3, divided by the
-    # time with a barrier (hinge and epsilon-insensitive): 0.23 to 0.5 for 30, 150, 300
-    # and 600 samples with 5 to 60 kernels, 0.82 for 100 samples with 7 kernels, 0.74
-    # for 200 and 250 samples.
+    # conjugate is linear on either side of zero. For the hinge and the
+    # epsilon-insensitive loss, machines reach a gap of 1e-3 in 0.23 to 0.5 of the
+    # barrier's time with 30 to 600 samples and 5 to 60 kernels, and in 0.74 to 0.82 of
+    # it for three other sizes.
     gram, y, loss = problem.gram, problem.y, problem.loss
     has_arrays = gram.in_memory and gram.tall_form() is None
     if not (has_arrays and y.ndim == 1 and is_polyhedral(loss)):
