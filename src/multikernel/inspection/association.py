@@ -2,9 +2,9 @@
 
 import copy
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.compose import make_column_selector, make_column_transformer
 from sklearn.preprocessing import OneHotEncoder
 from sklearn.utils import check_random_state
@@ -49,17 +49,17 @@ ROUNDING = 1e-9
 
 
 def kernel_tests(
-    model: Any,
-    X: Any,
-    y: Any,
+    model: object,
+    X: object,
+    y: ArrayLike,
     *,
-    covariates: Any = None,
-    offset: Any = None,
+    covariates: object = None,
+    offset: ArrayLike | None = None,
     n_permutations: int = 999,
-    groups: Any = None,
+    groups: object = None,
     permute: str = "within",
     analytic: bool = True,
-    random_state: Any = None,
+    random_state: int | np.random.RandomState | None = None,
 ) -> KernelTests:
     r"""Test every kernel for association with the targets.
 
@@ -204,7 +204,7 @@ def _warn_constant(training: Training, tests: PermutationTests) -> None:
         )
 
 
-def _is_quantity(y: Any) -> bool:
+def _is_quantity(y: ArrayLike) -> bool:
     """Return True if targets are quantities, False if they are classes."""
     values = np.asarray(y)
     # As in the command line, more than 20 different integers are quantities.
@@ -213,8 +213,8 @@ def _is_quantity(y: Any) -> bool:
 
 
 def _model_and_data(
-    model: Any, X: Any, y: Any, offset: Any
-) -> tuple[BaseMKL, Any, Any, Naming]:
+    model: object, X: object, y: ArrayLike, offset: ArrayLike | None
+) -> tuple[BaseMKL, object, ArrayLike, Naming]:
     """Return the estimator, its X and y, and a function that renames kernels."""
     if not (hasattr(model, "get_params") and hasattr(model, "fit")):
         estimator_class = SpicyMKLRegressor if _is_quantity(y) else SpicyMKLClassifier
@@ -237,7 +237,9 @@ def _model_and_data(
     return estimator, data, y, rename_kernels
 
 
-def _matrices(estimator: BaseMKL, X: Any, y: Any, offset: Any) -> Training:
+def _matrices(
+    estimator: BaseMKL, X: object, y: ArrayLike, offset: ArrayLike | None
+) -> Training:
     """Return the samples and Gram matrices; equal samples are not merged."""
     source = estimator._method().source
     if not isinstance(source, GramSource):
@@ -255,7 +257,7 @@ def _matrices(estimator: BaseMKL, X: Any, y: Any, offset: Any) -> Training:
 
 
 def _null_model(
-    training: Training, estimator: Any, covariates: Any
+    training: Training, estimator: BaseMKL, covariates: object
 ) -> scores.NullModel:
     """Return the null model of every output: covariates, but no kernels."""
     loss = loss_of(estimator).unit
@@ -284,7 +286,7 @@ def _null_model(
     return null
 
 
-def _all_covariates(training: Training, covariates: Any) -> Array | None:
+def _all_covariates(training: Training, covariates: object) -> Array | None:
     """Return the unpenalized columns and the covariates, None if there are neither."""
     design, n_samples = training.design, training.stack.shape[1]
     unpenalized = None if design is None else design(training.X)
@@ -298,9 +300,9 @@ def _all_covariates(training: Training, covariates: Any) -> Array | None:
     return values
 
 
-def _encode_covariates(covariates: Any, n_samples: int) -> tuple[Array, list[str]]:
+def _encode_covariates(covariates: object, n_samples: int) -> tuple[Array, list[str]]:
     """Return covariates as numbers (categories as one-hot codes), and their names."""
-    if hasattr(covariates, "iloc") and covariates.ndim == 2:
+    if hasattr(covariates, "iloc") and hasattr(covariates, "columns"):
         numeric = make_column_selector(dtype_include=["number", "bool"])
         categorical = make_column_selector(dtype_exclude=["number", "bool"])
         encoder = make_column_transformer(
@@ -312,7 +314,8 @@ def _encode_covariates(covariates: Any, n_samples: int) -> tuple[Array, list[str
         names = [str(name) for name in encoder.get_feature_names_out()]
     else:
         try:
-            values = np.asarray(covariates, np.float64).reshape(len(covariates), -1)
+            values = np.asarray(covariates, np.float64)
+            values = values.reshape(len(values), -1)
         except (TypeError, ValueError) as error:
             raise ValueError(
                 f"{OWNER}: covariates cannot be read as numbers ({error}): pass a "

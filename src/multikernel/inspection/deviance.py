@@ -1,12 +1,13 @@
 """Split of the held-out deviance among the terms of a model."""
 
-from typing import Any
-
 import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator
 
 from multikernel._typing import Array
 from multikernel.certificates import best_intercepts
 from multikernel.certificates.rounding import largest_losses
+from multikernel.estimators.base import BaseMKL
 from multikernel.estimators.by_copy import LearnsByCopy
 from multikernel.estimators.one_class import OneClassMKL
 from multikernel.estimators.parameters import find_joint_loss, find_loss
@@ -25,16 +26,16 @@ NODES, WEIGHTS = np.polynomial.legendre.leggauss(32)
 
 
 def deviance_split(
-    estimator: Any,
-    X: Any,
-    y: Any,
+    estimator: BaseEstimator,
+    X: object,
+    y: ArrayLike,
     by: str = "kernel",
     *,
     n_resamples: int = 1000,
-    sample_weight: Any = None,
-    groups: Any = None,
-    offset: Any = None,
-    random_state: Any = None,
+    sample_weight: ArrayLike | None = None,
+    groups: object = None,
+    offset: ArrayLike | None = None,
+    random_state: int | np.random.RandomState | None = None,
 ) -> VarianceSplit:
     r"""Split the explained deviance of a fitted model by kernel, view or column.
 
@@ -121,7 +122,7 @@ def deviance_split(
     return data.split(shares, 1.0 - weighted_sum(after) / before, resampled, "D²")
 
 
-def _smooth_loss(model: Any) -> Loss:
+def _smooth_loss(model: BaseMKL) -> Loss:
     """Return the loss of a fitted model; raise if it is neither smooth nor joint."""
     quantile = getattr(model, "quantile", 0.5)
     loss = find_loss(model.loss, getattr(model, "epsilon_", 1.0), quantile)
@@ -134,7 +135,7 @@ def _smooth_loss(model: Any) -> Loss:
     return loss
 
 
-def _joint_loss_and_targets(loss: Loss, model: Any, y: Array) -> tuple[Loss, Array]:
+def _joint_loss_and_targets(loss: Loss, model: BaseMKL, y: Array) -> tuple[Loss, Array]:
     """Return a model's loss, and validated targets of shape (n_samples, n_outputs)."""
     classes = getattr(model, "classes_", None)
     if classes is None or y.ndim == 2:

@@ -1,15 +1,18 @@
 """Permutation importance of groups of columns."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.sparse import issparse
+from sklearn.base import BaseEstimator
 from sklearn.metrics import check_scoring
 from sklearn.utils import Bunch, check_random_state
 
 from multikernel._typing import Indices
 from multikernel._validation import COUNT, check_parameter, check_weights, shown
+from multikernel.estimators.base import BaseMKL
 from multikernel.estimators.read.doubts import warn_order
 from multikernel.estimators.read.targets import check_target_names
 from multikernel.estimators.survival.base import SurvivalMKL
@@ -17,22 +20,22 @@ from multikernel.estimators.survival.times import read_times
 from multikernel.inspection import pipelines
 from multikernel.inspection.resampling import group_numbers
 
-Groups = Mapping[str, Sequence[Any]]
+Groups = Mapping[str, Sequence[int | str]]
 """Mapping from group names to columns, by position or name."""
 
 
 def group_permutation_importance(
-    estimator: Any,
-    X: Any,
-    y: Any,
+    estimator: BaseEstimator,
+    X: object,
+    y: ArrayLike,
     groups: str | Groups = "kernel",
     *,
     n_repeats: int = 5,
-    scoring: Any = None,
-    sample_weight: Any = None,
-    sample_groups: Any = None,
-    offset: Any = None,
-    random_state: Any = None,
+    scoring: str | Callable[..., float] | None = None,
+    sample_weight: ArrayLike | None = None,
+    sample_groups: object = None,
+    offset: ArrayLike | None = None,
+    random_state: int | np.random.RandomState | None = None,
 ) -> Bunch:
     """Return the decrease of the score when groups of columns are shuffled.
 
@@ -92,24 +95,24 @@ def group_permutation_importance(
     warn_order(owner, X, sample_groups=sample_groups, offset=offset)
     if isinstance(model, SurvivalMKL):
         warn_order(owner, X, y=y, sample_weight=sample_weight)
-        y = read_times(type(model).__name__, y).structured()
+        targets = read_times(type(model).__name__, y).structured()
     else:
-        y = check_target_names(model, X, y, sample_weight)
-    sample_weight = check_weights(sample_weight, len(y))
+        targets = check_target_names(model, X, y, sample_weight)
+    weights = check_weights(sample_weight, len(targets))
     data = pipelines.data_at_model(before, X)
     score = check_scoring(model, scoring=scoring)
-    weights = {} if sample_weight is None else {"sample_weight": sample_weight}
-    if offset is not None:
-        weights["offset"] = offset
+    arguments = {"sample_weight": weights, "offset": offset}
+    metadata = {name: v for name, v in arguments.items() if v is not None}
     names, group_columns = _group_columns(owner, model, groups)
-    group_of = group_numbers(sample_groups, len(y), "sample_groups")
+    group_of = group_numbers(sample_groups, len(targets), "sample_groups")
     rng = check_random_state(random_state)
-    base = score(model, data, y, **weights)
+    base = score(model, data, targets, **metadata)
     importances = np.empty((len(names), n_repeats))
     for group, columns in enumerate(group_columns):
         for repeat in range(n_repeats):
             shuffled = _shuffled(data, columns, _orders(group_of, rng))
-            importances[group, repeat] = base - score(model, shuffled, y, **weights)
+            decrease = base - score(model, shuffled, targets, **metadata)
+            importances[group, repeat] = decrease
     return Bunch(
         group_names=names,
         importances=importances,
@@ -131,7 +134,7 @@ def _orders(group_of: Indices, rng: np.random.RandomState) -> Indices:
 
 
 def _group_columns(
-    owner: str, model: Any, groups: str | Groups
+    owner: str, model: BaseMKL, groups: str | Groups
 ) -> tuple[list[str], list[Indices]]:
     """Return the names of all groups, and their columns by position."""
     if isinstance(groups, Mapping):
@@ -155,7 +158,9 @@ def _group_columns(
     return list(columns_of), list(columns_of.values())
 
 
-def _positions(owner: str, model: Any, group: Any, columns: Sequence[Any]) -> Indices:
+def _positions(
+    owner: str, model: BaseMKL, group: str, columns: Sequence[int | str]
+) -> Indices:
     """Return the positions of a group's columns, ascending; raise if one is invalid."""
     n_features = model.n_features_in_
     names = list(getattr(model, "feature_names_in_", ()))
@@ -181,7 +186,7 @@ def _positions(owner: str, model: Any, group: Any, columns: Sequence[Any]) -> In
     return np.unique(positions)
 
 
-def _active_groups(owner: str, model: Any, unit: str) -> dict[str, Indices]:
+def _active_groups(owner: str, model: BaseMKL, unit: str) -> dict[str, Indices]:
     """Return the columns of each group of active kernels, by the name of the group."""
     # A group is a view if `unit` is "view", otherwise all kernels on the same columns.
     views = list(getattr(model, "kernel_views_", ()))
@@ -191,8 +196,9 @@ def _active_groups(owner: str, model: Any, unit: str) -> dict[str, Indices]:
             "kernels as a mapping from view names to columns, or pass groups as a "
             "mapping from names to columns."
         )
-    columns_by_key: dict[Any, Indices] = {}
-    names: dict[Any, list[str]] = {}
+    # The key of a group is the name of its view, or its columns.
+    columns_by_key: dict[str | tuple[int, ...], Indices] = {}
+    names: dict[str | tuple[int, ...], list[str]] = {}
     for m in model.active_kernels_.tolist():
         columns = np.array([m])  # a precomputed matrix counts as one column
         if not model._state.precomputed:
@@ -200,16 +206,16 @@ def _active_groups(owner: str, model: Any, unit: str) -> dict[str, Indices]:
         key = views[m] if unit == "view" else tuple(columns.tolist())
         columns_by_key[key] = np.union1d(columns_by_key.get(key, columns), columns)
         names.setdefault(key, []).append(model.kernel_names_[m])
-    if unit == "view":
-        return columns_by_key
-    return {
-        first + (f" and {len(others)} more" if others else ""): columns_by_key[key]
-        for key, (first, *others) in names.items()
-    }
+    columns_of: dict[str, Indices] = {}
+    for key, (first, *others) in names.items():
+        name = first + (f" and {len(others)} more" if others else "")
+        columns_of[key if isinstance(key, str) else name] = columns_by_key[key]
+    return columns_of
 
 
-def _shuffled(X: Any, columns: Indices, order: Indices) -> Any:
+def _shuffled(X: Any, columns: Indices, order: Indices) -> object:
     """Return a copy of X in which some columns have their rows in another order."""
+    # X is a frame of pandas or polars, a sparse matrix, or an array.
     if hasattr(X, "iloc"):
         result = X.copy()
         for column in columns.tolist():
@@ -218,7 +224,7 @@ def _shuffled(X: Any, columns: Indices, order: Indices) -> Any:
     if hasattr(X, "with_columns"):
         names = [X.columns[column] for column in columns.tolist()]
         return X.with_columns(**{name: X[name][order] for name in names})
-    rows: Any = X
+    rows = X
     if issparse(X):
         rows = rows.tocsr()
         is_shuffled = np.isin(np.arange(rows.shape[1]), columns)

@@ -1,10 +1,12 @@
 """Bootstrap of the shares, weights and functions of a model."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 
 from multikernel._typing import Array, Indices
@@ -98,7 +100,11 @@ class Bootstrap:
         return low, high
 
     def band(
-        self, X: Rows, kernels: Any, level: float = 0.9, center: Rows | None = None
+        self,
+        X: Rows,
+        kernels: Sequence[int] | Indices,
+        level: float = 0.9,
+        center: Rows | None = None,
     ) -> tuple[Array, Array]:
         """Return pointwise percentile intervals of the sum of some kernels' terms.
 
@@ -117,11 +123,10 @@ class Bootstrap:
         return low, high
 
 
-def _as_rows(X: Any) -> Rows:
+def _as_rows(X: Rows) -> Rows:
     """Return a data frame as an array of floats, and other samples unchanged."""
     if not hasattr(X, "columns"):
-        rows: Rows = X
-        return rows
+        return X
     try:
         return np.asarray(X, dtype=np.float64)
     except (TypeError, ValueError) as error:
@@ -134,16 +139,16 @@ def _as_rows(X: Any) -> Rows:
 
 
 def bootstrap(
-    estimator: Any,
-    X: Any,
-    y: Any,
+    estimator: BaseEstimator,
+    X: object,
+    y: ArrayLike,
     n_resamples: int = 100,
     *,
-    sample_weight: Any = None,
-    groups: Any = None,
-    offset: Any = None,
+    sample_weight: ArrayLike | None = None,
+    groups: object = None,
+    offset: ArrayLike | None = None,
     n_jobs: int | None = None,
-    random_state: Any = None,
+    random_state: int | np.random.RandomState | None = None,
 ) -> Bootstrap:
     """Fit a model to bootstrap samples (drawn with replacement).
 

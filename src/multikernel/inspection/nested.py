@@ -1,18 +1,20 @@
 """Nested cross-validation: unbiased scores of a search."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
-from sklearn.base import clone, is_classifier
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator, clone, is_classifier
 from sklearn.metrics import check_scoring
 from sklearn.utils import _safe_indexing
 from sklearn.utils.metaestimators import _safe_split
+from sklearn.utils.validation import _num_samples
 
-from multikernel._typing import Array, Indices
+from multikernel._typing import Array, Indices, Mask
 from multikernel._validation import OneOf, check_parameter, printable, shown
+from multikernel.estimators.base import BaseMKL
 from multikernel.estimators.publish.summary import (
     MOST_ROWS,
     data_frame,
@@ -43,9 +45,9 @@ class NestedScores:
 
     scores: Array
     scoring: str
-    best_params: tuple[Mapping[str, Any], ...]
+    best_params: tuple[Mapping[str, object], ...]
     kernel_names: tuple[str, ...]
-    selections: NDArray[np.bool_]
+    selections: Mask
     variance_shares: Array
     kernel_views: tuple[str, ...] | None = None
     view_names: tuple[str, ...] = ()
@@ -69,7 +71,7 @@ class NestedScores:
         """
         return data_frame(self.columns(by))
 
-    def columns(self, by: str = "kernel") -> dict[str, list[Any]]:
+    def columns(self, by: str = "kernel") -> dict[str, list[object]]:
         """Return the columns of `summary` by name, as lists."""
         check_parameter(type(self).__name__, "by", by, OneOf(("kernel", "view")))
         names, shares = self.kernel_names, self.variance_shares
@@ -111,15 +113,15 @@ class NestedScores:
 
 
 def nested_cross_validate(
-    estimator: Any,
-    X: Any,
-    y: Any,
+    estimator: BaseEstimator,
+    X: object,
+    y: ArrayLike,
     *,
     cv: Any = None,
-    scoring: Any = None,
-    sample_weight: Any = None,
-    groups: Any = None,
-    offset: Any = None,
+    scoring: str | Callable[..., float] | None = None,
+    sample_weight: ArrayLike | None = None,
+    groups: object = None,
+    offset: ArrayLike | None = None,
 ) -> NestedScores:
     """Score a search on outer folds, with a separate search on each training set.
 
@@ -177,7 +179,7 @@ def nested_cross_validate(
         )
     check_scoring_choice(OWNER, inner, scoring, offset)
     stratify = is_classifier(inner) and np.ndim(y) == 1
-    labels = np.asarray(y) if stratify else np.zeros(len(y))
+    labels = np.asarray(y) if stratify else np.zeros(_num_samples(y))
     splits = folds_of(cv, labels, groups, stratify=stratify)
     metadata = {"sample_weight": sample_weight, "offset": offset, "groups": groups}
     if not hasattr(inner, "cv"):  # a model that is not a search has no inner folds
@@ -199,8 +201,12 @@ def nested_cross_validate(
 
 
 def _fit_fold(
-    estimator: Any, X: Any, y: Any, metadata: Mapping[str, Any], train: Indices
-) -> Any:
+    estimator: BaseEstimator,
+    X: object,
+    y: ArrayLike,
+    metadata: Mapping[str, object],
+    train: Indices,
+) -> BaseEstimator:
     """Return a clone fitted on the rows `train` of X, y and the metadata of `fit`."""
     # Pipelines pass metadata to their last step, whose name is the prefix.
     prefix, model = "", estimator
@@ -213,7 +219,11 @@ def _fit_fold(
 
 
 def _score(
-    fitted: Any, held_out: Any, scoring: Any, metadata: Mapping[str, Any], test: Indices
+    fitted: BaseEstimator,
+    held_out: tuple[object, ArrayLike],
+    scoring: str | Callable[..., float] | None,
+    metadata: Mapping[str, object],
+    test: Indices,
 ) -> float:
     """Return the score on `held_out`, the rows `test` of X and y."""
     X, y = held_out
@@ -228,16 +238,16 @@ def _score(
 
 
 def _usage(
-    models: list[Any],
-) -> tuple[tuple[str, ...], NDArray[np.bool_], Array, Any, tuple[str, ...]]:
+    models: list[BaseMKL],
+) -> tuple[tuple[str, ...], Mask, Array, tuple[str, ...] | None, tuple[str, ...]]:
     """Return kernel names, selections, variance shares, kernel views and view names."""
     # These are the last fields of `NestedScores`, in their order.
     # Kernels are matched by name if their indices differ between folds, as nodes of
     # graphs and kernels of models with different numbers of kernels do.
     sizes = {model._state.names.n_kernels for model in models}
     by_name = len(sizes) > 1 or any(hasattr(model, "hull_") for model in models)
-    columns: dict[Any, tuple[str, str | None]] = {}
-    rows: list[dict[Any, float]] = []
+    columns: dict[str | int, tuple[str, str | None]] = {}
+    rows: list[dict[str | int, float]] = []
     all_views: dict[str, None] = {}
     for model in models:
         active, views = model.active_kernels_.tolist(), model._state.names.views

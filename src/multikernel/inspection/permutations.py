@@ -67,18 +67,17 @@ class KernelTests(PermutationTests):
         ``by="view"``, they are ``view``, ``p_permutation`` and ``p_family``; without
         views, this raises a ``ValueError``.
         """
-        columns: dict[str, Any]
         if by == "view" and self.views is not None:
             views = sorted(self.view_p, key=lambda view: self.view_p[view][::-1])
-            own_p, family_p = np.array([self.view_p[view] for view in views]).T
-            columns = {"view": views, "p_permutation": own_p, "p_family": family_p}
+            own_p, family_p = np.array([self.view_p[view] for view in views]).T.tolist()
+            columns = {"view": [*views], "p_permutation": own_p, "p_family": family_p}
             return data_frame(columns)
         if by != "kernel":
             raise ValueError(
                 "KernelTests.summary: by must be 'kernel', or 'view' if the tested "
                 f"kernels are in views, got {by!r}: use by='kernel'."
             )
-        columns = {
+        values: dict[str, Sequence[str] | Array] = {
             "kernel": self.kernel_names,
             **({} if self.views is None else {"view": self.views}),
             "statistic": self.statistics,
@@ -87,7 +86,7 @@ class KernelTests(PermutationTests):
             "p_family": self.family_wise_p,
             "q": self.q_values,
         }
-        return data_frame({k: [v[m] for m in self._order] for k, v in columns.items()})
+        return data_frame({k: [v[m] for m in self._order] for k, v in values.items()})
 
     @property
     def _order(self) -> Indices:
@@ -107,7 +106,7 @@ MARGIN = 1e-6
 """Relative rounding error allowed between two computations of a statistic."""
 
 
-def permutations_of(groups: Any, permute: str, n_samples: int) -> Draw:
+def permutations_of(groups: object, permute: str, n_samples: int) -> Draw:
     """Return a function that permutes samples within groups, or whole groups."""
     # `scores.permutations` gets sets of samples, and permutes each set separately.
     if groups is None:

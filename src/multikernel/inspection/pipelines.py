@@ -3,10 +3,10 @@
 import copy
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
-from sklearn.base import clone
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator, clone
 from sklearn.pipeline import make_pipeline
 from sklearn.utils.validation import check_is_fitted
 
@@ -25,7 +25,7 @@ from multikernel.estimators.read.dictionary import KernelNames
 from multikernel.estimators.search.scores import scoring_choice
 
 
-def last_step(estimator: Any) -> tuple[Any, Any]:
+def last_step(estimator: BaseEstimator) -> tuple[BaseEstimator | None, BaseEstimator]:
     """Return the transformers of a pipeline (or None) and its final model."""
     # Searches, also nested ones, are replaced by their best estimator. A model fitted
     # without column names gets those of the transformers.
@@ -39,7 +39,7 @@ def last_step(estimator: Any) -> tuple[Any, Any]:
     return before, _renamed(model, before)
 
 
-def _renamed(model: Any, before: Any) -> Any:
+def _renamed(model: BaseEstimator, before: BaseEstimator | None) -> BaseEstimator:
     """Return a model with the column names that the steps `before` it produce."""
     # The model is copied only if these names replace its own. Names that the model was
     # fitted with remain.
@@ -56,7 +56,7 @@ def _renamed(model: Any, before: Any) -> Any:
     return renamed
 
 
-def _layers(estimator: Any) -> list[Any]:
+def _layers(estimator: BaseEstimator) -> list[BaseEstimator]:
     """Return an estimator and, repeatedly, its best estimator or last step."""
     layers = [estimator]
     while True:
@@ -68,7 +68,9 @@ def _layers(estimator: Any) -> list[Any]:
         layers.append(inner)
 
 
-def model_of(owner: str, estimator: Any) -> tuple[Any, Any]:
+def model_of(
+    owner: str, estimator: BaseEstimator
+) -> tuple[BaseEstimator | None, BaseMKL]:
     """Return the transformers (or None) and the model; raise unless it is `BaseMKL`."""
     before, model = last_step(estimator)
     if not isinstance(model, BaseMKL):
@@ -79,7 +81,9 @@ def model_of(owner: str, estimator: Any) -> tuple[Any, Any]:
     return before, model
 
 
-def check_scoring_choice(owner: str, model: Any, scoring: Any, offset: Any) -> None:
+def check_scoring_choice(
+    owner: str, model: BaseEstimator, scoring: object, offset: object
+) -> None:
     """Raise unless the model has the score, with the offset if there is one."""
     check_parameter(owner, "scoring", scoring, scoring_choice)
     if not hasattr(model, "score") and (scoring is None or offset is not None):
@@ -96,7 +100,7 @@ def check_scoring_choice(owner: str, model: Any, scoring: Any, offset: Any) -> N
         model._refuse_offset(offset)
 
 
-def data_at_model(before: Any, X: Any) -> Any:
+def data_at_model(before: BaseEstimator | None, X: object) -> object:
     """Return data as the model receives them, after the fitted transformers."""
     return X if before is None else before.transform(X)
 
@@ -105,7 +109,9 @@ Naming = Callable[[KernelNames], KernelNames]
 """Function that replaces column numbers in kernel names by names of columns."""
 
 
-def refitted_steps(before: Any, X: Any, y: Any) -> tuple[Any, Naming]:
+def refitted_steps(
+    before: BaseEstimator | None, X: object, y: ArrayLike
+) -> tuple[object, Naming]:
     """Return X transformed by refitted steps, and a function that renames kernels."""
     if before is None:
         return X, lambda names: names
@@ -116,7 +122,7 @@ def refitted_steps(before: Any, X: Any, y: Any) -> tuple[Any, Naming]:
     return data, lambda names: NamesBehindSteps.of(names, steps, data.shape[1])
 
 
-def kernel_columns(model: Any, kernel: int) -> Indices:
+def kernel_columns(model: BaseMKL, kernel: int) -> Indices:
     """Return the columns of an active kernel, ascending; raise if it has no columns."""
     if not has_columns(model):
         raise ValueError(
@@ -134,12 +140,15 @@ def kernel_columns(model: Any, kernel: int) -> Indices:
     return np.unique(np.concatenate([np.array(part, dtype=np.intp) for part in sets]))
 
 
-def final_estimator(estimator: Any) -> Any:
+def final_estimator(estimator: BaseEstimator) -> BaseMKL:
     """Return the fitted model of a pipeline or search; raise if it has no model."""
     model = innermost(estimator, "kernel_weights_")
     if hasattr(model, "kernel_weights_"):
         before, named = last_step(estimator)
-        return named if hasattr(named, "kernel_weights_") else _renamed(model, before)
+        fitted: BaseMKL = named
+        if not hasattr(named, "kernel_weights_"):
+            fitted = _renamed(model, before)
+        return fitted
     if hasattr(model, "cv_results_"):
         raise TypeError(
             f"{type(model).__name__} was fitted with refit=False and contains no "
@@ -151,14 +160,14 @@ def final_estimator(estimator: Any) -> Any:
     )
 
 
-def output_heads(model: Any) -> list[str]:
+def output_heads(model: BaseMKL) -> list[str]:
     """Return the names of outputs for titles of plots; classes become "class a"."""
     names = list(model.output_names_)
     classes = [str(label) for label in getattr(model, "classes_", ())]
     return [f"class {name}" for name in names] if names == classes else names
 
 
-def innermost(estimator: Any, attribute: str) -> Any:
+def innermost(estimator: BaseEstimator, attribute: str) -> BaseEstimator:
     """Return the innermost estimator with an attribute, else the innermost one."""
     layers = _layers(estimator)
     matching = [model for model in layers if hasattr(model, attribute)]
@@ -171,7 +180,8 @@ def innermost(estimator: Any, attribute: str) -> Any:
 class SearchScores:
     """The candidates and scores of a search, from ``cv_results_``."""
 
-    model: Any  # the innermost of nested searches; without a search, the final model
+    # The innermost of nested searches; without a search, the final model.
+    model: BaseEstimator
     columns: dict[str, Array]  # values of the requested parameters, (n_candidates,)
     folds: Array  # scores, (n_candidates, n_folds)
     best: int  # chosen candidate; if targets chose several, the largest index
@@ -179,7 +189,7 @@ class SearchScores:
     @property
     def name(self) -> str:
         """Name of the score and the number of folds."""
-        scoring: Any = getattr(self.model, "scoring", None)
+        scoring = getattr(self.model, "scoring", None)
         metric = search_score(self.model).replace("r2", "R²").replace("d2", "D²")
         if isinstance(scoring, str):
             metric = scoring
@@ -189,7 +199,7 @@ class SearchScores:
         return f"{readable}, {self.folds.shape[1]} folds"
 
     @classmethod
-    def of(cls, estimator: Any, names: Sequence[str]) -> "SearchScores":
+    def of(cls, estimator: BaseEstimator, names: Sequence[str]) -> "SearchScores":
         """Return the scores of a search, with the values of the parameters `names`."""
         model = innermost(estimator, "cv_results_")
         results = getattr(model, "cv_results_", {})
@@ -205,13 +215,14 @@ class SearchScores:
         return cls(model, columns, folds, best)
 
 
-def output_index(model: Any, output: Any) -> int:
+def output_index(model: BaseMKL, output: object) -> int:
     """Return the index of an output, given by class or name; 0 if there is only one."""
-    n_outputs = model._state.model.coefs.shape[2]
+    n_outputs = np.size(model.intercept_)
     if n_outputs == 1:
         return 0
-    labels = np.asarray(getattr(model, "classes_", range(n_outputs))).tolist()
-    names = list(model.output_names_)
+    classes = getattr(model, "classes_", range(n_outputs))
+    labels: list[object] = np.asarray(classes).tolist()
+    names: list[object] = list(model.output_names_)
     for accepted in (labels, names):
         if output in accepted:
             return accepted.index(output)

@@ -1,17 +1,18 @@
 """Posterior bands of the terms of a model, given the kernel weights."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.linalg import solve_triangular
 from scipy.sparse import issparse
 from scipy.stats import norm
-from sklearn.base import is_regressor
+from sklearn.base import BaseEstimator, is_regressor
 
 from multikernel._typing import Array, Indices
 from multikernel._validation import check_weights
+from multikernel.estimators.base import BaseMKL
 from multikernel.estimators.publish.predict import AdditiveModel
 from multikernel.estimators.read.samples import check_offset
 from multikernel.estimators.read.targets import check_target_names
@@ -57,7 +58,7 @@ class TermPosterior:
     factor: Array
     free: Array
     noise_variance: Array  # (n_outputs,)
-    read: Callable[[Any], Array]  # transforms and encodes samples, as `predict` does
+    read: Callable[[object], Array]  # transforms and encodes samples, as `predict` does
 
     def __repr__(self) -> str:
         noise = ", ".join(f"{deviation:.3g}" for deviation in self.noise_variance**0.5)
@@ -67,7 +68,11 @@ class TermPosterior:
         )
 
     def band(
-        self, X: Any, kernels: Any, level: float = 0.9, center: Any = None
+        self,
+        X: object,
+        kernels: Sequence[int] | Indices,
+        level: float = 0.9,
+        center: object = None,
     ) -> tuple[Array, Array]:
         """Return pointwise credible intervals of the sum of some kernels' terms.
 
@@ -84,7 +89,7 @@ class TermPosterior:
         width = norm.ppf(upper) * np.sqrt(self._variances(X, positions, center))
         return mean - width, mean + width
 
-    def predict_deviation(self, X: Any) -> Array:
+    def predict_deviation(self, X: object) -> Array:
         """Return the standard deviation of new targets, shape (n_samples, n_outputs).
 
         The variance is the noise variance of samples with weight one, plus the
@@ -99,7 +104,7 @@ class TermPosterior:
         variances = self._variances(rows, all_terms, self.X)
         return np.asarray(np.sqrt(self.noise_variance + variances))
 
-    def _table(self, X: Any) -> Array:
+    def _table(self, X: object) -> Array:
         """Return X as floats; `read` transforms data frames and sparse tables."""
         # Arrays must have been transformed and encoded already.
         is_table = hasattr(X, "columns") or issparse(X)
@@ -147,7 +152,12 @@ def _check_digits(variances: Array, prior: Array, n_train: int) -> None:
 
 
 def term_posterior(
-    estimator: Any, X: Any, y: Any, *, sample_weight: Any = None, offset: Any = None
+    estimator: BaseEstimator,
+    X: object,
+    y: ArrayLike,
+    *,
+    sample_weight: ArrayLike | None = None,
+    offset: ArrayLike | None = None,
 ) -> TermPosterior:
     r"""Return the posterior of each term of a regressor, given the kernel weights.
 
@@ -207,6 +217,7 @@ def term_posterior(
     """
     model, read = squared_model(OWNER, estimator)
     fitted, rows = model._fitted().model, read(X)
+    assert fitted is not None
     # Compute one covariance first: for precomputed matrices and centered kernels, this
     # raises before the costly factorization.
     Covariance(fitted, np.ones(fitted.n_active), [*range(fitted.n_active)])(
@@ -259,7 +270,7 @@ def posterior_of(
     active: Indices,
     theta: Array,
     training: Residuals,
-    read: Callable[[Any], Array],
+    read: Callable[[object], Array],
 ) -> TermPosterior:
     """Return the posterior of `fitted`'s terms, with prior weights `theta`."""
     # `theta` has shape (n_outputs, n_kernels). `read` transforms and encodes samples.
@@ -272,7 +283,9 @@ def posterior_of(
     return TermPosterior(fitted, active, rows, theta, factor, basis, noise, read)
 
 
-def squared_model(owner: str, estimator: Any) -> tuple[Any, Callable[[Any], Array]]:
+def squared_model(
+    owner: str, estimator: BaseEstimator
+) -> tuple[BaseMKL, Callable[[object], Array]]:
     """Return an estimator's squared-loss model, and the function that encodes its X."""
     before, model = model_of(owner, estimator)
     name = type(model).__name__
@@ -293,13 +306,15 @@ def squared_model(owner: str, estimator: Any) -> tuple[Any, Callable[[Any], Arra
             "nodes of a graph: use SpicyMKLRegressor, for example."
         )
 
-    def read(X: Any) -> Array:
+    def read(X: object) -> Array:
         return np.asarray(model._model_and_data(data_at_model(before, X))[1])
 
     return model, read
 
 
-def target_matrix(model: Any, X: Any, y: Any, sample_weight: Any = None) -> Array:
+def target_matrix(
+    model: BaseMKL, X: object, y: ArrayLike, sample_weight: ArrayLike | None = None
+) -> Array:
     """Return the validated targets of a regressor, shape (n_samples, n_outputs)."""
     targets = np.asarray(check_target_names(model, X, y, sample_weight), np.float64)
     return targets.reshape(len(targets), -1)

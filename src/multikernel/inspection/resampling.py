@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 from joblib import effective_n_jobs
-from sklearn.base import is_regressor
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator, is_regressor
 
 from multikernel._typing import Array, Indices
 from multikernel._validation import Number, check_parameter, shown
@@ -41,6 +42,10 @@ def quantile_levels(owner: str, level: float) -> tuple[float, float]:
     return 0.5 - 0.5 * level, 0.5 + 0.5 * level
 
 
+FitData = tuple[object, ArrayLike, ArrayLike | None, object, ArrayLike | None]
+"""The arguments X, y, sample_weight, groups and offset of a fit."""
+
+
 @dataclass(frozen=True, eq=False)
 class Refits:
     """Fitted attributes of a model on all samples and on each resample, by name."""
@@ -53,8 +58,8 @@ class Refits:
 
 def refit(
     owner: str,
-    estimator: Any,
-    data: tuple[Any, Any, Any, Any, Any],
+    estimator: BaseEstimator,
+    data: FitData,
     draw: Callable[[Samples], Indices],
     names: tuple[str, ...],
     n_jobs: int | None,
@@ -62,10 +67,9 @@ def refit(
     """Fit a model to all samples, and, starting from that fit, to every resample."""
     check_parameter(owner, "n_jobs", n_jobs, CHECKS["n_jobs"])
     before, model = model_of(owner, estimator)
-    _check_estimator(owner, model, data[-1])
-    # `data` are X, y, sample weights, groups and offsets.
-    X, rename_kernels = refitted_steps(before, *data[:2])
-    y, weights, groups, offset = data[1:]
+    X, y, weights, groups, offset = data
+    _check_estimator(owner, model, offset)
+    X, rename_kernels = refitted_steps(before, X, y)
     ordered_classes = None
     if isinstance(model, LearnsByCopy):
         model, task = model._coded(X, y, weights, offset, groups)
@@ -78,6 +82,7 @@ def refit(
         warnings.simplefilter("ignore", ConvergenceWarning)
         samples = read_input(model, source, X, y, weights, groups, offset)
         training = source.prepare(samples)
+        assert isinstance(training, Training)  # `_check_estimator` refuses graphs
         if training.samples.groups is None:
             warn_repeated(owner, training.samples, "pass groups")
         with training.naming_errors():
@@ -228,7 +233,7 @@ def draws_with_replacement(
 
 
 def resampled_weights(
-    rng: np.random.RandomState, n_resamples: int, weights: Array, groups: Any
+    rng: np.random.RandomState, n_resamples: int, weights: Array, groups: object
 ) -> Iterator[Array]:
     """Yield chunks of sample weights, (n_chunk, n_samples), for resampled groups."""
     group_of = group_numbers(groups, len(weights))
@@ -242,15 +247,13 @@ def resampled_weights(
 
 
 def group_numbers(
-    groups: Any,
+    groups: object,
     n_samples: int,
     argument: str = "groups",
     rows: Indices | slice = slice(None),
 ) -> Indices:
     """Return the group number of each row; without groups, each row is a group."""
-    labels: Any = np.arange(n_samples)
-    if groups is not None:
-        labels = check_groups(groups, n_samples)
+    labels = np.arange(n_samples) if groups is None else check_groups(groups, n_samples)
     numbers = np.unique(labels[rows], return_inverse=True)[1]
     if groups is not None and not numbers.any():
         raise ValueError(
@@ -344,16 +347,16 @@ def _scaled_part(values: Array, axis: int, owners: Indices, factors: Array) -> A
     return scaled
 
 
-def _check_estimator(owner: str, model: Any, offset: Any) -> None:
+def _check_estimator(owner: str, model: BaseMKL, offset: ArrayLike | None) -> None:
     """Raise unless a model can be fitted to resamples; warn if an offset is missing."""
     name, method = type(model).__name__, model._method()
-    is_search = isinstance(method, Search)
-    if isinstance(method.method if is_search else method, HullMethod):
+    inner = method.method if isinstance(method, Search) else method
+    if isinstance(inner, HullMethod):
         raise TypeError(
             f"{owner} requires a fixed list of kernels, but {name} searches a graph: "
             "fit it to your own resamples, and count its active_kernels_."
         )
-    if is_search:
+    if isinstance(method, Search):
         each = ""
         if is_regressor(model) and getattr(model, "selection", "") == "separate":
             each = ". If alpha is an array, pass one column of y with its alpha"
@@ -370,7 +373,9 @@ def _check_estimator(owner: str, model: Any, offset: Any) -> None:
         )
 
 
-def _warn_unsolved(owner: str, model: Any, gaps_of_fits: list[Any]) -> None:
+def _warn_unsolved(
+    owner: str, model: BaseMKL, gaps_of_fits: list[float | Array]
+) -> None:
     """Warn if fits stopped above the tolerance, with their number."""
     tol = getattr(model, "tol", np.inf)
     gaps = np.array([np.max(gap) for gap in gaps_of_fits])

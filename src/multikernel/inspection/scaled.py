@@ -1,9 +1,10 @@
 """Prediction intervals whose widths follow the posterior deviation."""
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator
 
 from multikernel._typing import Array
 from multikernel.estimators.publish.intervals import FoldModels, cv_plus
@@ -37,7 +38,7 @@ class ScaledIntervals:
         n_folds, n_samples = len(self.posteriors), len(self.scores)
         return f"Scaled CV+ intervals from {n_samples} samples in {n_folds} folds"
 
-    def predict_interval(self, X: Any, coverage: float = 0.9) -> tuple[Array, Array]:
+    def predict_interval(self, X: object, coverage: float = 0.9) -> tuple[Array, Array]:
         """Return lower and upper bounds for the targets of new samples.
 
         `X` is as in ``predict``, and `coverage`, in [0.5, 1), is the share of new
@@ -53,7 +54,9 @@ class ScaledIntervals:
         return low, high
 
 
-def scaled_intervals(estimator: Any, X: Any, y: Any) -> ScaledIntervals:
+def scaled_intervals(
+    estimator: BaseEstimator, X: object, y: ArrayLike
+) -> ScaledIntervals:
     """Return prediction intervals (`ScaledIntervals`), wider where samples are rare.
 
     The widths follow `TermPosterior.predict_deviation`. The coverage has the guarantee

@@ -1,13 +1,16 @@
 """Exact Shapley values of fitted models, relative to background samples."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
 
 from multikernel._install import how_to_install
 from multikernel._typing import Array, Indices
 from multikernel._validation import printable
+from multikernel.estimators.base import BaseMKL
 from multikernel.estimators.publish.columns import (
     column_names,
     kernels_in_use,
@@ -17,6 +20,9 @@ from multikernel.inspection.games import Games
 from multikernel.inspection.pipelines import data_at_model, model_of
 from multikernel.inspection.units import samples_in_original_units
 from multikernel.linalg.tables import row_chunks
+
+if TYPE_CHECKING:
+    from shap import Explanation
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -31,11 +37,11 @@ class ShapleyValues:
 
     values: Array
     base_values: Array
-    data: Any
+    data: NDArray[np.generic]
     feature_names: tuple[str, ...]
     output_names: tuple[str, ...] = ()
 
-    def explanation(self, output: str | None = None) -> Any:
+    def explanation(self, output: str | None = None) -> "Explanation":
         """Return the values as a ``shap.Explanation`` (requires shap) for its plots.
 
         `output` is one of `output_names`, if there are several. None returns all
@@ -73,7 +79,9 @@ class ShapleyValues:
         return printable("\n".join([" mean size  column", *lines]))
 
 
-def shapley_values(estimator: Any, X: Any, background: Any) -> ShapleyValues:
+def shapley_values(
+    estimator: BaseEstimator, X: object, background: object
+) -> ShapleyValues:
     r"""Return the exact Shapley values of a fitted model.
 
     With decision values f, the value of a coalition S of columns is the mean of
@@ -145,7 +153,7 @@ def shapley_values(estimator: Any, X: Any, background: Any) -> ShapleyValues:
     )
 
 
-def _players(model: Any, width: int) -> Indices:
+def _players(model: BaseMKL, width: int) -> Indices:
     """Return, for each column of the model's table, the column of X it comes from."""
     # The numeric columns come first. Each sequence column is encoded in several columns
     # of the table, which alternate between the sequence columns.

@@ -1,6 +1,7 @@
 """Sobol indices of a fitted model over the columns of given data."""
 
-from typing import Any
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator
 
 from multikernel._validation import check_weights
 from multikernel.estimators.publish.columns import column_names
@@ -8,7 +9,9 @@ from multikernel.estimators.publish.sobol import SobolIndices as SobolIndices, s
 from multikernel.inspection.pipelines import data_at_model, model_of
 
 
-def sobol_indices(estimator: Any, X: Any, *, sample_weight: Any = None) -> SobolIndices:
+def sobol_indices(
+    estimator: BaseEstimator, X: object, *, sample_weight: ArrayLike | None = None
+) -> SobolIndices:
     """Return the variance shares of columns and interactions (`SobolIndices`).
 
     Columns are drawn independently of each other, so the shares describe the model and

@@ -2,14 +2,15 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from sklearn.base import is_regressor
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator, is_regressor
 from sklearn.utils import check_consistent_length, check_random_state
 
 from multikernel._typing import Array, Mask
 from multikernel._validation import Number, check_parameter, check_weights, printable
+from multikernel.estimators.base import BaseMKL
 from multikernel.estimators.publish.fitted import warn_without_offset
 from multikernel.estimators.publish.summary import output_labels
 from multikernel.estimators.read.doubts import warn_order
@@ -37,7 +38,7 @@ class VarianceSplit:
 
     names: tuple[str, ...]
     shares: Array
-    r2: Any
+    r2: float | Array  # one number, or (n_outputs,)
     resampled: Array
     output_names: tuple[str, ...] = ()
     score: str = "R²"
@@ -79,16 +80,16 @@ class VarianceSplit:
 
 
 def variance_split(
-    estimator: Any,
-    X: Any,
-    y: Any,
+    estimator: BaseEstimator,
+    X: object,
+    y: ArrayLike,
     by: str = "kernel",
     *,
     n_resamples: int = 1000,
-    sample_weight: Any = None,
-    groups: Any = None,
-    offset: Any = None,
-    random_state: Any = None,
+    sample_weight: ArrayLike | None = None,
+    groups: object = None,
+    offset: ArrayLike | None = None,
+    random_state: int | np.random.RandomState | None = None,
 ) -> VarianceSplit:
     r"""Split the R² of a fitted model on given samples by kernel, view or column.
 
@@ -177,9 +178,9 @@ class Draws:
     """Arguments of `variance_split` that describe its resamples."""
 
     n_resamples: int
-    sample_weight: Any
-    groups: Any
-    random_state: Any
+    sample_weight: ArrayLike | None
+    groups: object
+    random_state: int | np.random.RandomState | None
 
     def of(self, weights: Array) -> Iterator[Array]:
         """Yield chunks of the weights of resamples, shape (n_chunk, n_samples)."""
@@ -191,7 +192,7 @@ class Draws:
 class HeldOut:
     """Held-out samples: their targets, weights, offsets, and the terms of a model."""
 
-    model: Any
+    model: BaseMKL
     names: tuple[str, ...]
     y: Array
     terms: Array  # (n_samples, n_outputs, n_terms)
@@ -229,7 +230,13 @@ class HeldOut:
 
 
 def held_out(
-    owner: str, estimator: Any, X: Any, y: Any, by: str, offset: Any, draws: Draws
+    owner: str,
+    estimator: BaseEstimator,
+    X: object,
+    y: ArrayLike,
+    by: str,
+    offset: ArrayLike | None,
+    draws: Draws,
 ) -> HeldOut:
     """Validate held-out samples, and compute the terms of a fitted model on them."""
     at_least_two = Number(2, integer=True)

@@ -1,11 +1,12 @@
 """Stability selection: selection frequencies on halves of the samples."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 
 from multikernel._typing import Array, Indices
@@ -83,7 +84,7 @@ class Stability:
             return bound
         return f"{bound}, so this proves nothing: raise the threshold or alpha"
 
-    def group_frequencies(self, groups: Any) -> dict[Any, float]:
+    def group_frequencies(self, groups: Iterable[str]) -> dict[str, float]:
         """Return the share of fits to halves that selected any kernel of a group.
 
         `groups` contains the group of every kernel, such as its view. The groups are
@@ -102,17 +103,17 @@ class Stability:
 
 
 def stability_selection(
-    estimator: Any,
-    X: Any,
-    y: Any,
+    estimator: BaseEstimator,
+    X: object,
+    y: ArrayLike,
     n_resamples: int = 100,
     *,
     threshold: float = 0.75,
-    sample_weight: Any = None,
-    groups: Any = None,
-    offset: Any = None,
+    sample_weight: ArrayLike | None = None,
+    groups: object = None,
+    offset: ArrayLike | None = None,
     n_jobs: int | None = None,
-    random_state: Any = None,
+    random_state: int | np.random.RandomState | None = None,
 ) -> Stability:
     """Fit a model on halves of the samples, and count the selected kernels.
 

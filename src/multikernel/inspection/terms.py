@@ -1,12 +1,14 @@
 """Terms of a model by kernel, view or column."""
 
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
+from sklearn.base import BaseEstimator
 from sklearn.utils import Bunch
 
 from multikernel._typing import Array, Indices
 from multikernel._validation import OneOf, check_parameter
+from multikernel.estimators.base import BaseMKL
 from multikernel.estimators.publish.columns import (
     column_names,
     kernels_in_use,
@@ -18,7 +20,7 @@ from multikernel.estimators.publish.summary import view_members
 from multikernel.inspection.pipelines import data_at_model, model_of
 
 
-def contributions(estimator: Any, X: Any, by: str = "kernel") -> Bunch:
+def contributions(estimator: BaseEstimator, X: object, by: str = "kernel") -> Bunch:
     """Return the terms of a fitted model: the functions of its kernels at samples X.
 
     Parameters
@@ -73,7 +75,7 @@ def contributions(estimator: Any, X: Any, by: str = "kernel") -> Bunch:
     return Bunch(terms=terms, names=names)
 
 
-def names_of_terms(model: Any, by: str) -> list[str]:
+def names_of_terms(model: BaseMKL, by: str) -> list[str]:
     """Return the names of the terms that `contributions` computes."""
     names = [model.kernel_names_[m] for m in model.active_kernels_]
     if by != "kernel":
@@ -85,7 +87,11 @@ def names_of_terms(model: Any, by: str) -> list[str]:
 
 
 def sum_terms(
-    model: AdditiveModel, active: Indices, kernels: Any, X: Rows, center: Rows | None
+    model: AdditiveModel,
+    active: Indices,
+    kernels: Sequence[int] | Indices,
+    X: Rows,
+    center: Rows | None,
 ) -> Array:
     """Return the sum of the terms of `kernels`, shape (n_samples, n_outputs)."""
     # `active` are the indices of all active kernels; other kernels have no term. If
@@ -97,9 +103,10 @@ def sum_terms(
     return values
 
 
-def _unpenalized_terms(model: Any, X: Any) -> Array:
+def _unpenalized_terms(model: BaseMKL, X: object) -> Array:
     """Return the terms of unpenalized columns, (n_samples, [n_outputs, ]n_columns)."""
     fitted, checked = model._model_and_data(X)
+    assert fitted.design is not None
     # The design subtracts `origins` from columns with values far from zero.
     columns = fitted.design(checked) + fitted.design.origins
     # (n_samples, 1, n_columns) times (n_outputs, n_columns)
@@ -107,7 +114,7 @@ def _unpenalized_terms(model: Any, X: Any) -> Array:
     return terms[:, 0] if np.ndim(model.unpenalized_coef_) == 1 else terms
 
 
-def _kernel_groups(model: Any, by: str) -> dict[str, list[int] | Indices]:
+def _kernel_groups(model: BaseMKL, by: str) -> dict[str, list[int] | Indices]:
     """Return, for each view or set of columns, the positions of its active kernels."""
     if by == "column":
         kernels_in_use(model, "Terms by column")

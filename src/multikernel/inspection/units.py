@@ -1,17 +1,19 @@
 """Values and category names of columns as they were before a pipeline's steps."""
 
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
 from sklearn.impute import SimpleImputer
 from sklearn.preprocessing import OneHotEncoder
 
 from multikernel._typing import Array
+from multikernel.estimators.base import BaseMKL
 from multikernel.estimators.publish.columns import names_out, table_column_order
 
 
-def in_original_units(before: Any, X: Array) -> Array:
+def in_original_units(before: BaseEstimator | None, X: Array) -> Array:
     """Return X in original units: invert the pipeline's steps before the model."""
     # `before` contains the steps before the model, such as a scaler, or is None. The
     # steps are inverted in reverse order, up to the first step that changes the columns
@@ -19,7 +21,9 @@ def in_original_units(before: Any, X: Array) -> Array:
     return _inverted(before, X)[0]
 
 
-def samples_in_original_units(model: Any, before: Any, rows: Any, table: Array) -> Any:
+def samples_in_original_units(
+    model: BaseMKL, before: BaseEstimator | None, rows: object, table: Array
+) -> NDArray[np.generic]:
     """Return samples in the units of a pipeline's input; `rows` are a model's input."""
     # `before` contains the steps of the pipeline before the model, which are inverted.
     # `table` contains the same samples as `rows`, encoded as numbers by the model. Text
@@ -39,7 +43,7 @@ def samples_in_original_units(model: Any, before: Any, rows: Any, table: Array) 
     return data
 
 
-def _inverted(step: Any, X: Array) -> tuple[Array, bool]:
+def _inverted(step: BaseEstimator | str | None, X: Array) -> tuple[Array, bool]:
     """Return X with a fitted step inverted, and whether the inversion is complete."""
     if step is None or isinstance(step, str):
         return X, True
@@ -60,7 +64,7 @@ def _inverted(step: Any, X: Array) -> tuple[Array, bool]:
     return np.asarray(step.inverse_transform(X), dtype=np.float64), True
 
 
-def _parts_inverted(step: Any, X: Array) -> tuple[Array, bool]:
+def _parts_inverted(step: BaseEstimator, X: Array) -> tuple[Array, bool]:
     """Return X with the parts of a `ColumnTransformer` inverted; see `_inverted`."""
     if len(names_out(step)) != X.shape[1]:
         return X, False
@@ -70,7 +74,9 @@ def _parts_inverted(step: Any, X: Array) -> tuple[Array, bool]:
     return restored, _keeps_columns(step)
 
 
-def _transformers(step: Any) -> Iterator[tuple[Any, slice]]:
+def _transformers(
+    step: BaseEstimator,
+) -> Iterator[tuple[BaseEstimator | str, slice]]:
     """Yield the transformers of a `ColumnTransformer`, and the columns they return."""
     for name, inner, _ in step.transformers_:
         columns = step.output_indices_[name]
@@ -78,13 +84,13 @@ def _transformers(step: Any) -> Iterator[tuple[Any, slice]]:
             yield inner, columns
 
 
-def _keeps_columns(step: Any) -> bool:
+def _keeps_columns(step: BaseEstimator) -> bool:
     """Return whether a fitted step returns the columns that it receives."""
     defaults = [f"x{column}" for column in range(getattr(step, "n_features_in_", 0))]
     return names_out(step) == list(getattr(step, "feature_names_in_", defaults))
 
 
-def indicator_texts(before: Any) -> dict[int, tuple[str, str]]:
+def indicator_texts(before: object) -> dict[int, tuple[str, str]]:
     """Return for each one-hot column the category names of its values 0 and 1."""
     if hasattr(before, "steps"):
         changing = [inner for _, inner in before.steps if not _keeps_columns(inner)]
