@@ -111,8 +111,9 @@ def _predictions(
     names = _column_names(estimator, request)
     frames = [] if ids is None else [ids.reset_index(drop=True)]
     # The records of FASTA files have names, which come first.
-    if getattr(X, "index", pd.Index([])).name == NAME:
-        frames.insert(0, X.index.to_frame(index=False))
+    index = getattr(X, "index", pd.Index([]))
+    if index.name == NAME:
+        frames.insert(0, index.to_frame(index=False))
     # The key "score" of --json is beside the columns.
     keys = [*chain.from_iterable(frames), *names, *(["score"] if request.json else [])]
     _refuse_repeated(keys, ids)

@@ -4,6 +4,7 @@ import importlib
 import re
 import textwrap
 from collections.abc import Mapping, Sequence
+from types import ModuleType
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -12,17 +13,20 @@ from sklearn.isotonic import isotonic_regression
 
 from multikernel._install import how_to_install
 from multikernel._typing import Array
+from multikernel.estimators.base import BaseMKL
 from multikernel.inspection.pipelines import output_heads
 from multikernel.kernels.interactions import SEPARATOR
 
 if TYPE_CHECKING:
+    from matplotlib.artist import Artist as Artist
     from matplotlib.axes import Axes as Axes
+    from matplotlib.collections import QuadMesh as QuadMesh
     from matplotlib.container import BarContainer as BarContainer
     from matplotlib.figure import Figure as Figure
     from matplotlib.lines import Line2D as Line2D
 else:
     # At run time these are only type names; matplotlib is imported on demand.
-    Axes = BarContainer = Figure = Line2D = Any
+    Artist = Axes = BarContainer = Figure = Line2D = QuadMesh = Any
 
 # The colorblind-safe palette of Okabe and Ito without yellow, which is too light.
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
@@ -32,7 +36,7 @@ BAND = "#D9E8F2"
 DASHED: dict[str, Any] = {"color": INK, "linewidth": 1.0, "linestyle": (0, (4, 3))}
 
 
-def pyplot() -> Any:
+def pyplot() -> ModuleType:
     """Return matplotlib's pyplot; raise with the installation command if missing."""
     try:
         return importlib.import_module("matplotlib.pyplot")
@@ -58,9 +62,8 @@ def label(
     """Write a small text at a distance of `offset` typographic points from `point`."""
     # `coordinates` are Matplotlib's names of the coordinate systems of x and of y in
     # `point`: "data" or "axes fraction".
-    options: dict[str, Any] = {"color": INK, "fontsize": "small"}
-    options |= {"xycoords": coordinates, "textcoords": "offset points"}
-    ax.annotate(literal(text), point, offset, **(options | style))
+    options = {"color": INK, "fontsize": "small", **style}
+    ax.annotate(literal(text), point, offset, coordinates, "offset points", **options)
 
 
 def color(index: int) -> str:
@@ -154,11 +157,15 @@ def name_rows(ax: Axes, names: Mapping[int, str], n_rows: int) -> None:
 
 
 def bars(
-    ax: Axes, widths: ArrayLike, names: Sequence[str], colors: Any, **style: Any
+    ax: Axes,
+    widths: ArrayLike,
+    names: Sequence[str],
+    colors: str | Sequence[str],
+    **style: Any,
 ) -> BarContainer:
     """Draw horizontal bars with names, the first on top."""
     rows = np.arange(len(names))
-    container = ax.barh(rows, widths, **({"height": 0.72, "color": colors} | style))
+    container = ax.barh(rows, widths, **{"height": 0.72, "color": colors, **style})
     name_rows(ax, dict(enumerate(names)), max(len(names), 1))
     return container
 
@@ -210,14 +217,18 @@ def label_ends(ax: Axes, lines: Sequence[Line2D], texts: Sequence[str]) -> None:
         )
 
 
-def line_styles(values: Array) -> list[Any]:
+LineStyle = str | tuple[int, tuple[int, int]]
+"""A name of matplotlib, or an offset and the lengths of a dash and of a gap."""
+
+
+def line_styles(values: Array) -> list[LineStyle]:
     """Return a line style per line: dashed for lines that cover an earlier line."""
     # The earlier line stays visible between the dashes. `values` has one column per
     # line, with NaN where the line is not drawn.
     filled = np.nan_to_num(values)
     tolerance = 0.01 * (np.ptp(filled) if filled.size else 0.0)
-    dashes: list[Any] = ["-", (0, (5, 5)), (0, (2, 6)), (0, (1, 4))]
-    styles: list[Any] = []
+    dashes: list[LineStyle] = ["-", (0, (5, 5)), (0, (2, 6)), (0, (1, 4))]
+    styles = []
     for line in range(values.shape[1]):
         distances = np.abs(filled[:, :line] - filled[:, [line]])
         n_covered = int(np.count_nonzero((distances <= tolerance).all(axis=0)))
@@ -226,7 +237,7 @@ def line_styles(values: Array) -> list[Any]:
     return styles
 
 
-def value_name(model: Any, output: int) -> str:
+def value_name(model: BaseMKL, output: int) -> str:
     """Return the axis label of a model's terms; `output` is the index of the output."""
     labels = getattr(model, "classes_", None)
     if np.size(model.intercept_) > 1:

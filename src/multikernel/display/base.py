@@ -2,16 +2,17 @@
 
 import importlib
 import inspect
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from multikernel._validation import check_shapes
 from multikernel.display import _style
 from multikernel.display._style import Axes, Figure
 
-TRIALS: dict[str, tuple[Any, ...]] = {
+TRIALS: dict[str, tuple[ArrayLike, ...]] = {
     "barh": ([0.0], [1.0]),
     "plot": ([0.0], [1.0]),
     "pcolormesh": (np.zeros((1, 1)),),
@@ -24,13 +25,13 @@ class Display:
 
     ax_: Any
     figure_: Figure
-    from_estimator: ClassVar[Any]
+    from_estimator: ClassVar[Callable[..., "Display"]]
 
     def _read_fields(self, **shapes: tuple[int | str, ...]) -> None:
         """Convert fields to arrays and tuples; raise unless they have the `shapes`."""
         # `shapes` maps the name of a field to its axes, as in `check_shapes`. Fields
         # whose names end in "names" become tuples. Other tuples and None remain.
-        fields: dict[str, Any] = {}
+        fields: dict[str, tuple[object, tuple[int | str, ...]]] = {}
         for name, axes in shapes.items():
             value = getattr(self, name)
             if name.endswith("names"):
@@ -43,18 +44,18 @@ class Display:
 
     def _new_axes(
         self,
-        ax: Any,
+        ax: Axes | Sequence[Axes] | None,
         function: str = "plot",
-        keywords: Mapping[str, Any] | None = None,
+        keywords: Mapping[str, object] | None = None,
         count: int = 1,
-        **figure: Any,
+        **figure: object,
     ) -> list[Axes]:
         """Check keywords of a plot; return `count` axes, new ones if `ax` is None."""
         self._check_keywords(function, keywords or {})
         # `figure` contains keywords of ``pyplot.subplots`` for new axes.
         if ax is None:
-            shape: dict[str, Any] = {"sharex": True, "layout": "constrained"}
-            ax = _style.pyplot().subplots(count, 1, **(shape | figure))[1]
+            settings = {"sharex": True, "layout": "constrained", **figure}
+            ax = _style.pyplot().subplots(count, 1, **settings)[1]
         axes = list(np.ravel(np.asarray(ax, dtype=object)))
         if len(axes) != count or not all(hasattr(axis, "transAxes") for axis in axes):
             expected = "matplotlib Axes" if count == 1 else f"{count} matplotlib Axes"
@@ -62,7 +63,7 @@ class Display:
         self.ax_, self.figure_ = axes[0], _style.figure_of(axes[0])
         return axes
 
-    def _check_keywords(self, function: str, keywords: Mapping[str, Any]) -> None:
+    def _check_keywords(self, function: str, keywords: Mapping[str, object]) -> None:
         """Raise a TypeError for keywords that a function of matplotlib's axes lacks."""
         if not keywords:
             return

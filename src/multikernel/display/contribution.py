@@ -5,13 +5,15 @@ from dataclasses import KW_ONLY, dataclass, field
 from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
 from multikernel.display import _style
-from multikernel.display._style import Axes
+from multikernel.display._style import Axes, Line2D, QuadMesh
 from multikernel.display.base import Display
 from multikernel.display.drawn_terms import (
     MOST_LINES,
     N_POINTS,
+    KernelChoice,
     grid_over,
     requested_kernels,
     shared_columns,
@@ -70,7 +72,7 @@ class ContributionDisplay(Display):
     value_name: str = "contribution to f, mean zero"
     band_name: str = "band"
     categories: Any = None
-    artist_: Any = field(init=False)
+    artist_: Line2D | list[Line2D] | QuadMesh = field(init=False)
 
     def __post_init__(self) -> None:
         self.grid = tuple(np.asarray(axis, dtype=float) for axis in self.grid)
@@ -92,11 +94,11 @@ class ContributionDisplay(Display):
     @classmethod
     def from_estimator(
         cls,
-        estimator: Any,
-        X: Any,
-        kernel: Any,
+        estimator: BaseEstimator,
+        X: object,
+        kernel: KernelChoice,
         *,
-        output: Any = None,
+        output: object = None,
         bootstrap: Bootstrap | None = None,
         posterior: TermPosterior | None = None,
         level: float = 0.9,
@@ -135,24 +137,24 @@ class ContributionDisplay(Display):
         all_columns = column_names(model)
         kernels = requested_kernels(model, kernel, all_columns)
         columns = shared_columns(model, kernels)
-        output = pipelines.output_index(model, output)
+        position = pipelines.output_index(model, output)
         fitted, data = model._model_and_data(pipelines.data_at_model(before, X))
         grid = grid_over(model, before, data, columns)
         values = sum_terms(fitted, model.active_kernels_, kernels, grid.rows, data)
         band, source = None, bootstrap or posterior
         if source is not None and len(columns) == 1:
             bounds = source.band(grid.rows, kernels, level, data)
-            band = [bound[:, output] for bound in bounds]
+            band = [bound[:, position] for bound in bounds]
         basis = "of bootstrap fits" if bootstrap else "given the kernel weights"
         titles = titles_of(model, kernel, kernels, all_columns)
         display = cls(
             grid.axes,
-            values[:, output].reshape([axis.size for axis in grid.axes]),
+            values[:, position].reshape([axis.size for axis in grid.axes]),
             [all_columns[column] for column in columns],
             samples=grid.samples,
             band=band,
             title=" + ".join(map(_style.short_name, titles)),
-            value_name=_style.value_name(model, output),
+            value_name=_style.value_name(model, position),
             band_name=f"{level:.0%} {basis}",
             categories=grid.labels,
         )
@@ -205,9 +207,9 @@ class ContributionDisplay(Display):
                 ax.fill_between(x, low, high, color=tint, linewidth=0, label=name)
             ax.legend(frameon=False, fontsize="small")
         ax.axhline(0.0, color=_style.INK, linewidth=0.8)
-        style: dict[str, Any] = {"color": _style.color(0), "linewidth": 1.8}
-        style |= {"linestyle": "none", "marker": "o"} if is_categorical else {}
-        (self.artist_,) = ax.plot(x, self.values, **(style | kwargs))
+        points = {"linestyle": "none", "marker": "o"} if is_categorical else {}
+        style = {"color": _style.color(0), "linewidth": 1.8, **points, **kwargs}
+        (self.artist_,) = ax.plot(x, self.values, **style)
         if self.samples is not None and not is_categorical:
             # Ticks at the samples, on the horizontal axis.
             zeros = np.zeros(len(self.samples))
@@ -225,34 +227,38 @@ class ContributionDisplay(Display):
         lines = self.values.T if few else self.values
         names = self.categories[few] or [f"{level:.3g}" for level in levels]
         ax.axhline(0.0, color=_style.INK, linewidth=0.8)
-        self.artist_ = []
+        is_categorical = self.categories[1 - few] is not None
+        points = {"linestyle": "none", "marker": "o"} if is_categorical else {}
+        drawn_lines = []
         for index, (line, name) in enumerate(zip(lines, names, strict=True)):
-            style: dict[str, Any] = {"color": _style.color(index), "linewidth": 1.8}
-            if self.categories[1 - few] is not None:
-                style |= {"linestyle": "none", "marker": "o"}
-            style |= {"label": _style.literal(_style.shorten(name))}
-            self.artist_ += ax.plot(x, line, **(style | kwargs))
-            if self.samples is not None and self.categories[1 - few] is None:
+            line_color = _style.color(index)
+            label = _style.literal(_style.shorten(name))
+            style = {"color": line_color, "linewidth": 1.8, "label": label}
+            drawn_lines += ax.plot(x, line, **{**style, **points, **kwargs})
+            if self.samples is not None and not is_categorical:
                 # Samples are drawn on the line of the level nearest to theirs.
                 distances = np.abs(self.samples[:, few, None] - levels)
                 sample_x = self.samples[distances.argmin(axis=1) == index, 1 - few]
-                dots: dict[str, Any] = {"s": 14, "color": style["color"], "alpha": 0.6}
-                ax.scatter(sample_x, np.interp(sample_x, x, line), linewidths=0, **dots)
+                sample_y = np.interp(sample_x, x, line)
+                ax.scatter(
+                    sample_x, sample_y, s=14, linewidths=0, color=line_color, alpha=0.6
+                )
+        self.artist_ = drawn_lines
         ax.set_ylabel(_style.literal(self.value_name))
         short_names = list(map(_style.shorten, names))
-        _style.legend(ax, self.artist_, short_names, self.column_names[few])
+        _style.legend(ax, drawn_lines, short_names, self.column_names[few])
         _style.clean_axes(ax, grid="y")
 
     def _draw_map(self, ax: Axes, kwargs: dict[str, Any]) -> None:
         """Draw a function of two columns as a heat map, with the samples."""
         largest = float(np.abs(self.values).max()) or 1.0
-        style: dict[str, Any] = {"cmap": "RdBu_r", "vmin": -largest, "vmax": largest}
-        style |= {"shading": "nearest", "rasterized": True}
-        self.artist_ = ax.pcolormesh(*self.grid, self.values.T, **(style | kwargs))
+        style = {"cmap": "RdBu_r", "vmin": -largest, "vmax": largest, **kwargs}
+        style = {"shading": "nearest", "rasterized": True, **style}
+        self.artist_ = heat_map = ax.pcolormesh(*self.grid, self.values.T, **style)
         if self.samples is not None:
-            dots: dict[str, Any] = {"s": 5, "color": _style.INK, "alpha": 0.5}
-            ax.scatter(self.samples[:, 0], self.samples[:, 1], linewidths=0, **dots)
+            x, y = self.samples.T
+            ax.scatter(x, y, s=5, linewidths=0, color=_style.INK, alpha=0.5)
         ax.set_ylabel(_style.literal(self.column_names[1]))
         name = _style.literal(self.value_name)
-        bar = self.figure_.colorbar(self.artist_, ax=ax, label=name)
+        bar = self.figure_.colorbar(heat_map, ax=ax, label=name)
         bar.outline.set_visible(False)

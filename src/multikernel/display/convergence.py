@@ -5,6 +5,8 @@ from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
 
 from multikernel.display import _style
 from multikernel.display._style import Axes, Line2D
@@ -58,17 +60,17 @@ class ConvergenceDisplay(Display):
     [[1.0, 2.0]]
     """
 
-    history: Any
+    history: NDArray[np.void]
     _: KW_ONLY
     output_names: Sequence[str] | None = None
     tol: float | None = None
-    ax_: Any = field(init=False)
+    ax_: NDArray[np.object_] = field(init=False)
     line_: list[Line2D] = field(init=False)
 
     @classmethod
     def from_estimator(
         cls,
-        estimator: Any,
+        estimator: BaseEstimator,
         *,
         ax: Axes | Sequence[Axes] | None = None,
         x: XAxis = "seconds",
@@ -140,7 +142,7 @@ class ConvergenceDisplay(Display):
     ) -> Line2D:
         """Draw the lines of one problem, and return the line of the upper plot."""
         lines = self.history[self.history["output"] == output]
-        style: dict[str, Any] = {"marker": "o", "markersize": 3.5} | line_kwargs
+        style = {"marker": "o", "markersize": 3.5, **line_kwargs}
         if self.output_names is not None:
             labels = [str(line_kwargs["label"])] if "label" in line_kwargs else []
             style["label"] = ", ".join([*labels, self.output_names[output]])

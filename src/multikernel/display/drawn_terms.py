@@ -3,12 +3,13 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from numbers import Integral
-from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
-from multikernel._typing import Array
+from multikernel._typing import Array, Indices
 from multikernel.display import _style
+from multikernel.estimators.base import BaseMKL
 from multikernel.estimators.publish.columns import (
     has_columns,
     table_column_order,
@@ -21,6 +22,9 @@ from multikernel.inspection.units import in_original_units, indicator_texts
 from multikernel.kernels.columns import label_of
 from multikernel.kernels.interactions import SEPARATOR
 
+KernelChoice = int | np.intp | str | Sequence[int | str] | Indices
+"""A kernel by index or name, columns by name, or several of these."""
+
 N_POINTS = {1: 200, 2: 60}
 """Grid points per column: 200 for a line, 60 x 60 for a heat map."""
 
@@ -30,7 +34,7 @@ MOST_LINES = len(_style.PALETTE)
 
 
 def titles_of(
-    model: Any, kernel: Any, kernels: list[int], columns: Sequence[str]
+    model: BaseMKL, kernel: KernelChoice, kernels: list[int], columns: Sequence[str]
 ) -> list[str]:
     """Return the names of the drawn kernels, or one name for all of them together."""
     # `kernel` is the user's choice (index, name, columns, or a list of them), and
@@ -48,12 +52,16 @@ def titles_of(
     return [names[m] for m in kernels]
 
 
-def requested_kernels(model: Any, kernel: Any, columns: Sequence[str]) -> list[int]:
+def requested_kernels(
+    model: BaseMKL, kernel: KernelChoice, columns: Sequence[str]
+) -> list[int]:
     """Return the indices of kernels given by index, by name, or by their columns."""
-    is_list = isinstance(kernel, Sequence | np.ndarray) and not isinstance(kernel, str)
+    keys: list[object] = [kernel]
+    if isinstance(kernel, Sequence | np.ndarray) and not isinstance(kernel, str):
+        keys = list(kernel)
     n_kernels = len(model.kernel_names_)
     indices: list[int] = []
-    for key in kernel if is_list else [kernel]:
+    for key in keys:
         if isinstance(key, str):
             indices += _kernels_named(model, key, columns)
         elif isinstance(key, Integral) and 0 <= int(key) < n_kernels:
@@ -68,7 +76,7 @@ def requested_kernels(model: Any, kernel: Any, columns: Sequence[str]) -> list[i
     return indices
 
 
-def _kernels_named(model: Any, name: str, columns: Sequence[str]) -> list[int]:
+def _kernels_named(model: BaseMKL, name: str, columns: Sequence[str]) -> list[int]:
     """Return the kernel with a name, or the active kernels on the columns it names."""
     # `terms_by_set` maps the columns of each factor to positions of active kernels. A
     # column has priority over a pair of columns with the same name.
@@ -94,7 +102,7 @@ def _kernels_named(model: Any, name: str, columns: Sequence[str]) -> list[int]:
     )
 
 
-def shared_columns(model: Any, kernels: list[int]) -> list[int]:
+def shared_columns(model: BaseMKL, kernels: list[int]) -> list[int]:
     """Return the one or two columns of the kernels; raise if their columns differ."""
     columns_of_kernels: list[list[int]] = [
         pipelines.kernel_columns(model, kernel).tolist() for kernel in kernels
@@ -104,10 +112,12 @@ def shared_columns(model: Any, kernels: list[int]) -> list[int]:
             f"kernel: {len(kernels)} kernels use different columns, so their sum "
             "cannot be drawn: select kernels on the same columns."
         )
+    dictionary = model._state.names.dictionary
+    assert dictionary is not None
     columns, content = columns_of_kernels[0], None
     if set(columns) & set(getattr(model, "sequence_features_", ())):
         content = "sequences"
-    elif any(sample_kernels([model._state.names.dictionary[m] for m in kernels])):
+    elif any(sample_kernels([dictionary[m] for m in kernels])):
         content = "a precomputed matrix"
     elif len(columns) not in N_POINTS:
         content = f"{len(columns)} columns"
@@ -121,7 +131,10 @@ def shared_columns(model: Any, kernels: list[int]) -> list[int]:
 
 
 def category_labels(
-    model: Any, before: Any, columns: Sequence[int], values_before: Array
+    model: BaseMKL,
+    before: BaseEstimator | None,
+    columns: Sequence[int],
+    values_before: Array,
 ) -> list[list[str] | None]:
     """Return the names of the categories of each column, or None if it is numeric."""
     # `before` contains the pipeline steps before the model, or is None. The array
@@ -157,7 +170,9 @@ class Grid:
     labels: list[list[str] | None]
 
 
-def grid_over(model: Any, before: Any, data: Array, columns: list[int]) -> Grid:
+def grid_over(
+    model: BaseMKL, before: BaseEstimator | None, data: Array, columns: list[int]
+) -> Grid:
     """Return the grid on which the model's function of `columns` is drawn."""
     # `before` contains the transformers before the model in a pipeline. `data` is their
     # encoded output: text columns come last, unlike in the user's X.

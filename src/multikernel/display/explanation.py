@@ -6,11 +6,13 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
 from multikernel.display import _style
 from multikernel.display._style import Axes, BarContainer
 from multikernel.display.base import Display
 from multikernel.display.drawn_terms import category_labels
+from multikernel.estimators.base import BaseMKL
 from multikernel.estimators.publish.columns import (
     columns_used,
     has_columns,
@@ -74,11 +76,11 @@ class ExplanationDisplay(Display):
     @classmethod
     def from_estimator(
         cls,
-        estimator: Any,
-        X: Any,
+        estimator: BaseEstimator,
+        X: object,
         sample: int = 0,
         *,
-        output: Any = None,
+        output: object = None,
         posterior: TermPosterior | None = None,
         level: float = 0.9,
         ax: Axes | None = None,
@@ -184,7 +186,9 @@ class ExplanationDisplay(Display):
         return self
 
 
-def _row_values(model: Any, before: Any, X: Any, sample: int) -> list[str]:
+def _row_values(
+    model: BaseMKL, before: BaseEstimator | None, X: object, sample: int
+) -> list[str]:
     """Return the sample's values in each active kernel's columns; "" if too many."""
     values = [""] * model.active_kernels_.size
     if not has_columns(model) or hasattr(model, "sparse_input_"):

@@ -5,10 +5,11 @@ from dataclasses import KW_ONLY, dataclass, field
 from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
 from multikernel._validation import COUNT, OneOf, check_parameter
 from multikernel.display import _style
-from multikernel.display._style import Axes
+from multikernel.display._style import Axes, QuadMesh
 from multikernel.display.base import Display
 from multikernel.display.weights import VALUE_NAMES, shown_values
 from multikernel.inspection.pipelines import final_estimator
@@ -45,7 +46,7 @@ class HeatMapDisplay(Display):
     output_names: Sequence[str]
     _: KW_ONLY
     value_name: str = "share of the variance of f"
-    map_: Any = field(init=False)
+    map_: QuadMesh = field(init=False)
 
     def __post_init__(self) -> None:
         rows, outputs = ("n_rows",), ("n_outputs",)
@@ -54,7 +55,7 @@ class HeatMapDisplay(Display):
     @classmethod
     def from_estimator(
         cls,
-        estimator: Any,
+        estimator: BaseEstimator,
         values: str | None = None,
         *,
         ax: Axes | None = None,
@@ -110,10 +111,10 @@ class HeatMapDisplay(Display):
         (panel,) = self._new_axes(ax, "pcolormesh", mesh_kwargs, figsize=size)
         largest = float(np.abs(self.values).max(initial=0.0)) or 1.0
         negative = bool((self.values < 0.0).any())
-        style: dict[str, Any] = {"cmap": "RdBu_r" if negative else "Blues"}
-        style |= {"vmin": -largest if negative else 0.0, "vmax": largest}
+        cmap, lowest = ("RdBu_r", -largest) if negative else ("Blues", 0.0)
+        style = {"cmap": cmap, "vmin": lowest, "vmax": largest, **mesh_kwargs}
         edges = np.arange(n_outputs + 1) - 0.5, np.arange(n_rows + 1) - 0.5
-        self.map_ = panel.pcolormesh(*edges, self.values, **(style | mesh_kwargs))
+        self.map_ = panel.pcolormesh(*edges, self.values, **style)
         _style.name_rows(panel, dict(enumerate(self.row_names)), n_rows)
         panel.set_ylim(n_rows - 0.5, -0.5)
         _style.label_columns(panel, self.output_names)

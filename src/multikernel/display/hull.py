@@ -5,7 +5,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
+from multikernel._typing import Indices
 from multikernel.display import _style
 from multikernel.display._style import Axes, BarContainer
 from multikernel.display.base import Display
@@ -53,9 +55,9 @@ class HullDisplay(Display):
     norms: Any
     names: Sequence[str]
     degrees: Sequence[tuple[int, ...]]
-    ax_: Any = field(init=False)
+    ax_: list[Axes] = field(init=False)
     bars_: BarContainer = field(init=False)
-    counts_: Any = field(init=False)
+    counts_: Indices = field(init=False)
 
     def __post_init__(self) -> None:
         self.degrees = tuple(map(tuple, self.degrees))
@@ -63,7 +65,11 @@ class HullDisplay(Display):
 
     @classmethod
     def from_estimator(
-        cls, estimator: Any, *, ax: Sequence[Axes] | None = None, max_nodes: int = 12
+        cls,
+        estimator: BaseEstimator,
+        *,
+        ax: Sequence[Axes] | None = None,
+        max_nodes: int = 12,
     ) -> "HullDisplay":
         """Plot the hull of a fitted model.
 
@@ -98,9 +104,10 @@ class HullDisplay(Display):
         order = np.argsort(-self.norms, kind="stable")[:max_nodes]
         order = order[self.norms[order] > 0.0]
         height = 3.2 + 0.27 * max(order.size, 1)
-        shape: dict[str, Any] = {"figsize": (7.2, height), "sharex": False}
-        shape["height_ratios"] = [height - 2.4, 2.4]
-        upper, lower = self.ax_ = self._new_axes(ax, count=2, **shape)
+        size, ratios = (7.2, height), (height - 2.4, 2.4)
+        upper, lower = self.ax_ = self._new_axes(
+            ax, count=2, figsize=size, sharex=False, height_ratios=ratios
+        )
         names = [self.names[k] for k in order]
         self.bars_ = _style.bars(upper, self.norms[order], names, _style.color(0))
         upper.set_xlim(left=0.0)
@@ -125,11 +132,11 @@ class HullDisplay(Display):
         shares /= max(shares.sum(), np.finfo(np.float64).tiny)
         self.counts_ = counts
         ax.imshow(shares, cmap="Blues", vmin=0.0, vmax=1.0, aspect="auto")
-        style: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": "small"}
         for (row, column), count in np.ndenumerate(counts):
             if count:
                 ink = "white" if shares[row, column] > 0.6 else _style.INK
-                ax.text(column, row, str(count), color=ink, **style)
+                text = ax.text(column, row, str(count), color=ink, fontsize="small")
+                text.set(ha="center", va="center")
         ax.set_xticks(range(shape[1]))
         ax.set_yticks(range(shape[0]))
         ax.set_xlabel("sum of levels")

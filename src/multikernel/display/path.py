@@ -1,10 +1,11 @@
 """Plot of a regularization path."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
 from multikernel._typing import Array, Indices
 from multikernel.display import _style
@@ -115,7 +116,7 @@ class RegularizationPathDisplay(Display):
     @classmethod
     def from_estimator(
         cls,
-        estimator: Any,
+        estimator: BaseEstimator,
         *,
         ax: Axes | Sequence[Axes] | None = None,
         max_labels: int = 7,
@@ -201,15 +202,16 @@ class RegularizationPathDisplay(Display):
         return self
 
     def _panels(
-        self, ax: Axes | Sequence[Axes] | None, line_kwargs: dict[str, Any]
+        self, ax: Axes | Sequence[Axes] | None, line_kwargs: Mapping[str, object]
     ) -> tuple[Axes, Axes | None]:
         """Return the axes of the path, and the axes of the scores if there are any."""
         has_scores = isinstance(ax, Sequence | np.ndarray) or (
             ax is None and self.scores is not None
         )
         if self.kernel_names and has_scores:
-            shape: dict[str, Any] = {"figsize": (8.2, 6.2), "height_ratios": (2, 1)}
-            upper, lower = self._new_axes(ax, "plot", line_kwargs, 2, **shape)
+            upper, lower = self._new_axes(
+                ax, "plot", line_kwargs, 2, figsize=(8.2, 6.2), height_ratios=(2, 1)
+            )
             return upper, lower
         (panel,) = self._new_axes(ax, "plot", line_kwargs, figsize=(8.2, 4.6))
         return panel, None if self.kernel_names else panel
@@ -228,12 +230,14 @@ class RegularizationPathDisplay(Display):
         )
         styles = _style.line_styles(values[:, by_peak[:max_labels]])
         for rank, kernel in enumerate(by_peak[:max_labels]):
-            style: dict[str, Any] = {"color": _style.color(rank), "linewidth": 1.8}
-            style["linestyle"] = styles[rank]
-            style["label"] = _style.literal(self.kernel_names[kernel])
-            self.line_ += self.ax_.plot(
-                alphas, values[:, kernel], **(style | line_kwargs)
-            )
+            style = {
+                "color": _style.color(rank),
+                "linewidth": 1.8,
+                "linestyle": styles[rank],
+                "label": _style.literal(self.kernel_names[kernel]),
+                **line_kwargs,
+            }
+            self.line_ += self.ax_.plot(alphas, values[:, kernel], **style)
         names = [self.kernel_names[kernel] for kernel in by_peak[:max_labels]]
         return [str(line_kwargs.get("label", name)) for name in names]
 

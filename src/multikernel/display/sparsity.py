@@ -4,9 +4,10 @@ from dataclasses import KW_ONLY, dataclass, field
 from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
 from multikernel.display import _style
-from multikernel.display._style import Axes, Line2D
+from multikernel.display._style import Artist, Axes, Line2D
 from multikernel.display.base import Display
 from multikernel.inspection.pipelines import SearchScores
 
@@ -60,7 +61,7 @@ class SparsityPathDisplay(Display):
     n_kernels: Any = None
     score_name: str = "cross-validated score"
     line_: Line2D = field(init=False)
-    band_: Any = field(init=False)
+    band_: Artist = field(init=False)
     other_lines_: list[Line2D] = field(init=False)
     point_: Line2D | None = field(init=False)
 
@@ -79,7 +80,7 @@ class SparsityPathDisplay(Display):
 
     @classmethod
     def from_estimator(
-        cls, estimator: Any, *, ax: Axes | None = None, **line_kwargs: Any
+        cls, estimator: BaseEstimator, *, ax: Axes | None = None, **line_kwargs: Any
     ) -> "SparsityPathDisplay":
         """Plot the scores of a search over the number of kernels.
 
@@ -140,8 +141,8 @@ class SparsityPathDisplay(Display):
         self.band_ = panel.fill_between(
             counts, low, high, color=_style.BAND, label=band_label
         )
-        style: dict[str, Any] = {"color": _style.color(0), "linewidth": 1.8}
-        (self.line_,) = panel.plot(counts, means[best], **(style | line_kwargs))
+        style = {"color": _style.color(0), "linewidth": 1.8, **line_kwargs}
+        (self.line_,) = panel.plot(counts, means[best], **style)
         self.point_ = None
         if self.best_n_kernels is not None:
             k = self.best_n_kernels

@@ -4,6 +4,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator
 
 from multikernel.display import _style
 from multikernel.display._style import Axes, BarContainer
@@ -44,9 +46,9 @@ class StabilityDisplay(Display):
     @classmethod
     def from_estimator(
         cls,
-        estimator: Any,
-        X: Any,
-        y: Any,
+        estimator: BaseEstimator,
+        X: object,
+        y: ArrayLike,
         n_resamples: int = 100,
         *,
         ax: Axes | None = None,

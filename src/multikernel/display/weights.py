@@ -5,12 +5,15 @@ from dataclasses import KW_ONLY, dataclass, field
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator
 
 from multikernel._typing import Array, Indices
 from multikernel._validation import COUNT, check_parameter
 from multikernel.display import _style
 from multikernel.display._style import Axes, BarContainer
 from multikernel.display.base import Display
+from multikernel.estimators.base import BaseMKL
 from multikernel.inspection import Bootstrap, VarianceSplit, variance_split
 from multikernel.inspection.pipelines import final_estimator, output_heads
 
@@ -85,7 +88,7 @@ class KernelWeightsDisplay(Display):
     @classmethod
     def from_estimator(
         cls,
-        estimator: Any,
+        estimator: BaseEstimator,
         *,
         ax: Axes | None = None,
         max_kernels: int | None = None,
@@ -172,10 +175,10 @@ class KernelWeightsDisplay(Display):
             rows = np.arange(row, row + len(group)) + has_headings
             self._draw(index, rows, group, bar_kwargs)
             if has_headings:
-                anchor = (0.0, row + 0.15), ("axes fraction", "data"), (4, 0)
-                style: dict[str, Any] = {"weight": "bold", "va": "center"}
-                style |= {"color": _style.color(index)}
-                _style.label(panel, group_names[index], *anchor, **style)
+                heading, point = group_names[index], (0.0, row + 0.15)
+                style = {"weight": "bold", "va": "center", "color": _style.color(index)}
+                units = "axes fraction", "data"
+                _style.label(panel, heading, point, units, (4, 0), **style)
             names = [self.kernel_names[kernel] for kernel in group]
             ticks |= dict(zip(rows.tolist(), names, strict=True))
             row += len(group) + has_headings
@@ -184,11 +187,11 @@ class KernelWeightsDisplay(Display):
         return self
 
     def _draw(
-        self, index: int, rows: Indices, group: Indices, bar_kwargs: dict[str, Any]
+        self, index: int, rows: Indices, group: Indices, bar_kwargs: dict[str, object]
     ) -> None:
         """Draw bars for the kernels in `group` of one output, at the heights `rows`."""
         widths = self.kernel_weights[index][group]
-        style: dict[str, Any] = {"color": _style.color(index), "height": 0.72}
+        style: dict[str, object] = {"color": _style.color(index), "height": 0.72}
         if self.intervals is not None:
             bounds = self.intervals[:, index, group]
             # If an interval does not contain the value, one of its lengths would be
@@ -212,7 +215,7 @@ class KernelWeightsDisplay(Display):
         _style.headline(self.ax_, title)
 
 
-def shown_values(model: Any, values: str) -> tuple[Array, list[str]]:
+def shown_values(model: BaseMKL, values: str) -> tuple[Array, list[str]]:
     """Return weights or shares, (n_outputs, n_names), and names of kernels or views."""
     shown = getattr(model, f"{values}_")
     if values != "view_shares":
@@ -264,9 +267,9 @@ class VarianceSplitDisplay(Display):
     @classmethod
     def from_estimator(
         cls,
-        estimator: Any,
-        X: Any,
-        y: Any,
+        estimator: BaseEstimator,
+        X: object,
+        y: ArrayLike,
         by: str = "kernel",
         *,
         ax: Axes | None = None,
@@ -285,8 +288,9 @@ class VarianceSplitDisplay(Display):
             See `plot`.
         """
         split = variance_split(estimator, X, y, by, **parameters)
-        limits: dict[str, Any] = {"max_terms": max_terms, "max_targets": max_targets}
-        return cls(split).plot(ax, level=level, **limits)
+        return cls(split).plot(
+            ax, level=level, max_terms=max_terms, max_targets=max_targets
+        )
 
     def plot(
         self,

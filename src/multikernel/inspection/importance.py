@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import issparse
 from sklearn.base import BaseEstimator
 from sklearn.metrics import check_scoring
@@ -93,6 +93,7 @@ def group_permutation_importance(
     before, model = pipelines.model_of(owner, estimator)
     pipelines.check_scoring_choice(owner, model, scoring, offset)
     warn_order(owner, X, sample_groups=sample_groups, offset=offset)
+    targets: NDArray[np.generic]
     if isinstance(model, SurvivalMKL):
         warn_order(owner, X, y=y, sample_weight=sample_weight)
         targets = read_times(type(model).__name__, y).structured()
