@@ -1,14 +1,16 @@
 """Warnings about scores on training rows, constant predictions, and intervals."""
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
-from sklearn.base import is_classifier
+from sklearn.base import BaseEstimator, is_classifier
 
+from multikernel._report.outcomes import Targets
 from multikernel._typing import Array
 from multikernel._validation import listed
 from multikernel.display.weights import shown_values
+from multikernel.estimators.base import BaseMKL
+from multikernel.estimators.hkl.data import HullModel
 from multikernel.estimators.publish.predict import KernelGrams, LandmarkGrams
 from multikernel.estimators.publish.summary import output_labels
 from multikernel.estimators.read.tables import check_predict_data
@@ -26,7 +28,7 @@ RARE_CLASS = (
 """Advice in warnings: RARE is for rare labels, RARE_CLASS for rare classes."""
 
 
-def one_class_warning(inner: Any, predicted: Array | None) -> list[str]:
+def one_class_warning(inner: BaseMKL, predicted: Targets | None) -> list[str]:
     """Return a warning if a classifier predicts one class for all rows, else []."""
     if not is_classifier(inner):
         return []
@@ -47,7 +49,7 @@ def one_class_warning(inner: Any, predicted: Array | None) -> list[str]:
     return [text] if prediction else []
 
 
-def training_rows_warning(model: Any, inner: Any, X: Any) -> list[str]:
+def training_rows_warning(model: BaseEstimator, inner: BaseMKL, X: object) -> list[str]:
     """Return a warning if rows of X are training samples of the model, else []."""
     n_training, n_rows = count_training_rows(model, inner, X)
     if not n_training:
@@ -59,7 +61,9 @@ def training_rows_warning(model: Any, inner: Any, X: Any) -> list[str]:
     ]
 
 
-def count_training_rows(model: Any, inner: Any, X: Any) -> tuple[int, int]:
+def count_training_rows(
+    model: BaseEstimator, inner: BaseMKL, X: object
+) -> tuple[int, int]:
     """Return the number of training samples among the rows of X, and of all rows."""
     # Rows are compared with the samples or landmarks that the model stores.
     state = inner._state
@@ -85,9 +89,9 @@ def count_training_rows(model: Any, inner: Any, X: Any) -> tuple[int, int]:
         largest = max(range(len(stored)), key=lambda m: stored[m].size)
         stored_rows, columns = stored[largest], grams.columns[largest]
         new_rows = data if columns is None else select_columns(data, columns)
-    elif hasattr(state.model, "scaler"):
-        # If the model stores only means and a scale, all rows count as training samples
-        # if their number and means are those of the fit.
+    elif isinstance(state.model, HullModel):
+        # The model of a hull stores only means and a scale. All rows count as training
+        # samples if their number and means are those of the fit.
         scaler = state.model.scaler
         is_close = np.abs(data.mean(axis=0) - scaler.mean) <= 1e-9 * scaler.scale
         is_same = len(data) == inner.dual_coef_.shape[-1] and bool(is_close.all())
@@ -101,7 +105,7 @@ def count_training_rows(model: Any, inner: Any, X: Any) -> tuple[int, int]:
     return int(np.isin(rows, samples).sum()), len(data)
 
 
-def interval_warnings(model: Any, by: str, bootstrap: Bootstrap) -> list[str]:
+def interval_warnings(model: BaseMKL, by: str, bootstrap: Bootstrap) -> list[str]:
     """Return a warning if shares lie outside their bootstrap intervals, else []."""
     attribute = "view_shares" if by == "view" else "variance_shares"
     shares, names = shown_values(model, attribute)
@@ -129,7 +133,7 @@ def _outside(
     shares: Array,
     ends: tuple[Array, Array],
     names: Sequence[str],
-    labels: Sequence[Any],
+    labels: Sequence[object],
 ) -> list[str]:
     """Return the names of terms whose shares are outside their intervals `ends`."""
     # Shares have shape ([n_outputs, ]n_terms), and so have both ends. `labels` name the

@@ -6,16 +6,19 @@ import io
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 from sklearn import metrics
-from sklearn.base import is_classifier, is_outlier_detector
+from sklearn.base import BaseEstimator, is_classifier, is_outlier_detector
 from sklearn.calibration import CalibrationDisplay
 from sklearn.utils.multiclass import unique_labels
 
-from multikernel._typing import Array
+from multikernel._typing import Array, Indices
 from multikernel.display._style import DASHED, clean_axes, color, headline, literal
+from multikernel.estimators.base import BaseMKL
 from multikernel.estimators.publish.summary import html_table, predicts_times
 from multikernel.estimators.read.targets import check_target_names
 from multikernel.estimators.survival.times import read_times
@@ -44,36 +47,43 @@ BIN_ROWS = 20
 class Answers:
     """Predictions and scores of a model, pipeline or search on rows with offsets."""
 
-    model: Any
-    X: Any
-    offset: Any = None
+    model: BaseEstimator
+    X: object
+    offset: ArrayLike | None = None
 
-    def __call__(self, method: str, *y: Any) -> Any:
+    def __call__(self, method: str, *y: ArrayLike) -> Any:
         """Return the result of a method of the model on X; "score" requires `y`."""
         before, last = last_step(self.model)
         offset = {} if self.offset is None else {"offset": self.offset}
         return getattr(last, method)(data_at_model(before, self.X), *y, **offset)
 
 
-def checked_targets(inner: Any, X: Any, y: Any) -> Any:
+Targets = NDArray[np.generic]
+"""Targets or predictions: numbers, labels of classes, or structured times."""
+
+
+def checked_targets(inner: BaseMKL, X: object, y: ArrayLike) -> Targets:
     """Return valid targets for the scores of a model."""
     if predicts_times(inner):
-        return read_times("report", y).structured()
-    y = check_target_names(inner, X, y)
-    if is_outlier_detector(inner) and not np.isin(y, [-1, 1]).all():
+        times: Targets = read_times("report", y).structured()
+        return times
+    targets = check_target_names(inner, X, y)
+    if is_outlier_detector(inner) and not np.isin(targets, [-1, 1]).all():
         raise ValueError(
-            f"report: y contains {y[~np.isin(y, [-1, 1])][0]}, but for novelty "
-            "detection it must contain only 1 for usual and -1 for unusual samples."
+            f"report: y contains {targets[~np.isin(targets, [-1, 1])][0]}, but for "
+            "novelty detection it must contain only 1 for usual and -1 for unusual "
+            "samples."
         )
-    return y
+    return targets
 
 
 def outcomes_on(
-    answers: Answers, inner: Any, y: Any, predicted: Any
-) -> tuple[dict[str, Any], list[tuple[str, str]]]:
+    answers: Answers, inner: BaseMKL, y: Targets | None, predicted: Targets | None
+) -> tuple[dict[str, float], list[tuple[str, str]]]:
     """Return scores, and sections (heading, body) on predictions and targets."""
-    is_novelty, model, X = is_outlier_detector(inner), answers.model, answers.X
-    if X is None or (y is None and not is_novelty):
+    # Without X there are no predictions.
+    is_novelty, model = is_outlier_detector(inner), answers.model
+    if predicted is None or (y is None and not is_novelty):
         return {}, []
     if y is None:
         return {"share of rows inside": float(np.mean(predicted == 1))}, []
@@ -95,7 +105,7 @@ def outcomes_on(
     return scores, sections
 
 
-def _calibration(classes: Any, y: Array, probas: Array) -> str:
+def _calibration(classes: Targets, y: Targets, probas: Array) -> str:
     """Return a calibration curve of the second of two classes, as HTML."""
     # With more classes, the curve compares the probability of the predicted class with
     # the share of correct predictions.
@@ -105,7 +115,7 @@ def _calibration(classes: Any, y: Array, probas: Array) -> str:
         name = f"class {literal(classes[1])}"
         is_correct, probability = y == classes[1], probas[:, 1]
 
-    def draw() -> Any:
+    def draw() -> CalibrationDisplay:
         display = CalibrationDisplay.from_predictions(
             is_correct.astype(int),
             probability,
@@ -128,7 +138,7 @@ def _calibration(classes: Any, y: Array, probas: Array) -> str:
     )
 
 
-def _confusion(classes: Any, y: Array, predicted: Array) -> str:
+def _confusion(classes: Targets, y: Targets, predicted: Targets) -> str:
     """Return a picture of the confusion matrix, with a row for each class."""
     names = unique_labels(classes, y, predicted)
     counts = metrics.confusion_matrix(y, predicted, labels=names)
@@ -144,7 +154,7 @@ def _confusion(classes: Any, y: Array, predicted: Array) -> str:
     return f"<p>{note}</p>{picture}"
 
 
-def _draw_confusion(counts: Array, names: Array) -> Any:
+def _draw_confusion(counts: Indices, names: Targets) -> metrics.ConfusionMatrixDisplay:
     """Draw a confusion matrix with the `names` of its rows, and return the display."""
     labels = list(map(literal, names))
     display = metrics.ConfusionMatrixDisplay(counts, display_labels=labels)
@@ -152,16 +162,16 @@ def _draw_confusion(counts: Array, names: Array) -> Any:
     return display.plot(cmap="Blues", colorbar=False, xticks_rotation=rotation)
 
 
-def _label_table(model: Any, y: Array, predicted: Array) -> str:
+def _label_table(model: BaseMKL, y: Targets, predicted: Targets) -> str:
     """Return a table of correct and wrong predictions with a row for each label."""
     kinds = ["rightly absent", "wrongly present", "wrongly absent", "rightly present"]
     counts = metrics.multilabel_confusion_matrix(y, predicted).reshape(-1, 4)
-    columns = {"label": list(model.output_names_)}
+    columns: dict[str, list[object]] = {"label": list(model.output_names_)}
     columns |= dict(zip(kinds, counts.T.tolist(), strict=True))
     return scrolling(html_table(columns, all_in=None))
 
 
-def _prediction_plots(model: Any, y: Array, predicted: Array) -> str:
+def _prediction_plots(model: BaseMKL, y: Targets, predicted: Targets) -> str:
     """Return plots of targets against predictions; one target also gets residuals."""
     y, predicted = (values.reshape(len(values), -1) for values in (y, predicted))
     names = [""] if y.shape[1] == 1 else list(model.output_names_)
@@ -169,7 +179,7 @@ def _prediction_plots(model: Any, y: Array, predicted: Array) -> str:
     if len(names) == 1:
         plot_kinds.append("residual_vs_predicted")
     else:
-        columns = {"target": names}
+        columns: dict[str, list[object]] = {"target": [*names]}
         for score_name, score in ERRORS.items():
             values = score(y, predicted, multioutput="raw_values")
             columns[score_name] = values.tolist()
@@ -186,7 +196,9 @@ def _prediction_plots(model: Any, y: Array, predicted: Array) -> str:
     return f'{table}<div class="curves">{"".join(pictures)}</div>'
 
 
-def _errors(y: Array, predicted: Array, kind: str, name: str) -> Any:
+def _errors(
+    y: Targets, predicted: Targets, kind: str, name: str
+) -> metrics.PredictionErrorDisplay:
     """Draw one target's predictions or residuals (`kind`) and return the display."""
     display = metrics.PredictionErrorDisplay.from_predictions(
         y,
@@ -214,7 +226,9 @@ ERRORS = {
 """Functions that score predicted numbers, by the names of the scores."""
 
 
-def _scores(answers: Answers, inner: Any, y: Array, predicted: Array) -> dict[str, Any]:
+def _scores(
+    answers: Answers, inner: BaseMKL, y: Targets, predicted: Targets
+) -> dict[str, float]:
     """Return the scores of predictions, by name."""
     model, accuracy = answers.model, metrics.accuracy_score
     is_novelty = is_outlier_detector(model)
@@ -242,7 +256,17 @@ def scrolling(table: str) -> str:
     return f'<div class="box">{table}</div>'
 
 
-def html_image(draw: Callable[[], Any], size: tuple[float, float] = (6.4, 4.8)) -> str:
+class Drawn(Protocol):
+    """A display of this library or of scikit-learn, or another object with a figure."""
+
+    @property
+    def figure_(self) -> "Figure":
+        """The figure with the plot."""
+
+
+def html_image(
+    draw: Callable[[], Drawn | SimpleNamespace], size: tuple[float, float] = (6.4, 4.8)
+) -> str:
     """Call `draw`, and return the figure as an HTML image with embedded data."""
     pyplot = importlib.import_module("matplotlib.pyplot")
     with pyplot.rc_context({"figure.max_open_warning": 0, "figure.figsize": size}):

@@ -7,7 +7,9 @@ from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.stats import CensoredData, ecdf
+from sklearn.base import BaseEstimator
 
 from multikernel._report.outcomes import CURVE_SIZE, html_image
 from multikernel._typing import Array, Indices, Mask
@@ -30,8 +32,8 @@ INTERVALS = (
 
 
 def outcomes_of_times(
-    model: Any, X: Any, y: Any
-) -> tuple[dict[str, Any], list[tuple[str, str]]]:
+    model: BaseEstimator, X: object, y: ArrayLike
+) -> tuple[dict[str, float], list[tuple[str, str]]]:
     """Return scores of a survival model, and sections (heading, body) with plots."""
     before, inner = last_step(model)
     times, data = read_times("report", y), data_at_model(before, X)
@@ -54,7 +56,7 @@ def outcomes_of_times(
 
 
 def _sections(
-    inner: SurvivalMKL, X: Any, times: Times, risk: Array
+    inner: SurvivalMKL, X: object, times: Times, risk: Array
 ) -> Iterator[tuple[str, str]]:
     """Yield headings and plots for observed and right-censored times."""
     picture = html_image(partial(_draw_thirds, inner, X, times, risk), CURVE_SIZE)
@@ -77,6 +79,7 @@ def _sections(
 
 def _kaplan_meier(times: Times, rows: Mask) -> Any:
     """Return the Kaplan-Meier survival function of some samples."""
+    # The stubs of SciPy have wrong types for the ends of its confidence interval.
     seen = times.seen[rows]
     sample = CensoredData(times.lower[rows][seen], right=times.lower[rows][~seen])
     return ecdf(sample).sf
@@ -88,7 +91,9 @@ def _groups(values: Array, n_groups: int) -> Indices:
     return np.searchsorted(edges, values)
 
 
-def _draw_thirds(inner: SurvivalMKL, X: Any, times: Times, risk: Array) -> Any:
+def _draw_thirds(
+    inner: SurvivalMKL, X: object, times: Times, risk: Array
+) -> SimpleNamespace:
     """Draw the survival curves of three groups of samples, by predicted risk."""
     figure, ax = _style.pyplot().subplots(layout="constrained")
     groups = _groups(risk, len(THIRDS))
@@ -116,7 +121,7 @@ def _draw_thirds(inner: SurvivalMKL, X: Any, times: Times, risk: Array) -> Any:
     return SimpleNamespace(figure_=figure)
 
 
-def _calibration(inner: SurvivalMKL, X: Any, times: Times, at: float) -> Array:
+def _calibration(inner: SurvivalMKL, X: object, times: Times, at: float) -> Array:
     """Return shares of samples without event until `at`, predicted and observed."""
     predicted = inner.predict_survival_function(X, [at])[:, 0]
     # Each row is a group of samples, its columns are the mean predicted share, the
@@ -142,7 +147,7 @@ def _calibration(inner: SurvivalMKL, X: Any, times: Times, at: float) -> Array:
     return np.reshape(shares, (-1, 4))
 
 
-def _draw_calibration(shares: Array, time: float) -> Any:
+def _draw_calibration(shares: Array, time: float) -> SimpleNamespace:
     """Plot observed against predicted shares of samples without event up to `time`."""
     figure, ax = _style.pyplot().subplots(layout="constrained")
     predicted, observed, low, high = shares.T

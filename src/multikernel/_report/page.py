@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator
 
 from multikernel._report import cautions
 from multikernel._report.outcomes import (
@@ -22,6 +24,7 @@ from multikernel._report.outcomes_of_times import outcomes_of_times
 from multikernel._report.pictures import pictures_of, stopping_gap
 from multikernel.display import VarianceSplitDisplay
 from multikernel.display.weights import shown_values
+from multikernel.estimators.base import BaseMKL
 from multikernel.estimators.publish import summary
 from multikernel.estimators.publish.columns import (
     column_names,
@@ -39,12 +42,12 @@ STYLE = Path(__file__).parent / "report.css"
 
 
 def report(
-    model: Any,
-    X: Any = None,
-    y: Any = None,
+    model: BaseEstimator,
+    X: object = None,
+    y: ArrayLike | None = None,
     path: PathLike | None = None,
     *,
-    offset: Any = None,
+    offset: ArrayLike | None = None,
     bootstrap: Bootstrap | None = None,
     split: VarianceSplit | None = None,
     nested: NestedScores | None = None,
@@ -109,12 +112,12 @@ def report(
     answers = Answers(model, X, offset)
     with warnings.catch_warnings(record=True) as caught_warnings:
         warnings.simplefilter("always")
-        y = None if y is None else checked_targets(inner, X, y)
+        targets = None if y is None else checked_targets(inner, X, y)
         predicted = None if X is None else answers("predict")
-        if y is not None and summary.predicts_times(inner):
-            scores, outcomes = outcomes_of_times(model, X, y)
+        if targets is not None and summary.predicts_times(inner):
+            scores, outcomes = outcomes_of_times(model, X, targets)
         else:
-            scores, outcomes = outcomes_on(answers, inner, y, predicted)
+            scores, outcomes = outcomes_on(answers, inner, targets, predicted)
         pictures = list(pictures_of(model, inner, X, bootstrap))
         if split is not None:
             picture = html_image(VarianceSplitDisplay(split).plot)
@@ -147,7 +150,12 @@ def report(
     return page
 
 
-def _check_results(inner: Any, bootstrap: Any, split: Any, nested: Any) -> None:
+def _check_results(
+    inner: BaseMKL,
+    bootstrap: Bootstrap | None,
+    split: VarianceSplit | None,
+    nested: NestedScores | None,
+) -> None:
     """Raise unless each result is None, or has the right type and fits the model."""
     for name, result, result_type, function in (
         ("bootstrap", bootstrap, Bootstrap, "bootstrap"),
@@ -198,7 +206,7 @@ def _page(title: str, sections: Sequence[tuple[str, str]]) -> str:
     )
 
 
-def _gram_files(model: Any, X: Any) -> list[PathLike]:
+def _gram_files(model: BaseMKL, X: object) -> list[PathLike]:
     """Return the files of precomputed Gram matrices, passed as paths or memory maps."""
     kernels = getattr(model, "kernels", None)
     if not (isinstance(kernels, str) and kernels == "precomputed"):
@@ -210,7 +218,7 @@ def _gram_files(model: Any, X: Any) -> list[PathLike]:
     return [path for path in paths if isinstance(path, str | os.PathLike)]
 
 
-def _certificate(model: Any) -> str:
+def _certificate(model: BaseMKL) -> str:
     """Return the section on the duality gap and the status of the fit."""
     gap = float(np.max(model.duality_gap_))
     status = " ".join(dict.fromkeys(np.atleast_1d(model.status_message_).tolist()))
@@ -227,14 +235,14 @@ def _certificate(model: Any) -> str:
     )
 
 
-def _table_kinds(model: Any) -> list[str]:
+def _table_kinds(model: BaseMKL) -> list[str]:
     """Return those of "view" and "kernel" that have a table on the page."""
     kinds = ["view"] if hasattr(model, "view_shares_") else []
     # A graph has too many nodes for a table.
     return kinds if hasattr(model, "hull_") else [*kinds, "kernel"]
 
 
-def _tables(model: Any, fits: Bootstrap | None) -> Iterator[tuple[str, str]]:
+def _tables(model: BaseMKL, fits: Bootstrap | None) -> Iterator[tuple[str, str]]:
     """Yield headings and tables of views, kernels and unpenalized columns."""
     for by in _table_kinds(model):
         # Each output has its own bootstrap interval, so each also needs its own row.
@@ -255,7 +263,8 @@ def _nested(nested: NestedScores) -> str:
         f"mean {nested.scoring}": nested.mean,
         "standard deviation over folds": nested.spread,
     }
-    folds = {"outer fold": list(range(len(scores))), "score": scores.tolist()}
+    numbers: list[object] = list(range(len(scores)))
+    folds = {"outer fold": numbers, "score": scores.tolist()}
     tables = [summary.html_table(folds | parameters, all_in=None)]
     kinds = ["kernel"] if nested.kernel_views is None else ["view", "kernel"]
     tables += [summary.html_table(nested.columns(by)) for by in kinds]
@@ -263,13 +272,13 @@ def _nested(nested: NestedScores) -> str:
 
 
 def _intervals(
-    columns: Mapping[str, list[Any]], model: Any, by: str, bootstrap: Bootstrap
-) -> dict[str, list[Any]]:
+    columns: Mapping[str, list[Any]], model: BaseMKL, by: str, bootstrap: Bootstrap
+) -> dict[str, list[object]]:
     """Return two columns: the ends of the 90 % bootstrap intervals of the shares."""
     shares = "view_shares" if by == "view" else "variance_shares"
     _, names = shown_values(model, shares)
     low, high = (np.atleast_2d(end) for end in bootstrap.interval(shares))
-    labels = list(summary.output_labels(model, len(low)))
+    labels: list[object] = list(summary.output_labels(model, len(low)))
     rows = columns.get("output", [None] * len(columns.get(by, [])))
     terms = [
         (labels.index(output), names.index(name))
@@ -281,7 +290,7 @@ def _intervals(
     }
 
 
-def _facts_table(values: Mapping[str, Any]) -> str:
+def _facts_table(values: Mapping[str, object]) -> str:
     """Return an HTML table with a row for each name and value."""
     pairs = [(str(key), summary.shown(value)) for key, value in values.items()]
     rows = "".join(
@@ -291,7 +300,9 @@ def _facts_table(values: Mapping[str, Any]) -> str:
     return scrolling(f'<table class="facts">{rows}</table>')
 
 
-def _fit_section(model: Any, inner: Any, facts: Mapping[str, Any]) -> str:
+def _fit_section(
+    model: BaseEstimator, inner: BaseMKL, facts: Mapping[str, object]
+) -> str:
     """Return the section on the model's parameters and the versions of libraries."""
     info = inner.fit_info_
     fit_facts = {"storage": info["storage"]} if "storage" in info else {}
@@ -305,7 +316,7 @@ def _fit_section(model: Any, inner: Any, facts: Mapping[str, Any]) -> str:
     return f"{_facts_table({**facts, **fit_facts, **versions})}<pre>{code}</pre>"
 
 
-def _warnings_section(model: Any, messages: list[str]) -> str:
+def _warnings_section(model: BaseMKL, messages: list[str]) -> str:
     """Return the section of warnings; the status of an inexact fit comes first."""
     if stopping_gap(model) > getattr(model, "tol", np.inf):
         messages = [*np.unique(model.status_message_).tolist(), *messages]

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator, Sequence
 from functools import partial
-from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
 from multikernel._report.outcomes import CURVE_SIZE, MOST_CURVES, html_image
 from multikernel.display import (
@@ -15,6 +15,7 @@ from multikernel.display import (
     KernelWeightsDisplay,
     RegularizationPathDisplay,
 )
+from multikernel.estimators.base import BaseMKL
 from multikernel.estimators.publish.columns import has_columns, terms_by_columns
 from multikernel.inspection import Bootstrap
 
@@ -25,7 +26,7 @@ MOST_BARS = 40
 """Maximum number of bars for views; for more views, a heat map is drawn."""
 
 
-def stopping_gap(model: Any) -> float:
+def stopping_gap(model: BaseMKL) -> float:
     """Return the largest gap that the fit compares with its tolerance."""
     # HKL stops by the gap over the visited nodes, unless it certifies the whole graph.
     gaps = model.duality_gap_ if getattr(model, "certify", True) else model.reduced_gap_
@@ -33,7 +34,7 @@ def stopping_gap(model: Any) -> float:
 
 
 def pictures_of(
-    model: Any, inner: Any, X: Any, fits: Bootstrap | None
+    model: BaseEstimator, inner: BaseMKL, X: object, fits: Bootstrap | None
 ) -> Iterator[tuple[str, str]]:
     """Yield a heading and a picture for each kind of plot that the model supports."""
     weights = partial(KernelWeightsDisplay.from_estimator, inner, bootstrap=fits)
@@ -65,7 +66,7 @@ def pictures_of(
         yield "Convergence", convergence
 
 
-def _shows_convergence(model: Any) -> bool:
+def _shows_convergence(model: BaseMKL) -> bool:
     """Return whether to draw the convergence: if the fit is inexact or has no gap."""
     if not hasattr(model, "history_"):
         return False
@@ -75,7 +76,7 @@ def _shows_convergence(model: Any) -> bool:
     return not stopping_gap(model) <= getattr(model, "tol", np.inf)
 
 
-def _terms_to_draw(inner: Any) -> dict[str, list[Any]]:
+def _terms_to_draw(inner: BaseMKL) -> dict[str, Sequence[int | tuple[int, ...]]]:
     """Return the terms to draw under each heading, by decreasing share."""
     if hasattr(inner, "hull_") or np.ndim(inner.kernel_weights_) > 1:
         return {}
@@ -96,7 +97,10 @@ def _terms_to_draw(inner: Any) -> dict[str, list[Any]]:
 
 
 def _curves(
-    model: Any, kernels: Sequence[Any], X: Any, bootstrap: Bootstrap | None
+    model: BaseEstimator,
+    kernels: Sequence[int | tuple[int, ...]],
+    X: object,
+    bootstrap: Bootstrap | None,
 ) -> Iterator[str]:
     """Yield pictures of the first `MOST_CURVES` terms on one or two columns."""
     n_drawn = 0
