@@ -1,10 +1,9 @@
 """Check data files for missing columns, and read FASTA files."""
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from multikernel.datasets.csv_form import NUMBER
 
@@ -27,7 +26,10 @@ NO_COLUMN = "{path} has no column {missing}: use one of its columns {names}."
 
 
 def check_columns(
-    path: Path, present: Iterable[Any], names: Sequence[str], message: str = NO_COLUMN
+    path: Path,
+    present: Iterable[Hashable],
+    names: Sequence[str],
+    message: str = NO_COLUMN,
 ) -> None:
     """Raise if a requested column is not in a file, and name the available columns."""
     available = dict.fromkeys(present)
@@ -47,7 +49,7 @@ def _first(names: Iterable[str]) -> str:
     return ", ".join(every[:12]) + ", ..." * (len(every) > 12)
 
 
-def _visible(name: Any) -> str:
+def _visible(name: object) -> str:
     """Return a name, in quotes if it has leading, trailing or repeated blanks."""
     text = str(name)
     return text if text == " ".join(text.split()) else repr(text)

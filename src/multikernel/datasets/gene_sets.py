@@ -18,7 +18,7 @@ class GeneSets:
     maps each set to the number of its genes that are not columns.
     """
 
-    views: dict[str, list[Any]]
+    views: dict[str, list[str]] | dict[str, list[int]]
     absent: dict[str, int]
 
 
@@ -94,10 +94,10 @@ def read_gene_sets(
         )
     small = [name for name in present if name not in large]
     _warn(Path(path), absent, small, min_genes)
-    views: dict[str, list[Any]] = dict(large)
-    if by == "position":
-        views = {name: [positions[gene] for gene in large[name]] for name in large}
-    return GeneSets(views, absent)
+    if by == "name":
+        return GeneSets(large, absent)
+    places = {name: [positions[gene] for gene in large[name]] for name in large}
+    return GeneSets(places, absent)
 
 
 def _read_sets(path: Path) -> dict[str, list[str]]:

@@ -88,9 +88,8 @@ class ConvergenceDisplay(Display):
         model = final_estimator(estimator)
         has_several = len(np.unique(model.history_["output"])) > 1
         names = model.output_names_ if has_several else None
-        display = cls(
-            model.history_, output_names=names, tol=model.get_params().get("tol")
-        )
+        tol = getattr(model, "tol", None)
+        display = cls(model.history_, output_names=names, tol=tol)
         return display.plot(ax=ax, x=x, **line_kwargs)
 
     def plot(

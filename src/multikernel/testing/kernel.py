@@ -9,7 +9,7 @@ from sklearn.utils import _safe_indexing
 from multikernel._typing import Array
 from multikernel.kernels import Kernel
 from multikernel.kernels.graph import base
-from multikernel.kernels.graph.base import FittedGraph, GraphSamples, KernelGraph
+from multikernel.kernels.graph.base import FittedGraph, GraphSamples, KernelGraph, Node
 
 
 def check_kernel(kernel: Kernel, X: Any, tol: float = 1e-8) -> None:
@@ -60,7 +60,7 @@ def _check_parts(kernel: Kernel, X: Any, K: Array, size: float, name: str) -> No
     _assert_close(kernel.diag(some), np.diagonal(K)[rows], size, text)
 
 
-def _matrix(values: Any, shape: tuple[int, ...], label: str) -> Array:
+def _matrix(values: object, shape: tuple[int, ...], label: str) -> Array:
     """Return kernel values; raise unless finite and of the given shape."""
     array = np.asarray(values)
     assert array.shape == shape, f"{label} has shape {array.shape}, expected {shape}."
@@ -69,7 +69,7 @@ def _matrix(values: Any, shape: tuple[int, ...], label: str) -> Array:
     return array.astype(np.float64)
 
 
-def _assert_close(values: Any, expected: Array, size: float, text: str) -> None:
+def _assert_close(values: object, expected: Array, size: float, text: str) -> None:
     """Raise with `text` if values differ from the expected ones by more than `size`."""
     matrix = _matrix(values, expected.shape, text)
     error = float(np.abs(matrix - expected).max(initial=0.0))
@@ -99,7 +99,7 @@ def check_kernel_graph(
     )
     roots = bound.roots()
     assert roots, "roots: a graph needs at least one node."
-    nodes: list[Any] = []
+    nodes: list[Node] = []
     for root in roots:
         visited = islice(base.descendants(bound, root), n_nodes)
         nodes.extend(node for node in visited if node not in nodes)
@@ -118,7 +118,7 @@ def check_kernel_graph(
     _check_sums(bound, samples, nodes, tol, rng)
 
 
-def _check_edges(graph: FittedGraph, node: Any, roots: list[Any]) -> None:
+def _check_edges(graph: FittedGraph, node: Node, roots: list[Node]) -> None:
     """Check that parents and children agree and form no cycle."""
     parents, children = graph.parents(node), graph.children(node)
     for child in children:
@@ -141,7 +141,7 @@ def _check_edges(graph: FittedGraph, node: Any, roots: list[Any]) -> None:
     )
 
 
-def _check_facts(graph: FittedGraph, node: Any) -> None:
+def _check_facts(graph: FittedGraph, node: Node) -> None:
     """Check that a node's weight, name and degrees have valid values."""
     weight, degrees = graph.weight(node), graph.degrees(node)
     assert 0.0 < weight < np.inf, (
@@ -159,7 +159,7 @@ def _check_facts(graph: FittedGraph, node: Any) -> None:
 def _check_node(
     graph: FittedGraph,
     samples: GraphSamples,
-    node: Any,
+    node: Node,
     X: Array,
     tol: float,
     rng: np.random.Generator,
@@ -193,7 +193,7 @@ def _check_node(
 def _check_sums(
     graph: FittedGraph,
     samples: GraphSamples,
-    nodes: list[Any],
+    nodes: list[Node],
     tol: float,
     rng: np.random.Generator,
 ) -> None:

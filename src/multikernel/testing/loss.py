@@ -1,7 +1,6 @@
 """Conformance of losses: conjugate, capabilities, and sample weights."""
 
-from dataclasses import replace
-from typing import Any, cast
+from dataclasses import is_dataclass, replace
 
 import numpy as np
 from numpy.random import Generator
@@ -62,8 +61,10 @@ def _check_degree(loss: Loss, y: Array, rng: Generator) -> None:
     """Check that scaling all arguments by 100 scales the loss by 100**degree."""
     error = 1e6 * (1.0 + rng.uniform(size=y.shape))
     length = vars(type(loss)).get("length")
-    lengths = {length: 100.0 * getattr(loss, length)} if length else {}
-    longer: Loss = replace(cast(Any, loss), **lengths) if lengths else loss
+    longer = loss
+    if length:
+        assert is_dataclass(loss)
+        longer = replace(loss, **{length: 100.0 * getattr(loss, length)})
     small = loss.value(y, y + error)
     large = longer.value(100.0 * y, 100.0 * (y + error))
     power = base.degree(loss)
