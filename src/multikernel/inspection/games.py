@@ -169,7 +169,9 @@ class Games:
             inner = factor.kernel if isinstance(factor, ColumnKernel) else factor
             if type(inner) is not GaussianKernel:
                 return None
-            columns = getattr(factor, "columns", slice(None))
+            columns = (
+                factor.columns if isinstance(factor, ColumnKernel) else slice(None)
+            )
             for column in resolve_indices(columns, Features(len(self.players))):
                 player = int(self.players[column])
                 by_player.setdefault(player, []).append(ColumnKernel(inner, column))
@@ -277,19 +279,23 @@ class Games:
         return values
 
 
-def _original_grams(grams: Any, position: int) -> tuple[CrossGrams, int]:
+def _original_grams(
+    grams: Any, position: int
+) -> tuple[KernelGrams | LandmarkGrams, int]:
     """Return the Gram matrices behind a reordering, and the kernel's position there."""
     while hasattr(grams, "positions"):
         grams, position = grams.grams, int(grams.positions[position])
+    assert isinstance(grams, KernelGrams | LandmarkGrams)
     return grams, position
 
 
 def _active_kernel(grams: CrossGrams, position: int) -> Kernel:
     """Return an active kernel, restricted to its columns."""
-    grams, position = _original_grams(grams, position)
-    assert isinstance(grams, KernelGrams | LandmarkGrams)
-    kernel = grams.kernels[position]
-    columns = grams.columns[position] if isinstance(grams, LandmarkGrams) else None
+    original, position = _original_grams(grams, position)
+    kernel = original.kernels[position]
+    if isinstance(original, KernelGrams):
+        return kernel
+    columns = original.columns[position]
     return kernel if columns is None else ColumnKernel(kernel, columns)
 
 
@@ -307,7 +313,6 @@ def _as_expansion(model: AdditiveModel, position: int) -> Expansion | None:
         return (
             Expansion(kernel, points, coefs[:rank], grams.cosine) if has_form else None
         )
-    assert isinstance(grams, KernelGrams)
     cosine = False
     for step in reversed(grams.normalization.steps):
         if isinstance(step, CosineStep):
@@ -351,11 +356,12 @@ def _is_additive(kernel: Kernel, grams: CrossGrams) -> bool:
     """Return whether the functions of a kernel are sums over its columns."""
     # With cosine normalization, no function is such a sum. All kernels have the same
     # normalization, so the position does not matter.
-    grams, _ = _original_grams(grams, 0)
-    cosine = getattr(grams, "cosine", False) or any(
-        isinstance(step, CosineStep)
-        for step in getattr(getattr(grams, "normalization", None), "steps", ())
-    )
+    original, _ = _original_grams(grams, 0)
+    if isinstance(original, LandmarkGrams):
+        cosine = original.cosine
+    else:
+        steps = original.normalization.steps
+        cosine = any(isinstance(step, CosineStep) for step in steps)
     return not cosine and type(_unwrapped(kernel)) in (LinearKernel, CategoryKernel)
 
 

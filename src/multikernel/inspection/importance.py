@@ -165,7 +165,7 @@ def _positions(
     """Return the positions of a group's columns, ascending; raise if one is invalid."""
     n_features = model.n_features_in_
     names = list(getattr(model, "feature_names_in_", ()))
-    if getattr(model, "_state", None) is not None and model._state.precomputed:
+    if model._state.precomputed:
         n_features, names = len(model.kernel_names_), model.kernel_names_
     positions = []
     for column in [columns] if isinstance(columns, str) else columns:
