@@ -91,7 +91,7 @@ def count_training_rows(
         new_rows = data if columns is None else select_columns(data, columns)
     elif isinstance(state.model, HullModel):
         # The model of a hull stores only means and a scale. All rows count as training
-        # samples if their number and means are those of the fit.
+        # samples if their number and means equal the number and means in the fit.
         scaler = state.model.scaler
         is_close = np.abs(data.mean(axis=0) - scaler.mean) <= 1e-9 * scaler.scale
         is_same = len(data) == inner.dual_coef_.shape[-1] and bool(is_close.all())

@@ -23,7 +23,7 @@ from multikernel.kernels.columns import label_of
 from multikernel.kernels.interactions import SEPARATOR
 
 KernelChoice = int | np.intp | str | Sequence[int | str] | Indices
-"""A kernel by index or name, columns by name, or several of these."""
+"""One or several kernels, by index, by name, or by the names of their columns."""
 
 N_POINTS = {1: 200, 2: 60}
 """Grid points per column: 200 for a line, 60 x 60 for a heat map."""
