@@ -229,3 +229,9 @@ def test_a_closed_pipe_is_silent(more, tmp_path):
     os.close(write)
     assert result.stderr == ""
     assert result.returncode == 1
+
+
+def test_the_package_runs_as_a_module():
+    command = [sys.executable, "-m", "multikernel", "--version"]
+    ended = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (ended.returncode, ended.stdout.strip()) == (0, __version__)

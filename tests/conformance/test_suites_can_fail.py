@@ -240,6 +240,7 @@ def understate_the_gap(solution):
     [
         (lambda s: {"norms": 1.001 * s.norms}, "norms do not match the expansions"),
         (lambda s: {"coefs": s.coefs[:, :-1]}, "coefs has shape"),
+        (lambda s: {"intercept": 0.0}, r"intercept has shape \(\), not \(1,\)"),
         (lambda s: {"active": s.active[::-1]}, "nonzero norms, ascending"),
         (lambda s: {"kernel_weights": 0.0 * s.norms}, "positive exactly where"),
         (lambda s: {"kernel_weights": np.full_like(s.norms, np.nan)}, "not finite"),
@@ -303,6 +304,13 @@ class Blind(Tampered):
         return super().solve(replace(problem, columns=None), init, callback)
 
 
+class Shifted(Tampered):
+    """A solver whose intercept is for the centered targets."""
+
+    def solve(self, problem, init=None, callback=None):
+        return super().solve(replace(problem, offset=0.0), init, callback)
+
+
 class Unfinished(Tampered):
     """A solver that refuses with a word instead of a sentence."""
 
@@ -326,6 +334,13 @@ def test_wrong_solvers_are_caught(solver, sentence):
     problem = next(p for p in small_problems() if type(p.loss) is LogisticLoss)
     with pytest.raises(AssertionError, match=sentence):
         check_solver(solver(lambda s: {}), [problem])
+
+
+def test_a_solver_that_ignores_the_offset_is_caught():
+    problem = next(p for p in small_problems() if p.offset)
+    check_solver(Tampered(lambda s: {}), [problem])
+    with pytest.raises(AssertionError, match="objective is .* when recomputed"):
+        check_solver(Shifted(lambda s: {}), [problem])
 
 
 def test_a_solver_without_any_problem_is_said_so():

@@ -189,3 +189,12 @@ def test_every_loss_is_known_by_its_name_where_its_tasks_say_so(name):
         else:
             with pytest.raises(ValueError, match="loss must be"):
                 estimator(loss=name).fit(X, y)
+
+
+def test_a_registered_loss_without_tasks_is_named(monkeypatch):
+    class Untold:
+        pass
+
+    monkeypatch.setitem(LOSSES, "untold", Untold)
+    with pytest.raises(TypeError, match="Untold is in LOSSES, but has no tasks: add"):
+        loss_names("regression")

@@ -40,6 +40,15 @@ LOSSES: dict[str, type[NamedLoss]] = {
 
 def loss_names(task: str) -> tuple[str, ...]:
     """Return the names of losses for the task "classification" or "regression"."""
+    for loss in LOSSES.values():
+        if not hasattr(loss, "tasks"):
+            # The public names are loaded lazily; an AttributeError would seem to say
+            # that a name is missing.
+            raise TypeError(
+                f"{loss.__name__} is in LOSSES, but has no tasks: add the class "
+                'attribute tasks: ClassVar[tuple[str, ...]] = ("regression",), or '
+                '"classification", or both.'
+            )
     return tuple(name for name, loss in LOSSES.items() if task in loss.tasks)
 
 

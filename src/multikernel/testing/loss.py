@@ -116,8 +116,8 @@ def _check_shapes(loss: Loss, y: Array, rng: Generator) -> None:
         (lower, "dual_bounds' lower"),
         (upper, "dual_bounds' upper"),
     ):
-        assert result.shape == y.shape, (
-            f"{name} has shape {result.shape}, the targets have {y.shape}."
+        assert np.shape(result) == y.shape, (
+            f"{name} has shape {np.shape(result)}, the targets have {y.shape}."
         )
         assert result.dtype == np.float64, f"{name} is {result.dtype}, not float64."
 

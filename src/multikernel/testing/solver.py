@@ -17,6 +17,7 @@ from multikernel.kernels import GaussianKernel
 from multikernel.linalg import TINY
 from multikernel.losses import LOSSES
 from multikernel.losses.answers import unsuitable
+from multikernel.losses.base import is_shift_equivariant
 from multikernel.problem import Problem, Progress, Solution, Status
 from multikernel.regularizers import REGULARIZERS
 from multikernel.solvers.base import Solver
@@ -26,7 +27,8 @@ def small_problems(n_samples: int = 24, n_kernels: int = 6) -> Iterator[Problem]
     """Yield a small problem for every loss and penalty, with and without intercept.
 
     The `n_kernels` Gaussian kernels are on one or two of four columns. Targets are -1
-    and +1, or 1 and 3 for losses that do not support -1.
+    and +1, or 1 and 3 for losses that do not support -1. Losses that depend on y - f
+    only have an offset of 0.5 with an intercept.
     """
     rng = np.random.default_rng(0)
     X = rng.normal(size=(n_samples, 4))
@@ -43,7 +45,11 @@ def small_problems(n_samples: int = 24, n_kernels: int = 6) -> Iterator[Problem]
         for regularizer in REGULARIZERS:
             for fit_intercept in (True, False):
                 targets = y if unsuitable(loss(), y) is None else y + 2.0
-                yield Problem(gram, targets, loss(), regularizer(2.0), fit_intercept)
+                is_centered = fit_intercept and is_shift_equivariant(loss())
+                offset = 0.5 if is_centered else 0.0
+                yield Problem(
+                    gram, targets, loss(), regularizer(2.0), fit_intercept, offset
+                )
 
 
 def check_solver(
@@ -141,7 +147,9 @@ def _check_form(problem: Problem, solution: Solution) -> None:
         "dual": (solution.dual, problem.y.shape),
     }
     for name, (array, shape) in shapes.items():
-        assert array.shape == shape, f"{name} has shape {array.shape}, not {shape}."
+        assert np.shape(array) == shape, (
+            f"{name} has shape {np.shape(array)}, not {shape}."
+        )
         assert bool(np.isfinite(array).all()), f"{name} is not finite."
     assert np.array_equal(solution.active, np.flatnonzero(solution.norms)), (
         "active must hold the indices of the nonzero norms, ascending."
