@@ -339,7 +339,7 @@ def test_wrong_solvers_are_caught(solver, sentence):
 def test_a_solver_that_ignores_the_offset_is_caught():
     problem = next(p for p in small_problems() if p.offset)
     check_solver(Tampered(lambda s: {}), [problem])
-    with pytest.raises(AssertionError, match="objective is .* when recomputed"):
+    with pytest.raises(AssertionError, match=r"objective is .* when recomputed"):
         check_solver(Shifted(lambda s: {}), [problem])
 
 

@@ -196,5 +196,5 @@ def test_a_registered_loss_without_tasks_is_named(monkeypatch):
         pass
 
     monkeypatch.setitem(LOSSES, "untold", Untold)
-    with pytest.raises(TypeError, match="Untold is in LOSSES, but has no tasks: add"):
+    with pytest.raises(TypeError, match=r"Untold is in LOSSES, but has no tasks: add"):
         loss_names("regression")
