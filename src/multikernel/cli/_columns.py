@@ -46,7 +46,7 @@ class ColumnChoice:
     # Columns that a saved model was fitted on; None if no saved model names them.
     only: tuple[str, ...] | None = None
 
-    def split_lists(self, present: Iterable[Any]) -> "ColumnChoice":
+    def split_lists(self, present: Iterable[object]) -> "ColumnChoice":
         """Return a copy in which comma-separated texts are split into column names."""
         # `present` are the names of all columns.
         names = [str(name) for name in present]
@@ -104,7 +104,7 @@ class ColumnChoice:
         return by_view
 
 
-def split_names(texts: Iterable[str], columns: Iterable[Any]) -> list[str]:
+def split_names(texts: Iterable[str], columns: Iterable[object]) -> list[str]:
     """Split comma-separated names, except at commas inside a column name."""
     column_names = {str(column) for column in columns}
     names = []

@@ -3,20 +3,31 @@
 from contextlib import closing
 from dataclasses import replace
 from functools import partial
-from typing import Any
 
 import numpy as np
 from sklearn import config_context
-from sklearn.model_selection import GroupKFold, KFold, StratifiedKFold, cross_validate
+from sklearn.model_selection import (
+    BaseCrossValidator,
+    GroupKFold,
+    KFold,
+    StratifiedKFold,
+    cross_validate,
+)
+from sklearn.pipeline import Pipeline
 
+from multikernel._typing import Indices
 from multikernel.cli import _methods, _outputs, _report, _training
 from multikernel.cli._features import Table
 from multikernel.cli._messages import note
 from multikernel.cli._methods import METHODS
+from multikernel.cli._outputs import Report
 from multikernel.cli._requests import Compare
 from multikernel.estimators import ProgressBar
 from multikernel.estimators.parameters import SIMPLEST, find_loss
 from multikernel.losses.base import is_smooth
+
+Split = tuple[Indices, Indices]
+"""Rows of the training set and of the validation set."""
 
 
 def run_compare(request: Compare) -> None:
@@ -82,7 +93,7 @@ def _why_not_smooth(method: _methods.Entry, task: str) -> tuple[str, str] | None
     return reason, "add --loss squared_error"
 
 
-def _model(request: Compare, name: str, table: Table) -> Any:
+def _model(request: Compare, name: str, table: Table) -> Pipeline:
     """Return the pipeline of a method; with --cv it ends in a search over strengths."""
     method, request = METHODS[name], replace(request, method=name)
     searches = request.cv is not None and method.search is not None
@@ -90,7 +101,7 @@ def _model(request: Compare, name: str, table: Table) -> Any:
         # Methods on graphs ignore --kernels and --interactions, because the default
         # graph already contains all interactions.
         request = replace(request, kernels="default", interactions=False)
-    strength: dict[str, Any] = {"cv": request.cv} if searches else {}
+    strength: dict[str, object] = {"cv": request.cv} if searches else {}
     if searches and request.one_standard_error:
         strength["refit"] = SIMPLEST
     model = _training.requested_estimator(request, method, table, strength, cv=searches)
@@ -98,10 +109,10 @@ def _model(request: Compare, name: str, table: Table) -> Any:
     return _training.with_steps(model, table, scale=scale, impute=impute)
 
 
-def _splits(table: Table, task: str, folds: int) -> list[Any]:
+def _splits(table: Table, task: str, folds: int) -> list[Split]:
     """Return the cross-validation splits: by group, or shuffled (and stratified)."""
     if table.groups is not None:
-        splitter: Any = GroupKFold(folds)
+        splitter: BaseCrossValidator = GroupKFold(folds)
     elif task == "classification" and table.y.ndim == 1:
         splitter = StratifiedKFold(folds, shuffle=True, random_state=0)
     else:
@@ -110,8 +121,8 @@ def _splits(table: Table, task: str, folds: int) -> list[Any]:
 
 
 def _score_method(
-    request: Compare, name: str, model: Any, table: Table, splits: list[Any]
-) -> dict[str, Any]:
+    request: Compare, name: str, model: Pipeline, table: Table, splits: list[Split]
+) -> Report:
     """Cross-validate one method and return its row of the report."""
     is_search = request.cv is not None and "cv" in model["model"].get_params()
     metadata = {"groups": table.groups if is_search else None, "offset": table.offset}
@@ -147,7 +158,7 @@ def _score_method(
     }
 
 
-def _print_report(report: dict[str, Any]) -> None:
+def _print_report(report: Report) -> None:
     """Print a line for each method, the best score first."""
     _outputs.print_table(
         f"{report['scoring']} on {report['folds']} folds of "

@@ -3,15 +3,16 @@
 import warnings
 from contextlib import closing
 from pathlib import Path
-from typing import Any
 
 from sklearn.datasets import load_breast_cancer
 from sklearn.model_selection import train_test_split
+from sklearn.pipeline import Pipeline
 
 from multikernel.cli import _outputs, _report
 from multikernel.cli._features import Table
 from multikernel.cli._fitting import fit_table
 from multikernel.cli._messages import say
+from multikernel.cli._outputs import Report
 from multikernel.cli._requests import Demo
 from multikernel.cli._training import transformed
 from multikernel.display import (
@@ -64,7 +65,7 @@ def _check_folder(output: Path) -> None:
         )
 
 
-def _show_demo(report: dict[str, Any]) -> None:
+def _show_demo(report: Report) -> None:
     """Print the facts, the diagnostics and the kernels of the demo."""
     facts = {
         "data": "breast cancer (Wisconsin), benign or malignant, 30 measurements",
@@ -80,7 +81,7 @@ def _show_demo(report: dict[str, Any]) -> None:
     _report.print_kernels(report)
 
 
-def _draw(pipeline: Any, table: Table, output: Path) -> list[str]:
+def _draw(pipeline: Pipeline, table: Table, output: Path) -> list[str]:
     """Write the three plots and return their paths; none without matplotlib."""
     try:
         _outputs.agg_pyplot()
@@ -94,7 +95,7 @@ def _draw(pipeline: Any, table: Table, output: Path) -> list[str]:
             model, transformed(table), table.y, n_alphas=20, callback=watch
         )
     names = path.kernel_names
-    displays = {
+    displays: dict[str, _outputs.Drawable] = {
         "weights.png": KernelWeightsDisplay(model.kernel_weights_, names),
         "convergence.png": ConvergenceDisplay(model.history_, tol=model.tol),
         "path.png": RegularizationPathDisplay.from_path(path, best_alpha=model.alpha),

@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
-from multikernel._typing import Array
+from multikernel._typing import Array, Mask
 from multikernel._validation import LARGEST_VALUE
 from multikernel.cli._messages import note
 from multikernel.cli._targets import refuse_odd_cell, refuse_odd_cells
@@ -28,16 +29,16 @@ class Table:
     categories: Sequence[str] = ()
     # Columns of each view.
     views: Mapping[str, list[str]] = field(default_factory=dict)
-    groups: Any = None
+    groups: NDArray[np.generic] | None = None
     # Offsets, which are added to the decision values.
-    offset: Any = None
-    ids: Any = None
+    offset: Array | None = None
+    ids: pd.DataFrame | None = None
     # Encoded columns of each date column.
     dates: Mapping[str, list[str]] = field(default_factory=dict)
     periods: tuple[str, ...] = ()
     unpenalized: Sequence[str] = ()
     # Classes of the only target, lowest first, if its column has ordered categories.
-    order: Sequence[Any] | None = None
+    order: Sequence[object] | None = None
 
     def __len__(self) -> int:
         return int(self.X.shape[0])
@@ -58,7 +59,7 @@ class Table:
         return np.ndim(self.X) == 3
 
 
-def text_columns(frame: Any, *, look: bool = True) -> list[str]:
+def text_columns(frame: pd.DataFrame, *, look: bool = True) -> list[str]:
     """Return the text and category columns; objects count as numbers if not `look`."""
     # Without `look`, columns of Python objects are not read.
     pairs = zip(map(str, frame.columns), kinds.kinds_of(frame, look=look), strict=True)
@@ -148,7 +149,7 @@ def check_limits(path: Path, numeric: pd.DataFrame) -> None:
         )
 
 
-def drop_options(names: Iterable[Any]) -> str:
+def drop_options(names: Iterable[object]) -> str:
     """Return the end of a sentence: " with " and a --drop option for each column."""
     return " with " + " ".join(f"--drop '{name}'" for name in names)
 
@@ -175,8 +176,9 @@ def note_ids(features: pd.DataFrame, no_ids: Sequence[str]) -> None:
         )
 
 
-def _are_row_numbers(columns: Array) -> Any:
+def _are_row_numbers(columns: Array) -> Mask:
     """Return a mask of columns of strictly increasing or decreasing whole numbers."""
     steps = np.sign(np.diff(columns, axis=0))
-    in_order = (steps != 0).all(axis=0) & (steps == steps[0]).all(axis=0)
-    return in_order & (columns == np.round(columns)).all(axis=0)
+    in_order: Mask = (steps != 0).all(axis=0) & (steps == steps[0]).all(axis=0)
+    are_whole: Mask = (columns == np.round(columns)).all(axis=0)
+    return in_order & are_whole

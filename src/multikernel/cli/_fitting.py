@@ -4,7 +4,6 @@ import time
 from contextlib import closing
 from pathlib import Path
 from tempfile import gettempdir
-from typing import Any
 
 import numpy as np
 from sklearn.base import is_classifier
@@ -19,9 +18,11 @@ from multikernel.cli._columns import ColumnChoice
 from multikernel.cli._features import Table
 from multikernel.cli._messages import say
 from multikernel.cli._methods import SPECIAL, Entry, check_scoring, find_method
+from multikernel.cli._outputs import Report
 from multikernel.cli._requests import Fit
 from multikernel.cli._tables import FEATURES
 from multikernel.estimators import ProgressBar
+from multikernel.estimators.base import BaseMKL
 from multikernel.estimators.parameters import SIMPLEST
 from multikernel.exceptions import SearchWarning, warn_user
 from multikernel.persistence import model_bytes
@@ -106,8 +107,13 @@ def _can_read_partitions(request: Fit, method: Entry, choice: ColumnChoice) -> b
 
 
 def fit_table(
-    estimator: Any, table: Table, *, scale: bool, title: str, impute: str | None = None
-) -> tuple[Pipeline, dict[str, Any]]:
+    estimator: BaseMKL,
+    table: Table,
+    *,
+    scale: bool,
+    title: str,
+    impute: str | None = None,
+) -> tuple[Pipeline, Report]:
     """Return the fitted pipeline, with a scaler if `scale`, and facts about the fit."""
     # The facts are a dict with the keys "seconds" and "training_score".
     start = time.perf_counter()
@@ -140,7 +146,7 @@ def _score(pipeline: Pipeline, table: Table) -> float:
     return float(accuracy_score(table.y, predicted))
 
 
-def strength_parameters(request: Fit, method: Entry) -> dict[str, Any]:
+def strength_parameters(request: Fit, method: Entry) -> dict[str, object]:
     """Return the parameters that set the regularization strength or its search."""
     for_searches = {
         "--scoring": request.scoring,
@@ -164,11 +170,11 @@ def strength_parameters(request: Fit, method: Entry) -> dict[str, Any]:
     return strength
 
 
-def _strength(request: Fit, method: Entry) -> dict[str, Any]:
+def _strength(request: Fit, method: Entry) -> dict[str, object]:
     """Return parameters with the strength, or with the folds of a search for it."""
     strengths = {"alpha": request.alpha, "C": request.C, "p": request.p}
-    fixed: dict[str, Any] = {k: v for k, v in strengths.items() if v is not None}
-    folds: dict[str, Any] = {} if request.cv is None else {"cv": request.cv}
+    fixed: dict[str, object] = {k: v for k, v in strengths.items() if v is not None}
+    folds: dict[str, object] = {} if request.cv is None else {"cv": request.cv}
     if method.always:  # the estimator is a search, which requires a list of C
         Cs = {"Cs": [fixed.pop("C")]} if "C" in fixed else {}
         return fixed | Cs | folds
@@ -187,7 +193,7 @@ def _strength(request: Fit, method: Entry) -> dict[str, Any]:
     return folds
 
 
-def _print_report(report: dict[str, Any]) -> None:
+def _print_report(report: Report) -> None:
     """Print the facts and the kernels of a fit."""
     facts = {"samples": report["n_samples"], "seconds": report["seconds"]}
     facts |= _report.chosen_parameters(report)

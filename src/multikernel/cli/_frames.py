@@ -5,7 +5,7 @@ import os
 import re
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from itertools import islice
@@ -14,6 +14,7 @@ from typing import Any, BinaryIO
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 from pandas.errors import ParserWarning
 
 from multikernel._typing import Array
@@ -40,6 +41,9 @@ CODE = re.compile(r"\s*([-+]?0\d[\d.]*|\d+[eE]\d+)\s*")
 
 LONG = re.compile(r"\s*[-+]?\d{16,}\s*")
 """Whole numbers whose last digits float64 may lose."""
+
+Cells = NDArray[np.object_]
+"""The cells of a column as text, or NaN."""
 
 Cell = tuple[int, str]
 """The row and the text of a cell."""
@@ -110,8 +114,7 @@ def read_frame(
             )
         with explain_damage(path, "CSV file with a header"):
             skipped = csv_form.comment_rows(file, form)
-            settings = {"skiprows": skipped or None, "nrows": n_rows}
-            cells = _read_cells(choice, file, form, settings)
+            cells = _read_cells(choice, file, form, skipped or None, n_rows)
     if skipped and n_rows is not None:
         raise ValueError(
             f"{path} has comment lines between its rows, so it cannot be read in "
@@ -137,7 +140,11 @@ def converted_cells(
 
 
 def _read_cells(
-    choice: ColumnChoice, file: BinaryIO, form: CsvForm, settings: Mapping[str, Any]
+    choice: ColumnChoice,
+    file: BinaryIO,
+    form: CsvForm,
+    skipped: list[int] | None,
+    n_rows: int | None,
 ) -> pd.DataFrame:
     """Return CSV cells as text, or as floats where a saved model expects numbers."""
     # `choice.only` names the columns on which a saved model was fitted. Those that are
@@ -148,20 +155,29 @@ def _read_cells(
     numeric_names = {*(choice.only or ())} - texts
     kinds = {name: float if name in numeric_names else str for name in form.names}
     try:
-        return cells_of(file, form, dtype=kinds, **settings)
+        return cells_of(file, form, kinds, skipped, n_rows)
     except ValueError:  # a cell is not a plain number
-        return cells_of(file, form, **settings)
+        return cells_of(file, form, str, skipped, n_rows)
 
 
 def cells_of(
-    file: BinaryIO, form: CsvForm, dtype: Any = str, **settings: Any
+    file: BinaryIO,
+    form: CsvForm,
+    dtype: type | Mapping[str, type] = str,
+    skipped: list[int] | None = None,
+    n_rows: int | None = None,
 ) -> pd.DataFrame:
     """Return the cells of a CSV file, text by default; only empty cells are missing."""
     file.seek(form.start)
     with warnings.catch_warnings():
         warnings.simplefilter("error", ParserWarning)  # rows longer than the header
         frame: pd.DataFrame = pd.read_csv(
-            file, dtype=dtype, na_values=[""], **pandas_settings(form), **settings
+            file,
+            dtype=dtype,
+            na_values=[""],
+            skiprows=skipped,
+            nrows=n_rows,
+            **pandas_settings(form),
         )
     return frame
 
@@ -218,10 +234,10 @@ def _with_numbers(
     return pd.concat([frame, text_cells], axis=1)[list(form.names)]
 
 
-def _plain_numbers(cells: Array) -> Any:
+def _plain_numbers(cells: Cells) -> NDArray[np.generic] | None:
     """Return text cells as numbers, or None if a cell is other text."""
     try:
-        numbers: Any = pd.to_numeric(cells)
+        numbers = pd.to_numeric(cells)
     except ValueError:
         return None
     # Integers of more than 64 bits are objects.
@@ -229,20 +245,20 @@ def _plain_numbers(cells: Array) -> Any:
 
 
 def _converted(
-    form: CsvForm, doubtful: Mapping[str, Array], exact: set[str], *, from_model: bool
-) -> tuple[dict[str, Array], dict[str, Cell]]:
+    form: CsvForm, doubtful: Mapping[str, Cells], exact: set[str], *, from_model: bool
+) -> tuple[dict[str, NDArray[np.generic]], dict[str, Cell]]:
     """Return the numeric columns of `doubtful`, and examples of decimal commas."""
     # `doubtful` contains the columns with cells that are not plain numbers. Columns in
     # `exact` are categories or labels, so their decimal commas remain text. Notes are
     # printed on words for missing numbers and on decimal commas. If a saved model
     # determines the columns (`from_model`), no note says that a word is a category.
-    numbers: dict[str, Any] = {}
+    numbers: dict[str, NDArray[np.generic]] = {}
     # For each column with decimal commas, the first cell that has one.
     commas: dict[str, Cell] = {}
     gap_cells: dict[str, Cell] = {}
     word_cells: dict[str, Cell] = {}
     for name, column in doubtful.items():
-        present: Any = pd.Series(column).dropna()
+        present = pd.Series(column).dropna()
         missing = present.isin(MISSING)
         mark = csv_form.decimal_mark(present, form.separator)
         if mark == "," and name in exact:  # remains text
@@ -287,16 +303,17 @@ def with_numbers(cells: pd.Series) -> pd.Series:
     if pd.api.types.is_numeric_dtype(cells):
         return cells
 
-    def read(cell: Any) -> Any:
+    def read(cell: object) -> object:
         if cell in MISSING:
             return np.nan
-        is_number = isinstance(cell, str) and csv_form.NUMBER.fullmatch(cell)
-        return float(cell) if is_number else cell
+        if isinstance(cell, str) and csv_form.NUMBER.fullmatch(cell):
+            return float(cell)
+        return cell
 
     return cells.astype(object).map(read)
 
 
-def _first_cell(cells: Array, matches: Callable[[str], bool]) -> Cell:
+def _first_cell(cells: Cells, matches: Callable[[str], bool]) -> Cell:
     """Return the row and the text of the first cell for which `matches` is true."""
     rows = enumerate(cells.tolist())
     return next((row, c) for row, c in rows if isinstance(c, str) and matches(c))
@@ -322,7 +339,7 @@ def _refuse_points(
 
 
 def _text_codes(
-    cells_by_name: Mapping[str, Array], exact: set[str], choice: ColumnChoice
+    cells_by_name: Mapping[str, Cells], exact: set[str], choice: ColumnChoice
 ) -> list[str]:
     """Return the columns of `exact` with cells such as 007, which would become 7."""
     # Columns outside `exact` become numbers even if they have cells such as 007. A note
@@ -397,7 +414,7 @@ def without_row_numbers(
     return frame
 
 
-def first_repeated(names: Iterable[str]) -> str | None:
+def first_repeated(names: Iterable[Hashable]) -> Hashable | None:
     """Return the first name that occurs more than once, or None."""
     return next((name for name, n in Counter(names).items() if n > 1), None)
 

@@ -1,7 +1,6 @@
 """Kernels from the options of the command line."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import pandas as pd
 
@@ -45,7 +44,7 @@ CHOICES = ("default", "spectrum", "dna", "protein")
 """Values of --sequence-kernels."""
 
 
-def find_kernels(request: Training, table: Table, *, graphs: bool) -> Any:
+def find_kernels(request: Training, table: Table, *, graphs: bool) -> object:
     """Return the ``kernels`` parameter for a table; if `graphs`, a graph for HKL."""
     name = request.kernels
     check_choice("--kernels", name, GRAPHS if graphs else KERNELS)
@@ -106,8 +105,11 @@ def _letter_options(request: Training) -> list[str]:
 
 
 def _kernels_by_kind(
-    request: Training, table: Table, entry: KernelSet | None, free_view: dict[str, Any]
-) -> Any:
+    request: Training,
+    table: Table,
+    entry: KernelSet | None,
+    free_view: dict[str, mk.Unpenalized],
+) -> object:
     """Return kernels on sequences and other columns, as a list or by view."""
     # `free_view` contains the view of the unpenalized columns, or nothing. `entry` has
     # the kernels that --kernels names; None means the default kernels.
@@ -127,19 +129,21 @@ def _kernels_by_kind(
 def _numeric_kernels(numeric: Sequence[str], kernel_set: KernelSet) -> list[mk.Kernel]:
     """Return kernels on each numeric column, or on all together; [] without columns."""
     kernels, per_column = kernel_set
-    sets: Sequence[Any] = numeric if per_column else [list(numeric)] if numeric else []
+    sets: Sequence[str | list[str]] = (
+        numeric if per_column else [list(numeric)] if numeric else []
+    )
     return [ColumnKernel(kernel, columns) for columns in sets for kernel in kernels]
 
 
 def _view_kernels(
     views: Mapping[str, list[str]], categories: Sequence[str], entry: KernelSet | None
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """Return the ``kernels`` parameter for the columns of views."""
     # `entry` has the kernels that --kernels names; None means the default kernels.
     if entry is None:
         return dict(views)
     kernels, per_column = entry
-    kernels_of_views: dict[str, Any] = {}
+    kernels_of_views: dict[str, object] = {}
     for view, columns in views.items():
         texts = [c for c in columns if c in categories]
         in_view = _numeric_kernels([c for c in columns if c not in categories], entry)
@@ -152,7 +156,7 @@ def _view_kernels(
 
 
 def with_interactions(
-    kernels: Any, name: str, table: Table, *, graphs: bool
+    kernels: object, name: str, table: Table, *, graphs: bool
 ) -> mk.Interactions:
     """Return the kernels with interactions; raise for HKL (if `graphs`)."""
     if graphs:
@@ -175,7 +179,7 @@ def _sequence_kernels(request: Training, column: pd.Series) -> list[mk.Kernel]:
     unknown = "skip" if request.skip_letters else "error"
     lower = "upper" if request.ignore_case else "error"
     alphabet = sequence.Alphabet(name, unknown=unknown, lower=lower)
-    kernels: Any
+    kernels: mk.KernelDictionary
     if request.sequence_kernels == "default":
         kernels = sequence.sequence_dictionary(column, alphabet)
     elif request.sequence_kernels == "dna":

@@ -5,14 +5,17 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass, field, replace
 from glob import glob
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
 from sklearn.metrics import accuracy_score
 from sklearn.pipeline import Pipeline
 
 from multikernel._install import how_to_install
+from multikernel._typing import Array
 from multikernel.cli import _frames
 from multikernel.cli._columns import ColumnChoice, say_ignored
 from multikernel.cli._features import (
@@ -34,10 +37,14 @@ from multikernel.datasets.csv_form import (
 )
 from multikernel.datasets.files import FORMATS as STREAMED
 from multikernel.estimators import ProgressBar
+from multikernel.estimators.base import BaseMKL
 from multikernel.estimators.tasks import explained_deviance, without_offset
 from multikernel.gram import LowRank
 from multikernel.gram.memory import available_bytes
 from multikernel.inspection.pipelines import final_estimator
+
+if TYPE_CHECKING:
+    import dask.dataframe
 
 LOOK_ROWS = 10_000
 """Number of rows that determine the kinds of columns."""
@@ -81,7 +88,9 @@ class PartitionedTable(Table):
     def __len__(self) -> int:
         return len(self.y)
 
-    def fitted(self, model: Any, *, scale: bool, watch: Any) -> tuple[Pipeline, float]:
+    def fitted(
+        self, model: BaseMKL, *, scale: bool, watch: ProgressBar
+    ) -> tuple[Pipeline, float]:
         """Fit a model, on standardized data if `scale`; return pipeline and score."""
         X = self.X
         if self.folder is not None and model.storage in ("auto", "low_rank"):
@@ -98,13 +107,18 @@ class PartitionedTable(Table):
         return pipeline, score_of(model, self.y, model.predict(X).compute())
 
 
-def score_of(model: Any, y: Any, predicted: Any, offset: Any = None) -> float:
+def score_of(
+    model: BaseEstimator,
+    y: NDArray[np.generic],
+    predicted: NDArray[np.generic],
+    offset: Array | None = None,
+) -> float:
     """Return the score of predictions, equal to ``model.score`` on their rows."""
     if hasattr(model, "classes_"):
         return float(accuracy_score(y, predicted))
     deviance = final_estimator(model)._state.deviance
-    values: list[Any] = [np.asarray(v)[None] for v in (y, predicted)]
-    weights: list[Any] = [None]
+    values = [np.asarray(v)[None] for v in (y, predicted)]
+    weights: list[Array | None] = [None]
     if offset is not None:
         values, weights = without_offset(offset[None], values, weights, deviance)
     return explained_deviance(values[0], values[1], weights, deviance)
@@ -126,7 +140,7 @@ def on_cluster(cluster: str | None) -> Iterator[None]:
     except ImportError as error:
         raise ValueError(f"--dask requires Dask: {how_to_install('cli')}.") from error
     # Without an address, the client starts workers on this machine.
-    where: dict[str, Any] = {"address": cluster, "timeout": "10s"}
+    where: dict[str, object] = {"address": cluster, "timeout": "10s"}
     if cluster == LOCAL:
         where = {"threads_per_worker": 1, "dashboard_address": ":0"}
     # 40 logs errors only: otherwise Dask warns that its dashboard is missing.
@@ -144,7 +158,7 @@ def on_cluster(cluster: str | None) -> Iterator[None]:
 
 def open_partitions(
     path: Path, choice: ColumnChoice, *, small: bool = True
-) -> tuple[Any, pd.DataFrame, list[str]]:
+) -> tuple["dask.dataframe.DataFrame", pd.DataFrame, list[str]]:
     """Return files as a Dask data frame, its first rows, and the ignored columns."""
     # The path may be a file, a pattern such as ``rows/*.parquet``, or a folder of
     # Parquet files. Dask chooses the size of partitions unless `small` is True.
@@ -278,7 +292,7 @@ def _pandas_settings(
     # `decimal_mark`), or "true" for truth values. pandas converts numbers with points,
     # unless another column has decimal commas. Other numbers are first read as text.
     with path.open("rb") as file:
-        rows = _frames.cells_of(file, form, nrows=LOOK_ROWS)
+        rows = _frames.cells_of(file, form, n_rows=LOOK_ROWS)
     names = choice.split_lists(form.names)
     unused = names.ignored(form.names) - {*names.date, *(names.only or ())}
     texts = names.always_text | unused

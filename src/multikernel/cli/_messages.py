@@ -6,7 +6,7 @@ import re
 import sys
 import warnings
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, ParamSpec
+from typing import ParamSpec
 
 import typer
 from rich.console import Console
@@ -105,7 +105,7 @@ def say(
     console(stderr=stderr).print(line, soft_wrap=True)
 
 
-def note(text: str, columns: Sequence[Any] = ()) -> None:
+def note(text: str, columns: Sequence[object] = ()) -> None:
     """Print a note; `text` is about the first of `columns`; count the others."""
     count = len(columns) - 1
     other_text = f"{count} other columns" if count > 1 else "another column"
@@ -121,11 +121,14 @@ def user_errors(
     @functools.wraps(command)
     def guarded(*args: P.args, **kwargs: P.kwargs) -> None:
         """Run the command, and write its errors to standard error."""
-        settings: Any = kwargs.get("settings") or ()
+        settings = kwargs.get("settings")
+        pairs = settings if isinstance(settings, list) else []
         # Messages name parameters as options.
-        names = [*options, *(f"--set {pair.partition('=')[0]}" for pair in settings)]
+        names = [*options, *(f"--set {pair.partition('=')[0]}" for pair in pairs)]
 
-        def show(message: Any, category: type[Warning], *_: object, **__: Any) -> None:
+        def show(
+            message: Warning | str, category: type[Warning], *_: object, **__: object
+        ) -> None:
             text = with_options(str(message), names)
             say(text, f"{category.__name__}:", "bold yellow", stderr=True)
 

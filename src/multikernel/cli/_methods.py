@@ -4,14 +4,17 @@ import difflib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
 from sklearn.metrics import get_scorer, get_scorer_names
 
 from multikernel import estimators
 from multikernel.cli._messages import check_choice, note
+from multikernel.cli._targets import Targets
+from multikernel.estimators.base import BaseMKL
 from multikernel.losses import LOSSES
 
 USUAL = ("classification", "regression")
@@ -53,7 +56,7 @@ class Entry:
     # Options that the method does not support.
     refuses: Sequence[str] = ()
 
-    def estimator(self, task: str, *, cv: bool = False) -> type:
+    def estimator(self, task: str, *, cv: bool = False) -> type[BaseMKL]:
         """Return the estimator class for a task, or its search if `cv`."""
         if self.tasks and task not in self.tasks:
             raise ValueError(
@@ -67,7 +70,7 @@ class Entry:
         searches = cv or self.always
         ending = ENDINGS[task] if self.tasks else ""
         ending += (self.search or "") if searches else ""
-        estimator_class: type = getattr(estimators, self.stem + ending)
+        estimator_class: type[BaseMKL] = getattr(estimators, self.stem + ending)
         return estimator_class
 
 
@@ -115,7 +118,7 @@ def check_scoring(name: str, offset: str | None = None) -> None:
         )
 
 
-def scored_by(name: str, model: Any, X: Any, y: Any) -> float:
+def scored_by(name: str, model: BaseEstimator, X: object, y: object) -> float:
     """Return a score of scikit-learn; raise if it does not apply to the model."""
     try:
         return float(get_scorer(name)(model, X, y))
@@ -142,7 +145,7 @@ def needed_targets(target: list[str] | None, method: Entry) -> list[str]:
     return target or []
 
 
-def find_task(task: str | None, loss: str | None, y: Any) -> str:
+def find_task(task: str | None, loss: str | None, y: Targets | None) -> str:
     """Return the task that the options or the targets determine."""
     tasks: Sequence[str] = TASKS
     if loss is not None:
@@ -161,14 +164,14 @@ def find_task(task: str | None, loss: str | None, y: Any) -> str:
             f"--loss {loss} supports {' and '.join(tasks)}, but --task is "
             f"{task}{advice}."
         )
-    if task == "survival" and np.ndim(y) != 2:
+    if task == "survival" and not isinstance(y, pd.DataFrame):
         raise ValueError(
             "--task survival requires the options --target (column of the event or "
             "censoring time) and --event (column of the event indicator). For "
             "intervals, rename the columns of the file to lower and upper, and "
             "use --target lower,upper."
         )
-    if task == "ordinal" and np.ndim(y) != 1:
+    if task == "ordinal" and not isinstance(y, np.ndarray):
         raise ValueError(
             "--task ordinal supports one --target, got several: name one column "
             "of ordered classes."
@@ -178,13 +181,13 @@ def find_task(task: str | None, loss: str | None, y: Any) -> str:
     return task
 
 
-def _check_targets(option: str, task: str, y: Any) -> None:
+def _check_targets(option: str, task: str, y: Targets | None) -> None:
     """Raise for text targets of a regression, and for fractions as classes."""
-    cells = np.ravel(y).tolist()
+    cells = np.asarray(y).ravel().tolist()
     texts = (cell for cell in cells if isinstance(cell, str))
     floats = (cell for cell in cells if isinstance(cell, float))
     fractions = (number for number in floats if not number.is_integer())
-    invalid: Any = next(texts if task == "regression" else fractions, None)
+    invalid = next(texts if task == "regression" else fractions, None)
     if invalid is not None:
         expected = "numbers" if task == "regression" else "classes"
         raise ValueError(
@@ -210,17 +213,17 @@ def with_event(targets: list[str], event: str | None) -> list[str]:
     return [*targets, event]
 
 
-def _task_of_targets(y: Any) -> str:
+def _task_of_targets(y: Targets | None) -> str:
     """Return the task that the values of targets suggest; print a note if unsure."""
     if y is None:
         return USUAL[0]
-    if y.ndim == 2:
+    if isinstance(y, pd.DataFrame):
         labels = np.isin(y.to_numpy(), (0, 1)).all()
         return "classification" if labels else "regression"
     if not pd.api.types.is_numeric_dtype(y) or pd.api.types.is_bool_dtype(y):
         return "classification"
     values = np.unique(y)
-    if values.size > 20 or not np.all(values == np.round(values)):
+    if values.size > 20 or not np.all(values == values.round()):
         return "regression"
     if values.size > 2:
         note(
@@ -230,9 +233,9 @@ def _task_of_targets(y: Any) -> str:
     return "classification"
 
 
-def parse_settings(settings: list[str]) -> dict[str, Any]:
+def parse_settings(settings: list[str]) -> dict[str, object]:
     """Convert ``name=value`` pairs to parameters; values are JSON or text."""
-    parameters: dict[str, Any] = {}
+    parameters: dict[str, object] = {}
     for pair in settings:
         name, equals, value = pair.partition("=")
         if not equals:
@@ -254,7 +257,7 @@ def parse_settings(settings: list[str]) -> dict[str, Any]:
     return parameters
 
 
-def _parsed_value(name: str, text: str) -> Any:
+def _parsed_value(name: str, text: str) -> object:
     """Return a value of --set as JSON, or as text if it is no JSON."""
     try:
         return json.loads(text)
@@ -267,7 +270,7 @@ def _parsed_value(name: str, text: str) -> Any:
         return text
 
 
-def label_keys(weights: Any, y: Any) -> Any:
+def label_keys(weights: object, y: NDArray[np.generic]) -> object:
     """Return class weights by label; the keys from JSON are text, even for numbers."""
     if not isinstance(weights, Mapping):
         return weights

@@ -9,7 +9,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from itertools import chain, repeat
 from pathlib import Path
-from typing import Any
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 import pandas as pd
@@ -20,6 +21,9 @@ from multikernel.cli._messages import console
 from multikernel.display._style import pyplot
 from multikernel.persistence import places
 from multikernel.persistence.places import Place, write_to
+
+if TYPE_CHECKING:
+    from multikernel.display.base import Display
 
 PICTURES = (".png", ".pdf", ".svg")
 """Suffixes of plot files."""
@@ -123,12 +127,16 @@ def table_writer(place: Place, formats: Sequence[str]) -> Iterator[Write]:
                     parquet.close()
 
 
-def print_json(report: Mapping[str, Any]) -> None:
+Report = dict[str, Any]
+"""Facts that a command prints, by key; values may be NumPy arrays and numbers."""
+
+
+def print_json(report: Mapping[str, object]) -> None:
     """Write a report as JSON: NaN becomes null, infinity becomes text."""
     print(json.dumps(_jsonable(report), indent=2, allow_nan=False))
 
 
-def _jsonable(value: Any) -> Any:
+def _jsonable(value: object) -> object:
     """Return a value converted to types that JSON supports."""
     if isinstance(value, Mapping):
         return {str(key): _jsonable(item) for key, item in value.items()}
@@ -160,7 +168,7 @@ def print_table(
     console().print(table)
 
 
-def print_facts(facts: Mapping[str, Any], title: str) -> None:
+def print_facts(facts: Mapping[str, object], title: str) -> None:
     """Write aligned names and values to standard output."""
     table = Table(title=title, title_justify="left", box=None, show_header=False)
     table.add_column(style="cyan", no_wrap=True)
@@ -170,7 +178,7 @@ def print_facts(facts: Mapping[str, Any], title: str) -> None:
     console().print(table)
 
 
-def readable(value: Any) -> str:
+def readable(value: object) -> str:
     """Return a value as text for a table."""
     if isinstance(value, float | np.floating):
         return f"{value:.6g}"
@@ -179,14 +187,20 @@ def readable(value: Any) -> str:
     return str(value)
 
 
-def agg_pyplot() -> Any:
+def agg_pyplot() -> ModuleType:
     """Return pyplot with a backend that draws into files only."""
-    plt = pyplot()
+    plt: ModuleType = pyplot()
     plt.switch_backend("Agg")
     return plt
 
 
-def save_plot(display: Any, place: Place) -> None:
+class Drawable(Protocol):
+    """A display that can be drawn."""
+
+    def plot(self) -> "Display": ...
+
+
+def save_plot(display: Drawable, place: Place) -> None:
     """Write a plot to a file; the suffix (.png, .pdf, .svg) selects the format."""
     plt = agg_pyplot()
     figure = display.plot().figure_

@@ -2,7 +2,6 @@
 
 import time
 from contextlib import closing
-from typing import Any
 
 import numpy as np
 
@@ -10,6 +9,7 @@ from multikernel.cli import _outputs, _training
 from multikernel.cli._features import Table
 from multikernel.cli._messages import say
 from multikernel.cli._methods import SPECIAL, Entry, find_method, parse_settings
+from multikernel.cli._outputs import Report
 from multikernel.cli._requests import FollowPath
 from multikernel.display import RegularizationPathDisplay
 from multikernel.estimators import NamedPath, ProgressBar, regularization_path
@@ -71,7 +71,7 @@ def _compute_path(request: FollowPath, method: Entry, table: Table) -> NamedPath
         )
 
 
-def _path_lines(path: NamedPath) -> list[dict[str, Any]]:
+def _path_lines(path: NamedPath) -> list[Report]:
     """Return a dictionary for each alpha, with the kernels that become active at it."""
     in_use = path.norms() > 0
     # A kernel enters at the first alpha at which it is in use.
@@ -89,7 +89,7 @@ def _path_lines(path: NamedPath) -> list[dict[str, Any]]:
     ]
 
 
-def _show_path(report: dict[str, Any]) -> None:
+def _show_path(report: Report) -> None:
     """Print a line for each alpha, with the kernels that become active at it."""
     _outputs.print_table(
         f"Path over {report['n_kernels']} kernels, {report['seconds']:.1f} s",

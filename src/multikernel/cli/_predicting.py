@@ -1,11 +1,11 @@
 """The command `multikernel predict`."""
 
+from collections.abc import Hashable, Iterable
 from itertools import chain
-from typing import Any
 
 import numpy as np
 import pandas as pd
-from sklearn.base import is_outlier_detector
+from sklearn.base import BaseEstimator, is_outlier_detector
 
 from multikernel._report.outcomes import Answers
 from multikernel._typing import Array
@@ -28,6 +28,7 @@ from multikernel.cli._saved import (
     predicts_one_column,
 )
 from multikernel.datasets.files import FORMATS as STREAMED
+from multikernel.estimators.base import BaseMKL
 from multikernel.estimators.publish.summary import predicts_times
 from multikernel.estimators.read.targets import scored_targets
 from multikernel.inspection import contributions
@@ -68,7 +69,7 @@ def run_predict(request: Predict) -> None:
 
 
 def _predict_partitions(
-    estimator: Any, request: Predict, place: Place
+    estimator: BaseEstimator, request: Predict, place: Place
 ) -> tuple[int, float | None]:
     """Predict a file in partitions; return the row count, and the score or None."""
     model = final_estimator(estimator)
@@ -91,13 +92,14 @@ def _predict_partitions(
             if names:
                 y.append(table.y)
                 predicted.append(frame["prediction"].to_numpy())
-                offsets.append(table.offset)
+                if table.offset is not None:
+                    offsets.append(table.offset)
         if not n_rows:
             raise ValueError(f"{request.data} has no rows: pass a file with rows.")
     if not names:
         return n_rows, None
     targets = scored_targets(model, None, np.concatenate(y), None)[0]
-    offset = None if request.offset is None else np.concatenate(offsets)
+    offset = np.concatenate(offsets) if offsets else None
     return n_rows, score_of(estimator, targets, np.concatenate(predicted), offset)
 
 
@@ -134,7 +136,7 @@ def _predictions(
     return pd.concat([*frames, predictions.set_axis(names, axis=1)], axis=1)
 
 
-def _column_names(estimator: Any, request: Predict) -> list[str]:
+def _column_names(estimator: BaseEstimator, request: Predict) -> list[str]:
     """Return the names of the predicted columns; raise for unsupported options."""
     _, model = last_step(estimator)
     names, outputs = _heads(model, "prediction"), list(model.output_names_)
@@ -163,7 +165,7 @@ def _column_names(estimator: Any, request: Predict) -> list[str]:
     return names
 
 
-def _refuse_repeated(names: list[Any], ids: pd.DataFrame | None) -> None:
+def _refuse_repeated(names: Iterable[Hashable], ids: pd.DataFrame | None) -> None:
     """Raise if two columns of the output have the same name."""
     name = first_repeated(names)
     if name is not None:
@@ -173,14 +175,14 @@ def _refuse_repeated(names: list[Any], ids: pd.DataFrame | None) -> None:
         raise ValueError(f"The output has two columns named {name!r}: {advice}.")
 
 
-def _heads(model: Any, prefix: str) -> list[str]:
+def _heads(model: BaseMKL, prefix: str) -> list[str]:
     """Return the name of each column of predictions, beginning with `prefix`."""
     if predicts_one_column(model):
         return [prefix]
     return [f"{prefix}_{name}" for name in model.output_names_]
 
 
-def _check_interval(model: Any) -> None:
+def _check_interval(model: BaseMKL) -> None:
     """Raise unless a model has prediction intervals."""
     if not hasattr(type(model), "predict_interval"):
         raise ValueError("--interval requires a regression model: remove --interval.")
@@ -191,7 +193,7 @@ def _check_interval(model: Any) -> None:
         )
 
 
-def _terms(answers: Answers, model: Any, by: str) -> Array:
+def _terms(answers: Answers, model: BaseMKL, by: str) -> Array:
     """Return the contributions and the intercept of each output, side by side."""
     # The result has shape (n_samples, n_outputs * (n_terms + 1)).
     terms = contributions(answers.model, answers.X, by).terms

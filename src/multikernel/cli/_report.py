@@ -1,15 +1,13 @@
 """Facts about fitted models, as JSON and as tables."""
 
-from collections.abc import Mapping
-from typing import Any
-
 import numpy as np
 from rich.table import Column
 from rich.text import Text
-from sklearn.base import is_classifier, is_outlier_detector
+from sklearn.base import BaseEstimator, is_classifier, is_outlier_detector
 
 from multikernel.cli._messages import say, with_options
-from multikernel.cli._outputs import aligned, print_table, readable
+from multikernel.cli._outputs import Report, aligned, print_table, readable
+from multikernel.estimators.base import BaseMKL
 from multikernel.estimators.publish import summary
 from multikernel.inspection.pipelines import final_estimator
 
@@ -23,7 +21,7 @@ PLAIN = (str, int, float, bool)
 """Types of the parameters that reports contain."""
 
 
-def model_report(estimator: Any) -> dict[str, Any]:
+def model_report(estimator: BaseEstimator) -> Report:
     """Return the facts about a fitted model, alone or in a pipeline."""
     model = final_estimator(estimator)
     facts, has_views = summary.facts(model), hasattr(model, "kernel_views_")
@@ -58,7 +56,7 @@ def model_report(estimator: Any) -> dict[str, Any]:
     }
 
 
-def _kernel_rows(model: Any) -> list[dict[str, Any]]:
+def _kernel_rows(model: BaseMKL) -> list[Report]:
     """Return a dictionary for each active kernel of every output."""
     names = model.kernel_names_
     # Weights of graph nodes decrease with depth, so norms are reported instead.
@@ -89,7 +87,7 @@ def _kernel_rows(model: Any) -> list[dict[str, Any]]:
     return rows
 
 
-def score_name(model: Any) -> str:
+def score_name(model: BaseMKL) -> str:
     """Return the name of a fitted model's score; D2 if its loss has a deviance."""
     if is_outlier_detector(model):
         return "share inside"
@@ -97,7 +95,7 @@ def score_name(model: Any) -> str:
     return {"r2": "R2", "d2": "D2"}.get(name, name)
 
 
-def task_of(model: Any) -> str:
+def task_of(model: BaseMKL) -> str:
     """Return the task of a fitted model."""
     if is_outlier_detector(model):
         return "novelty detection"
@@ -108,7 +106,7 @@ def task_of(model: Any) -> str:
     return "classification" if is_classifier(model) else "regression"
 
 
-def chosen_parameters(report: Mapping[str, Any]) -> dict[str, Any]:
+def chosen_parameters(report: Report) -> dict[str, object]:
     """Return the strengths, and the cross-validated score if a search chose them."""
     ending = " chosen" if report["score"] is not None else ""
     values = {f"{name}{ending}": report[name] for name in CHOSEN if name in report}
@@ -117,7 +115,7 @@ def chosen_parameters(report: Mapping[str, Any]) -> dict[str, Any]:
     return values
 
 
-def print_kernels(report: Mapping[str, Any], max_rows: int = summary.MOST_ROWS) -> None:
+def print_kernels(report: Report, max_rows: int = summary.MOST_ROWS) -> None:
     """Write tables of views, unpenalized columns, and the first active kernels."""
     titles = {"views": "views", "unpenalized": "columns without a penalty"}
     for key, title in titles.items():
@@ -150,7 +148,7 @@ def print_kernels(report: Mapping[str, Any], max_rows: int = summary.MOST_ROWS) 
         say(f"... and {len(kernels) - max_rows} more; --json lists all.")
 
 
-def diagnostics(report: Mapping[str, Any]) -> dict[str, Any]:
+def diagnostics(report: Report) -> dict[str, object]:
     """Return the objective, gap, tolerance, iterations and status by display name."""
     gap = {"relative duality gap": report["duality_gap"]}
     if report.get("reduced_gap") is not None:

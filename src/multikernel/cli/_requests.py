@@ -29,19 +29,34 @@ STREAM = (
 )
 
 
-def option(help: str, *names: str, default: Any = None, **settings: Any) -> Any:
+def option(
+    help: str,
+    *names: str,
+    default: object = None,
+    parser: Callable[[str], object] | None = None,
+    metavar: str | None = None,
+    show_default: bool = True,
+) -> Any:
     """Return a dataclass field that defines an option of a command."""
-    parameter = typer.Option(default, *names, help=help, **settings)
+    parameter = typer.Option(
+        default,
+        *names,
+        help=help,
+        parser=parser,
+        metavar=metavar,
+        show_default=show_default,
+    )
     return field(default=default, metadata={"option": parameter})
 
 
 def number(
     help: str,
     *names: str,
-    kind: Callable[[Any], float] = float,
+    kind: type[int] | type[float] = float,
     low: float = -inf,
     high: float = inf,
-    **settings: Any,
+    default: float | None = None,
+    show_default: bool = True,
 ) -> Any:
     """Return a dataclass field that defines an option for a number (int or float)."""
     expected = "an integer" if kind is int else "a number"
@@ -50,7 +65,7 @@ def number(
     elif low > -inf:
         expected += f" of at least {low:g}"
 
-    def parse(text: Any) -> float:
+    def parse(text: str | float) -> float:
         try:
             value = kind(text)
         except ValueError:
@@ -60,15 +75,24 @@ def number(
         return value
 
     metavar = "INTEGER" if kind is int else "NUMBER"
-    return option(help, *names, parser=parse, metavar=metavar, **settings)
+    return option(
+        help,
+        *names,
+        default=default,
+        parser=parse,
+        metavar=metavar,
+        show_default=show_default,
+    )
 
 
 integer = partial(number, kind=int)
 
 
-def file(help: str, *names: str, metavar: str = "FILE", **settings: Any) -> Any:
+def file(
+    help: str, *names: str, metavar: str = "FILE", default: Path | None = None
+) -> Any:
     """Return a dataclass field that defines an option for a file or a folder."""
-    return option(help, *names, parser=path, metavar=metavar, **settings)
+    return option(help, *names, default=default, parser=path, metavar=metavar)
 
 
 def argument(help: str) -> Any:
@@ -77,7 +101,7 @@ def argument(help: str) -> Any:
     return field(metadata={"option": parameter})
 
 
-def path(text: Any) -> Path:
+def path(text: str | Path) -> Path:
     """Convert text to a path."""
     # An unset shell variable is empty.
     if not str(text).strip():

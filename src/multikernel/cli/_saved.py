@@ -4,11 +4,10 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from inspect import signature
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from scipy.sparse import issparse
-from sklearn.base import is_outlier_detector, is_regressor
+from sklearn.base import BaseEstimator, is_outlier_detector, is_regressor
 
 from multikernel import report as page
 from multikernel._report.outcomes import Answers
@@ -20,7 +19,8 @@ from multikernel.cli._messages import say
 from multikernel.cli._methods import check_scoring, scored_by, with_event
 from multikernel.cli._requests import Inspect, Report, Saved, SavedOnData, Score
 from multikernel.cli._tables import as_times, read_table
-from multikernel.cli._targets import default_target
+from multikernel.cli._targets import Targets, default_target
+from multikernel.estimators.base import BaseMKL
 from multikernel.estimators.publish.columns import unused_columns
 from multikernel.estimators.publish.summary import MOST_ROWS, predicts_times
 from multikernel.inspection.pipelines import final_estimator
@@ -29,7 +29,7 @@ from multikernel.persistence.places import write_to
 
 
 @contextmanager
-def opened_model(request: Saved) -> Iterator[Any]:
+def opened_model(request: Saved) -> Iterator[BaseEstimator]:
     """Yield a saved model; raise ValueError if the file has no usable model."""
     trusted, max_bytes = request.trusted or [], request.max_bytes or MAX_BYTES
     model = load(request.model, trusted, max_bytes=max_bytes)
@@ -52,7 +52,10 @@ def opened_model(request: Saved) -> Iterator[Any]:
 
 
 def known_table(
-    estimator: Any, request: SavedOnData, data: Sequence[Path], target: list[str]
+    estimator: BaseEstimator,
+    request: SavedOnData,
+    data: Sequence[Path],
+    target: list[str],
 ) -> Table:
     """Return a table of the columns that a model was fitted on, with the same types."""
     model = final_estimator(estimator)
@@ -86,7 +89,7 @@ def known_table(
     return table
 
 
-def check_targets(model: Any, y: Any) -> None:
+def check_targets(model: BaseMKL, y: Targets) -> None:
     """Raise unless targets have the number and the kind that a model predicts."""
     expected = 1 if predicts_one_column(model) else len(model.output_names_)
     n_targets = 1 if np.ndim(y) == 1 else np.shape(y)[1]
@@ -103,14 +106,17 @@ def check_targets(model: Any, y: Any) -> None:
         )
 
 
-def predicts_one_column(model: Any) -> bool:
+def predicts_one_column(model: BaseMKL) -> bool:
     """Return whether predictions are one column: one target, or classes."""
     has_classes = hasattr(model, "classes_") and model._state.link != "labels"
     return has_classes or len(model.output_names_) == 1
 
 
 def known_choice(
-    model: Any, estimator: Any, targets: Sequence[str], request: SavedOnData
+    model: BaseMKL,
+    estimator: BaseEstimator,
+    targets: Sequence[str],
+    request: SavedOnData,
 ) -> ColumnChoice:
     """Return the column options that a fitted model and a command determine."""
     if request.event is not None and not predicts_times(model):
@@ -188,7 +194,7 @@ def run_score(request: Score) -> None:
         say(f"{name}: {value:.6g}")
 
 
-def _score(estimator: Any, table: Table, request: Score) -> tuple[float, str]:
+def _score(estimator: BaseEstimator, table: Table, request: Score) -> tuple[float, str]:
     """Return the score of a model and the name of the score."""
     name = request.scoring
     if name is None:
@@ -198,7 +204,7 @@ def _score(estimator: Any, table: Table, request: Score) -> tuple[float, str]:
     return scored_by(name, estimator, table.X, table.y), name
 
 
-def _scores_of_targets(estimator: Any, table: Table) -> dict[str, float]:
+def _scores_of_targets(estimator: BaseEstimator, table: Table) -> dict[str, float]:
     """Return the score of each target or label, by name."""
     pairs = zip(np.asarray(table.y).T, estimator.predict(table.X).T, strict=True)
     names = final_estimator(estimator).output_names_

@@ -6,15 +6,17 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from types import FrameType
-from typing import Any
 
 from multikernel._install import how_to_install
 
 PLAIN = {"\u2588": "#", "\u2026": ".", "\u00b7": "-", "\u00d7": "x", "\u2022": "*"}
 """ASCII characters that replace Unicode characters of the same width."""
+
+Handler = Callable[[int, FrameType | None], object] | signal.Handlers
+"""A handler of a signal."""
 
 CLOSED = "Error: Standard output is closed: redirect it to a file."
 
@@ -51,7 +53,7 @@ def ended_by_sigterm() -> AbstractContextManager[None]:
 
 
 @contextmanager
-def signal_handler(number: int, default: Any, handler: Any) -> Iterator[None]:
+def signal_handler(number: int, default: Handler, handler: Handler) -> Iterator[None]:
     """Set a signal's handler within a context, if the current one is `default`."""
     # Handlers that a calling program has set are not replaced. Only the main thread can
     # set handlers; in other threads, nothing changes.

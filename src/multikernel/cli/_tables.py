@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from multikernel.cli import _frames
@@ -122,7 +123,7 @@ def make_table(path: Path, frame: pd.DataFrame, choice: ColumnChoice) -> Table:
         words,
         views,
         groups=frame[choice.group].to_numpy() if choice.group else None,
-        offset=choice.offset and read_offset(path, frame, choice.offset),
+        offset=read_offset(path, frame, choice.offset) if choice.offset else None,
         ids=frame[list(choice.id)] if choice.id else None,
         dates={name: date_names(path, X[name], choice.period) for name in dates},
         periods=choice.period,
@@ -131,7 +132,9 @@ def make_table(path: Path, frame: pd.DataFrame, choice: ColumnChoice) -> Table:
     )
 
 
-def require_columns(path: Path, present: Iterable[Any], choice: ColumnChoice) -> None:
+def require_columns(
+    path: Path, present: Iterable[object], choice: ColumnChoice
+) -> None:
     """Raise if a file lacks a column of an option, or two options name the same one."""
     names_of: dict[str, list[str]] = {}
     for key in ("target", "event", "drop", "offset", "id", "group", *FEATURES):
@@ -262,19 +265,19 @@ def _read_npz(path: Path, choice: ColumnChoice) -> Table:
     if {"data", "indices", "indptr", "shape"} <= arrays.keys():
         no_columns = ("drop", "unpenalized", "offset")
         _refuse_options(path, "a sparse table", choice, *no_columns)
-        X: Any = _sparse_table(path, arrays)
+        X = _sparse_table(path, arrays)
         return Table(X, read_targets(path, target, arrays, X.shape[0], choice))
     key = "K" if "K" in arrays else "X"
     array = _number_array(path, key, arrays)
     n_rows, n_names = array.shape[:2] if key == "X" else array.shape[1::-1]
     names = _array_names(path, key, arrays, n_names)
     y = read_targets(path, target, arrays, n_rows, choice)
-    offset = choice.offset
-    if offset is not None:
-        offset = read_offset(path, pd.DataFrame({offset: arrays[offset]}), offset)
+    offset, column = None, choice.offset
+    if column is not None:
+        offset = read_offset(path, pd.DataFrame({column: arrays[column]}), column)
     if key == "K":
         _refuse_options(path, "a file of Gram matrices", choice, "drop", "unpenalized")
-        grams: Any = stack_grams(array)
+        grams = stack_grams(array)
         grams = NamedGrams(grams, tuple(names)) if names else grams
         return Table(grams, y, offset=offset)
     names = names or [f"x{index}" for index in range(n_names)]
@@ -297,7 +300,7 @@ def _refuse_options(path: Path, content: str, choice: ColumnChoice, *keys: str) 
         )
 
 
-def _load_arrays(path: Path) -> dict[str, Any]:
+def _load_arrays(path: Path) -> dict[str, NDArray[np.generic]]:
     """Return the arrays of an npz file by name; raise if it is damaged or unnamed."""
     with _frames.explain_damage(path, "npz file of plain arrays"):
         archive = np.load(path, allow_pickle=False)
@@ -310,7 +313,9 @@ def _load_arrays(path: Path) -> dict[str, Any]:
     )
 
 
-def _number_array(path: Path, key: str, arrays: Mapping[str, Any]) -> Any:
+def _number_array(
+    path: Path, key: str, arrays: Mapping[str, NDArray[np.generic]]
+) -> NDArray[np.generic]:
     """Return the array `key`; raise unless it is numeric, with the axes in `SHAPES`."""
     check_columns(path, arrays, [key])
     array, shape = arrays[key], SHAPES[key]
@@ -328,7 +333,7 @@ def _number_array(path: Path, key: str, arrays: Mapping[str, Any]) -> Any:
 
 
 def _array_names(
-    path: Path, array: str, arrays: Mapping[str, Any], count: int
+    path: Path, array: str, arrays: Mapping[str, NDArray[np.generic]], count: int
 ) -> list[str] | None:
     """Return the stored names of columns or kernels, or None; raise for equal names."""
     key = "kernel_names" if array == "K" else "feature_names"
@@ -349,7 +354,7 @@ def _array_names(
     return names
 
 
-def _sparse_table(path: Path, arrays: Mapping[str, Any]) -> csr_array:
+def _sparse_table(path: Path, arrays: Mapping[str, NDArray[Any]]) -> csr_array:
     """Return the CSR table of a `scipy.sparse.save_npz` file."""
     if arrays.get("format", np.array(b"csr")).tolist() != b"csr":
         raise ValueError(

@@ -1,13 +1,14 @@
 """Targets of data files: unambiguous numbers or labels, one per row."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike, NDArray
 
+from multikernel._typing import Array
 from multikernel._validation import shown
 from multikernel.cli._columns import ColumnChoice
 from multikernel.cli._frames import CLASS, NUMBERS, first_repeated
@@ -48,9 +49,17 @@ MEANINGS = (
 """Texts that are not classes: their meaning, pattern, and what to write instead."""
 
 
+Targets = NDArray[np.generic] | pd.DataFrame
+"""A vector, or a data frame if there are several targets."""
+
+
 def read_targets(
-    path: Path, names: Sequence[str], columns: Any, n_rows: int, choice: ColumnChoice
-) -> Any:
+    path: Path,
+    names: Sequence[str],
+    columns: pd.DataFrame | Mapping[str, NDArray[np.generic]],
+    n_rows: int,
+    choice: ColumnChoice,
+) -> Targets | None:
     """Return None without targets, an array for one, a data frame for several."""
     targets = {
         name: read_target(path, np.asarray(columns[name]), n_rows, name, choice)
@@ -66,7 +75,7 @@ def read_targets(
     return pd.DataFrame(targets)
 
 
-def read_offset(path: Path, frame: pd.DataFrame, name: str) -> Any:
+def read_offset(path: Path, frame: pd.DataFrame, name: str) -> Array:
     """Return an offset column as numbers; raise unless all cells are finite numbers."""
     # pandas would convert dates to nanoseconds.
     is_time = frame[name].dtype.kind in "mM"
@@ -108,8 +117,8 @@ def default_target(paths: Sequence[Path]) -> list[str]:
 
 
 def read_target(
-    path: Path, y: Any, n_rows: int, name: str, choice: ColumnChoice
-) -> Any:
+    path: Path, y: NDArray[np.generic], n_rows: int, name: str, choice: ColumnChoice
+) -> NDArray[np.generic]:
     """Return the targets; raise unless they are numbers or text, one per row."""
     if y.shape != (n_rows,):
         raise ValueError(
@@ -122,7 +131,7 @@ def read_target(
             f"Target {name!r} of {path} is missing at row {gaps[0]}: remove rows "
             "without a target."
         )
-    valid, content = y.dtype.kind in NUMBERS + "U", y.dtype
+    valid, content = y.dtype.kind in NUMBERS + "U", str(y.dtype)
     if y.dtype.kind == "O":
         invalid = [value for value in y if not isinstance(value, WORDS)]
         valid, content = not invalid, shown(invalid[0]) if invalid else ""
@@ -141,7 +150,7 @@ def read_target(
     return y
 
 
-def _refuse_texts(target: str, y: Any, advice: str) -> None:
+def _refuse_texts(target: str, y: NDArray[np.generic], advice: str) -> None:
     """Raise if a target has more distinct texts than half its number of rows."""
     # Such texts are not classes. Targets with few rows are accepted (`mostly_differ`).
     # The error message ends with `advice`.
@@ -166,7 +175,7 @@ def refuse_odd_cells(features: pd.DataFrame) -> None:
         _refuse_amounts(f"Column {name!r}", cells, as_text + advice, date)
 
 
-def refuse_odd_cell(subject: str, column: Any, advice: str = "") -> None:
+def refuse_odd_cell(subject: str, column: ArrayLike, advice: str = "") -> None:
     """Raise if most cells are numbers, and name the first cell that is not."""
     values = np.asarray(column)
     if values.dtype.kind not in "OU":
@@ -181,7 +190,9 @@ def refuse_odd_cell(subject: str, column: Any, advice: str = "") -> None:
         )
 
 
-def _refuse_amounts(subject: str, column: Any, advice: str, date: str = "") -> None:
+def _refuse_amounts(
+    subject: str, column: ArrayLike, advice: str, date: str = ""
+) -> None:
     """Raise if all cells are texts that represent dates, times of a day or numbers."""
     # The error message begins with `subject` and ends with `advice`. If the cells are
     # dates, it also contains the advice `date`.

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 from scipy.sparse import issparse
+from sklearn.base import TransformerMixin
 from sklearn.compose import ColumnTransformer
 from sklearn.impute import SimpleImputer
 from sklearn.pipeline import Pipeline
@@ -20,6 +21,7 @@ from multikernel.cli._requests import Training
 from multikernel.cli._tables import as_times, read_table
 from multikernel.cli._targets import default_target
 from multikernel.estimators import TableEncoder
+from multikernel.estimators.base import BaseMKL
 from multikernel.estimators.read.targets import check_groups
 from multikernel.estimators.table_encoder import PERIODS
 from multikernel.gram import LowRank, Storage
@@ -34,10 +36,10 @@ def requested_estimator(
     request: Training,
     method: _methods.Entry,
     table: Table,
-    strength: Mapping[str, Any],
+    strength: Mapping[str, object],
     *,
     cv: bool = False,
-) -> Any:
+) -> BaseMKL:
     """Return the estimator that options and table determine; if `cv`, its search."""
     task = _methods.find_task(requested_task(request), request.loss, table.y)
     requested = {"loss": request.loss, "tol": request.tol, "storage": _storage(request)}
@@ -172,7 +174,7 @@ def requested_columns(request: Training, targets: list[str]) -> ColumnChoice:
         )
     labels, option = _labels(request)
     lists = ("drop", "category", "sequence", "id", "date", "period", "unpenalized")
-    columns: dict[str, Any] = {
+    columns: dict[str, tuple[str, ...]] = {
         name: tuple(getattr(request, name) or ()) for name in lists
     }
     return ColumnChoice(
@@ -216,14 +218,14 @@ IMPUTE = ("mean", "median")
 """Ways to fill missing numbers; categories get the most frequent value."""
 
 
-def _scaler(table: Table) -> Any:
+def _scaler(table: Table) -> TransformerMixin:
     """Return a scaler of the numeric columns, except unpenalized ones."""
     unpenalized = {*table.encoded(table.unpenalized)}
     numeric = [name for name in table.numeric if name not in unpenalized]
     return _numeric_step(StandardScaler(), table, numeric)
 
 
-def _imputer(table: Table, strategy: str) -> Any:
+def _imputer(table: Table, strategy: str) -> TransformerMixin:
     """Return a step that fills missing numbers and categories."""
     imputer = SimpleImputer(strategy=strategy, keep_empty_features=True)
     max_categories = max(2, len(table.X))  # so many that no category is replaced
@@ -232,8 +234,11 @@ def _imputer(table: Table, strategy: str) -> Any:
 
 
 def _numeric_step(
-    step: Any, table: Table, numeric: list[str], categories: Any = "passthrough"
-) -> Any:
+    step: TransformerMixin,
+    table: Table,
+    numeric: list[str],
+    categories: TransformerMixin | str = "passthrough",
+) -> TransformerMixin:
     """Return a step that applies `step` to the columns `numeric` of data frames."""
     # Category columns get the step `categories`; all other columns pass unchanged. If
     # the table has numeric columns only and `step` is for all of them, no column
@@ -244,7 +249,9 @@ def _numeric_step(
     return step.set_output(transform="pandas")
 
 
-def _column_transformer(*steps: tuple[str, Any, list[str]]) -> ColumnTransformer:
+def _column_transformer(
+    *steps: tuple[str, TransformerMixin | str, list[str]],
+) -> ColumnTransformer:
     """Return a transformer of the given columns; other columns follow unchanged."""
     transformer = ColumnTransformer(
         [*steps], remainder="passthrough", verbose_feature_names_out=False
@@ -253,13 +260,13 @@ def _column_transformer(*steps: tuple[str, Any, list[str]]) -> ColumnTransformer
 
 
 def with_steps(
-    estimator: Any, table: Table, *, scale: bool, impute: str | None = None
+    estimator: BaseMKL | str, table: Table, *, scale: bool, impute: str | None = None
 ) -> Pipeline:
     """Return a pipeline of preprocessing steps and the estimator."""
     # Steps: encode dates, fill missing values by `impute`, standardize if `scale`.
     if impute is not None:
         check_choice("--impute", impute, IMPUTE)
-    steps: list[tuple[str, Any]] = []
+    steps: list[tuple[str, TransformerMixin]] = []
     if not table.precomputed:
         number_columns = {*table.numeric} - {*table.dates}
         if impute is None:

@@ -5,7 +5,6 @@ from collections.abc import Callable
 from dataclasses import fields
 from itertools import chain
 from pkgutil import resolve_name
-from typing import Any
 
 import typer
 
@@ -32,7 +31,7 @@ def multikernel(
 def command(request: type, function: str) -> Callable[..., None]:
     """Return a command that passes a request to a function, loaded when called."""
 
-    def run(**options: Any) -> None:
+    def run(**options: object) -> None:
         with loading():
             handler = resolve_name(f"multikernel.cli.{function}")
         for name, value in options.items():
@@ -62,7 +61,7 @@ def command(request: type, function: str) -> Callable[..., None]:
     return user_errors(run, names)
 
 
-def _refuse_blank(option: str, value: Any, help: str) -> None:
+def _refuse_blank(option: str, value: object, help: str) -> None:
     """Raise for an option whose text is empty, such as an unset shell variable."""
     texts = value if isinstance(value, list) else [value]
     if any(isinstance(text, str) and not text.strip(", ") for text in texts):
