@@ -193,7 +193,7 @@ INNER_FIELDS = ("kernel", "kernels", "gaussian", "views")
 """Names of the fields in which kernels and views store other kernels."""
 
 
-def with_parameter(kernels: Any, path: Sequence[str], value: Any) -> Any:
+def with_parameter(kernels: object, path: Sequence[str], value: object) -> object:
     """Return changed copies of kernels; raise if no kernel has the parameter."""
     # The parameter at `path` gets the new `value`. A path contains names of views,
     # positions in lists or names of fields, and ends with the parameter's name. A path
@@ -209,9 +209,9 @@ def with_parameter(kernels: Any, path: Sequence[str], value: Any) -> Any:
     return changed
 
 
-def parameters_of(kernels: Any) -> dict[str, Any]:
+def parameters_of(kernels: object) -> dict[str, object]:
     """Return the parameters that `with_parameter` can change, by name."""
-    parameters: dict[str, list[Any]] = {}
+    parameters: dict[str, list[object]] = {}
     for name, value in _parameters(kernels):
         same_name = parameters.setdefault(name, [])
         if all(
@@ -225,7 +225,7 @@ def parameters_of(kernels: Any) -> dict[str, Any]:
     }
 
 
-def _parameters(kernels: Any) -> Iterator[tuple[str, Any]]:
+def _parameters(kernels: object) -> Iterator[tuple[str, object]]:
     """Yield names and values of parameters; names may repeat."""
     parameters, members, _ = _split_kernels(kernels)
     yield from parameters.items()
@@ -238,7 +238,9 @@ def _parameters(kernels: Any) -> Iterator[tuple[str, Any]]:
                 yield name, value
 
 
-Parts = tuple[Mapping[str, Any], Mapping[str, Any], Callable[[dict[str, Any]], Any]]
+Parts = tuple[
+    Mapping[str, object], Mapping[str, object], Callable[[dict[str, object]], object]
+]
 """Parameters by name, inner kernels by name, and a function that returns a copy."""
 # The function copies the whole kernel, mapping or sequence. Its argument maps the names
 # of changed parameters or inner kernels to their values in the copy.
@@ -264,7 +266,7 @@ def _split_kernels(kernels: Any) -> Parts:
     return {}, {}, lambda new: kernels
 
 
-def _with_change(kernels: Any, path: tuple[str, ...], value: Any) -> Any:
+def _with_change(kernels: object, path: tuple[str, ...], value: object) -> object:
     """Return a copy with one parameter changed, or `kernels` if no kernel has it."""
     parameters, members, rebuild = _split_kernels(kernels)
     name = "__".join(path)

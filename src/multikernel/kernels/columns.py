@@ -132,7 +132,7 @@ def resolved_label(
     return label_of(indices, features.names)
 
 
-def resolve_indices(columns: Columns, features: Features) -> tuple[int, ...]:
+def resolve_indices(columns: object, features: Features) -> tuple[int, ...]:
     """Return columns as nonnegative indices; raise for unknown names and indices."""
     columns = _normalized(columns)
     if isinstance(columns, slice):
@@ -147,15 +147,14 @@ def resolve_indices(columns: Columns, features: Features) -> tuple[int, ...]:
     return tuple(_resolve_column(c, features) for c in columns)
 
 
-def selected_indices(columns: Columns, features: Features) -> tuple[int, ...]:
+def selected_indices(columns: object, features: Features) -> tuple[int, ...]:
     """Return the user's columns as indices; raise if integers may also be names."""
     # A pandas Index, such as ``X.columns[:2]``, contains names, but a RangeIndex may
     # contain positions.
     if hasattr(columns, "get_indexer_for") and features.names is not None:
         names = [str(name) for name in np.asarray(columns)]
         columns = names if features.places.keys() >= {*names} else columns
-    is_sequence = isinstance(columns, list | tuple | np.ndarray)
-    members: Any = columns if is_sequence else [columns]
+    members = columns if isinstance(columns, list | tuple | np.ndarray) else [columns]
     positions = [features.places.get(str(c)) for c in members if _is_index(c)]
     indices = resolve_indices(columns, features)
     if positions and None not in positions and tuple(positions) != indices:
@@ -208,7 +207,7 @@ def _unknown_name(column: str, names: tuple[str, ...] | None) -> str:
     return f"A kernel is on the column {column!r}, which the data does not have. {hint}"
 
 
-def _normalized(columns: Columns) -> slice | tuple[int, ...] | tuple[str, ...]:
+def _normalized(columns: object) -> slice | tuple[int, ...] | tuple[str, ...]:
     """Return columns as a slice, a tuple of ints or a tuple of names."""
     # Columns that are already resolved are tuples of ints. This case comes first
     # because it is the most frequent.

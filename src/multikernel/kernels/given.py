@@ -56,7 +56,7 @@ class FunctionKernel:
     """
 
     function: Callable[..., Array] | str
-    parameters: Mapping[str, Any] = field(default_factory=dict)
+    parameters: Mapping[str, object] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if isinstance(self.function, str):

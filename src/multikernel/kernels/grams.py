@@ -57,9 +57,9 @@ class Grams:
     >>> kernels = {"tanimoto": drugs, "assay": (["pH", "dose"], GaussianKernel.grid(3))}
     """
 
-    K: Any
+    K: Any  # converted to an array
     samples: str | int
-    names: Any = None
+    names: Any = None  # converted to an array
 
     def __post_init__(self) -> None:
         is_frame = hasattr(self.K, "index") and hasattr(self.K, "columns")
@@ -225,7 +225,7 @@ def collect_names(
     return names
 
 
-def as_numbers(values: Any) -> Array:
+def as_numbers(values: object) -> Array:
     """Return a matrix as floats; raise if it is sparse, complex or not numeric."""
     if hasattr(values, "toarray"):
         raise ValueError(f"{OWNER} is sparse: pass a dense matrix, K.toarray().")
@@ -254,7 +254,7 @@ def check_finite(values: Array) -> None:
     )
 
 
-def validate_names(row_names: Iterable[Any], n_rows: int) -> Array:
+def validate_names(row_names: object, n_rows: int) -> Array:
     """Return sample names; raise unless unique, and all text or all numbers."""
     if isinstance(row_names, str) or not isinstance(row_names, Iterable):
         raise ValueError(
@@ -301,7 +301,7 @@ def _check_unique(names: Array, axis: str) -> None:
         )
 
 
-def _columns_first(names: Array, columns: Iterable[Any]) -> Indices:
+def _columns_first(names: Array, columns: Iterable[object]) -> Indices:
     """Return an order of the rows: those named in `columns`, then the other rows."""
     rows = {name: row for row, name in enumerate(names.tolist())}
     column_names = list(columns)

@@ -4,7 +4,6 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
@@ -23,6 +22,7 @@ from multikernel.kernels.columns import (
     ColumnKernel,
     Features,
     default_label,
+    resolve_indices,
     select_columns,
     selected_indices,
 )
@@ -89,9 +89,9 @@ class Interactions:
     'x1 × x4'
     """
 
-    kernels: Any = None
+    kernels: object = None
     mains: bool = True
-    between: Any = None
+    between: Sequence[object] | None = None
     weight: float = 0.15
 
     def __post_init__(self) -> None:
@@ -253,10 +253,7 @@ def _kernel_columns(kernel: Kernel, n_features: int) -> frozenset[int]:
     """Return the indices of a kernel's columns; empty if it uses all columns."""
     if not isinstance(kernel, ColumnKernel):
         return frozenset()
-    columns: Any = kernel.columns
-    if isinstance(columns, slice):
-        columns = range(n_features)[columns]
-    indices = frozenset(columns)
+    indices = frozenset(resolve_indices(kernel.columns, Features(n_features)))
     return frozenset() if len(indices) == n_features else indices
 
 
@@ -318,7 +315,7 @@ def _paired_kernels(
 
 
 def _allowed_columns(
-    between: Any, features: Features, origins: Sequence[int]
+    between: Sequence[object], features: Features, origins: Sequence[int]
 ) -> ColumnPair:
     """Return the columns allowed for the two factors."""
     groups = list(between)

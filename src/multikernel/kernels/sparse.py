@@ -30,7 +30,7 @@ def supports_sparse(kernel: Kernel) -> bool:
     return type(kernel) in kernel_classes
 
 
-def pack(X: Any) -> Array:
+def pack(X: csr_array) -> Array:
     """Return rows of a CSR table as pairs (column, value), padded with zeros."""
     # Folds, landmarks and model files store rows of numbers. The table must have sorted
     # columns and no stored zeros. The result has shape (n_rows, 2 * the largest number
@@ -45,7 +45,7 @@ def pack(X: Any) -> Array:
     return pairs.reshape(X.shape[0], -1)
 
 
-def unpack(pairs: Array, n_columns: int) -> Any:
+def unpack(pairs: Array, n_columns: int) -> csr_array:
     """Return packed rows as a CSR table; raise for a column out of range."""
     columns, values = pairs[:, 0::2], pairs[:, 1::2]
     is_stored = columns > 0.0
@@ -127,6 +127,6 @@ class SparseKernel:
         return norms
 
 
-def squared_norms(table: Any) -> Array:
+def squared_norms(table: csr_array) -> Array:
     """Return the squared norm of every row of a CSR table, shape (n_rows,)."""
     return np.asarray(table.multiply(table).sum(axis=1), dtype=np.float64).ravel()

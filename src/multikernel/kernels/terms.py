@@ -3,10 +3,10 @@
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 from multikernel._typing import Array, Indices
 
@@ -17,14 +17,17 @@ MANY = 10**6
 """Number of kernels above which `Terms` are computed on access, not stored."""
 
 
-class ComputedRows(ABC):
+Rows = TypeVar("Rows", bound=NDArray[np.generic])
+
+
+class ComputedRows(ABC, Generic[Rows]):
     """An array whose rows are computed when they are accessed."""
 
     @abstractmethod
     def __len__(self) -> int: ...
 
     @abstractmethod
-    def rows(self, indices: Indices) -> NDArray[Any]:
+    def rows(self, indices: Indices) -> Rows:
         """Return the rows with the given indices, shape (n_chosen, ...)."""
 
     def __getitem__(self, key: Any) -> Any:
@@ -38,17 +41,19 @@ class ComputedRows(ABC):
         return rows if np.ndim(key) else rows[0]
 
     @cached_property
-    def whole(self) -> NDArray[Any]:
+    def whole(self) -> Rows:
         """The entire array."""
         return self.rows(np.arange(len(self)))
 
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+    def __array__(
+        self, dtype: DTypeLike | None = None, copy: bool | None = None
+    ) -> NDArray[Any]:
         """Return the entire array; see `numpy.asarray`."""
         return np.array(self.whole, dtype=dtype, copy=bool(copy) or None)
 
 
 @dataclass(frozen=True, eq=False)
-class EveryPair(ComputedRows):
+class EveryPair(ComputedRows[Indices]):
     """Factors of each kernel if every pair of main-effect kernels has a product."""
 
     alone: Indices  # main-effect kernels that are in the dictionary as they are
@@ -88,7 +93,7 @@ def paired_mains(terms: Terms) -> Indices:
 
 
 @dataclass(frozen=True, eq=False)
-class TermWeights(ComputedRows):
+class TermWeights(ComputedRows[Array]):
     """Weights of kernels: 1 for main-effect kernels, and `weight` for products."""
 
     terms: Terms

@@ -1,6 +1,6 @@
 """Named views of the data, with columns, kernels and missing values."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from numbers import Integral
@@ -31,7 +31,7 @@ from multikernel.kernels.sampled import NystroemKernel
 MISSING = ("error", "zero", "expected")
 """Treatments of missing values in a view."""
 
-Selector = Columns | Callable[[Any], Any]
+Selector = Columns | Callable[..., object]
 """Columns, or a function that returns them for a data frame."""
 
 
@@ -71,7 +71,7 @@ class Views:
     >>> views = Views({"genes": genes, "clinic": [5, 6]}, missing="zero")
     """
 
-    views: Mapping[str, Any]
+    views: Mapping[str, object]
     missing: str | Mapping[str, str] = "error"
 
     def __post_init__(self) -> None:
@@ -118,7 +118,7 @@ class Unpenalized:
     >>> kernels = {"genes": genes, "confounders": Unpenalized([5, 6])}
     """
 
-    columns: Any
+    columns: Selector
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,7 +135,7 @@ class View:
 
     def all_kernels(
         self,
-        default: Callable[[tuple[int, ...]], Any],
+        default: Callable[[tuple[int, ...]], Iterable[Kernel]],
         category_columns: set[int],
         features: Features,
     ) -> list[Kernel]:
@@ -195,7 +195,7 @@ def _prefix_errors(view: str) -> Iterator[None]:
         raise type(error)(f"View {view!r}: {error}") from error
 
 
-def find_views(views: Views, X: Any, features: Features) -> list[View]:
+def find_views(views: Views, X: object, features: Features) -> list[View]:
     """Return the views of the data X; raise for unknown columns and invalid kernels."""
     names, resolved = names_by_column(views, features), []
     for name, spec in views.views.items():
@@ -240,7 +240,9 @@ def _sample_name_column(grams: Grams, features: Features) -> int:
     return columns[0]
 
 
-def _find_view(name: str, spec: Any, missing: str, X: Any, features: Features) -> View:
+def _find_view(
+    name: str, spec: object, missing: str, X: object, features: Features
+) -> View:
     """Return a view of columns, with its kernels if `spec` contains kernels."""
     if hasattr(spec, "diag"):
         raise ValueError(
@@ -262,7 +264,9 @@ def _find_view(name: str, spec: Any, missing: str, X: Any, features: Features) -
     return View(name, columns, column_kernels, missing)
 
 
-def _columns_and_kernels(spec: tuple[Any, ...], features: Features) -> tuple[Any, Any]:
+def _columns_and_kernels(
+    spec: tuple[object, ...], features: Features
+) -> tuple[object, object]:
     """Return a view's columns and kernels; raise unless `spec` is a pair of these."""
     is_only_columns = bool(spec) and _is_only_columns(spec, features)
     if len(spec) != 2 or is_only_columns:
@@ -278,7 +282,7 @@ def _columns_and_kernels(spec: tuple[Any, ...], features: Features) -> tuple[Any
     return spec[0], spec[1]
 
 
-def _is_only_columns(spec: tuple[Any, ...], features: Features) -> bool:
+def _is_only_columns(spec: tuple[object, ...], features: Features) -> bool:
     """Return whether a tuple contains only columns, without a kernel's name."""
     positions = features.places
     return all(
@@ -288,7 +292,7 @@ def _is_only_columns(spec: tuple[Any, ...], features: Features) -> bool:
 
 
 def _selected_positions(
-    selector: Selector, X: Any, features: Features
+    selector: object, X: object, features: Features
 ) -> tuple[int, ...]:
     """Return the positions of selected columns."""
     selected: Any = selector(X) if callable(selector) else selector

@@ -17,7 +17,7 @@ from numba.core import event
 from numba.core.caching import FunctionCache, IndexDataCacheFile
 from numba.extending import register_jitable
 
-Loop = TypeVar("Loop", bound=Callable[..., Any])
+Loop = TypeVar("Loop", bound=Callable[..., object])
 
 LOG = logging.getLogger("multikernel")
 
@@ -54,7 +54,7 @@ def loop(**options: Any) -> Callable[[Loop], Loop]:
     """Return a decorator that compiles a function with numba, and caches the result."""
 
     def decorate(function: Loop) -> Loop:
-        dispatcher: Any = njit(**SETTINGS, **options)(function)
+        dispatcher = njit(**SETTINGS, **options)(function)
         try:
             dispatcher._cache = _CodeCache(function)
         except RuntimeError:  # numba found no folder that can be written
@@ -106,7 +106,7 @@ _FILES: Any = IndexDataCacheFile
 class _ChecksummedFiles(_FILES):  # type: ignore[misc] # a class as a value
     """Files of compiled code with checksums, because damaged code could crash."""
 
-    def _load_index(self) -> Any:
+    def _load_index(self) -> object:
         if not os.path.lexists(self._index_path):
             return {}
         try:
@@ -116,7 +116,7 @@ class _ChecksummedFiles(_FILES):  # type: ignore[misc] # a class as a value
             COMPILATIONS.log_unreadable(self._cache_path, error)
             return {}  # the next save replaces the file
 
-    def _load_data(self, name: str) -> Any:
+    def _load_data(self, name: str) -> object:
         _check(self._data_path(name))
         return super()._load_data(name)
 
@@ -149,14 +149,14 @@ class _CodeCache(FunctionCache):
 
     _impl_class = _CacheFolders
 
-    def __init__(self, function: Callable[..., Any]) -> None:
+    def __init__(self, function: Callable[..., object]) -> None:
         super().__init__(function)  # type: ignore[no-untyped-call]
         locator = self._impl.locator
         self._cache_file = _ChecksummedFiles(
             self.cache_path, self._impl.filename_base, locator.get_source_stamp()
         )
 
-    def load_overload(self, sig: Any, target_context: Any) -> Any:
+    def load_overload(self, sig: object, target_context: object) -> object:
         COMPILATIONS.check_owner(self.cache_path)
         try:
             return super().load_overload(sig, target_context)  # type: ignore[no-untyped-call]
@@ -164,7 +164,7 @@ class _CodeCache(FunctionCache):
             COMPILATIONS.log_unreadable(self.cache_path, error)
             return None  # numba then compiles the function and saves it
 
-    def save_overload(self, sig: Any, data: Any) -> None:
+    def save_overload(self, sig: object, data: object) -> None:
         try:
             super().save_overload(sig, data)  # type: ignore[no-untyped-call]
         except OSError as error:
@@ -193,7 +193,7 @@ class CompilationLog(event.Listener):
         self._has_logged = self._has_checked_owner = False
         self._seconds, self._started, self._depth = 0.0, 0.0, 0
 
-    def on_start(self, event: Any) -> None:
+    def on_start(self, event: event.Event) -> None:
         """Log missing caches and slow compilation; numba calls it before compiling."""
         dispatcher = event.data["dispatcher"]
         if self._depth == 0:
@@ -206,7 +206,7 @@ class CompilationLog(event.Listener):
                 self._log_once(CACHED)
         self._depth += 1  # events of functions that a loop calls are nested
 
-    def on_end(self, event: Any) -> None:
+    def on_end(self, event: event.Event) -> None:
         """Add up the compilation time."""
         if self._depth == 0:
             return

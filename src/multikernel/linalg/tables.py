@@ -1,13 +1,13 @@
 """Numeric tables in memory, in files or in Dask, and functions on their rows."""
 
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from multikernel._typing import Array, Indices
 
-Numbers = TypeVar("Numbers", bound=NDArray[Any])
+Numbers = TypeVar("Numbers", bound=NDArray[np.generic])
 
 
 def is_dask(X: object) -> bool:
@@ -15,7 +15,9 @@ def is_dask(X: object) -> bool:
     return callable(getattr(X, "__dask_graph__", None))
 
 
-def find_memmap(array: Any) -> "np.memmap[Any, Any] | None":
+def find_memmap(
+    array: object,
+) -> "np.memmap[tuple[int, ...], np.dtype[np.generic]] | None":
     """Return the memory-mapped file behind an array, or None."""
     file = None
     while array is not None:
@@ -61,7 +63,7 @@ def equal_shares(n_samples: int, weights: Array | None = None) -> Array:
     return np.asarray(values / values.sum())
 
 
-def row_keys(table: Array) -> Any:
+def row_keys(table: Array) -> NDArray[np.void]:
     """Return one sortable value per row, equal for equal rows."""
     # Sorting by these values makes results independent of the order of rows.
     table = np.add(table, 0.0, dtype=np.float64, order="C")  # -0.0 becomes 0.0
@@ -69,7 +71,7 @@ def row_keys(table: Array) -> Any:
     return table.view(f"V{table.itemsize * table.shape[1]}")[:, 0]
 
 
-def row_hashes(table: NDArray[Any]) -> NDArray[np.uint64]:
+def row_hashes(table: NDArray[np.generic]) -> NDArray[np.uint64]:
     """Return one integer per row, equal for equal rows, rarely for different rows."""
     n_rows, n_cols = table.shape
     multipliers = np.random.default_rng(0).integers(2**63, size=n_cols, dtype=np.uint64)

@@ -84,15 +84,15 @@ def compiled(module: str, name: str) -> Callable[..., Any]:
     # function must only accept and return numbers, arrays and tuples of them, because
     # other objects run Python code inside the call, where an interrupt kills the
     # process.
-    loaded: list[Any] = []
+    loaded: list[Callable[..., object]] = []
 
-    def call(*arguments: object) -> Any:
+    def call(*arguments: object) -> object:
         """Return the result of the function `name`, which the first call compiles."""
         if loaded:
             return loaded[0](*arguments)
 
-        def first_call() -> Any:
-            function = getattr(import_module(module), name)
+        def first_call() -> object:
+            function: Callable[..., object] = getattr(import_module(module), name)
             result = function(*arguments)
             loaded.append(function)
             return result
@@ -244,7 +244,9 @@ def add_blocks(
     while group := list(islice(remaining, AHEAD * available_threads())):
         parts: dict[int, Part] = {}
 
-        def store(k: int, group: list[Block] = group, parts: Any = parts) -> None:
+        def store(
+            k: int, group: list[Block] = group, parts: dict[int, Part] = parts
+        ) -> None:
             parts[k] = work(group[k])
 
         run_blocks(store, range(len(group)))

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, singledispatch
 from itertools import combinations_with_replacement
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -319,8 +319,8 @@ def _columns_features(kernel: ColumnKernel, X: Array) -> Array | None:
     return kernel_features(kernel.kernel, select_columns(X, kernel.columns))
 
 
-@kernel_features.register
-def _sequences_features(kernel: SequenceKernel, X: Array) -> Array | None:
+@kernel_features.register(SequenceKernel)
+def _sequences_features(kernel: SequenceKernel[Any], X: Array) -> Array | None:
     """Return a sequence kernel's features; None if too many, or for custom kernels."""
     return kernel.factor(X) if is_built_in(kernel) else None
 

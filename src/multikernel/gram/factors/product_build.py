@@ -52,7 +52,7 @@ def learnt_scales(
 
 
 @dataclass(frozen=True, eq=False)
-class LearntScales(ComputedRows):
+class LearntScales(ComputedRows[Array]):
     """The scales of many products, which are computed whenever they are read."""
 
     mains: CenteredMains  # on the samples from which scales are computed

@@ -3,7 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Generic, TypeVar
 
 import numpy as np
 
@@ -30,7 +30,11 @@ BLOCK_ROWS = 64
 """Number of matrix rows that a thread computes at a time."""
 
 
-class SequenceKernel(ABC):
+Form = TypeVar("Form")
+"""The form in which a kernel compares sequences, such as a table of counts."""
+
+
+class SequenceKernel(ABC, Generic[Form]):
     """Base class of kernels on strings.
 
     Subclasses provide `alphabet`, `cosine` (whether to scale to k(x, x) = 1), `name`,
@@ -48,18 +52,18 @@ class SequenceKernel(ABC):
         """Return the readable name."""
 
     @abstractmethod
-    def represent(self, sequences: Sequences) -> Any:
+    def represent(self, sequences: Sequences) -> Form:
         """Return the sequences in a form for `compare` and `squared_norms`."""
 
     @abstractmethod
-    def compare(self, rows: Any, cols: Any) -> Array:
+    def compare(self, rows: Form, cols: Form) -> Array:
         """Return the Gram matrix before cosine scaling, symmetric if rows is cols."""
 
     @abstractmethod
-    def squared_norms(self, represented: Any) -> Array:
+    def squared_norms(self, represented: Form) -> Array:
         """Return k(x, x) of each sequence before cosine scaling, (n_sequences,)."""
 
-    def __call__(self, X: Any, Y: Any = None) -> Array:
+    def __call__(self, X: object, Y: object = None) -> Array:
         """Return the Gram matrix of sequences, given as strings or as rows of codes."""
         rows = self.represent(read_sequences(X))
         cols = rows if Y is None else self.represent(read_sequences(Y))
@@ -75,14 +79,14 @@ class SequenceKernel(ABC):
                 K[block] *= scales[block, None] * col_scales
         return K
 
-    def diag(self, X: Any) -> Array:
+    def diag(self, X: object) -> Array:
         """Return k(x, x) for every sequence, shape (n_samples,)."""
         squares = self.squared_norms(self.represent(read_sequences(X)))
         if self.cosine:
             squares = squares * unit_scales(squares) ** 2
         return squares
 
-    def factor(self, X: Any) -> Array | None:
+    def factor(self, X: object) -> Array | None:
         """Return features Z, k(X, X) = Z Z^T, or None if the kernel has too many."""
         return None
 
@@ -121,7 +125,7 @@ def fill_rows(
     return K
 
 
-def check_kernel_options(kernel: SequenceKernel) -> None:
+def check_kernel_options(kernel: SequenceKernel[Form]) -> None:
     """Convert `alphabet` to an `Alphabet`; raise if it or `cosine` is invalid."""
     object.__setattr__(kernel, "alphabet", find_alphabet(kernel.alphabet))
     check_parameter(type(kernel).__name__, "cosine", kernel.cosine, FLAG)
@@ -131,14 +135,14 @@ END = AnyOf((Number(integer=True), NOTHING))
 
 
 @dataclass(frozen=True)
-class WindowKernel(SequenceKernel):
+class WindowKernel(SequenceKernel[Form]):
     """A sequence kernel on a window, which is a part of each sequence.
 
     `start` and `stop` bound the window as in Python slices; negative numbers count from
     the end. `label` is the text in the brackets of the name, by default the bounds.
     """
 
-    kernel: SequenceKernel
+    kernel: SequenceKernel[Form]
     start: int | None = None
     stop: int | None = None
     label: str | None = None
@@ -168,7 +172,7 @@ class WindowKernel(SequenceKernel):
         label = self.label if self.label is not None else ":".join(ends)
         return f"{self.kernel.name}[{label}]"
 
-    def factor(self, X: Any) -> Array | None:
+    def factor(self, X: object) -> Array | None:
         """Return features of the windows, or None if the kernel has too many."""
         windows = read_sequences(X).window(self.start, self.stop)
         return self.kernel.factor(windows)
@@ -177,15 +181,15 @@ class WindowKernel(SequenceKernel):
         """Raise unless the kernel supports the windows of the sequences."""
         self.kernel.check(sequences.window(self.start, self.stop))
 
-    def represent(self, sequences: Sequences) -> Any:
+    def represent(self, sequences: Sequences) -> Form:
         """Return the windows in the form of `kernel.represent`."""
         return self.kernel.represent(sequences.window(self.start, self.stop))
 
-    def compare(self, rows: Any, cols: Any) -> Array:
+    def compare(self, rows: Form, cols: Form) -> Array:
         """Return the Gram matrix of windows from `represent`, before cosine scaling."""
         return self.kernel.compare(rows, cols)
 
-    def squared_norms(self, represented: Any) -> Array:
+    def squared_norms(self, represented: Form) -> Array:
         """Return k(x, x) of each sequence's window before scaling, (n_sequences,)."""
         return self.kernel.squared_norms(represented)
 
@@ -196,7 +200,7 @@ def expect_function(value: object) -> str | None:
 
 
 @dataclass(frozen=True)
-class StringKernel(SequenceKernel):
+class StringKernel(SequenceKernel[list[str]]):
     """A kernel on a column of strings, from a symmetric function of two strings.
 
     ``function(a, b, **parameters)`` is called for every pair and must be positive
@@ -206,7 +210,7 @@ class StringKernel(SequenceKernel):
     """
 
     function: Callable[..., float]
-    parameters: Mapping[str, Any] = field(default_factory=dict)
+    parameters: Mapping[str, object] = field(default_factory=dict)
     cosine: bool = False
 
     alphabet = ""
@@ -231,7 +235,7 @@ class StringKernel(SequenceKernel):
         """Return the sequences as a list of strings, the arguments of `function`."""
         return sequences.texts()
 
-    def compare(self, rows: Any, cols: Any) -> Array:
+    def compare(self, rows: list[str], cols: list[str]) -> Array:
         """Return the values of all pairs; a symmetric matrix needs half the calls."""
         K = np.empty((len(rows), len(cols)))
         for i, a in enumerate(rows):
@@ -243,7 +247,7 @@ class StringKernel(SequenceKernel):
                 K[start:, i] = K[i, start:]
         return K
 
-    def squared_norms(self, represented: Any) -> Array:
+    def squared_norms(self, represented: list[str]) -> Array:
         """Return k(s, s) for every string s."""
         values = [self.function(a, a, **self.parameters) for a in represented]
         return np.array(values, dtype=np.float64)

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from multikernel._validation import InstanceOf, check_parameter
+from multikernel.kernels.base import Kernel
 from multikernel.kernels.dictionary import ListDictionary
 from multikernel.kernels.sequence.base import SequenceKernel, WindowKernel
 from multikernel.kernels.sequence.letters import (
@@ -32,7 +33,8 @@ PROTEIN_SECTIONS: Mapping[str, Window] = {
 
 
 def per_window(
-    windows: Mapping[str, Window], kernels: SequenceKernel | Sequence[SequenceKernel]
+    windows: Mapping[str, Window],
+    kernels: SequenceKernel[Any] | Sequence[SequenceKernel[Any]],
 ) -> ListDictionary:
     """Return sequence kernels on named parts of each sequence.
 
@@ -116,7 +118,7 @@ WORD, DEGREE, SHIFT = 3, 5, 2
 
 
 def sequence_dictionary(
-    sequences: Any, alphabet: str | Alphabet | None = None
+    sequences: object, alphabet: str | Alphabet | None = None
 ) -> ListDictionary:
     """Return the default kernels for sequences (``kernels=None``).
 
@@ -154,7 +156,7 @@ def sequence_dictionary(
             )
         alphabet = fitting_alphabet(strings)
         assert alphabet is not None
-    kernels: list[SequenceKernel] = [SpectrumKernel(WORD, alphabet)]
+    kernels: list[Kernel] = [SpectrumKernel(WORD, alphabet)]
     if np.unique(strings.lengths).size == 1:
         kernels.append(WeightedDegreeKernel(DEGREE, SHIFT, alphabet))
     return ListDictionary(kernels)

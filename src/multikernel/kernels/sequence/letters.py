@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -66,7 +65,7 @@ def _slice_ends(end: int, lengths: Indices) -> Indices:
     return np.clip(end + lengths if end < 0 else np.full_like(lengths, end), 0, lengths)
 
 
-def read_sequences(X: Any) -> Sequences:
+def read_sequences(X: object) -> Sequences:
     """Return strings, ASCII codes or the result of `pack` as sequences, or raise."""
     if isinstance(X, Sequences):
         return X
@@ -91,7 +90,7 @@ def read_sequences(X: Any) -> Sequences:
     return from_texts(values)
 
 
-def from_texts(values: Iterable[Any], where: str = "") -> Sequences:
+def from_texts(values: Iterable[object], where: str = "") -> Sequences:
     """Return strings or bytes as sequences; `where` follows row numbers in messages."""
     blocks: list[bytes] = []
     for row, value in enumerate(values):

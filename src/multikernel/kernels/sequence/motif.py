@@ -24,7 +24,7 @@ from multikernel.kernels.sequence.spectrum import (
 
 
 @dataclass(frozen=True)
-class MotifKernel(SequenceKernel):
+class MotifKernel(SequenceKernel[csr_array]):
     """A kernel on histograms of the motifs of one pattern (Ong and Zien 2008).
 
     A motif is the letters of a window at the positions marked ``x`` in `pattern`; ``.``

@@ -2,7 +2,6 @@
 
 import builtins
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -42,7 +41,7 @@ PROPERTIES = {
 
 
 @dataclass(frozen=True)
-class ProfileKernel(SequenceKernel):
+class ProfileKernel(SequenceKernel[Array]):
     """The linear kernel on a property of neighboring letters along DNA.
 
     `property` is the "twist" angle between base pairs in degrees, or their "stacking"
@@ -80,7 +79,7 @@ class ProfileKernel(SequenceKernel):
         smooth = f", smooth={self.smooth}" * (self.smooth > 1)
         return f"profile({self.property}{smooth})"
 
-    def features(self, X: Any) -> Array:
+    def features(self, X: object) -> Array:
         """Return profiles, (n_samples, n_pairs), whose inner products are the kernel.
 
         Shorter sequences are padded with zeros. Rows have norm one if `cosine` is True.
@@ -90,7 +89,7 @@ class ProfileKernel(SequenceKernel):
             profiles *= unit_scales(self.squared_norms(profiles))[:, None]
         return profiles
 
-    def factor(self, X: Any) -> Array:
+    def factor(self, X: object) -> Array:
         """Return the features Z, with k(X, X) = Z Z^T."""
         return self.features(X)
 

@@ -1,10 +1,10 @@
 """Words of sequences, and the spectrum kernel, which counts them."""
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from scipy.sparse import csr_array, vstack
+from numpy.typing import NDArray
+from scipy.sparse import csc_array, csr_array, vstack
 
 from multikernel._typing import Array, Indices
 from multikernel._validation import Number, check_parameter
@@ -60,7 +60,7 @@ def count_words(codes: Sequences, offsets: Indices, size: int) -> csr_array:
     return counts
 
 
-def row_sums(table: Any) -> Array:
+def row_sums(table: csr_array) -> Array:
     """Return the sum of every row of a sparse table, shape (n_rows,)."""
     return np.asarray(table.sum(axis=1), dtype=np.float64).reshape(-1)
 
@@ -97,14 +97,16 @@ def common_sums(rows: csr_array, cols: csr_array, compare_by: str) -> Array:
     return fill_rows(np.zeros((A.shape[0], B.shape[0])), work, symmetric=A is B)
 
 
-def _with_logs(table: Any) -> tuple[Indices, Indices, Array, Array]:
+def _with_logs(
+    table: csr_array | csc_array,
+) -> tuple[NDArray[np.generic], NDArray[np.generic], Array, Array]:
     """Return the arrays of a sparse table with values x, and x log x."""
     values = table.data
     return table.indptr, table.indices, values, values * np.log(values)
 
 
 @dataclass(frozen=True)
-class SpectrumKernel(SequenceKernel):
+class SpectrumKernel(SequenceKernel[csr_array]):
     r"""The spectrum kernel [1]_, :math:`k(x, x') = \sum_u \#_u(x) \#_u(x')`.
 
     The sum is over all words u of k letters; :math:`\#_u(x)` is the number of
@@ -147,7 +149,7 @@ class SpectrumKernel(SequenceKernel):
         """Return the readable name."""
         return f"spectrum(k={self.k})"
 
-    def features(self, X: Any) -> csr_array:
+    def features(self, X: object) -> csr_array:
         """Return sparse counts of all words, with rows of norm one if `cosine`."""
         # Columns are in the order of the alphabet: ACG is column 0 * 16 + 1 * 4 + 2.
         counts = self.represent(read_sequences(X))
@@ -156,7 +158,7 @@ class SpectrumKernel(SequenceKernel):
             counts.data *= np.repeat(scales, np.diff(counts.indptr))
         return counts
 
-    def factor(self, X: Any) -> Array | None:
+    def factor(self, X: object) -> Array | None:
         """Return dense counts (at most 33 kB per sequence), or None for long words."""
         if find_alphabet(self.alphabet).size ** self.k > 4**6:
             return None

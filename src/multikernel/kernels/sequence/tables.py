@@ -1,8 +1,7 @@
 """Tables with numbers and packed sequences, and kernels on their columns."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
@@ -67,7 +66,7 @@ class Layout:
         """Return the name of a column in messages."""
         return repr(column if self.features.names is None else self.name(column))
 
-    def packed(self, numbers: Array, strings: Sequence[Any]) -> Array:
+    def packed(self, numbers: Array, strings: Sequence[Iterable[object]]) -> Array:
         """Return one table of numbers and packed sequences; raise for empty strings."""
         # Numeric columns come first. The numbers of all sequence columns follow,
         # interleaved: a slice with a step selects one column, whatever its length.

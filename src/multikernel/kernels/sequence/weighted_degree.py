@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -54,7 +53,7 @@ def bit_planes(rows: Letters, n_planes: int) -> Bits:
 
 
 @dataclass(frozen=True)
-class WeightedDegreeKernel(SequenceKernel):
+class WeightedDegreeKernel(SequenceKernel["Planes"]):
     r"""The weighted degree kernel [1]_, which compares words position by position.
 
     .. math:: k(x, x') = \sum_{d=1}^D \beta_d \sum_l \sum_{s=0}^S \delta_s
@@ -180,7 +179,7 @@ class WeightedDegreeKernel(SequenceKernel):
             loop(sequence, sequence, degrees, shifts, 0, True, out)
         return norms[:, 0, 0]
 
-    def _loop(self) -> tuple[Callable[..., Any], Array, Array]:
+    def _loop(self) -> tuple[Callable[..., None], Array, Array]:
         """Return the compiled loop, and the weights of degrees and of shifts."""
         D = self.degree
         degree_weights = np.asarray(2.0 * (D - np.arange(D)) / (D * (D + 1.0)))
