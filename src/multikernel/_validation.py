@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from decimal import Decimal
 from numbers import Integral, Real
 from types import NoneType
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -295,7 +294,7 @@ def _weights_as_floats(sample_weight: object) -> Array:
         ) from error
 
 
-def _why_not_real(array: NDArray[Any]) -> str:
+def _why_not_real(array: NDArray[np.generic]) -> str:
     """Describe the values of an array that are not real numbers; "" if none."""
     if np.ma.is_masked(array):
         return "masked values"

@@ -5,7 +5,7 @@ import shutil
 from collections.abc import Iterator, Sequence
 from math import prod
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
 import numpy as np
 from numpy.lib import format as npy
@@ -136,7 +136,9 @@ def check_size(
     check_memory(subject, needed, limit, advice)
 
 
-def new_file(path: Path, shape: Sequence[int], dtype: str) -> "np.memmap[Any, Any]":
+def new_file(
+    path: Path, shape: Sequence[int], dtype: str
+) -> "np.memmap[tuple[int, ...], np.dtype[np.generic]]":
     """Return an array in a new file, whose disk space is allocated at once."""
     n_bytes = prod(shape) * np.dtype(dtype).itemsize
     header = {"descr": np.dtype(dtype).str, "fortran_order": False}

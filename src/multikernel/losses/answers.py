@@ -1,7 +1,5 @@
 """Validation of users' losses before a fit; `testing.check_loss` checks more."""
 
-from typing import Any
-
 import numpy as np
 
 from multikernel._typing import Array
@@ -42,7 +40,7 @@ def raise_if_unsuitable(owner: str, loss: Loss, y: Array) -> None:
 
 def unsuitable(loss: Loss, y: Array) -> str | None:
     """Return why a loss's own check rejects the targets, or None if it does not."""
-    inner: Any = getattr(loss, "loss", loss)  # the wrapped loss, if any
+    inner = getattr(loss, "loss", loss)  # the wrapped loss, if any
     return inner.unsuitable(y) if hasattr(inner, "unsuitable") else None
 
 
@@ -69,7 +67,7 @@ def _description(result: object) -> str:
 
 def _check_bounds(name: str, loss: Loss, y: Array) -> None:
     """Raise unless each interval that `loss.dual_bounds` returns contains zero."""
-    bounds: Any = loss.dual_bounds(y)
+    bounds = loss.dual_bounds(y)
     try:
         lower, upper = (np.broadcast_to(bound, y.shape) for bound in bounds)
         invalid = np.argwhere(~((lower <= 0.0) & (upper >= 0.0)))

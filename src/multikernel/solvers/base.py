@@ -106,6 +106,25 @@ class PathSolver(Solver, Protocol):
         """
 
 
+@runtime_checkable
+class ManySolver(Solver, Protocol):
+    """A solver that can solve several problems together for a sequence of penalties."""
+
+    def supports_many(
+        self, problems: Sequence[Problem], penalties: Sequence[BlockRegularizer]
+    ) -> bool:
+        """Return whether `follow_many` supports these problems and penalties."""
+
+    def follow_many(
+        self,
+        problems: Sequence[Problem],
+        penalties: Iterable[Sequence[BlockRegularizer | None]],
+        starts: Sequence[Solution | None],
+        callback: Callback | None = None,
+    ) -> Iterator[list[Solution | None]]:
+        """Yield each step's solutions, one per problem; see `follow_problems`."""
+
+
 def alpha_grid(
     problem: Problem, n_alphas: int = 50, alpha_min_ratio: float = 1e-2
 ) -> Array:
@@ -192,7 +211,7 @@ def exponent_of(regularizer: BlockRegularizer) -> float:
 
 
 def follow_problems(
-    solver: Any,
+    solver: Solver,
     problems: Sequence[Problem],
     penalties: Iterable[Sequence[BlockRegularizer | None]],
     starts: Sequence[Solution | None],
@@ -210,7 +229,7 @@ def follow_problems(
         return
     steps = chain([first_penalties], steps)
     present = [penalty for penalty in first_penalties if penalty is not None]
-    if hasattr(solver, "supports_many") and solver.supports_many(problems, present):
+    if isinstance(solver, ManySolver) and solver.supports_many(problems, present):
         yield from solver.follow_many(problems, steps, starts, callback)
         return
     queues: list[deque[BlockRegularizer]] = [deque() for _ in problems]

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable, Iterator
 from itertools import pairwise
-from typing import Any
+from typing import TypeVar
 
 import numpy as np
 
@@ -192,6 +192,9 @@ def _row_runs(rows: slice, n_entries: int) -> list[slice]:
     return [slice(start, stop) for start, stop in pairwise(row_bounds)]
 
 
-def _n_pairs(n_rows: Any) -> Any:
+Count = TypeVar("Count", int, Indices)
+
+
+def _n_pairs(n_rows: Count) -> Count:
     """Return the number of entries in the first `n_rows` rows of a lower triangle."""
     return n_rows * (n_rows + 1) // 2

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +23,7 @@ class RadialPlan:
     exponents: Array  # (n_radial,), negative factors of the squared distance
     sets: Indices  # (n_radial,), index of the column set of each kernel, ascending
     column_starts: Indices  # (n_sets + 1,), start of each set in `columns`
-    columns: NDArray[np.signedinteger[Any]]  # columns of all sets, set after set
+    columns: NDArray[np.integer]  # columns of all sets, set after set
 
     def batches(self, size: int) -> Iterator["RadialPlan"]:
         """Yield plans of at most `size` consecutive kernels."""

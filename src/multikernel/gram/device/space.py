@@ -5,6 +5,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from importlib import import_module
 from importlib.util import find_spec
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -65,9 +66,9 @@ class Device:
 class Space:
     """An array library, one of its devices, and the data type of stored matrices."""
 
-    xp: Any
-    device: Any
-    dtype: Any
+    xp: ModuleType
+    device: object
+    dtype: object
 
     def put(self, array: Array) -> DeviceArray:
         """Return a float64 copy on the device."""
@@ -189,7 +190,7 @@ def _find_cuda_library() -> str:
     )
 
 
-def _resolve_device(name: str, module: Any, device: str | None) -> Any:
+def _resolve_device(name: str, module: ModuleType, device: str | None) -> object:
     """Return a device in the form that a library accepts."""
     if name == "torch":
         return module.device("cuda" if device is None else device)

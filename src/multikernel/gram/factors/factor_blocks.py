@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -65,7 +64,7 @@ def sum_of_roots(block: FactorBlock, units: Array, parts: Parts) -> Array:
 
 def image_lengths(
     block: FactorBlock, coordinates: Sequence[Array], parts: Parts
-) -> Any:
+) -> tuple[Array]:
     """Return |Z_m u_m|^2 over the rows of a block, Z_m the columns parts[m]."""
     # The vectors u_m = coordinates[m] have shape (rank of Z_m[, n_outputs]). The result
     # is a tuple of one array, (n_parts,), because `RowBlocks.sum` requires tuples.
@@ -106,7 +105,11 @@ def traces_and_roots(
 
 
 def _product(
-    block: FactorBlock, *rows: Array, name: str, columns: Indices, arguments: Any = ()
+    block: FactorBlock,
+    *rows: Array,
+    name: str,
+    columns: Indices,
+    arguments: tuple[object, ...],
 ) -> Array:
     """Return the result of the `TallMatrix` method `name` of the chosen columns."""
     # The arguments of the method are `rows`, which are arrays with an entry for each
@@ -115,10 +118,17 @@ def _product(
     return product
 
 
-def _sum_of_products(block: FactorBlock, rows: Array, **options: Any) -> tuple[Array]:
+def _sum_of_products(
+    block: FactorBlock,
+    rows: Array,
+    *,
+    name: str,
+    columns: Indices,
+    arguments: tuple[object, ...],
+) -> tuple[Array]:
     """Return a block's term of a sum of products, as a tuple of one array."""
-    # `RowBlocks.sum` adds up such tuples. See `_product` for `rows` and `options`.
-    return (_product(block, rows, **options),)
+    # `RowBlocks.sum` adds up such tuples. See `_product` for the arguments.
+    return (_product(block, rows, name=name, columns=columns, arguments=arguments),)
 
 
 def _gram(
@@ -140,7 +150,7 @@ class BlockedColumns:
         """Return (n_rows, n_columns)."""
         return self.blocks.n_rows, self.columns.size
 
-    def _sum(self, name: str, rows: list[Array], *arguments: Any) -> Array:
+    def _sum(self, name: str, rows: list[Array], *arguments: object) -> Array:
         """Return the sum over the blocks of a product such as Z^T v."""
         # `name` and `arguments` are as in `_product`; rows[b] is an array for block b.
         (total,) = self.blocks.sum(
@@ -148,10 +158,11 @@ class BlockedColumns:
         )
         return total
 
-    def _joined(self, name: str, *arguments: Any, axis: int = 0) -> Array:
+    def _joined(self, name: str, *arguments: object, axis: int = 0) -> Array:
         """Return a product with one entry per row, such as Z u, from all blocks."""
-        options = {"name": name, "columns": self.columns, "arguments": arguments}
-        return self.blocks.concatenate(_product, axis=axis, **options)
+        return self.blocks.concatenate(
+            _product, axis=axis, name=name, columns=self.columns, arguments=arguments
+        )
 
     def inner(self, v: Array) -> Array:
         """Return Z^T v."""

@@ -6,7 +6,7 @@ module and the command line import Dask.
 """
 
 import shutil
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import CancelledError, ThreadPoolExecutor
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
@@ -14,7 +14,7 @@ from functools import partial
 from itertools import count
 from operator import getitem
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -24,8 +24,17 @@ from multikernel.gram.memory import byte_limit, new_file
 from multikernel.gram.temporary import PathLike, TemporaryFolder, create_folder
 from multikernel.linalg.threads import available_threads, with_one_blas_thread
 
-Task = Callable[..., Any]
-"""Function of a block and more arguments; it may run twice and must not change them."""
+if TYPE_CHECKING:
+    from dask.array import Array as DaskArray
+    from dask.callbacks import Callback
+    from dask.dataframe import DataFrame
+    from dask.delayed import Delayed
+    from distributed import Client
+
+# Tasks are functions of a block and more arguments. They may run twice, so they must
+# not change their arguments.
+Result = TypeVar("Result")
+"""The type of a task's result for one block."""
 
 FAN_IN = 8
 """Number of blocks whose results one task adds up before it sends the sum."""
@@ -52,7 +61,7 @@ def dask_module() -> Any:
     return dask
 
 
-def delayed(value: Any) -> Any:
+def delayed(value: object) -> "Delayed":
     """Return `dask.delayed(value)`; if it is a function, each call is a new task."""
     return dask_module().delayed(value, pure=False)
 
@@ -61,15 +70,15 @@ def delayed(value: Any) -> Any:
 class RowBlocks:
     """Rows in blocks, each a delayed object of Dask."""
 
-    parts: tuple[Any, ...]
+    parts: tuple["Delayed", ...]
     ends: Indices  # (n_blocks + 1,), block b has rows ends[b] to ends[b + 1] - 1
     # Folder for files of factors; if given, threads of this process compute them.
     folder: TemporaryFolder | None = None
-    client: Any = None  # Dask client that computes the blocks; None for this process
+    client: "Client | None" = None  # computes the blocks; None for this process
 
     @classmethod
     def of(
-        cls, parts: Sequence[Any], ends: Indices, folder: TemporaryFolder | None
+        cls, parts: Sequence["Delayed"], ends: Indices, folder: TemporaryFolder | None
     ) -> "RowBlocks":
         """Return blocks of delayed objects, computed on the currently active client."""
         client = active_client() if folder is None else None
@@ -78,7 +87,7 @@ class RowBlocks:
     @classmethod
     def from_arrays(
         cls,
-        blocks: Sequence[Any],
+        blocks: Sequence[object],
         sizes: Sequence[int],
         folder: TemporaryFolder | None = None,
     ) -> "RowBlocks":
@@ -94,7 +103,9 @@ class RowBlocks:
         """Split an array with one entry per row into the parts of the blocks."""
         return np.split(rows, self.ends[1:-1], axis)
 
-    def apply(self, task: Task, *items: Sequence[Any], **options: Any) -> "RowBlocks":
+    def apply(
+        self, task: Callable[..., object], *items: Sequence[object], **options: object
+    ) -> "RowBlocks":
         """Return new blocks, the results of `task` for each block and its items."""
         # Each sequence in `items` has one item for every block.
         call = delayed(partial(task, **options))
@@ -108,13 +119,13 @@ class RowBlocks:
         with nullcontext() if tell is None else self._telling(tell):
             return replace(self, parts=self._run(dask_module().persist, self.parts))
 
-    def _telling(self, tell: Callable[[float], None]) -> Any:
+    def _telling(self, tell: Callable[[float], None]) -> "Callback":
         """Return a Dask callback that reports the share of computed blocks."""
         from dask.callbacks import Callback
 
         keys, n_done = {part.key for part in self.parts}, count(1)
 
-        def count_block(key: str, *_: Any) -> None:
+        def count_block(key: str, *_: object) -> None:
             if key in keys:
                 tell(next(n_done) / len(keys))
 
@@ -143,19 +154,28 @@ class RowBlocks:
                 ends.append(ends[-1] + stop - start)
         return replace(self, parts=tuple(parts), ends=np.array(ends))
 
-    def map(self, task: Task, *items: Sequence[Any], **options: Any) -> list[Any]:
+    def map(
+        self, task: Callable[..., Result], *items: Sequence[object], **options: object
+    ) -> list[Result]:
         """Return the results of calling `task` with each block and its items."""
         return self._computed(self.apply(task, *items, **options).parts)
 
     def concatenate(
-        self, task: Task, *items: Sequence[Any], axis: int = 0, **options: Any
+        self,
+        task: Callable[..., Array],
+        *items: Sequence[object],
+        axis: int = 0,
+        **options: object,
     ) -> Array:
         """Call `task` for each block as in `map`, and concatenate the results."""
         # Along `axis`, a result has one entry for each row of its block.
         return np.concatenate(self.map(task, *items, **options), axis)
 
     def sum(
-        self, task: Task, *items: Sequence[Any], **options: Any
+        self,
+        task: Callable[..., tuple[Array, ...]],
+        *items: Sequence[object],
+        **options: object,
     ) -> tuple[Array, ...]:
         """Return the sums over all blocks of the arrays that `task` returns."""
         # Results are added in the order of the blocks, so sums do not depend on
@@ -166,7 +186,9 @@ class RowBlocks:
             parts = tuple(add(*parts[start : start + FAN_IN]) for start in starts)
         return added(*self._computed(parts))
 
-    def rows(self, task: Task, indices: Indices, **options: Any) -> Array:
+    def rows(
+        self, task: Callable[..., Array], indices: Indices, **options: Any
+    ) -> Array:
         """Return the results of `task` for some rows, in the order of `indices`."""
         # `task` receives a block, and the positions of the chosen rows in this block.
         # `indices`, in any order, number the rows of all blocks consecutively.
@@ -195,14 +217,17 @@ class RowBlocks:
         # Dask workers start to spill to disk at 0.6 of their memory.
         return int(0.6 * sum(limits)) if limits and all(limits) else None
 
-    def _computed(self, parts: Sequence[Any]) -> list[Any]:
+    def _computed(self, parts: Sequence["Delayed"]) -> list[Any]:
+        """Return the results of delayed objects."""
         return list(self._run(dask_module().compute, parts))
 
-    def _run(self, function: Task, parts: Sequence[Any]) -> tuple[Any, ...]:
+    def _run(
+        self, function: Callable[..., Iterable[Result]], parts: Sequence["Delayed"]
+    ) -> tuple[Result, ...]:
         """Call a Dask function such as `compute` on delayed objects."""
         dask = dask_module()
 
-        def run() -> tuple[Any, ...]:
+        def run() -> tuple[Result, ...]:
             return tuple(function(*parts, traverse=False))
 
         if self.client is not None:
@@ -298,7 +323,7 @@ def _opened(path: Path) -> Array:
     return np.asarray(np.load(path, mmap_mode="r"))
 
 
-def active_client() -> Any:
+def active_client() -> "Client | None":
     """Return the client that Dask would use, None for this process."""
     try:
         scheduler = dask_module().base.get_scheduler()
@@ -330,7 +355,9 @@ def connected() -> Iterator[None]:
         raise cluster_has_gone(error) from error
 
 
-def mapped(X: Any, function: Callable[[Any], Any], example: Any) -> Any:
+def mapped(
+    X: "DaskArray | DataFrame", function: Callable[..., Array], example: Array
+) -> "DaskArray":
     """Return a lazy Dask array of `function` applied to the rows of a collection."""
     import dask.array as da
 
@@ -348,13 +375,13 @@ def mapped(X: Any, function: Callable[[Any], Any], example: Any) -> Any:
     return da.concatenate(parts)
 
 
-def whole_rows(X: Any) -> Any:
+def whole_rows(X: "DaskArray | DataFrame") -> "DaskArray | DataFrame":
     """Return a collection whose partitions contain whole rows."""
     if hasattr(X, "chunks") and X.ndim == 2 and X.numblocks[1] > 1:
         return X.rechunk({1: -1})
     return X
 
 
-def partitions(X: Any) -> list[Any]:
+def partitions(X: "DaskArray | DataFrame") -> list["Delayed"]:
     """Return the partitions of a Dask collection, in row order, as delayed objects."""
     return list(np.ravel(whole_rows(X).to_delayed()))

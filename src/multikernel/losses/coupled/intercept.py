@@ -1,11 +1,10 @@
 """Intercepts of all classes: by Newton's method, or by linear programs."""
 
 from functools import partial
-from typing import Any
 
 import numpy as np
 from scipy.optimize import linprog
-from scipy.sparse import coo_array
+from scipy.sparse import coo_array, csr_array
 from scipy.special import logsumexp
 
 from multikernel._typing import Array, Indices
@@ -121,7 +120,7 @@ def improved_intercept(
     return (b + change if is_better else b), mass, is_inside
 
 
-def _incidence(minus: Indices, plus: Indices, width: int) -> Any:
+def _incidence(minus: Indices, plus: Indices, width: int) -> csr_array:
     """Return a sparse matrix whose rows have one -1 and one +1."""
     rows, ones = np.tile(np.arange(minus.size), 2), np.ones(minus.size)
     entries = np.concatenate([-ones, ones]), (rows, np.concatenate([minus, plus]))
