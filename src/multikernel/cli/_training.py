@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any
 
 import numpy as np
 from scipy.sparse import issparse
@@ -281,7 +280,9 @@ def with_steps(
     return Pipeline([*steps, ("model", estimator)])
 
 
-def transformed(table: Table, *, scale: bool = True, impute: str | None = None) -> Any:
+def transformed(
+    table: Table, *, scale: bool = True, impute: str | None = None
+) -> object:
     """Return the features after the steps of `with_steps` that precede the model."""
     steps = with_steps("passthrough", table, scale=scale, impute=impute)
     return steps.fit_transform(table.X)

@@ -16,6 +16,7 @@ from types import ModuleType
 from typing import Any
 from zipfile import ZIP_DEFLATED
 
+from sklearn.base import BaseEstimator
 from sklearn.exceptions import InconsistentVersionWarning
 
 from multikernel._install import how_to_install
@@ -35,7 +36,7 @@ STORED_VALUE = f"{StoredValue.__module__}.{StoredValue.__qualname__}"
 FILE = InstanceOf((str, os.PathLike), "the path of a file")
 
 
-def save(estimator: Any, path: PathLike) -> None:
+def save(estimator: BaseEstimator, path: PathLike) -> None:
     """Write an estimator to a compressed file, completely or not at all.
 
     The file records the versions of this library, scikit-learn and NumPy. Parameters
@@ -80,7 +81,7 @@ def save(estimator: Any, path: PathLike) -> None:
     write_to(target, model_bytes(estimator))
 
 
-def model_bytes(estimator: Any) -> bytes:
+def model_bytes(estimator: BaseEstimator) -> bytes:
     """Return the bytes of a model file; warn if `load` will require options."""
     try:
         # In a thread of its own (`aside`), because an interrupt inside zipfile would
@@ -113,7 +114,7 @@ def model_bytes(estimator: Any) -> bytes:
     return data
 
 
-def _serialize(item: Any) -> tuple[bytes, int, list[str]]:
+def _serialize(item: object) -> tuple[bytes, int, list[str]]:
     """Return the archive, the bytes of memory for loading, and the untrusted types."""
     written = _skops_io().dumps(plain(item), compression=ZIP_DEFLATED)
     data = archive.with_version(written)
@@ -138,7 +139,7 @@ def _is_importable(name: str) -> bool:
         return False
 
 
-def _untrusted_in(item: Any) -> list[str] | None:
+def _untrusted_in(item: object) -> list[str] | None:
     """Return the types that `load` does not trust; None if skops cannot store it."""
     try:
         return _serialize(item)[2]
@@ -229,7 +230,7 @@ def _expect_types(value: object) -> str | None:
     return "a list of types or of their names"
 
 
-def _build(path: PathLike, content: archive.Content, trusted: set[str]) -> Any:
+def _build(path: PathLike, content: archive.Content, trusted: set[str]) -> object:
     """Build the objects of a checked file; raise if types are not trusted."""
     allowed = trusted | trusted_names(content.names, content.calls)
     if untrusted := _untrusted_types(content, allowed):
@@ -258,7 +259,7 @@ def _untrusted_types(content: archive.Content, allowed: set[str]) -> list[str]:
     return sorted(untrusted - allowed)
 
 
-def _warn_of_versions(path: PathLike, loaded: Any, content: archive.Content) -> None:
+def _warn_of_versions(path: PathLike, loaded: object, content: archive.Content) -> None:
     """Warn if a file's library versions may be incompatible with the installed ones."""
     differing, installed = content.differing(), archive.versions()
     if not differing:

@@ -204,7 +204,7 @@ class _Tree:
         self._numbers: dict[tuple[str, ...], int] = {}
 
     def without_references(
-        self, item: Any, n_nested: int = 0, *, boxed: bool = False
+        self, item: object, n_nested: int = 0, *, boxed: bool = False
     ) -> Any:
         """Return a copy of `item`, part of the tree, with references to arrays only."""
         # `n_nested` counts the nodes above `item` with a ``__reduce__``; `boxed` tells

@@ -1,11 +1,15 @@
 """Validation of objects built from a model file."""
 
 from dataclasses import fields, is_dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from multikernel.persistence.values import parts_of
+
+if TYPE_CHECKING:
+    from sklearn.preprocessing import OneHotEncoder
 
 ONE_HOT = "sklearn.preprocessing._encoders.OneHotEncoder"
 
@@ -13,7 +17,7 @@ CHECKS = ("__post_init__", "_check_fitted")
 """Methods that validate a dataclass after construction, or an object after loading."""
 
 
-def check_loaded(root: Any) -> None:
+def check_loaded(root: object) -> None:
     """Raise if any object of this library in a tree has an invalid state."""
     # Compiled code does not check array sizes, so altered arrays could crash it. Parts
     # are validated before the object that contains them.
@@ -28,7 +32,7 @@ def check_loaded(root: Any) -> None:
             stack += [(part, False) for _, _, part in parts_of(item)]
 
 
-def _check_state(item: Any) -> None:
+def _check_state(item: object) -> None:
     """Raise if one object has an invalid state."""
     item_type = type(item)
     if isinstance(item, np.random.RandomState):
@@ -57,7 +61,7 @@ def _check_random_state(state: np.random.RandomState) -> None:
         )
 
 
-def _check_one_hot(encoder: Any) -> None:
+def _check_one_hot(encoder: "OneHotEncoder") -> None:
     """Raise if a OneHotEncoder would write outside its sparse matrix."""
     n_columns = len(encoder.categories_)
     no_values = [None] * n_columns
@@ -76,7 +80,9 @@ def _check_one_hot(encoder: Any) -> None:
             )
 
 
-def _number_of_codes(categories: Any, group: Any) -> int:
+def _number_of_codes(
+    categories: NDArray[np.generic], group: NDArray[np.integer] | None
+) -> int:
     """Return the number of codes of a OneHotEncoder for a column; -1 if invalid."""
     ordered = categories.dtype.kind == "O" or np.array_equal(
         np.unique(categories), categories, equal_nan=categories.dtype.kind == "f"

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, TextIO
 
 from multikernel.gram.temporary import PathLike
 from multikernel.linalg.threads import uninterrupted
@@ -126,7 +126,7 @@ def _input_files(inputs: Iterable[PathLike]) -> Iterator[PathLike]:
             yield from glob.iglob(str(path), recursive=True)
 
 
-def _is_stream(state: os.stat_result, stream: Any) -> bool:
+def _is_stream(state: os.stat_result, stream: TextIO) -> bool:
     """Return whether a path is the file of an output stream."""
     status = _state_of(stream)
     if status is None:
@@ -136,7 +136,7 @@ def _is_stream(state: os.stat_result, stream: Any) -> bool:
     return device or os.path.samestat(state, status)
 
 
-def _state_of(stream: Any) -> os.stat_result | None:
+def _state_of(stream: TextIO) -> os.stat_result | None:
     """Return the status of a stream's file, or None if it has no file."""
     try:
         return os.fstat(stream.fileno())

@@ -28,10 +28,10 @@ class StoredValue:
 
     # Key of `KINDS`, and the arguments of its rebuilding function.
     kind: str
-    parts: tuple[Any, ...]
+    parts: tuple[object, ...]
 
 
-def _pandas_object(name: str, *parts: Any, **keywords: Any) -> Any:
+def _pandas_object(name: str, *parts: object, **keywords: object) -> object:
     """Return a pandas object; raise for long texts, which pandas parses slowly."""
     texts = (text for text in (*parts, *keywords.values()) if isinstance(text, str))
     if any(len(text) > LONGEST_TEXT for text in texts):
@@ -41,12 +41,14 @@ def _pandas_object(name: str, *parts: Any, **keywords: Any) -> Any:
     return getattr(import_module("pandas"), name)(*parts, **keywords)
 
 
-def _frozen(value: Any) -> tuple[Any, ...]:
+def _frozen(value: Any) -> tuple[object, ...]:
     """Return the name and the arguments of a frozen distribution of scipy.stats."""
     return value.dist.name, value.args, value.kwds
 
 
-def _distribution(name: str, args: tuple[Any, ...], kwds: dict[str, Any]) -> Any:
+def _distribution(
+    name: str, args: tuple[object, ...], kwds: dict[str, object]
+) -> object:
     """Return a frozen distribution of scipy.stats; raise if none has this name."""
     stats = import_module("scipy.stats")
     family = getattr(stats, name)
@@ -64,7 +66,7 @@ def _isoformat(value: Any) -> tuple[str]:
 
 # The rebuilding functions get values from files, so they must not run code, or allocate
 # more memory than their parts.
-KINDS: dict[str, tuple[Callable[[Any], Iterable[Any]], Callable[..., Any]]] = {
+KINDS: dict[str, tuple[Callable[..., Iterable[object]], Callable[..., object]]] = {
     "builtins.frozenset": (tuple, lambda *parts: frozenset(parts)),
     "builtins.dict": (dict.items, lambda *pairs: dict(pairs)),
     "collections.OrderedDict": (dict.items, lambda *pairs: OrderedDict(pairs)),
@@ -102,24 +104,24 @@ SEQUENCES: tuple[Any, ...] = (MappingView, range, deque, memoryview)
 ATOMS = (str, bytes, int, float, type, FunctionType, MethodType, ModuleType)
 
 
-def plain(item: Any) -> Any:
+def plain(item: object) -> object:
     """Return an object in a form that skops can store; changed parts are copied."""
     return _Replacer(_storable)(item)
 
 
-def restored(item: Any) -> Any:
+def restored(item: object) -> object:
     """Return an object with the values that `plain` replaced."""
     return _Replacer(_rebuilt)(item)
 
 
-def _rebuilt(item: Any) -> Any:
+def _rebuilt(item: object) -> object:
     """Return the value of a `StoredValue`, and other objects unchanged."""
     if not isinstance(item, StoredValue):
         return item
     return KINDS[item.kind][1](*map(restored, item.parts))
 
 
-def _storable(item: Any) -> Any:
+def _storable(item: object) -> object:
     """Return an object in a form that skops can store; its parts are not converted."""
     if isinstance(item, np.ndarray):
         # Texts of NumPy's own type become objects, and subclasses, such as memory maps,
@@ -142,7 +144,7 @@ def _storable(item: Any) -> Any:
     return _storable_by_name(item)
 
 
-def _storable_by_name(item: Any) -> Any:
+def _storable_by_name(item: Any) -> object:
     """Return the stored form of an object, chosen by the name of its type."""
     item_type = type(item)
     library = item_type.__module__.partition(".")[0]
@@ -164,20 +166,20 @@ def _storable_by_name(item: Any) -> Any:
 class _Replacer:
     """Callable that returns an object with a function applied to all its parts."""
 
-    def __init__(self, change: Callable[[Any], Any]) -> None:
+    def __init__(self, change: Callable[[object], object]) -> None:
         self.change = change
         # Keep the objects alive, because Python reuses the id of a deleted object.
         # An object with several references is replaced once.
-        self.done: dict[int, tuple[Any, Any]] = {}
+        self.done: dict[int, tuple[object, object]] = {}
 
-    def __call__(self, item: Any) -> Any:
+    def __call__(self, item: object) -> object:
         if item is None or isinstance(item, ATOMS):
             return item
         if id(item) not in self.done:
             self.done[id(item)] = (item, self._with_parts(self.change(item)))
         return self.done[id(item)][1]
 
-    def _with_parts(self, item: Any) -> Any:
+    def _with_parts(self, item: Any) -> object:
         """Return an object with its parts replaced: a copy, unless no part changes."""
         is_object_array = isinstance(item, np.ndarray) and item.dtype.kind == "O"
         if isinstance(item, list | tuple | set) or is_object_array:
@@ -206,7 +208,7 @@ class _Replacer:
         return copied
 
 
-def failing_part(root: Any, fails: Callable[[Any], Any]) -> tuple[str, Any]:
+def failing_part(root: object, fails: Callable[[object], object]) -> tuple[str, object]:
     """Return the innermost part of `root` for which `fails` is true, with its path."""
     # The path is a Python expression such as ``Model.kernels['u']``.
     path, item = type(root).__name__, root
@@ -221,7 +223,7 @@ def failing_part(root: Any, fails: Callable[[Any], Any]) -> tuple[str, Any]:
         seen.add(id(item))
 
 
-def parts_of(item: Any) -> Iterator[tuple[str, Any, Any]]:
+def parts_of(item: object) -> Iterator[tuple[str, object, object]]:
     """Yield each part of an object with its key, and a template of the path to it."""
     # `template.format(key)` extends a path such as ``Model`` by ``.kernels`` or
     # ``['u']``. Nothing is computed from the parts, which may come from an untrusted

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, singledispatch
 from itertools import combinations_with_replacement
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,6 +47,7 @@ from multikernel.kernels.gaussian import radial_form
 from multikernel.kernels.polynomial import LinearKernel, PolynomialKernel
 from multikernel.kernels.sampled import FeatureKernel
 from multikernel.kernels.sequence import SequenceKernel
+from multikernel.kernels.sequence.base import Form
 
 MOST_MONOMIALS = 64
 """Largest number of monomials that are used as features of a polynomial kernel."""
@@ -320,7 +321,7 @@ def _columns_features(kernel: ColumnKernel, X: Array) -> Array | None:
 
 
 @kernel_features.register(SequenceKernel)
-def _sequences_features(kernel: SequenceKernel[Any], X: Array) -> Array | None:
+def _sequences_features(kernel: SequenceKernel[Form], X: Array) -> Array | None:
     """Return a sequence kernel's features; None if too many, or for custom kernels."""
     return kernel.factor(X) if is_built_in(kernel) else None
 

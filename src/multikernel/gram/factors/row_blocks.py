@@ -187,7 +187,7 @@ class RowBlocks:
         return added(*self._computed(parts))
 
     def rows(
-        self, task: Callable[..., Array], indices: Indices, **options: Any
+        self, task: Callable[..., Array], indices: Indices, **options: object
     ) -> Array:
         """Return the results of `task` for some rows, in the order of `indices`."""
         # `task` receives a block, and the positions of the chosen rows in this block.
@@ -201,7 +201,7 @@ class RowBlocks:
             indices[here] - self.ends[b]
             for b, here in zip(chosen, positions, strict=True)
         ]
-        rows = blocks.concatenate(task, block_rows, **options)
+        rows = blocks.concatenate(task, block_rows, axis=0, **options)
         order = np.empty(indices.size, dtype=np.intp)
         order[np.concatenate(positions)] = np.arange(indices.size)
         return np.asarray(rows[order])
