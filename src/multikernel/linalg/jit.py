@@ -73,7 +73,7 @@ def part(**options: Any) -> Callable[[Loop], Loop]:
     return decorate
 
 
-def _readable(locator: Any) -> Any:
+def _readable(locator: type) -> type:
     """Return a variant of a numba cache locator that accepts read-only folders."""
 
     class Readable(locator):  # type: ignore[misc] # a class as a value
@@ -92,7 +92,7 @@ class _CacheFolders(_NUMBAS):  # type: ignore[misc] # a class as a value
     """Cache locations: NUMBA_CACHE_DIR, writable folders, then read-only folders."""
 
     # numba's order: NUMBA_CACHE_DIR, the library's folder, the home folder.
-    _locator_classes: ClassVar[list[Any]] = [
+    _locator_classes: ClassVar[list[type]] = [
         *_NUMBAS._locator_classes[:1],
         *map(_readable, _NUMBAS._locator_classes[:1]),
         *_NUMBAS._locator_classes[1:],
