@@ -31,7 +31,7 @@ BLOCK_ROWS = 64
 
 
 Form = TypeVar("Form")
-"""The form in which a kernel compares sequences, such as a table of counts."""
+"""A kernel's representation of sequences, such as a table of counts."""
 
 
 class SequenceKernel(ABC, Generic[Form]):
