@@ -3,7 +3,6 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
@@ -92,7 +91,7 @@ class KernelNames:
         """The names of all kernels, cached."""
         return tuple(self())
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> dict[str, object]:
         # Model files do not store the cached names.
         return {k: v for k, v in vars(self).items() if k != "everything"}
 

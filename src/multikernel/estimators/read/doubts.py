@@ -1,7 +1,7 @@
 """Warnings about ambiguous data, with position, value and advice."""
 
 import unicodedata
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -20,7 +20,7 @@ def warn_doubts(owner: str, sentences: Sequence[str]) -> None:
         warn_user(f"{owner}: {'; '.join(sentences)}.", DataWarning)
 
 
-def label_doubts(where: str, column: object, labels: Collection[Any]) -> list[str]:
+def label_doubts(where: str, column: object, labels: Collection[object]) -> list[str]:
     """Return a sentence for each sign of errors in a column of text, named `where`."""
     texts = [label for label in labels if isinstance(label, str)]
     sentences = []
@@ -71,7 +71,7 @@ def similar_labels(labels: Iterable[str]) -> list[list[str]]:
 def warn_unseen(
     owner: str,
     n_rows: int,
-    unseen: Mapping[str, Sequence[Any]],
+    unseen: Mapping[str, Sequence[Hashable]],
     effect: str = "which match no training sample",
 ) -> None:
     """Warn of category values not seen in `fit`; `effect` says how they are treated."""
@@ -126,7 +126,7 @@ def integer_doubts(
 
 
 def warn_order(
-    owner: str, X: object, labels: tuple[str, ...] | None = None, **arguments: Any
+    owner: str, X: object, labels: tuple[str, ...] | None = None, **arguments: object
 ) -> None:
     """Warn if `arguments`, such as y, have the row labels of X in another order."""
     # `labels` are those of the rows of Gram matrices in a fit.

@@ -7,7 +7,7 @@ Arrow is imported. Columns of dtype object have the kind of their values.
 import enum
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
@@ -65,7 +65,7 @@ LEFT_TO_NUMPY = ("structures", "lists", OTHER)
 """Kinds for which NumPy raises the error, because scikit-learn's checks expect it."""
 
 
-def names_of(X: Any) -> list[Any] | None:
+def names_of(X: Any) -> list[Hashable] | None:
     """Return the column names of a data frame or Arrow table; None for other data."""
     if hasattr(X, "columns") and hasattr(X, "dtypes"):
         return list(X.columns)
@@ -94,12 +94,12 @@ def kinds_of(X: Any, *, look: bool = True) -> list[str]:
 
 
 def refuse_kinds(
-    names: Sequence[Any], kinds: Iterable[str], where: str = "X", how: str = ""
+    names: Sequence[Hashable], kinds: Iterable[str], where: str = "X", how: str = ""
 ) -> None:
     """Raise if a column contains neither numbers nor text nor categories."""
     # In the message, `where` is the name of the data, and `how`, such as " with --drop
     # 'day'", says how to remove the columns.
-    columns_by_kind: dict[str, list[Any]] = {}
+    columns_by_kind: dict[str, list[Hashable]] = {}
     for name, kind in zip(names, kinds, strict=True):
         if kind in ADVICE:
             columns_by_kind.setdefault(kind, []).append(name)
@@ -147,7 +147,7 @@ def has_large_floats(values: Array) -> bool:
     return is_float and bool((np.abs(values) >= LARGEST_INTEGER).any())
 
 
-def as_array(data: Any, name: str) -> Array:
+def as_array(data: object, name: str) -> Array:
     """Return array-like data as an array; the values of lists do not change."""
     try:
         values = column_values(data)
@@ -230,11 +230,11 @@ class Sheet:
     data: Any
 
     @cached_property
-    def names(self) -> list[Any] | None:
+    def names(self) -> list[Hashable] | None:
         """The names of the columns; None for data without names."""
         return names_of(self.data)
 
-    def name(self, column: int) -> Any:
+    def name(self, column: int) -> Hashable:
         """Return the name of a column, or its position in data without names."""
         return column if self.names is None else self.names[column]
 
@@ -326,7 +326,7 @@ def checked_text_kinds(sheet: Sheet) -> dict[int, str]:
     )
 
 
-def why_no_text_sequences(values: list[Any]) -> str | None:
+def why_no_text_sequences(values: list[object]) -> str | None:
     """Return why a column of text is not read as sequences; None if it is."""
     if not all(isinstance(value, str | bytes) for value in values):
         return "some values are not text"

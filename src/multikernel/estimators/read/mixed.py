@@ -24,7 +24,7 @@ UNKNOWN = -1.0
 
 
 def read_mixed(
-    estimator: Any,
+    estimator: BaseEstimator,
     owner: str,
     sheet: Sheet,
     categories: Collection[int] | None = None,
@@ -138,7 +138,7 @@ def _category_values(column: Array, label: str) -> list[Any]:
     return list(column.tolist())
 
 
-def _type_word(value: Any) -> str:
+def _type_word(value: object) -> str:
     """Return "text", "bytes" or "numbers", the type of a category in messages."""
     if isinstance(value, str):
         return "text"

@@ -25,7 +25,7 @@ OF_A_FOLD = "the validation samples of a fold"
 LEAVE_OUT = "Correct these values, or remove the samples."
 
 
-def open_data(data: Any, name: str) -> Any:
+def open_data(data: object, name: str) -> Any:
     """Return data frames and sparse matrices unchanged, other data as an array."""
     if type(data) is np.ndarray and data.dtype.kind in "biuf":
         return data
@@ -181,7 +181,7 @@ def is_plain(X: object) -> bool:
     return X.dtype.kind in "biuf" and bool(X.size)
 
 
-def read_array(estimator: BaseEstimator, owner: str, X: Any, **settings: Any) -> Any:
+def read_array(estimator: BaseEstimator, owner: str, X: Any, **settings: object) -> Any:
     """Return an array of floats, validated by scikit-learn's `validate_data`."""
     settings |= {"estimator": owner, "ensure_all_finite": False}
     try:
@@ -195,7 +195,7 @@ def read_array(estimator: BaseEstimator, owner: str, X: Any, **settings: Any) ->
         raise type(error)(_clearer_message(np.shape(X), str(error))) from error
 
 
-def cell_of_large_integer(X: Any) -> str:
+def cell_of_large_integer(X: object) -> str:
     """Return " (row ..., column ...)" of the first integer that no float can store."""
     names = kinds.names_of(X)
     for (row, *columns), value in np.ndenumerate(np.asarray(X, dtype=object)):
@@ -273,7 +273,7 @@ def _refuse_unsupported_arrays(X: Array, *, only_numbers: bool) -> None:
     kinds.refuse_kinds(range(len(checked_kinds)), checked_kinds)
 
 
-def _refuse_texts(values: list[Any], *, only_numbers: bool) -> None:
+def _refuse_texts(values: list[object], *, only_numbers: bool) -> None:
     """Raise for a list of strings that kernels do not read as sequences."""
     row = next(
         (i for i, v in enumerate(values) if not isinstance(v, str | bytes)), None
@@ -294,7 +294,11 @@ def _refuse_texts(values: list[Any], *, only_numbers: bool) -> None:
 
 
 def check_values(
-    estimator: Any, table: Array, layout: Layout, *, only_numbers: bool = False
+    estimator: BaseEstimator,
+    table: Array,
+    layout: Layout,
+    *,
+    only_numbers: bool = False,
 ) -> None:
     """Raise for values that are too large, or missing where NaN is not supported."""
     # Messages do not advise views if `only_numbers`.
@@ -306,7 +310,7 @@ def check_values(
     check_finite_table(numbers, layout, IMPUTE if only_numbers else IMPUTE_OR_VIEWS)
 
 
-def _used_values(estimator: Any, numbers: Array, layout: Layout) -> Array:
+def _used_values(estimator: BaseEstimator, numbers: Array, layout: Layout) -> Array:
     """Return `numbers`, with zeros for unused columns and for supported NaN values."""
     # NaN remains in the columns of views with missing="error", so that a later check
     # raises.

@@ -1,6 +1,6 @@
 """Read Dask collections as blocks of rows, and make predictions for them lazy."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from copy import copy
 from functools import partial, wraps
 from typing import Any, TypeVar, cast
@@ -28,11 +28,11 @@ from multikernel.linalg.tables import is_dask
 PER_SAMPLE = ("dual_coef_", "support_", "history_")
 """Fitted attributes that predictions do not require, and that may be large."""
 
-Method = TypeVar("Method", bound=Callable[..., Any])
+Method = TypeVar("Method", bound=Callable[..., Array])
 
 
 def check_partitions(
-    estimator: BaseEstimator, kernels: Any, X: Any, y: Any
+    estimator: BaseEstimator, kernels: object, X: object, y: Any
 ) -> tables.TrainingTable:
     """Return validated training data of a Dask collection, as `check_fit_data` does."""
     owner = type(estimator).__name__
@@ -110,7 +110,9 @@ def check_collection(X: object) -> None:
     refuse_kinds(names_of(X) or range(shape[1]), kinds_of(X, look=False))
 
 
-def _as_array(rows: Any, index: int, owner: str, names: Sequence[str] | None) -> Array:
+def _as_array(
+    rows: Any, index: int, owner: str, names: Sequence[Hashable] | None
+) -> Array:
     """Return a partition as an array of finite numbers; errors name its `index`."""
     columns = tables.Columns()
     try:
@@ -128,7 +130,7 @@ def _as_array(rows: Any, index: int, owner: str, names: Sequence[str] | None) ->
         raise ValueError(f"Partition {index} of X: {error}") from error
 
 
-def _open_partition(rows: Any, names: Sequence[str] | None) -> Any:
+def _open_partition(rows: object, names: Sequence[Hashable] | None) -> Any:
     """Return the data of a partition; raise unless it has the collection's columns."""
     rows = numbers.with_text_names(numbers.open_data(rows, "X"), fit_had_names=True)
     columns = names_of(rows)
@@ -144,7 +146,7 @@ def lazy(method: Method) -> Method:
     """Make a method return a lazy Dask array if X is a Dask collection."""
 
     @wraps(method)
-    def wrapper(self: Any, X: object, offset: object = None) -> Any:
+    def wrapper(self: BaseEstimator, X: object, offset: object = None) -> object:
         offset_args = () if offset is None else (offset,)
         if not is_dask(X):
             return method(self, X, *offset_args)
@@ -171,8 +173,12 @@ def lazy(method: Method) -> Method:
 
 
 def _predict_partition(
-    estimator: Any, method: str, empty: Array, names: Sequence[str] | None, rows: Any
-) -> Any:
+    estimator: BaseEstimator,
+    method: str,
+    empty: Array,
+    names: Sequence[Hashable] | None,
+    rows: Any,
+) -> Array:
     """Call a method on the rows of a partition; return `empty` if it has no rows."""
     try:
         _open_partition(rows, names)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import numpy as np
+from numpy.typing import ArrayLike, DTypeLike
 from scipy.sparse import issparse
 from sklearn.base import BaseEstimator
 
@@ -63,14 +64,16 @@ class NamedGrams:
         return self.array.ndim
 
     @property
-    def dtype(self) -> Any:
+    def dtype(self) -> np.dtype[np.generic]:
         """The type of the numbers."""
         return self.array.dtype
 
     def __len__(self) -> int:
         return len(self.array)
 
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
+    def __array__(
+        self, dtype: DTypeLike | None = None, copy: bool | None = None
+    ) -> Array:
         return np.array(self.array, dtype=dtype, copy=copy)
 
     def __getitem__(self, key: Any) -> Any:
@@ -188,7 +191,9 @@ def check_same_grams(
     )
 
 
-def stack_grams(grams: Any) -> Any:
+def stack_grams(
+    grams: Mapping[str, ArrayLike] | Sequence[ArrayLike] | Array,
+) -> Any:
     """Return Gram matrices as one X for ``kernels="precomputed"``.
 
     Samples are the first axis, so that scikit-learn slices X like any pairwise data.
@@ -273,7 +278,7 @@ def _as_matrices(grams: object) -> list[Array]:
     return matrices
 
 
-def _check_labels(grams: list[Any]) -> None:
+def _check_labels(grams: Sequence[Any]) -> None:
     """Raise if data frames have the same row or column labels in different orders."""
     # Data frames of polars have no labels of rows.
     frames = {m: gram for m, gram in enumerate(grams) if hasattr(gram, "iloc")}

@@ -1,12 +1,13 @@
 """The training samples of a fit, and their rows in the input."""
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
-from sklearn.base import is_classifier
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator, is_classifier
 from sklearn.utils.multiclass import check_classification_targets
 
 from multikernel._typing import Array, Indices
@@ -50,13 +51,13 @@ class Samples:
     # Class labels, ascending; positions 0, 1, ... of the labels if samples have
     # several labels; None for a regression.
     classes: Array | None = None
-    class_weight: Any = None
+    class_weight: Mapping[Hashable, float] | str | None = None
     # Whether outputs share a selection of kernels; otherwise each has its own problem.
     shared: bool = False
     # The rows that are merged into samples; None if no rows are merged.
     copies: Copies | None = None
     # Groups of the input's rows; folds do not split a group.
-    groups: Any = None
+    groups: object = None
     # Fixed numbers added to the decision values, shape (n_samples, n_outputs).
     offset: Array | None = None
 
@@ -141,7 +142,7 @@ class Samples:
     def of_targets(self, targets: Indices) -> "Samples":
         """Return the samples with some of the targets of a regression."""
         # A single target is a vector, as in a fit on its column.
-        columns: Any = targets if targets.size > 1 else int(targets[0])
+        columns = targets if targets.size > 1 else int(targets[0])
         all_names = self.output_names
         names = tuple(all_names[k] for k in targets.tolist())
         table = replace(self.table, y=self.table.y[:, columns], target_names=names)
@@ -150,11 +151,11 @@ class Samples:
 
 
 def read_samples(
-    estimator: Any,
+    estimator: BaseEstimator,
     table: TrainingTable,
     sample_weight: object,
     groups: object,
-    offset: object,
+    offset: ArrayLike | None,
     *,
     shared: bool,
 ) -> Samples:
@@ -210,7 +211,7 @@ def _some_rows(X: Array, rows: Indices) -> Array:
 
 
 def check_offset(
-    owner: str, offset: Any, n_rows: int, n_outputs: int, *, shared: bool = False
+    owner: str, offset: ArrayLike, n_rows: int, n_outputs: int, *, shared: bool = False
 ) -> Array:
     """Return offsets, (n_rows, n_outputs); with `shared`, one column serves all."""
     refuse_column_name("offset", offset)
@@ -299,7 +300,10 @@ def _check_label_matrix(owner: str, y: Array) -> Array:
 
 
 def class_weights(
-    setting: Mapping[Any, float] | str, classes: Array, codes: Labels, weights: Array
+    setting: Mapping[Hashable, float] | str,
+    classes: Array,
+    codes: Labels,
+    weights: Array,
 ) -> Array:
     """Return the weight of each class; `codes` are the class indices of the samples."""
     if isinstance(setting, Mapping):

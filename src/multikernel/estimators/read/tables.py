@@ -1,8 +1,8 @@
 """Read and validate X: arrays, data frames, sparse tables and Gram matrices."""
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 from scipy.sparse import csr_array, issparse
@@ -59,7 +59,7 @@ class TrainingTable:
     # Names of the columns, and positions of the text columns.
     layout: Layout
     # As returned by `standard_kernels`.
-    kernels: Any = None
+    kernels: object = None
     interactions: Interactions | None = None
     views: tuple[View, ...] = ()
     target_names: tuple[str, ...] | None = None
@@ -89,7 +89,7 @@ class Columns(BaseEstimator):
     """Attributes such as ``n_features_in_``, copied to an estimator after its fit."""
 
     @staticmethod
-    def of_model(model: Any) -> dict[str, Any]:
+    def of_model(model: BaseEstimator) -> dict[str, object]:
         """Return the attributes of a fitted model to which new data are compared."""
         fitted = vars(model)
         return {name: fitted[name] for name in CHECKED_BY if name in fitted}
@@ -194,7 +194,7 @@ def _category_columns(
     return None
 
 
-def standard_kernels(kernels: Any) -> tuple[Any, Interactions | None]:
+def standard_kernels(kernels: object) -> tuple[Any, Interactions | None]:
     """Return `kernels` in a standard form, and any `Interactions`, or None."""
     # A mapping becomes `Views`, and kernels become a `ListDictionary`.
     interactions = kernels if isinstance(kernels, Interactions) else None
@@ -220,7 +220,9 @@ def standard_kernels(kernels: Any) -> tuple[Any, Interactions | None]:
     return kernels, interactions
 
 
-def check_predict_data(estimator: Any, X: Any, *, precomputed: bool) -> Array:
+def check_predict_data(
+    estimator: BaseEstimator, X: object, *, precomputed: bool
+) -> Array:
     """Return validated data to predict: a table, or Gram matrices if `precomputed`."""
     owner, fitted = type(estimator).__name__, vars(estimator)
     if precomputed:
@@ -264,7 +266,7 @@ def _read_new_grams(estimator: BaseEstimator, owner: str, X: object) -> Array:
     return checked
 
 
-def _unseen(table: Array, layout: Layout, sheet: Sheet) -> dict[str, list[Any]]:
+def _unseen(table: Array, layout: Layout, sheet: Sheet) -> dict[str, list[Hashable]]:
     """Return the category values not seen in fit, by column."""
     unseen, numeric = {}, layout.numeric
     for column in layout.categories:
@@ -274,7 +276,7 @@ def _unseen(table: Array, layout: Layout, sheet: Sheet) -> dict[str, list[Any]]:
     return unseen
 
 
-def _matrices_in_use(estimator: Any) -> list[tuple[int, SampleKernel]]:
+def _matrices_in_use(estimator: BaseEstimator) -> list[tuple[int, SampleKernel]]:
     """Return (column of sample names, kernel) for each active `Grams`."""
     if "_state" not in vars(estimator):
         # In a CombinedKernel, `SampleKernel` itself raises for unknown samples.
@@ -342,7 +344,7 @@ EXPECTED_KERNELS = (
 NO_KERNEL = "kernels is empty: pass at least one kernel."
 
 
-def is_dictionary(kernels: Any) -> bool:
+def is_dictionary(kernels: object) -> TypeGuard[KernelDictionary]:
     """Return whether `kernels` is a dictionary of kernels, and not an array."""
     # `isinstance` only checks that the methods __len__ and __getitem__ exist. An array
     # has both.
@@ -353,7 +355,9 @@ DENSE_ADVICE = "or pass a dense table, X.toarray(), if it fits into memory."
 """End of messages about sparse tables."""
 
 
-def read_sparse(estimator: BaseEstimator, owner: str, X: Any, *, reset: bool) -> Array:
+def read_sparse(
+    estimator: BaseEstimator, owner: str, X: object, *, reset: bool
+) -> Array:
     """Return a table of numbers as packed rows, see `multikernel.kernels.sparse`."""
     # In a fit (`reset`), the number and names of the columns are stored.
     # A model fitted on a sparse table also predicts for dense tables.
@@ -378,8 +382,8 @@ def read_sparse(estimator: BaseEstimator, owner: str, X: Any, *, reset: bool) ->
 
 
 def sparse_kernels(
-    kernels: Any, X: Any, *, interactions: bool
-) -> tuple[Any, tuple[View, ...]]:
+    kernels: object, X: Any, *, interactions: bool
+) -> tuple[Views | ListDictionary, tuple[View, ...]]:
     """Return kernels on packed sparse rows, and their views; refuse `interactions`."""
     features = Features(X.shape[1])
     if interactions:

@@ -1,5 +1,6 @@
 """Read and validate targets, groups and other arguments with one value per sample."""
 
+from collections.abc import Hashable
 from numbers import Integral
 from typing import Any
 
@@ -64,7 +65,7 @@ def single_column(y: Any) -> Any:
     return y if names is None else y[names[0]]
 
 
-def category_order(column: Any) -> list[Any] | None:
+def category_order(column: Any) -> list[Hashable] | None:
     """Return the categories of an ordered categorical column, lowest first, or None."""
     # A pandas series may contain an Arrow array.
     array = getattr(getattr(column, "array", None), "_pa_array", column)
@@ -89,7 +90,7 @@ def target_names(y: object, targets: Array) -> tuple[str, ...] | None:
 
 def scored_targets(
     model: BaseEstimator, X: object, y: object, sample_weight: object
-) -> tuple[Any, Array | None]:
+) -> tuple[Array, Array | None]:
     """Return validated targets for a score, and weights or None without weights."""
     owner, classes = type(model).__name__, getattr(model, "classes_", None)
     if not (type(y) is np.ndarray and y.ndim and y.dtype.kind in "biuf"):
@@ -121,7 +122,7 @@ def _warn_unseen_labels(owner: str, y: Array, classes: Array) -> None:
 
 
 def check_target_names(
-    model: Any, X: object, y: object, sample_weight: object = None
+    model: BaseEstimator, X: object, y: object, sample_weight: object = None
 ) -> Array:
     """Return validated targets; raise unless their names are those of the fit."""
     warn_order(type(model).__name__, X, y=y, sample_weight=sample_weight)
