@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from multikernel._typing import Indices
+from multikernel.estimators.publish.fitted import FittedEstimator
 from multikernel.estimators.read.dictionary import KernelNames
 from multikernel.estimators.read.tables import TEXT_FEATURES
 from multikernel.kernels import ColumnKernel, Kernel
@@ -19,7 +20,7 @@ from multikernel.kernels.products import factors_of
 from multikernel.kernels.sparse import SparseKernel
 
 
-def table_column_order(model: Any) -> Indices:
+def table_column_order(model: FittedEstimator) -> Indices:
     """Return, for each column of the model's table, its column index in the data."""
     # The columns of sequences are last in the table.
     sequences = np.asarray(vars(model).get("sequence_features_", ()), dtype=np.intp)
@@ -27,11 +28,13 @@ def table_column_order(model: Any) -> Indices:
     return np.concatenate([np.setdiff1d(everything, sequences), sequences])
 
 
-def columns_used(model: Any, kernel_index: int) -> list[tuple[int, ...]]:
+def columns_used(model: FittedEstimator, kernel_index: int) -> list[tuple[int, ...]]:
     """Return the columns of the data that each factor of a kernel uses, ascending."""
     # Kernels must be functions of samples, not given matrices or nodes of a graph.
     table_columns, column_sets = table_column_order(model), []
-    for factor in factors_of(model._state.names.dictionary[kernel_index]):
+    dictionary = model._state.names.dictionary
+    assert dictionary is not None
+    for factor in factors_of(dictionary[kernel_index]):
         columns = table_columns
         if isinstance(factor, SparseKernel) and factor.columns is not None:
             columns = np.array(factor.columns, dtype=np.intp)
@@ -42,13 +45,13 @@ def columns_used(model: Any, kernel_index: int) -> list[tuple[int, ...]]:
     return column_sets
 
 
-def has_columns(model: Any) -> bool:
+def has_columns(model: FittedEstimator) -> bool:
     """Return whether kernels are functions of columns, not matrices or a graph."""
     state = model._fitted()
     return not state.precomputed and getattr(state.model, "grams", None) is not None
 
 
-def kernels_in_use(model: Any, purpose: str) -> list[Kernel]:
+def kernels_in_use(model: FittedEstimator, purpose: str) -> list[Kernel]:
     """Return the active kernels of a model; raise unless they use columns."""
     # `purpose` is the start of the error message, a plural such as "Sobol indices".
     if hasattr(model, "sparse_input_"):
@@ -63,10 +66,11 @@ def kernels_in_use(model: Any, purpose: str) -> list[Kernel]:
             "kernels on columns."
         )
     dictionary = model._state.names.dictionary
+    assert dictionary is not None
     return [dictionary[m] for m in model.active_kernels_.tolist()]
 
 
-def unused_columns(model: Any) -> list[str]:
+def unused_columns(model: FittedEstimator) -> list[str]:
     """Return the names of numeric columns that a fitted model does not use."""
     names = [str(name) for name in getattr(model, "feature_names_in_", ())]
     if not (names and has_columns(model)):
@@ -79,7 +83,7 @@ def unused_columns(model: Any) -> list[str]:
     return [name for name in names if name not in in_use]
 
 
-def fill_unused_columns(model: Any, X: object) -> Any:
+def fill_unused_columns(model: FittedEstimator, X: object) -> object:
     """Return X with zeros for absent pandas columns that the model does not use."""
     names = list(getattr(model, "feature_names_in_", ()))
     if not names or not (hasattr(X, "reindex") and hasattr(X, "columns")):
@@ -145,7 +149,7 @@ NUMBERED = re.compile(r"\bx(\d+)\b")
 """Pattern of a column without a name, such as x3, in the name of a kernel."""
 
 
-def column_names(model: Any) -> list[str]:
+def column_names(model: FittedEstimator) -> list[str]:
     """Return the names of all columns; x0, x1, ... if the data had none."""
     names = model._fitted().names
     if isinstance(names, NamesBehindSteps):
@@ -158,7 +162,7 @@ Parts = tuple[tuple[int, ...], ...]
 """The columns of every factor of a kernel, in the order of the factors."""
 
 
-def terms_by_columns(model: Any) -> dict[Parts, list[int]]:
+def terms_by_columns(model: FittedEstimator) -> dict[Parts, list[int]]:
     """Return the positions of a model's terms, grouped by the columns they use."""
     terms: dict[Parts, list[int]] = {}
     # Terms are numbered in the order of ``active_kernels_``.

@@ -32,13 +32,15 @@ class CombinedKernel(Kernel):
     # the scale and the noise. `columns` are the attributes with which a fitted model
     # compares new data, see `Columns.of_model`.
     def __init__(
-        self, grams: CrossGrams, weights: Array, columns: Mapping[str, Any]
+        self, grams: CrossGrams, weights: Array, columns: Mapping[str, object]
     ) -> None:
         self.grams = grams
         self.weights = weights
         self.columns = columns
 
-    def __call__(self, X: Any, Y: Any = None, eval_gradient: bool = False) -> Any:
+    def __call__(
+        self, X: object, Y: object = None, eval_gradient: bool = False
+    ) -> Array | tuple[Array, Array]:
         """Return the kernel matrix between the samples X and Y; Y defaults to X."""
         # With `eval_gradient`, also return an empty gradient: no parameter varies.
         rows = self._read_samples(X)
@@ -47,7 +49,7 @@ class CombinedKernel(Kernel):
             return K, np.empty((*K.shape, 0))
         return K
 
-    def diag(self, X: Any) -> Array:
+    def diag(self, X: object) -> Array:
         """Return k(x, x) of all samples, shape (n_samples,)."""
         rows = self._read_samples(X)
         # Only matrices are available, so take the diagonals of square blocks.

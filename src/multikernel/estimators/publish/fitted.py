@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from operator import attrgetter
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -92,7 +92,7 @@ def status_attributes(status: Status) -> dict[str, str]:
     return {"status_": status.name.lower(), "status_message_": str(status.value)}
 
 
-def algorithms_used(solutions: Sequence[Solution]) -> Any:
+def algorithms_used(solutions: Sequence[Solution]) -> str | NDArray[np.str_]:
     """Return the names of the algorithms used: text, or an array for many solutions."""
     steps = [", then ".join(solution.steps) for solution in solutions]
     return steps[0] if len(steps) == 1 else np.array(steps)
@@ -129,7 +129,7 @@ def shares_of(products: Array) -> Array:
 
 def spread_terms(
     norms: Array, shares: Array, active: Indices, n_kernels: int
-) -> dict[str, Any]:
+) -> dict[str, Array]:
     """Return ``block_norms_`` and ``variance_shares_``, zero for inactive kernels."""
     # `norms` and `shares` have shape (n_outputs, n_active). The returned arrays have
     # shape (n_kernels,) for one output, otherwise (n_outputs, n_kernels).
@@ -194,12 +194,37 @@ class FittedModel:
     outputs: tuple[str, ...] = ()  # the names of the outputs
     # The X of a search and its decision values, stored so that a prediction for the
     # same object X does not compute them again.
-    known: tuple[Any, Array] | None = None
+    known: tuple[object, Array] | None = None
     folds: FoldModels | None = None  # the models of a search's folds, if stored
     has_offset: bool = False
 
 
-def warn_without_offset(model: Any) -> None:
+class FittedEstimator(Protocol):
+    """A fitted estimator of this library, as summaries and Sobol indices read it."""
+
+    n_features_in_: int
+    kernel_weights_: Array
+    active_kernels_: Indices
+    block_norms_: Array
+    variance_shares_: Array
+    duality_gap_: float | Array
+    fit_info_: Mapping[str, object]
+    output_names_: list[str]
+    unpenalized_coef_: Array  # only if there are unpenalized columns
+    tol: float
+    _state: FittedModel
+
+    def _fitted(self) -> FittedModel: ...
+
+
+def additive_model(estimator: FittedEstimator) -> AdditiveModel:
+    """Return the model that predicts, which every fit with a refit has."""
+    model = estimator._state.model
+    assert model is not None
+    return model
+
+
+def warn_without_offset(model: FittedEstimator) -> None:
     """Warn if a model fitted with an offset predicts without one."""
     if model._state.has_offset:
         warn_user(

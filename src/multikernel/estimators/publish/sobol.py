@@ -3,7 +3,6 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import chain
-from typing import Any
 
 import numpy as np
 
@@ -14,7 +13,11 @@ from multikernel.estimators.publish.columns import (
     table_column_order,
     term_names,
 )
-from multikernel.estimators.publish.fitted import single
+from multikernel.estimators.publish.fitted import (
+    FittedEstimator,
+    additive_model,
+    single,
+)
 from multikernel.kernels import CategoryKernel, ColumnKernel, Kernel, kernel_name
 from multikernel.kernels.columns import Columns, Features, resolve_indices
 from multikernel.kernels.products import CenteredKernel, factors_of
@@ -75,7 +78,7 @@ class Group:
 
 
 def sobol_of(
-    model: Any, X: Array, sample_weight: Array | None, names: Sequence[str]
+    model: FittedEstimator, X: Array, sample_weight: Array | None, names: Sequence[str]
 ) -> SobolIndices:
     """Return the Sobol indices of a fitted model over the columns of a table."""
     # `X` contains samples in the form of the model's table; `names` are those of all
@@ -103,7 +106,7 @@ def sobol_of(
     return _exact_indices(model, groups, _variances(model, groups, terms, X), names)
 
 
-def training_table(model: Any) -> tuple[Array, Array]:
+def training_table(model: FittedEstimator) -> tuple[Array, Array]:
     """Return the samples that kernels store for centering, and their weights."""
     active = kernels_in_use(model, "Sobol indices")
     # Inactive main kernels also store the samples of their columns.
@@ -138,18 +141,18 @@ def training_table(model: Any) -> tuple[Array, Array]:
     return table, weights
 
 
-def _unpenalized(model: Any) -> list[tuple[str, int]]:
+def _unpenalized(model: FittedEstimator) -> list[tuple[str, int]]:
     # The items are the name of each unpenalized column and its position in the table.
-    design = model._state.model.design
+    design = additive_model(model).design
     if design is None:
         return []
     return list(zip(design.names, design.places.tolist(), strict=True))
 
 
-def _unpenalized_part(model: Any, group: Group, X: Array) -> Array:
+def _unpenalized_part(model: FittedEstimator, group: Group, X: Array) -> Array:
     """Return the sum of a group's unpenalized columns, (n_rows, n_outputs)."""
-    fitted = model._state.model
-    if fitted.design is None:
+    fitted = additive_model(model)
+    if fitted.design is None or fitted.effects is None:
         return np.zeros((len(group.rows), fitted.n_outputs))
     table = np.repeat(X[:1], len(group.rows), axis=0)
     table[:, list(group.places)] = group.rows
@@ -166,7 +169,11 @@ def _columns(kernel: Kernel, n_columns: int) -> tuple[int, ...]:
 
 
 def _estimate(
-    model: Any, X: Array, weights: Array, columns: Sequence[int], names: Sequence[str]
+    model: FittedEstimator,
+    X: Array,
+    weights: Array,
+    columns: Sequence[int],
+    names: Sequence[str],
 ) -> SobolIndices:
     """Return Sobol indices that are estimated by random draws."""
     order = table_column_order(model)
@@ -180,7 +187,7 @@ def _estimate(
         index = column if after < 0 else n_numbers + after % n_sequences
         units.setdefault(index, []).append(column)
     main, total = estimated_indices(
-        model._state.model.decision_values,
+        additive_model(model).decision_values,
         X,
         weights,
         list(units.values()),
@@ -194,7 +201,7 @@ def _estimate(
 
 
 def _group(
-    model: Any,
+    model: FittedEstimator,
     kernels: Sequence[Kernel],
     unit: tuple[int, ...],
     data: tuple[Array, Array],
@@ -208,7 +215,7 @@ def _group(
         _columns(factor, X.shape[1]) == unit and _reads_categories(factor)
         for factor in chain.from_iterable(map(factors_of, kernels))
     )
-    design = model._state.model.design
+    design = additive_model(model).design
     if design is not None:
         categories |= bool(np.isin(unit, design.places[~np.isnan(design.codes)]).any())
     values = X[:, list(unit)]
@@ -266,7 +273,7 @@ Variances = dict[tuple[int, ...], Array]
 
 
 def _variances(
-    model: Any,
+    model: FittedEstimator,
     groups: Sequence[Group],
     terms: dict[tuple[int, ...], list[int]],
     X: Array,
@@ -295,7 +302,7 @@ def _variances(
 
 
 def _values_on_grid(
-    model: Any, groups: Sequence[Group], positions: list[int], X: Array
+    model: FittedEstimator, groups: Sequence[Group], positions: list[int], X: Array
 ) -> Array:
     """Return the sum of some terms at every combination of the groups' rows."""
     # `positions` are those of the terms in the model. There are one or two groups of
@@ -306,15 +313,18 @@ def _values_on_grid(
     table = np.repeat(X[:1], np.prod(sizes), axis=0)
     for group, row_indices in zip(groups, np.indices(sizes), strict=True):
         table[:, list(group.places)] = group.rows[row_indices.ravel()]
-    values = model._state.model.terms(table, positions).sum(axis=2)
+    values = additive_model(model).terms(table, positions).sum(axis=2)
     return np.asarray(values.reshape(*sizes, -1))
 
 
 def _exact_indices(
-    model: Any, groups: Sequence[Group], variances: Variances, names: Sequence[str]
+    model: FittedEstimator,
+    groups: Sequence[Group],
+    variances: Variances,
+    names: Sequence[str],
 ) -> SobolIndices:
     """Return the Sobol indices: the share of each variance in the sum of variances."""
-    n_outputs = model._state.model.n_outputs
+    n_outputs = additive_model(model).n_outputs
     all_variances = np.array(list(variances.values())).reshape(-1, n_outputs)
     totals = all_variances.sum(axis=0)
     shares = np.divide(

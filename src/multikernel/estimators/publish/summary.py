@@ -2,13 +2,14 @@
 
 import html
 import importlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from multikernel._typing import Array
 from multikernel.estimators.publish.columns import column_names
+from multikernel.estimators.publish.fitted import FittedEstimator
 from multikernel.estimators.publish.sobol import sobol_of, training_table
 
 STRENGTHS = ("alpha", "C", "p", "theta", "max_kernels")
@@ -19,8 +20,8 @@ MOST_ROWS = 20
 
 
 def summary_rows(
-    model: Any, by: str = "kernel", outputs: str | None = None
-) -> list[dict[str, Any]]:
+    model: FittedEstimator, by: str = "kernel", outputs: str | None = None
+) -> list[dict[str, object]]:
     """Return the rows of ``summary`` as mappings from column names to values."""
     if outputs not in (None, "all", "each"):
         raise ValueError(f"outputs must be 'all', 'each' or None, got {outputs!r}.")
@@ -39,17 +40,17 @@ def summary_rows(
     if _is_averaged(model, outputs):
         weights, shares = (x.mean(axis=0, keepdims=True) for x in (weights, shares))
         norms = np.linalg.norm(norms, axis=0, keepdims=True)
-    rows: list[dict[str, Any]] = []
+    rows: list[dict[str, object]] = []
     output_cells = _output_cells(model, len(shares))
     for output_cell, *values in zip(output_cells, weights, norms, shares, strict=True):
-        if by == "view":
+        if by == "view" and views is not None:
             rows += [output_cell | row for row in _view_rows(views, *values)]
         else:
             rows += [output_cell | row for row in _kernel_rows(model, views, *values)]
     return rows
 
 
-def unpenalized_rows(model: Any) -> list[dict[str, Any]]:
+def unpenalized_rows(model: FittedEstimator) -> list[dict[str, object]]:
     """Return a row with the coefficient of each unpenalized column for each output."""
     names = getattr(model, "unpenalized_names_", [])
     if not names:
@@ -62,13 +63,13 @@ def unpenalized_rows(model: Any) -> list[dict[str, Any]]:
     ]
 
 
-def table_columns(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
+def table_columns(rows: Sequence[Mapping[str, object]]) -> dict[str, list[object]]:
     """Convert the rows of a table to columns; values that a row lacks are nan."""
     keys = dict.fromkeys(key for row in rows for key in row)
     return {key: [row.get(key, np.nan) for row in rows] for key in keys}
 
 
-def _is_averaged(model: Any, outputs: str | None) -> bool:
+def _is_averaged(model: FittedEstimator, outputs: str | None) -> bool:
     """Return whether each row of a summary describes all outputs together."""
     # `outputs` is the argument of ``summary``. None means together if all outputs share
     # the kernel weights.
@@ -76,13 +77,15 @@ def _is_averaged(model: Any, outputs: str | None) -> bool:
     return outputs == "all" or (outputs is None and one_selection)
 
 
-def _output_cells(model: Any, n_rows: int) -> list[dict[str, Any]]:
+def _output_cells(model: FittedEstimator, n_rows: int) -> list[dict[str, object]]:
     """Return {"output": label} for each of `n_rows` outputs; [{}] for one output."""
     labels = output_labels(model, n_rows)
     return [{} if label is None else {"output": label} for label in labels]
 
 
-def _column_rows(model: Any, outputs: str | None) -> list[dict[str, Any]]:
+def _column_rows(
+    model: FittedEstimator, outputs: str | None
+) -> list[dict[str, object]]:
     """Return table rows of the columns in use, by descending total Sobol index."""
     # The rows are for all outputs together, or for each output, see `_is_averaged`.
     indices = sobol_of(model, *training_table(model), column_names(model))
@@ -102,7 +105,7 @@ def _column_rows(model: Any, outputs: str | None) -> list[dict[str, Any]]:
     ]
 
 
-def output_labels(model: Any, n_outputs: int) -> Sequence[Any]:
+def output_labels(model: FittedEstimator, n_outputs: int) -> Sequence[Hashable]:
     """Return the classes or names of a model's outputs; [None] for one output."""
     if n_outputs == 1:
         return [None]
@@ -112,8 +115,12 @@ def output_labels(model: Any, n_outputs: int) -> Sequence[Any]:
 
 
 def _kernel_rows(
-    model: Any, views: Sequence[str] | None, weights: Array, norms: Array, shares: Array
-) -> Iterator[dict[str, Any]]:
+    model: FittedEstimator,
+    views: Sequence[str] | None,
+    weights: Array,
+    norms: Array,
+    shares: Array,
+) -> Iterator[dict[str, object]]:
     """Yield table rows for the kernels in use, the largest absolute share first."""
     active = np.flatnonzero((weights > 0.0) | (norms > 0.0))
     order = active[np.argsort(-np.abs(shares[active]), kind="stable")]
@@ -131,7 +138,7 @@ def _kernel_rows(
 
 def _view_rows(
     views: Sequence[str], weights: Array, norms: Array, shares: Array
-) -> Iterator[dict[str, Any]]:
+) -> Iterator[dict[str, object]]:
     """Yield a table row for each view, in the order of the views."""
     is_active = (weights > 0.0) | (norms > 0.0)
     for view, kernel_indices in view_members(views).items():
@@ -151,16 +158,16 @@ def view_members(views: Sequence[str]) -> dict[str, list[int]]:
     return kernels_by_view
 
 
-def view_sums(views: Sequence[str], values: Array) -> dict[str, Any]:
+def view_sums(views: Sequence[str], values: Array) -> dict[str, float | Array]:
     """Return sums over the kernels of every view, per output if there are several."""
     sums = {v: values[..., m].sum(axis=-1) for v, m in view_members(views).items()}
     return {v: float(s) if np.ndim(s) == 0 else s for v, s in sums.items()}
 
 
-def facts(model: Any) -> dict[str, Any]:
+def facts(model: FittedEstimator) -> dict[str, object]:
     """Return facts about a fitted model: numbers of kernels, strengths, gap, score."""
     weights = np.atleast_2d(model.kernel_weights_)
-    values: dict[str, Any] = {
+    values: dict[str, object] = {
         "estimator": type(model).__name__,
         "n_active": int(model.active_kernels_.size),
         "n_kernels": int(getattr(model, "n_kernels_", 0) or weights.shape[1]),
@@ -184,7 +191,7 @@ def facts(model: Any) -> dict[str, Any]:
     return values
 
 
-def default_score(model: Any) -> str:
+def default_score(model: object) -> str:
     """Return the name of the score that a fitted model's `score` returns."""
     if predicts_times(model):
         return "concordance"
@@ -194,17 +201,17 @@ def default_score(model: Any) -> str:
     return "r2" if state is None or state.deviance is None else "d2"
 
 
-def search_score(model: Any) -> str:
+def search_score(model: object) -> str:
     """Return the name of the score that a search maximizes by default."""
     return "concordance" if hasattr(model, "thresholds_") else default_score(model)
 
 
-def predicts_times(model: Any) -> bool:
+def predicts_times(model: object) -> bool:
     """Return whether a model, or one in a pipeline, predicts times to an event."""
     return hasattr(model, "predict_survival_function")
 
 
-def data_frame(columns: Mapping[str, list[Any]]) -> Any:
+def data_frame(columns: Mapping[str, list[object]]) -> Any:
     """Return columns as a pandas data frame; raise if pandas is not installed."""
     try:
         pandas = importlib.import_module("pandas")
@@ -215,7 +222,7 @@ def data_frame(columns: Mapping[str, list[Any]]) -> Any:
     return pandas.DataFrame(columns)
 
 
-def fitted_html(model: Any) -> str:
+def fitted_html(model: FittedEstimator) -> str:
     """Return the summary of a fitted model as HTML; "" for a search without refit."""
     state = vars(model).get("_state")
     if state is None or state.model is None:
@@ -232,7 +239,7 @@ def fitted_html(model: Any) -> str:
     )
 
 
-def _sentence(values: Mapping[str, Any]) -> str:
+def _sentence(values: Mapping[str, object]) -> str:
     """Return facts as one line of text."""
     parts = [f"{values['n_active']} of {values['n_kernels']} kernels in use"]
     parts += [f"{key} {shown(values[key])}" for key in STRENGTHS if key in values]
@@ -249,7 +256,7 @@ def _sentence(values: Mapping[str, Any]) -> str:
 
 
 def html_table(
-    columns: Mapping[str, list[Any]], all_in: str | None = "summary()"
+    columns: Mapping[str, list[object]], all_in: str | None = "summary()"
 ) -> str:
     """Return columns as a table in HTML; a long table shows only its first rows."""
     # A note on the hidden rows names `all_in`, the method that returns all rows; None
