@@ -33,12 +33,12 @@ class SearchOutcome:
         return type(self.folds.model).__name__
 
     @property
-    def parameters(self) -> dict[str, Any]:
+    def parameters(self) -> dict[str, object]:
         """The parameters of the estimator."""
         return dict(self.folds.model.get_params(deep=False))
 
 
-def best_candidate(results: Mapping[str, Any]) -> int:
+def best_candidate(results: Mapping[str, Array]) -> int:
     """Return the index of the candidate with the best mean score in `cv_results`."""
     # Of equal scores, choose a candidate with active kernels, then one with the lowest
     # mean loss, then the first, which is the simplest.
@@ -51,7 +51,7 @@ def best_candidate(results: Mapping[str, Any]) -> int:
 
 
 def simplest_candidate(
-    results: Mapping[str, Any], fold_scores: Array, best: int
+    results: Mapping[str, Array], fold_scores: Array, best: int
 ) -> int:
     """Return the index of the simplest candidate within a standard error of `best`."""
     # `fold_scores` has the shape (n_folds, n_candidates).
@@ -67,7 +67,7 @@ def simplest_candidate(
     return int(close[np.argmin(round_digits(results["mean_n_active"][close]))])
 
 
-def as_text(params: Mapping[str, Any]) -> str:
+def as_text(params: Mapping[str, float]) -> str:
     """Return parameters as text for messages, such as "C=0.5, p=2"."""
     return ", ".join(f"{name}={value:.3g}" for name, value in params.items())
 
@@ -91,7 +91,7 @@ def grid_end(
     return "smallest" if value == grid.min() else "largest"
 
 
-def grid_advice(parameters: Mapping[str, Any], name: str, end: str) -> str:
+def grid_advice(parameters: Mapping[str, object], name: str, end: str) -> str:
     """Return advice for messages: which argument extends the grid of `name`."""
     # `end` is the end of the grid to extend, "smallest" or "largest".
     grid = f"{name}s"
@@ -103,7 +103,7 @@ def grid_advice(parameters: Mapping[str, Any], name: str, end: str) -> str:
 
 
 def no_kernel_reason(
-    parameters: Mapping[str, Any], names: Sequence[str], *, has_others: bool
+    parameters: Mapping[str, object], names: Sequence[str], *, has_others: bool
 ) -> str:
     """Return why a choice has no active kernel, and advice, as the end of a message."""
     # `names` are the chosen parameters, and `has_others` is whether other candidates
@@ -136,7 +136,7 @@ def constant_prediction(scores: Scores, best: Any, samples: Samples) -> str:
 
 
 def class_advice(
-    parameters: Mapping[str, Any], samples: Samples, scores: Scores
+    parameters: Mapping[str, object], samples: Samples, scores: Scores
 ) -> str:
     """Return advice for a search whose model predicts one class for all samples."""
     advice = []

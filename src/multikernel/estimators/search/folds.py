@@ -9,6 +9,7 @@ import numpy as np
 from multikernel._typing import Array, Indices
 from multikernel._validation import listed
 from multikernel.certificates.columns import UnboundedModelError
+from multikernel.estimators.base import BaseMKL
 from multikernel.estimators.fit import find_link
 from multikernel.estimators.method import Candidates, Data, Fold
 from multikernel.estimators.progress import Watch
@@ -47,7 +48,7 @@ def for_each(
 class Folds:
     """The folds of a search, their data, and the candidates to solve on each fold."""
 
-    model: Any
+    model: BaseMKL
     data: Data  # the data from which folds are cut
     splits: Sequence[Split]
     candidates: Candidates  # with the looser tolerance of folds
@@ -137,7 +138,7 @@ def cut_fold(data: Data, split: Split, n_in_memory: int, link: str) -> Fold:
         # A label that all training samples have is always predicted.
         absent_values *= 1.0 - 2.0 * (samples.labels[train].min(axis=0) > 0)
 
-    def decision_values(models: Sequence[Any]) -> Array:
+    def decision_values(models: Sequence[object]) -> Array:
         """Return decision values, also of absent classes."""
         f = fold.decision_values(models)
         if link != "labels" and classes.size == 2:

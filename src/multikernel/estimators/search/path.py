@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from multikernel._typing import Array, Indices
 from multikernel._validation import CALLBACK, Number, check_parameter, check_shapes
@@ -105,11 +106,11 @@ class NamedPath:
 
 def regularization_path(
     estimator: BaseMKL,
-    X: Any,
-    y: Any,
+    X: object,
+    y: ArrayLike,
     *,
-    sample_weight: Any = None,
-    offset: Any = None,
+    sample_weight: ArrayLike | None = None,
+    offset: ArrayLike | None = None,
     n_alphas: int = 50,
     alpha_min_ratio: float = 1e-2,
     callback: Callback | None = None,
@@ -192,7 +193,7 @@ def regularization_path(
 
 def _path_method(estimator: BaseMKL) -> Any:
     """Return the method of an estimator; raise if it has no path over strengths."""
-    method: Any = checked_method("regularization_path", estimator)
+    method = checked_method("regularization_path", estimator)
     owner = type(estimator).__name__
     if isinstance(estimator, LearnsByCopy):
         raise ValueError(

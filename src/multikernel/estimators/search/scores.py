@@ -6,7 +6,7 @@ import inspect
 import reprlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 from scipy.stats import rankdata
@@ -68,7 +68,7 @@ class FoldScorer:
     # keywords. `losses` has a loss for each output, in the units of the targets, and
     # `link` is the conversion of decision values to predictions, see `find_link`.
 
-    def __init__(self, search: Any, fold: Fold) -> None:
+    def __init__(self, search: BaseMKL, fold: Fold) -> None:
         from sklearn.metrics import check_scoring
 
         self.search, self.fold = search, fold
@@ -93,7 +93,7 @@ class FoldScorer:
         self.lacks_class = learnt_classes(samples, all_samples) is not None
         self.refusal = ""
         self.y = samples.table.y[samples.rows]
-        self.arguments: dict[str, Any] = {}
+        self.arguments: dict[str, Array] = {}
         weights = samples.sample_weight
         if weights is not None and accepts(self.scorer, "sample_weight"):
             self.arguments["sample_weight"] = weights
@@ -118,11 +118,13 @@ class FoldScorer:
             scores.gaps.append(solved.gaps)
         scores.refusals[fold_index] = self.refusal
 
-    def score_and_loss(self, solved: Solved, f: Array) -> tuple[Any, Any]:
+    def score_and_loss(
+        self, solved: Solved, f: Array
+    ) -> tuple[float | Array, float | Array]:
         """Return the score and the mean loss of a model, given its decision values."""
         return self(solved.attributes, f), self.loss(f)
 
-    def __call__(self, attributes: Callable[[], dict[str, Any]], f: Array) -> float:
+    def __call__(self, attributes: Callable[[], dict[str, object]], f: Array) -> float:
         """Return a model's score; `f` are its decision values, (n_test, n_outputs)."""
         # `attributes` is called only if the scorer uses them.
         model = self._model(attributes() if self.needs_model else {}, f)
@@ -209,7 +211,7 @@ class FoldScorer:
             return np.concatenate([(f > 0.0).any(axis=0), (f <= 0.0).any(axis=0)])
         return np.bincount(class_codes(f), minlength=samples.classes.size) > 0
 
-    def _model(self, attributes: dict[str, Any], f: Array) -> BaseMKL:
+    def _model(self, attributes: dict[str, object], f: Array) -> BaseMKL:
         """Return a fitted estimator whose decision values are `f`."""
         # The training set may lack classes; the scorer requires a model of all classes.
         data = self.fold.training.relabel(self.fold.validation)
@@ -223,7 +225,7 @@ class FoldScorer:
 
 
 def _accuracy(
-    model: Any, X: object, y: Array, sample_weight: Array | None = None
+    model: BaseMKL, X: object, y: Array, sample_weight: Array | None = None
 ) -> float:
     """Return a classifier's accuracy, as ``score`` does, without checks of X and y."""
     # On 155 samples and 70 kernels, these checks take as long as a Newton step.
@@ -232,7 +234,7 @@ def _accuracy(
     return float(np.average(right, weights=sample_weight))
 
 
-def accepts(function: Callable[..., Any], *names: str) -> bool:
+def accepts(function: Callable[..., object], *names: str) -> bool:
     """Return whether a function accepts three arguments, and also `names`."""
     try:
         inspect.signature(function).bind(*range(3), **dict.fromkeys(names))
@@ -259,7 +261,7 @@ def scoring_choice(value: object) -> str | None:
     )
 
 
-def cv_results(columns: Mapping[str, Array], table: Scores) -> dict[str, Any]:
+def cv_results(columns: Mapping[str, Array], table: Scores) -> dict[str, object]:
     """Return the scores of all folds in the format of scikit-learn's searches."""
     # `columns` has the values of each parameter, (n_candidates,). Further candidates in
     # `table`, with more kernels than any model selected, are ignored. The arrays of
@@ -275,7 +277,7 @@ def cv_results(columns: Mapping[str, Array], table: Scores) -> dict[str, Any]:
     if not np.isfinite(mean).any():
         raise ValueError(_no_scores_message(" and ".join(columns), table))
     rows = zip(*(column.tolist() for column in columns.values()), strict=True)
-    results: dict[str, Any] = {
+    results: dict[str, object] = {
         "params": [dict(zip(columns, row, strict=True)) for row in rows]
     }
     results |= {f"param_{name}": column for name, column in columns.items()}

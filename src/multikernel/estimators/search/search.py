@@ -1,13 +1,14 @@
 """Choice of parameters by cross-validation: a method, its candidates, and folds."""
 
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from joblib import effective_n_jobs
+from numpy.typing import ArrayLike
 from sklearn.exceptions import UndefinedMetricWarning
 
 from multikernel._typing import Array, Indices
@@ -37,7 +38,7 @@ from multikernel.estimators.search.scores import (
     cv_results,
     scoring_choice,
 )
-from multikernel.estimators.search.splits import make_splits
+from multikernel.estimators.search.splits import Split, Splitter, make_splits
 from multikernel.estimators.search.targets import (
     TargetScorer,
     best_of_targets,
@@ -61,7 +62,7 @@ TOLERANCE_FACTOR, MAX_TOLERANCE = 30.0, 3e-2
 class Search:
     """A method that chooses the parameters of another method by cross-validation."""
 
-    model: Any  # the estimator, a `SearchCV`; scorers get copies of it
+    model: BaseMKL  # the estimator, a `SearchCV`; scorers get copies of it
     method: Method  # candidates replace the parameters that the search chooses
     # Returns the candidates, given all samples.
     candidates: Callable[[Any], Candidates]
@@ -81,7 +82,7 @@ class Search:
         """Whether to fit the models of the folds, for prediction intervals."""
         return bool(self.model.refit and getattr(self.model, "intervals", False))
 
-    def learn(self, data: Data, watch: Watch) -> dict[str, Any]:
+    def learn(self, data: Data, watch: Watch) -> dict[str, object]:
         """Score candidates, choose one, and return the fitted attributes."""
         all_samples, model = data.on_all_samples(), self.model
         candidates = self.candidates(all_samples)
@@ -104,7 +105,7 @@ class Search:
         # With `blocks`, each target chooses its own candidate.
         return (self._publish_targets if candidates.blocks else self._publish)(outcome)
 
-    def _publish(self, fit: SearchOutcome) -> dict[str, Any]:
+    def _publish(self, fit: SearchOutcome) -> dict[str, object]:
         """Choose a candidate, and return the fitted attributes."""
         scores, results = fit.scores, fit.results
         best = best_candidate(results)
@@ -117,7 +118,7 @@ class Search:
         warn_choice(fit, best, attributes["fit_info_"]["predicted_alike"])
         return attributes
 
-    def _publish_targets(self, fit: SearchOutcome) -> dict[str, Any]:
+    def _publish_targets(self, fit: SearchOutcome) -> dict[str, object]:
         """Choose a candidate for each target, and return the fitted attributes."""
         means = target_means(fit.scores)
         best = best_of_targets(means, fit.scores)
@@ -168,7 +169,7 @@ class Search:
 
     def _further_attributes(
         self, folds: Folds, params: Mapping[str, Any]
-    ) -> dict[str, Any]:
+    ) -> dict[str, object]:
         """Return attributes that a subclass adds for the chosen parameters `params`."""
         return {}
 
@@ -289,21 +290,21 @@ class SearchCV(BaseMKL):
 
     _checks: ClassVar[Mapping[str, Check]] = {"scoring": scoring_choice}
 
-    cv: Any = None
-    scoring: Any = None
+    cv: int | Splitter | Iterable[Split] | None = None
+    scoring: str | Callable[..., float] | None = None
     n_jobs: int | None = None
     refit: bool | str = True
     max_search_rows: int | str | None = "auto"
-    random_state: Any = None
+    random_state: int | np.random.RandomState | None = None
 
     def fit(
         self,
-        X: Any,
-        y: Any,
-        sample_weight: Any = None,
+        X: object,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
         *,
-        groups: Any = None,
-        offset: Any = None,
+        groups: object = None,
+        offset: ArrayLike | None = None,
         callback: Callback | None = None,
     ) -> Self:
         """Choose parameters and fit; an exception leaves the estimator unchanged.

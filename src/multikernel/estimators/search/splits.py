@@ -5,13 +5,15 @@ import warnings
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from numbers import Integral
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.utils.metadata_routing import get_routing_for_object
 
 from multikernel._typing import Array, Indices
 from multikernel._validation import listed
+from multikernel.estimators.base import BaseMKL
 from multikernel.estimators.parameters import find_loss
 from multikernel.estimators.read.samples import Samples
 from multikernel.estimators.read.targets import check_groups
@@ -20,13 +22,23 @@ from multikernel.losses.answers import unsuitable
 
 Split = tuple[Indices, Indices]
 
+
+class Splitter(Protocol):
+    """A splitter of scikit-learn, such as `sklearn.model_selection.KFold`."""
+
+    def split(
+        self, X: Array, y: NDArray[np.generic], groups: Array | None, /
+    ) -> Iterable[Split]:
+        """Return the training and validation samples of each fold."""
+
+
 Remarks = dict[tuple[str, str], list[int]]
 """The folds with the same remark; its first text precedes the number of the fold."""
 
 REMEDY = "use fewer or stratified folds"
 
 
-def make_splits(owner: str, model: Any, samples: Samples) -> list[Split]:
+def make_splits(owner: str, model: BaseMKL, samples: Samples) -> list[Split]:
     """Return the folds; warn about unusable or incomplete folds."""
     # Folds contain positions among the samples of nonzero weight.
     # Skip folds whose training set cannot be fitted. Raise if a training or validation
@@ -120,7 +132,7 @@ def _sample_splits(cv: object, samples: Samples) -> Iterable[list[Indices]]:
         yield index_sets
 
 
-def find_obstacle(model: Any, samples: Samples, train: Indices) -> str | None:
+def find_obstacle(model: BaseMKL, samples: Samples, train: Indices) -> str | None:
     """Return why a model cannot be fitted on a training set; None if it can."""
     if samples.classes is None:
         reason = unsuitable(find_loss(model.loss), samples.targets.T[train])
@@ -134,7 +146,9 @@ def find_obstacle(model: Any, samples: Samples, train: Indices) -> str | None:
     return f"contains no sample of class {absent!r}"
 
 
-def folds_of(cv: Any, labels: Any, groups: Any, *, stratify: bool) -> list[Any]:
+def folds_of(
+    cv: object, labels: NDArray[np.generic], groups: object, *, stratify: bool
+) -> list[Split]:
     """Return the folds of `cv`, stratified if it is a number and `stratify` is true."""
     if isinstance(cv, type):
         raise ValueError(f"cv is the class {cv.__name__}: pass {cv.__name__}(...).")
@@ -143,7 +157,7 @@ def folds_of(cv: Any, labels: Any, groups: Any, *, stratify: bool) -> list[Any]:
     if isinstance(cv, Iterable) and not hasattr(cv, "split"):
         return list(cv)
     # If cv is a number or None, folds are stratified if `stratify`, and split no group.
-    splitter = _splitter(cv, labels, groups, stratify)
+    splitter: Splitter = _splitter(cv, labels, groups, stratify)
     # Splitters that use groups request them in scikit-learn's metadata routing.
     request = get_routing_for_object(splitter)
     is_routed = groups is None and "split" in vars(request)
@@ -161,7 +175,9 @@ def folds_of(cv: Any, labels: Any, groups: Any, *, stratify: bool) -> list[Any]:
         ) from error
 
 
-def _splitter(cv: Any, labels: Any, groups: Array | None, stratify: bool) -> Any:
+def _splitter(
+    cv: object, labels: NDArray[np.generic], groups: Array | None, stratify: bool
+) -> Any:
     """Return the splitter `cv`, or one with `cv` folds, stratified if `stratify`."""
     from sklearn.model_selection import GroupKFold, StratifiedGroupKFold, check_cv
 

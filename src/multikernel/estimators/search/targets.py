@@ -1,12 +1,12 @@
 """Searches in which each target chooses its own strength of the penalty."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
 from multikernel._typing import Array, Indices
+from multikernel.estimators.base import BaseMKL
 from multikernel.estimators.grams.recipe import GramFit, Recipe
 from multikernel.estimators.grams.solving import follow_outputs, follow_path
 from multikernel.estimators.grams.training import Training
@@ -28,7 +28,7 @@ BLOCK_BYTES = 2.0**25
 """Bytes for the solves of a block of targets on a fold, without the kernels."""
 
 
-def target_blocks(model: Any, data: Training) -> list[Indices] | None:
+def target_blocks(model: BaseMKL, data: Training) -> list[Indices] | None:
     """Return blocks of targets that choose separately; None if all share a strength."""
     samples = data.samples
     is_multioutput = samples.classes is None and len(samples.targets) > 1
@@ -69,7 +69,7 @@ class TargetScorer(FoldScorer):
 
     # A `TargetScorer` requires that ``scoring`` of the search is a name or None.
 
-    def __init__(self, search: Any, fold: Fold) -> None:
+    def __init__(self, search: BaseMKL, fold: Fold) -> None:
         super().__init__(search, fold)
         self.y = fold.validation.targets.T
         name = search.scoring
@@ -130,7 +130,7 @@ def score_targets(name: str, y: Array, f: Array, weights: Array | None) -> Array
     """Return the score of every target, (n_targets,), by a name in `TARGET_METRICS`."""
     from sklearn import metrics
 
-    metric: Any = getattr(metrics, TARGET_METRICS[name])
+    metric: Callable[..., Array] = getattr(metrics, TARGET_METRICS[name])
     values = metric(y, f, sample_weight=weights, multioutput="raw_values")
     return np.asarray(-values if name.startswith("neg_") else values, dtype=np.float64)
 
