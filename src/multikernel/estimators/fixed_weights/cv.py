@@ -47,7 +47,7 @@ class KernelCandidates(Candidates):
         kernel_indices: Any = np.repeat(np.arange(self.n_kernels), n_Cs)
         return {"kernel": kernel_indices, "C": np.tile(self.Cs[:, 0], self.n_kernels)}
 
-    def open_grids(self, best_params: Mapping[str, Any]) -> Mapping[str, Array]:
+    def open_grids(self, best_params: Mapping[str, float]) -> Mapping[str, Array]:
         """Return the grid of C; a wider grid may give better models."""
         # Kernels have no order, so no kernel is at an end.
         return {"C": self.Cs[:, 0]}
@@ -59,7 +59,7 @@ class KernelCandidates(Candidates):
             if watch.stopped:
                 return
 
-    def refit(self, training: Training, watch: Watch, best: int) -> dict[str, Any]:
+    def refit(self, training: Training, watch: Watch, best: int) -> dict[str, object]:
         """Return the fitted attributes of candidate `best` on all samples."""
         # C varies fastest among the candidates.
         m, C_index = divmod(best, len(self.Cs))

@@ -1,9 +1,9 @@
 """Estimators with fixed kernel weights, the baseline for learned weights."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
-from typing import Any
 
+from multikernel._typing import Array
 from multikernel.estimators.fixed_weights.method import weight_checks, weighted_method
 from multikernel.estimators.method import Method
 from multikernel.estimators.parameters import SUM_NORMALIZE
@@ -11,14 +11,15 @@ from multikernel.estimators.tasks import ClassifierMKL, RegressorMKL
 from multikernel.gram import Storage
 from multikernel.gram.normalization import Steps
 from multikernel.losses import Loss
+from multikernel.solvers.fixed_weights import WeightRule
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class WeightedParameters:
     """Parameters common to the estimators with fixed weights and their searches."""
 
-    kernel_weights: Any = "uniform"
-    weight_params: Mapping[str, Any] | None = None
+    kernel_weights: str | Sequence[float] | Array | WeightRule = "uniform"
+    weight_params: Mapping[str, object] | None = None
     loss: str | Loss = "hinge"
     normalize: Steps = SUM_NORMALIZE
     fit_intercept: bool = True

@@ -10,6 +10,7 @@ import numpy as np
 
 from multikernel._typing import Array
 from multikernel._validation import NON_NEGATIVE, Check, shown
+from multikernel.estimators.base import BaseMKL
 from multikernel.estimators.grams.recipe import GramFit
 from multikernel.estimators.grams.source import gram_source
 from multikernel.estimators.lp.method import MARGIN_CHECKS, MarginMethod
@@ -73,12 +74,12 @@ class WeightedSumMethod(MarginMethod):
         """Return the sum of the kernel weights."""
         return self.total
 
-    def publish(self, fit: GramFit) -> dict[str, Any]:
+    def publish(self, fit: GramFit) -> dict[str, object]:
         """Return the attributes; for weights from a rule, ``duality_gap_`` is nan."""
         # Fixed weights make a convex problem, whose gap says nothing about the weights.
         attributes = super().publish(fit)
         if self.by_rule:
-            gap = attributes["duality_gap_"]
+            gap: Any = attributes["duality_gap_"]
             attributes["machine_gap_"] = gap
             attributes["duality_gap_"] = np.nan if np.ndim(gap) == 0 else gap * np.nan
         return attributes
@@ -91,7 +92,7 @@ def given_weights(
     return weights
 
 
-def check_names(owner: str, rule: WeightRule, settings: Mapping[str, Any]) -> None:
+def check_names(owner: str, rule: WeightRule, settings: Mapping[str, object]) -> None:
     """Raise if a weight rule is not callable as required, or rejects `settings`."""
     try:
         parameters = signature(rule)
@@ -113,7 +114,7 @@ def check_names(owner: str, rule: WeightRule, settings: Mapping[str, Any]) -> No
         ) from error
 
 
-def weighted_method(model: Any, C: float | None = 1.0) -> MarginMethod:
+def weighted_method(model: BaseMKL, C: float | None = 1.0) -> MarginMethod:
     """Return the method of an estimator with fixed weights; a search replaces C."""
     choice, settings = model.kernel_weights, dict(model.weight_params or {})
     rule = RULES.get(choice) if isinstance(choice, str) else choice

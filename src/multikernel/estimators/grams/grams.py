@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -92,7 +92,7 @@ def gram_matrices(
     if dictionary is None:
         return precomputed_stack(X, weights, options.normalize, options.max_bytes)
     storage = options.storage
-    rows: Any = X
+    rows: Array | SampledRows = X
     if isinstance(storage, LowRank) and storage.folder is not None:
         rows = X if isinstance(X, SampledRows) else rows_in_blocks(X, storage.folder)
     if isinstance(rows, SampledRows):

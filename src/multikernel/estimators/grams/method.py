@@ -75,7 +75,7 @@ class GramMethod(ABC):
     def recipe(self, data: Training) -> Recipe:
         """Return the losses, penalties and solver for the training data."""
 
-    def learn(self, data: Training, watch: Watch) -> dict[str, Any]:
+    def learn(self, data: Training, watch: Watch) -> dict[str, object]:
         """Solve the problems of all outputs, and return the fitted attributes."""
         fit = self.solve(self.recipe(data), data, watch)
         return self.publish(fit)
@@ -99,12 +99,12 @@ class GramMethod(ABC):
             warn_unconverged(fit.training, published)
         return replace(fit, solutions=published)
 
-    def publish(self, fit: GramFit) -> dict[str, Any]:
+    def publish(self, fit: GramFit) -> dict[str, object]:
         """Return the fitted attributes."""
         return fitted_attributes(fit)
 
 
-def fitted_attributes(fit: GramFit) -> dict[str, Any]:
+def fitted_attributes(fit: GramFit) -> dict[str, object]:
     """Return the fitted attributes, with the model that predicts as ``_model``."""
     recipe, training, solutions = fit.recipe, fit.training, fit.solutions
     samples, scale = training.samples, recipe.objective_scale
@@ -148,7 +148,7 @@ def fitted_attributes(fit: GramFit) -> dict[str, Any]:
     }
 
 
-def effect_attributes(model: AdditiveModel) -> dict[str, Any]:
+def effect_attributes(model: AdditiveModel) -> dict[str, Array | list[str]]:
     """Return ``intercept_``, and coefficients and names of the unpenalized columns."""
     design, effects = model.design, model.effects
     if design is None or effects is None:

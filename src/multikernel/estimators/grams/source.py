@@ -2,11 +2,12 @@
 
 import sys
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
 from multikernel._typing import Array
 from multikernel._validation import listed, shown
@@ -67,7 +68,7 @@ class GramSource(Source):
     # kernels are bounded, and smaller differences of scale between columns cause a
     # warning.
     novelty: bool = False
-    penalty_weights: Any = None
+    penalty_weights: Mapping[str, float] | Sequence[float] | Array | None = None
 
     def prepare(
         self, samples: Samples, report: Callable[[float], None] | None = None
@@ -82,7 +83,9 @@ class GramSource(Source):
         if isinstance(dictionary, InteractionDictionary):
             factors = dictionary.scales()
         if self.penalty_weights is not None:
-            factors = np.asarray(factors) * penalty_factors(self, dictionary, samples)
+            factors = np.asarray(factors) * penalty_factors(
+                self.owner, self.penalty_weights, dictionary, samples
+            )
         options = replace(self.options, report=report).scaled(factors)
         fit_info = {"storage": "precomputed", "storage_reason": PRECOMPUTED}
         if dictionary is not None:
@@ -108,7 +111,7 @@ class GramSource(Source):
         return training
 
 
-def gram_source(model: Any, **overrides: Any) -> GramSource:
+def gram_source(model: BaseEstimator, **overrides: bool) -> GramSource:
     """Return the `GramSource` that an estimator's parameters and `overrides` define."""
     return GramSource(
         type(model).__name__,
@@ -192,11 +195,13 @@ def _partition_storage(owner: str, rows: SampledRows, storage: Storage) -> Choic
 
 
 def penalty_factors(
-    source: GramSource, dictionary: KernelDictionary | None, samples: Samples
+    owner: str,
+    penalties: Mapping[str, float] | Sequence[float] | Array,
+    dictionary: KernelDictionary | None,
+    samples: Samples,
 ) -> Array:
     """Return the factors 1 / w_m^2 of the kernels for their penalty weights w_m."""
     # The penalty w_m ||f_m|| is the norm of f_m in the space of K_m / w_m^2.
-    owner, penalties = source.owner, source.penalty_weights
     n_kernels = samples.X.shape[2] if dictionary is None else len(dictionary)
     names = KernelNames(dictionary, n_kernels, names_of_grams(samples.table.given))
     weights = np.ones(names.n_kernels)

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -64,7 +64,7 @@ class Training(Data):
     # The estimator's settings, with the options from which `built` was computed.
     source: "GramSource"
     # Entries of ``fit_info_`` about the kernels and their storage.
-    fit_info: Mapping[str, Any]
+    fit_info: Mapping[str, object]
     # The unpenalized columns.
     design: Design | None = None
     # Indices of the training samples as rows of `samples.X`; None means all its rows,

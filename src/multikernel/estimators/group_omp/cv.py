@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
 
 import numpy as np
 
@@ -54,7 +53,7 @@ class PrefixCandidates(Candidates):
             "alpha": np.tile(self.alphas, counts.size),
         }
 
-    def open_grids(self, best_params: Mapping[str, Any]) -> Mapping[str, Array]:
+    def open_grids(self, best_params: Mapping[str, float]) -> Mapping[str, Array]:
         """Return, by parameter, the grids that may give better models if extended."""
         grids = {"alpha": self.alphas}
         if self.open_end and best_params["max_kernels"] > 0:
@@ -91,7 +90,7 @@ class PrefixCandidates(Candidates):
                 model = training, _expansion(published, effects, k)
                 yield Solved(candidates, model, k, 0, np.empty(0), attributes)
 
-    def refit(self, training: Training, watch: Watch, best: int) -> dict[str, Any]:
+    def refit(self, training: Training, watch: Watch, best: int) -> dict[str, object]:
         """Return the fitted attributes of candidate `best` on all samples."""
         # The strength varies fastest among the candidates.
         n_selected, a = divmod(best, self.alphas.size)

@@ -1,8 +1,11 @@
 """Greedy selection of kernels by Group-OMP."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
-from typing import Any
 
+import numpy as np
+
+from multikernel._typing import Array
 from multikernel.estimators.group_omp import prefixes
 from multikernel.estimators.group_omp.method import (
     GREEDY_CHECKS,
@@ -28,12 +31,12 @@ class GreedyParameters:
     loss: str | Loss = "squared_error"
     subsample: float | int = 1.0
     normalize: Steps = NORMALIZE
-    penalty_weights: Any = None
+    penalty_weights: Mapping[str, float] | Sequence[float] | Array | None = None
     fit_intercept: bool = True
     storage: Storage = "auto"
     max_bytes: int | None = None
     verbose: int = 0
-    random_state: Any = None
+    random_state: int | np.random.RandomState | None = None
 
     prefix = prefixes.prefix
 

@@ -3,12 +3,13 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from numbers import Integral
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 from sklearn.utils import check_random_state
 
 from multikernel._validation import COUNT, NON_NEGATIVE, AnyOf, Check, Number
+from multikernel.estimators.base import BaseMKL
 from multikernel.estimators.grams.recipe import Recipe, problem_of, residual_problems
 from multikernel.estimators.grams.source import GramSource, gram_source
 from multikernel.estimators.grams.training import Training
@@ -59,7 +60,7 @@ class GreedyMethod:
             losses, [ridge], self.solver, objective_scale=1.0 / total, params=params
         )
 
-    def learn(self, data: Training, watch: Watch) -> dict[str, Any]:
+    def learn(self, data: Training, watch: Watch) -> dict[str, object]:
         """Select kernels; return the attributes of the model with all selected ones."""
         recipe = self.recipe(data)
         path = self.solver.path(joint_problem(recipe, data), watch)
@@ -67,7 +68,7 @@ class GreedyMethod:
         return prefix_attributes(recipe, data, path, len(path))
 
 
-def greedy_method(model: Any, alpha: float = 1.0) -> GreedyMethod:
+def greedy_method(model: BaseMKL, alpha: float = 1.0) -> GreedyMethod:
     """Return the method of an estimator; a search replaces alpha."""
     is_count = isinstance(model.subsample, Integral)
     is_random = is_count or model.subsample < 1.0
@@ -107,7 +108,7 @@ def warn_interrupted(owner: str, path: GreedyPath) -> None:
 
 def prefix_attributes(
     recipe: Recipe, training: Training, path: GreedyPath, k: int
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """Return the fitted attributes of the model with the first k selected kernels."""
     stages = make_stages(path.prefix(k), training, float(recipe.objective_scale))
     parameters = {f"{name}_": value for name, value in recipe.params.items()}

@@ -3,7 +3,7 @@
 import copy
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
 from sklearn.utils import Tags
@@ -85,7 +85,7 @@ def prefix(self: Model, n_kernels: int) -> Model:
     return model
 
 
-def staged_decision_function(self: Any, X: Any) -> Iterator[Array]:
+def staged_decision_function(self: BaseMKL, X: object) -> Iterator[Array]:
     """Return the decision values of the models with no kernel, one kernel, ...
 
     Parameters
@@ -101,7 +101,7 @@ def staged_decision_function(self: Any, X: Any) -> Iterator[Array]:
     return (one_column(f) for f in _staged_values(self, X))
 
 
-def staged_class_predictions(self: Any, X: Any) -> Iterator[Array]:
+def staged_class_predictions(self: BaseMKL, X: object) -> Iterator[Array]:
     """Return the predictions of the models with no kernel, one kernel, ...
 
     X is as in `staged_decision_function`. Item k of the iterator contains the labels
@@ -112,7 +112,7 @@ def staged_class_predictions(self: Any, X: Any) -> Iterator[Array]:
 
 
 @available_if(has_probabilities)
-def staged_predict_proba(self: Any, X: Any) -> Iterator[Array]:
+def staged_predict_proba(self: BaseMKL, X: object) -> Iterator[Array]:
     """Return the class probabilities of the models with no kernel, one kernel, ...
 
     Requires ``loss="log_loss"``. X is as in `staged_decision_function`. Item k of the
@@ -121,7 +121,7 @@ def staged_predict_proba(self: Any, X: Any) -> Iterator[Array]:
     return (np.exp(log_probabilities(f)) for f in _staged_values(self, X))
 
 
-def staged_target_predictions(self: Any, X: Any) -> Iterator[Array]:
+def staged_target_predictions(self: BaseMKL, X: object) -> Iterator[Array]:
     """Return the predictions of the models with no kernel, one kernel, ...
 
     X is as in `predict`. Item k of the iterator contains the predictions of

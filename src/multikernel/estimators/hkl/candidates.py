@@ -4,7 +4,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import zip_longest
-from typing import Any
 
 import numpy as np
 
@@ -116,7 +115,7 @@ class HullCandidates(StrengthCandidates):
                 return
             yield solutions
 
-    def refit(self, data: HullData, watch: Watch, best: int) -> dict[str, Any]:
+    def refit(self, data: HullData, watch: Watch, best: int) -> dict[str, object]:
         """Return the fitted attributes of candidate `best`, with the path to it."""
         tasks, tol = self.recipes(data), self.method.solver.tol
         tasks, alphas = tasks[: best + 1], self.alphas[: best + 1]

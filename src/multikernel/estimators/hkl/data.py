@@ -1,9 +1,8 @@
 """Training data of HKL, which include a graph of kernels, and the fitted models."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any
 
 import numpy as np
 
@@ -14,7 +13,7 @@ from multikernel.estimators.publish.predict import Rows
 from multikernel.estimators.read.dictionary import KernelNames
 from multikernel.estimators.read.numbers import OF_A_FOLD, finite_predictions
 from multikernel.estimators.read.samples import Samples, merge_equal
-from multikernel.kernels.graph.base import FittedGraph, GraphSamples
+from multikernel.kernels.graph.base import FittedGraph, GraphSamples, KernelGraph
 from multikernel.linalg.tables import row_chunks
 from multikernel.solvers.hkl import HullSolution
 
@@ -86,7 +85,7 @@ class HullData(Data):
     scaler: Scaler
     graph: GraphSamples  # on the scaled samples
     # Facts about the storage of Gram matrices; always empty, because HKL stores none.
-    fit_info: Mapping[str, Any] = field(default_factory=dict)
+    fit_info: Mapping[str, object] = field(default_factory=dict)
 
     @property
     def n_bytes(self) -> float:
@@ -122,8 +121,9 @@ class HullData(Data):
 
 @dataclass(frozen=True, eq=False)
 class HullSource(Source):
-    """The source of HKL's training data; `kernels` is a `KernelGraph`."""
+    """The source of HKL's training data."""
 
+    kernels: KernelGraph
     standardize: bool
 
     def prepare(
@@ -147,13 +147,13 @@ class HullModel:
 
     graph: FittedGraph
     scaler: Scaler
-    nodes: tuple[Any, ...]  # the hull
+    nodes: tuple[Hashable, ...]  # the hull
     # Coefficients of each node's centered features, (n_columns, n_outputs).
     coefs: tuple[Array, ...]
     means: tuple[Array, ...]  # means of each node's features, (n_columns,)
     # Data from the training samples that a node's features require besides the graph;
     # None for most nodes. All outputs have the same samples, and thus the same data.
-    bases: tuple[Any, ...]
+    bases: tuple[Array | None, ...]
     active: Indices  # the nodes with nonzero functions
     intercept: Array
 
@@ -219,7 +219,7 @@ class HullModel:
 
 def hull_model(data: HullData, solutions: Sequence[HullSolution]) -> HullModel:
     """Return the model of all outputs, over the union of their hulls."""
-    means, bases = dict[Any, Array](), dict[Any, Any]()
+    means, bases = dict[Hashable, Array](), dict[Hashable, Array | None]()
     for solution in solutions:
         means |= zip(solution.nodes, solution.means, strict=True)
         bases |= zip(solution.nodes, solution.bases, strict=True)
@@ -248,7 +248,7 @@ def hull_values(X: Array, models: Sequence[HullModel]) -> Array:
     samples = models[0].graph.sample(models[0].scaler(X))
     # All models have the same training samples, and thus the same features of a node:
     # compute them once.
-    values_of_node: dict[Any, Array] = {}
+    values_of_node: dict[Hashable, Array] = {}
     f = np.stack([np.tile(m.intercept, (X.shape[0], 1)) for m in models])
     for values, model in zip(f, models, strict=True):
         for k in model.active:

@@ -3,12 +3,13 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import NoneType
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 
 from multikernel._typing import Array
 from multikernel._validation import FLAG, Check, InstanceOf
+from multikernel.estimators.base import BaseMKL
 from multikernel.estimators.hkl.data import (
     HullData,
     HullModel,
@@ -76,7 +77,7 @@ class HullMethod:
     fit_intercept: bool
     solver: HullSearch  # searches for active kernels, from the roots
 
-    def learn(self, data: HullData, watch: Watch) -> dict[str, Any]:
+    def learn(self, data: HullData, watch: Watch) -> dict[str, object]:
         """Solve one problem per output, and return the fitted attributes."""
         task = self.recipe(data)
         watch.expect(len(task.problems))
@@ -119,7 +120,7 @@ class HullMethod:
 
 def hull_attributes(
     task: HullTask, data: HullData, solutions: Sequence[HullSolution]
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """Return the fitted attributes; ``_model`` computes predictions."""
     samples, model = data.samples, hull_model(data, solutions)
     mean_weight = samples.total_weight / samples.targets.shape[1]
@@ -157,7 +158,7 @@ def hull_attributes(
     }
 
 
-def hull_method(model: Any, alpha: float = 1.0) -> HullMethod:
+def hull_method(model: BaseMKL, alpha: float = 1.0) -> HullMethod:
     """Return the method of an estimator; a search replaces alpha."""
     graph = PolynomialGrid(4) if model.kernels is None else model.kernels
     search = HullSearch(

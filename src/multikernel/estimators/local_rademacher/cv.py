@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 
@@ -30,7 +30,7 @@ class TailCandidates(MarginCandidates):
     # The inherited `ps` contains the values of theta, ascending, and `Cs` has a column
     # for each of them.
     name: str = "theta"
-    sums: Any = None  # `TailSums` of the training samples; None until `prepared`
+    sums: TailSums | None = None  # of the training samples; None until `prepared`
 
     def with_tol(self, tol: float) -> Self:
         """Return candidates with tolerance `tol`, and a single start for "dc"."""

@@ -1,7 +1,8 @@
 """Estimators of MKL with local Rademacher complexity."""
 
 from dataclasses import KW_ONLY, dataclass
-from typing import Any
+
+import numpy as np
 
 from multikernel.estimators.local_rademacher.method import (
     TAIL_CHECKS,
@@ -31,7 +32,7 @@ class TailParameters:
     storage: Storage = "auto"
     max_bytes: int | None = None
     verbose: int = 0
-    random_state: Any = None
+    random_state: int | np.random.RandomState | None = None
 
 
 @dataclass(eq=False, repr=False)

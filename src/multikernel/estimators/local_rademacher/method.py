@@ -2,12 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 from sklearn.utils import check_random_state
 
 from multikernel._validation import COUNT, Check, Number, OneOf
+from multikernel.estimators.base import BaseMKL
 from multikernel.estimators.grams.recipe import GramFit, Recipe
 from multikernel.estimators.grams.training import Training
 from multikernel.estimators.grams.useless import warn_low_rank
@@ -64,12 +64,12 @@ class TailMethod(MarginMethod):
         """Return the solutions of all outputs; `starts` is ignored."""
         return super().solve(recipe, data, watch)
 
-    def publish(self, fit: GramFit) -> dict[str, Any]:
+    def publish(self, fit: GramFit) -> dict[str, object]:
         """Return the fitted attributes and, if any, `dc_attributes`."""
         return super().publish(fit) | dc_attributes(fit)
 
 
-def tail_method(model: Any, theta: int, C: float | None = 1.0) -> TailMethod:
+def tail_method(model: BaseMKL, theta: int, C: float | None = 1.0) -> TailMethod:
     """Return the method of an estimator; a search replaces theta and C."""
     inner = lp_method(model, [model.p], C)
     if model.method == "dc" and np.isinf(model.p):
@@ -95,7 +95,7 @@ def tail_method(model: Any, theta: int, C: float | None = 1.0) -> TailMethod:
     return TailMethod(source, inner.loss, inner.C, inner.p, solver, int(theta))
 
 
-def dc_attributes(fit: GramFit) -> dict[str, Any]:
+def dc_attributes(fit: GramFit) -> dict[str, object]:
     """Return the attributes that only fits with method="dc" have; else {}."""
     dc_solutions = [s for s in fit.solutions if isinstance(s, DCSolution)]
     if not dc_solutions:

@@ -2,11 +2,12 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 
 from multikernel._typing import Array, Indices
+from multikernel.estimators.base import BaseMKL
 from multikernel.estimators.grams.method import convergence_gap, solved_candidate
 from multikernel.estimators.grams.recipe import Recipe
 from multikernel.estimators.grams.solving import (
@@ -37,7 +38,10 @@ DEFAULT_PS = (1.0, 4 / 3, 2.0, 4.0, float("inf"))
 
 
 def margin_grid(
-    Cs: Any, method: MarginMethod, training: Training, weight_sums: Array
+    Cs: Sequence[float] | Array | None,
+    method: MarginMethod,
+    training: Training,
+    weight_sums: Array,
 ) -> Array:
     """Return candidate values of C, one ascending column per entry of `weight_sums`."""
     # A column has the values of C for one p (or theta). The entry of `weight_sums` is
@@ -66,7 +70,7 @@ class MarginCandidates(Candidates):
             columns[self.name] = np.tile(self.ps, len(self.Cs))
         return columns
 
-    def open_grids(self, best_params: Mapping[str, Any]) -> Mapping[str, Array]:
+    def open_grids(self, best_params: Mapping[str, float]) -> Mapping[str, Array]:
         """Return the grid of C for the chosen p; a wider grid may be better."""
         column = np.searchsorted(self.ps, best_params[self.name]) if self.name else 0
         return {"C": self.Cs[:, column]}
@@ -110,7 +114,7 @@ class MarginCandidates(Candidates):
                 return
             best = latest_best
 
-    def refit(self, training: Training, watch: Watch, best: int) -> dict[str, Any]:
+    def refit(self, training: Training, watch: Watch, best: int) -> dict[str, object]:
         """Return the fitted attributes of candidate `best`, with its path over C."""
         # p varies fastest among the candidates: C has the index i, and p the index j.
         i, j = divmod(best, self.ps.size)
@@ -122,7 +126,7 @@ class MarginCandidates(Candidates):
         path_recipes = loose.recipes(training, j)[first : i + 1]
         path = solve_path(path_recipes, recipes[i], training, watch)
         path[-1] = self.method.finish(path[-1], stopped=watch.stopped)
-        attributes: dict[str, Any] = self.method.publish(path[-1])
+        attributes: dict[str, object] = self.method.publish(path[-1])
         steps = [
             [replace(s, duality_gap=convergence_gap(s)) for s in fit.solutions]
             for fit in path
@@ -157,7 +161,7 @@ def _best_in_chain(means: Array, chain: Sequence[int]) -> int | None:
 
 
 def margin_search(
-    model: Any, method: MarginMethod, ps: Sequence[float], name: str = "p"
+    model: BaseMKL, method: MarginMethod, ps: Sequence[float], name: str = "p"
 ) -> Search:
     """Return the search of an estimator over C and, unless `name` is empty, over p."""
     # The C and p of `method` are ignored.

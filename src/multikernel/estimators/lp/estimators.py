@@ -1,8 +1,9 @@
 """Estimators of lp-norm MKL, whose weights have any degree of sparsity."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
-from typing import Any
 
+from multikernel._typing import Array
 from multikernel.estimators.lp.method import LP_CHECKS, MarginMethod, lp_method
 from multikernel.estimators.parameters import NORMALIZE
 from multikernel.estimators.tasks import ClassifierMKL, RegressorMKL
@@ -21,7 +22,7 @@ class LpParameters:
     solver: str = "auto"
     selection: str = "separate"
     normalize: Steps = NORMALIZE
-    penalty_weights: Any = None
+    penalty_weights: Mapping[str, float] | Sequence[float] | Array | None = None
     fit_intercept: bool = True
     tol: float = 1e-3
     max_iter: int | None = None

@@ -8,6 +8,7 @@ import numpy as np
 
 from multikernel._validation import COUNT, NOTHING, AnyOf, Check, Number, OneOf
 from multikernel.certificates.null_model import best_intercept
+from multikernel.estimators.base import BaseMKL
 from multikernel.estimators.grams.method import GramMethod
 from multikernel.estimators.grams.recipe import Recipe
 from multikernel.estimators.grams.source import gram_source
@@ -143,7 +144,9 @@ def curvature_unit(loss: Loss, samples: Samples) -> float:
     return float(loss.conjugate_hessian(y, midpoints).mean())
 
 
-def lp_method(model: Any, ps: Sequence[float], C: float | None = 1.0) -> MarginMethod:
+def lp_method(
+    model: BaseMKL, ps: Sequence[float], C: float | None = 1.0
+) -> MarginMethod:
     """Return lp-norm MKL with p = ps[0]; raise unless the solver supports all `ps`."""
     check_solver(type(model).__name__, model.solver, ps)
     solver = lp_solver(model.solver, model.tol, model.max_iter)

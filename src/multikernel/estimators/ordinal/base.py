@@ -2,11 +2,12 @@
 
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.special import expit
 from sklearn.base import ClassifierMixin
 from sklearn.utils import Tags
@@ -54,9 +55,9 @@ class OrdinalMKL(ClassifierMixin, LearnsByCopy):
     # fitted, replace the intercept.
     fit_intercept: ClassVar[bool] = True
 
-    kernels: Any = None
+    kernels: object = None
     _: KW_ONLY
-    order: Any = None
+    order: Sequence[Hashable] | Array | None = None
     l1_ratio: float = 1.0
     normalize: Steps = NORMALIZE
     tol: float = 1e-3
@@ -84,7 +85,9 @@ class OrdinalMKL(ClassifierMixin, LearnsByCopy):
             y_used, f_used = codes[is_used], f[is_used]
             return CumulativeLogitLoss.fitted(y_used, f_used, counts[is_used])
 
-        def add_attributes(attributes: dict[str, Any], f: Callable[[], Array]) -> None:
+        def add_attributes(
+            attributes: dict[str, object], f: Callable[[], Array]
+        ) -> None:
             attributes["classes_"] = classes
             # `f` returns the decision values on the training samples. A search without
             # a refit has no model.
@@ -94,7 +97,7 @@ class OrdinalMKL(ClassifierMixin, LearnsByCopy):
         loss = fitted_loss(np.zeros(len(targets)))
         return Task(loss, codes, grades, classes, add_attributes)
 
-    def predict(self, X: Any) -> Array:
+    def predict(self, X: object) -> Array:
         """Return the most probable classes.
 
         Parameters
@@ -108,7 +111,7 @@ class OrdinalMKL(ClassifierMixin, LearnsByCopy):
         """
         return np.asarray(self.classes_[np.argmax(self.predict_proba(X), axis=1)])
 
-    def predict_median(self, X: Any) -> Array:
+    def predict_median(self, X: object) -> Array:
         """Return the median classes, which minimize the expected difference in rank.
 
         X is as in `predict`. The result has shape (n_samples,): for each sample the
@@ -117,7 +120,7 @@ class OrdinalMKL(ClassifierMixin, LearnsByCopy):
         f = np.asarray(self.linear_predictor(X))
         return np.asarray(self.classes_[np.searchsorted(self.thresholds_, f)])
 
-    def predict_proba(self, X: Any) -> Array:
+    def predict_proba(self, X: object) -> Array:
         r"""Return the probabilities of the classes, in the order of ``classes_``.
 
         They are differences of these cumulative probabilities with thresholds theta:
@@ -142,7 +145,9 @@ class OrdinalMKL(ClassifierMixin, LearnsByCopy):
         shares = np.diff(below, axis=1), -np.diff(above, axis=1)
         return np.asarray(np.where(below[:, 1:] < 0.5, *shares))
 
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+    def score(
+        self, X: object, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> float:
         """Return the accuracy, the share of samples whose class is predicted.
 
         Parameters
@@ -188,7 +193,9 @@ class OrdinalMKL(ClassifierMixin, LearnsByCopy):
             )
 
 
-def classes_in_order(owner: str, order: Any, y: Any, targets: Array) -> Array:
+def classes_in_order(
+    owner: str, order: Iterable[Hashable] | None, y: object, targets: Array
+) -> Array:
     """Return the classes in `targets`, lowest first, in the user's order or sorted."""
     # `order` is the user's argument. If it is None, use the order of the categories of
     # `y`, which are the targets in the user's format, such as ordered categories of

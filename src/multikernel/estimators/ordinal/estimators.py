@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 import numpy as np
 
@@ -137,7 +137,7 @@ class SpicyMKLOrdinal(OrdinalMKL):
 
     _checks: ClassVar[Mapping[str, Check]] = AUTO_CHECKS
 
-    alpha: Any = "auto"
+    alpha: float | str = "auto"
 
     def _method(self) -> SparseMethod:
         return sparse_method(self, self.alpha, default=TARGET_ALPHA)
@@ -277,7 +277,9 @@ class SpicyMKLOrdinalCV(OrdinalMKL, AlphaSearchCV):
     # predict no classes: `score` compares the order of their decision values.
     scoring: ClassVar[None] = None  # type: ignore[misc] # no parameter here
 
-    def _copied(self, loss: CumulativeLogitLoss, strata: Indices, groups: Any) -> Self:
+    def _copied(
+        self, loss: CumulativeLogitLoss, strata: Indices, groups: object
+    ) -> Self:
         # `strata` are class numbers, by which an int or None as cv stratifies folds.
         inner = super()._copied(loss, strata, groups)
         inner.cv = folds_of(self.cv, strata, groups, stratify=True)

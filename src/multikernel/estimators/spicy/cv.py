@@ -7,6 +7,7 @@ from typing import Any, Self
 import numpy as np
 
 from multikernel._typing import Array
+from multikernel.estimators.base import BaseMKL
 from multikernel.estimators.grams.method import solved_candidate
 from multikernel.estimators.grams.recipe import GramFit, Recipe, problems_of
 from multikernel.estimators.grams.shortlist import is_shortened
@@ -55,7 +56,7 @@ class AlphaSearchCV(SearchCV):
         return alpha_search(self)
 
 
-def alpha_search(model: Any) -> Search:
+def alpha_search(model: BaseMKL) -> Search:
     """Return the search of an estimator over strengths of the penalty."""
     method = sparse_method(model, 1.0)
 
@@ -81,7 +82,7 @@ class AlphaCandidates(StrengthCandidates):
     # Whether `refit` solves the path down to the chosen strength.
     with_path: bool = True
 
-    def open_grids(self, best_params: Mapping[str, Any]) -> Mapping[str, Array]:
+    def open_grids(self, best_params: Mapping[str, float]) -> Mapping[str, Array]:
         """Return the grid of alpha; {} if its extension cannot give better models."""
         # If no kernel enters at the first strength, larger ones give the same model.
         is_closed = not self.open_ends and best_params["alpha"] == self.alphas[0]
@@ -115,7 +116,7 @@ class AlphaCandidates(StrengthCandidates):
             if (last_steps < 0).all():
                 return
 
-    def refit(self, training: Training, watch: Watch, best: Any) -> dict[str, Any]:
+    def refit(self, training: Training, watch: Watch, best: Any) -> dict[str, object]:
         """Return the fitted attributes of candidate `best`, and the path to it."""
         recipes = self.recipes(training)
         # Only the last fit needs the estimator's tol; others use the tol of folds.
@@ -129,7 +130,7 @@ class AlphaCandidates(StrengthCandidates):
             fit = self.method.finish(fit, stopped=watch.stopped)
         else:
             fit, paths = self._refit_together(steps, recipes[best], training, watch)
-        attributes: dict[str, Any] = self.method.publish(fit)
+        attributes: dict[str, object] = self.method.publish(fit)
         attributes["n_iter_"] = iterations(paths)
         attributes["alphas_"] = self.alphas
         # Paths have a point for each of `steps`, or only for the chosen strength.

@@ -1,9 +1,10 @@
 """Sparse multiple kernel learning by SpicyMKL."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
+from multikernel._typing import Array
 from multikernel._validation import Check
 from multikernel.estimators.parameters import NORMALIZE
 from multikernel.estimators.scale import CLASS_ALPHA, TARGET_ALPHA
@@ -13,6 +14,7 @@ from multikernel.estimators.spicy.method import (
     SparseMethod,
     sparse_method,
 )
+from multikernel.estimators.spicy.null_alpha import NullAlpha
 from multikernel.estimators.tasks import ClassifierMKL, RegressorMKL
 from multikernel.gram import Storage
 from multikernel.gram.normalization import Steps
@@ -30,7 +32,7 @@ class SparseParameters:
     # not the default because it also changes the loss (to the multinomial one).
     selection: str = "separate"
     normalize: Steps = NORMALIZE
-    penalty_weights: Any = None
+    penalty_weights: Mapping[str, float] | Sequence[float] | Array | None = None
     fit_intercept: bool = True
     tol: float = 1e-3
     max_iter: int = 100
@@ -174,7 +176,7 @@ class SpicyMKLClassifier(SparseParameters, ClassifierMKL):
 
     _checks = NULL_CHECKS
 
-    alpha: Any = "auto"
+    alpha: float | str | NullAlpha = "auto"
 
     def _method(self) -> SparseMethod:
         return sparse_method(self, self.alpha, CLASS_ALPHA, partitions=True)
@@ -314,7 +316,7 @@ class SpicyMKLRegressor(SparseParameters, RegressorMKL):
 
     _checks = NULL_CHECKS
 
-    alpha: Any = "auto"
+    alpha: float | str | NullAlpha = "auto"
     _: KW_ONLY
     quantile: float = 0.5
     selection: str = "shared"

@@ -12,6 +12,7 @@ from multikernel._validation import (
     InstanceOf,
     OneOf,
 )
+from multikernel.estimators.base import BaseMKL
 from multikernel.estimators.grams.method import GramMethod
 from multikernel.estimators.grams.recipe import Recipe
 from multikernel.estimators.grams.source import gram_source
@@ -115,7 +116,10 @@ class SparseMethod(GramMethod):
 
 
 def sparse_method(
-    model: Any, alpha: Any, default: float = 1.0, **options: Any
+    model: BaseMKL,
+    alpha: float | str | NullAlpha,
+    default: float = 1.0,
+    **options: bool,
 ) -> SparseMethod:
     """Return the method of an estimator; if alpha is "auto", it becomes `default`."""
     by_default = isinstance(alpha, str) and alpha == "auto"

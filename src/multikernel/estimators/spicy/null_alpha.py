@@ -1,7 +1,6 @@
 """A rule for alpha: kernels rarely enter the model if targets are noise."""
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from sklearn.utils import check_random_state
@@ -70,7 +69,7 @@ class NullAlpha:
 
     level: float = 0.05
     n_permutations: int | None = None
-    random_state: Any = 0
+    random_state: int | np.random.RandomState | None = 0
 
     def __post_init__(self) -> None:
         level = Number(0.0, 1.0, above=True)

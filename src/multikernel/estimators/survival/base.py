@@ -2,9 +2,10 @@
 
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.special import expit
 from sklearn.exceptions import UndefinedMetricWarning
 
@@ -33,7 +34,7 @@ class SurvivalMKL(LearnsByCopy):
 
     _checks = SPARSE_CHECKS
 
-    kernels: Any = None
+    kernels: object = None
     _: KW_ONLY
     l1_ratio: float = 1.0
     normalize: Steps = NORMALIZE
@@ -54,7 +55,9 @@ class SurvivalMKL(LearnsByCopy):
         weights = check_weights(sample_weight, len(times.lower))
         table, codes, loss = regression_on_rows(times, weights)
 
-        def add_attributes(attributes: dict[str, Any], f: Callable[[], Array]) -> None:
+        def add_attributes(
+            attributes: dict[str, object], f: Callable[[], Array]
+        ) -> None:
             # `f` returns the decision values on the training samples. Searches set
             # ``scale_`` themselves. Without a refit they have no model.
             attributes.setdefault("loss_scale_", loss.scale)
@@ -66,7 +69,7 @@ class SurvivalMKL(LearnsByCopy):
         strata = table, codes
         return Task(loss, targets, strata, classes=None, add_attributes=add_attributes)
 
-    def predict(self, X: Any) -> Array:
+    def predict(self, X: object) -> Array:
         """Return risks; a higher risk means an earlier event.
 
         Parameters
@@ -83,7 +86,7 @@ class SurvivalMKL(LearnsByCopy):
         """
         return np.asarray(-self.linear_predictor(X) / self._scale())
 
-    def predict_median(self, X: Any) -> Array:
+    def predict_median(self, X: object) -> Array:
         """Return the median times to the event in the training unit, (n_samples,).
 
         X is as in `predict`.
@@ -92,7 +95,7 @@ class SurvivalMKL(LearnsByCopy):
         # Without the limits, exp(f) could be zero or infinite.
         return np.exp(np.clip(f, -700.0, 700.0))
 
-    def predict_survival_function(self, X: Any, times: Any) -> Array:
+    def predict_survival_function(self, X: object, times: ArrayLike) -> Array:
         r"""Return the probabilities that the event happens after the given times.
 
         .. math:: S(t \mid x) = \frac{1}{1 + \exp((\log t - f(x)) / \sigma)}
@@ -128,7 +131,9 @@ class SurvivalMKL(LearnsByCopy):
             exponents = (f[:, None] - np.log(grid)) / self._scale()
         return np.asarray(expit(exponents), dtype=np.float64)
 
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+    def score(
+        self, X: object, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> float:
         """Return Harrell's index of concordance of the risks.
 
         Parameters

@@ -6,9 +6,11 @@ from functools import partial
 from typing import Any, ClassVar, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from multikernel._typing import Array, Indices
 from multikernel._validation import Check
+from multikernel.estimators.base import BaseMKL
 from multikernel.estimators.grams.solving import solve_outputs
 from multikernel.estimators.publish.fitted import merge
 from multikernel.estimators.read.samples import Samples
@@ -33,7 +35,7 @@ class SurvivalSearch(Search):
 
     def _further_attributes(
         self, folds: Folds, params: Mapping[str, Any]
-    ) -> dict[str, Any]:
+    ) -> dict[str, object]:
         """Return ``scale_`` for the chosen alpha."""
         assert isinstance(self.method, SparseMethod)
         data: Any = folds.data
@@ -52,7 +54,11 @@ class SurvivalSearch(Search):
 
 
 def _score_times(
-    scoring: Callable[..., float], table: Any, model: Any, X: Any, y: Array
+    scoring: Callable[..., float],
+    table: NDArray[np.void],
+    model: BaseMKL,
+    X: object,
+    y: Array,
 ) -> float:
     """Call a user's function ``scoring`` with the times in the rows `y` of a table."""
     return scoring(model, X, table[y.astype(np.intp)])
@@ -212,12 +218,12 @@ class SpicyMKLSurvivalCV(SurvivalMKL, AlphaSearchCV):
     _checks: ClassVar[Mapping[str, Check]] = {"scoring": survival_scoring}
 
     def _copied(
-        self, loss: LogLogisticLoss, strata: tuple[Times, Indices], groups: Any
+        self, loss: LogLogisticLoss, strata: tuple[Times, Indices], groups: object
     ) -> Self:
         inner, (times, codes) = super()._copied(loss, strata, groups), strata
         # Folds are stratified by whether the event was observed.
         inner.cv = folds_of(self.cv, times.seen[codes], groups, stratify=True)
-        if self.scoring is not None:
+        if callable(self.scoring):
             inner.scoring = partial(_score_times, self.scoring, times.structured())
         return inner
 

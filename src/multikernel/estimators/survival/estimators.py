@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from multikernel._validation import Check
 from multikernel.estimators.scale import TARGET_ALPHA
@@ -143,7 +143,7 @@ class SpicyMKLSurvival(SurvivalMKL):
 
     _checks: ClassVar[Mapping[str, Check]] = AUTO_CHECKS
 
-    alpha: Any = "auto"
+    alpha: float | str = "auto"
 
     def _method(self) -> SparseMethod:
         return sparse_method(self, self.alpha, default=TARGET_ALPHA)

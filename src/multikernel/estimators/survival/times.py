@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from multikernel._typing import Array, Indices, Mask
 from multikernel._validation import listed
@@ -45,7 +46,7 @@ class Times:
         rows, positions = np.unique(bounds, axis=0, return_inverse=True)
         return Times(rows[:, 0], rows[:, 1]), positions.reshape(-1)
 
-    def structured(self) -> Any:
+    def structured(self) -> NDArray[np.void]:
         """Return a structured array of ``event`` and ``time``, or of both bounds."""
         is_exact = (self.lower == self.upper) | ~self.seen
         if is_exact.all():
@@ -85,7 +86,7 @@ def read_times(owner: str, y: object) -> Times:
     return Times(values, np.where(is_observed, values, np.inf))
 
 
-def _two_columns(owner: str, y: Any) -> dict[Any, Any]:
+def _two_columns(owner: str, y: Any) -> dict[Any, Array]:
     """Return the two columns of y by name, or by number if they have no names."""
     if y is None:
         raise ValueError(f"{owner} requires y to be passed, got None: pass {FORMS}.")
