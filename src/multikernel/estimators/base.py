@@ -1,11 +1,12 @@
 """Base class of every estimator: fit, terms, summary and parameters."""
 
 from abc import ABCMeta, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import Tags
@@ -70,7 +71,7 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
     # The fitted model, and the facts about the fit that `predict` and others need.
     _state: FittedModel
 
-    def __new__(cls, *_: Any, **parameters: Any) -> Self:
+    def __new__(cls, *_: object, **parameters: object) -> Self:
         """Create an estimator; raise, and suggest names, for an unknown parameter."""
         if parameters:
             refuse_unknown(cls, parameters)
@@ -79,7 +80,7 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
 
     if not TYPE_CHECKING:
 
-        def __getattr__(self, name: str) -> Any:
+        def __getattr__(self, name: str) -> object:
             """Raise AttributeError, with advice for names such as ``coef_``."""
             if name in ADVICE:
                 owner = type(self).__name__
@@ -94,11 +95,11 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
 
     def fit(
         self,
-        X: Any,
-        y: Any,
-        sample_weight: Any = None,
+        X: object,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
         *,
-        offset: Any = None,
+        offset: ArrayLike | None = None,
         callback: Callback | None = None,
     ) -> Self:
         """Fit the model; if an exception is raised, the estimator stays unchanged.
@@ -145,18 +146,18 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
 
     def _learn(
         self,
-        X: Any,
-        y: Any,
-        sample_weight: Any,
-        offset: Any,
+        X: object,
+        y: object,
+        sample_weight: object,
+        offset: ArrayLike | None,
         callback: Callback | None,
-        groups: Any = None,
+        groups: object = None,
     ) -> Self:
         """Fit this estimator; `LearnsByCopy` overrides this to fit a copy."""
         fit_estimator(self, X, y, sample_weight, callback, groups, offset)
         return self
 
-    def get_params(self, deep: bool = True) -> dict[str, Any]:
+    def get_params(self, deep: bool = True) -> dict[str, object]:
         """Return the parameters of the estimator.
 
         Parameters
@@ -169,13 +170,13 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
         -------
         params : dict
         """
-        params: dict[str, Any] = super().get_params(deep=False)
+        params: dict[str, object] = super().get_params(deep=False)
         if deep:
             inner = parameters_of(self.kernels)
             params |= {f"kernels__{name}": value for name, value in inner.items()}
         return params
 
-    def set_params(self, **params: Any) -> Self:
+    def set_params(self, **params: object) -> Self:
         """Set parameters of the estimator and of its kernels.
 
         Parameters
@@ -251,12 +252,12 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
         return list(self._views("kernel_views_"))
 
     @property
-    def view_weights_(self) -> dict[str, Any]:
+    def view_weights_(self) -> dict[str, float | Array]:
         """Sum of the kernel weights of each view; an array for several outputs."""
         return view_sums(self._views("view_weights_"), self.kernel_weights_)
 
     @property
-    def view_shares_(self) -> dict[str, Any]:
+    def view_shares_(self) -> dict[str, float | Array]:
         """Sum of the variance shares of each view; an array for several outputs."""
         return view_sums(self._views("view_shares_"), self.variance_shares_)
 
@@ -316,15 +317,15 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
         table.attrs |= facts(self)
         return table
 
-    def _get_params_html(self, deep: bool = True, doc_link: str = "") -> Any:
+    def _get_params_html(self, deep: bool = True, doc_link: str = "") -> object:
         return super()._get_params_html(False, doc_link)
 
     @property
-    def _repr_html_(self) -> Any:
+    def _repr_html_(self) -> Callable[[], str]:
         diagram = super()._repr_html_
         return lambda: diagram() + fitted_html(self)
 
-    def _repr_mimebundle_(self, **settings: Any) -> dict[str, str]:
+    def _repr_mimebundle_(self, **settings: object) -> dict[str, str]:
         bundle: dict[str, str] = super()._repr_mimebundle_(**settings)
         if "text/html" in bundle:
             bundle["text/html"] += fitted_html(self)
@@ -340,7 +341,7 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
         return list(self._fitted().outputs)
 
     @lazy
-    def contributions(self, X: Any) -> Array:
+    def contributions(self, X: object) -> Array:
         """Return the additive terms of the model, one per active kernel.
 
         Parameters
@@ -359,7 +360,7 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
         terms = model.contributions(X_checked)
         return terms[:, 0] if terms.shape[1] == 1 else terms
 
-    def _decision_values(self, X: Any, offset: Any = None) -> Array:
+    def _decision_values(self, X: object, offset: ArrayLike | None = None) -> Array:
         """Return the decision values, shape (n_samples, n_outputs)."""
         state: FittedModel | None = vars(self).get("_state")
         if state is not None and state.known is not None and state.known[0] is X:
@@ -369,7 +370,7 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
         return f + self._offset_values(X, offset, *f.shape)
 
     def _offset_values(
-        self, X: Any, offset: Any, n_rows: int, n_outputs: int
+        self, X: object, offset: ArrayLike | None, n_rows: int, n_outputs: int
     ) -> Array | float:
         """Return offsets of shape (n_rows, n_outputs), or 0.0 if `offset` is None."""
         if offset is None:
@@ -379,7 +380,7 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
         warn_order(owner, X, offset=offset)
         return check_offset(owner, offset, n_rows, n_outputs, shared=alike)
 
-    def _model_and_data(self, X: Any) -> tuple[AdditiveModel, Array]:
+    def _model_and_data(self, X: object) -> tuple[AdditiveModel, Array]:
         """Return the fitted model, and X validated and encoded for it."""
         state = self._fitted()
         assert state.model is not None
@@ -411,7 +412,7 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
         return tags
 
 
-def checked_method(owner: str, estimator: Any) -> Method:
+def checked_method(owner: str, estimator: object) -> Method:
     """Return the method of an estimator of this library, and check its parameters."""
     if not isinstance(estimator, BaseMKL):
         raise TypeError(

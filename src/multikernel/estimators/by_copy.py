@@ -13,18 +13,19 @@ from multikernel.estimators.fit import fit_estimator, publish
 from multikernel.estimators.read.doubts import warn_order
 from multikernel.estimators.read.partitions import lazy
 from multikernel.estimators.read.precomputed import labels_of_grams
+from multikernel.losses import Loss
 from multikernel.problem import Callback
 
 # It adds fitted attributes to a dict, given a function that returns decision values.
-SetAttributes = Callable[[dict[str, Any], Callable[[], Array]], None]
+SetAttributes = Callable[[dict[str, object], Callable[[], Array]], None]
 
 
 class Task(NamedTuple):
     """The regression that a copy fits, and how to get attributes from its fit."""
 
-    loss: Any
+    loss: Loss
     codes: Array  # one integer for each target
-    strata: Any  # for the folds of a search
+    strata: object  # for the folds of a search
     classes: Array | None  # in their order; None for times
     add_attributes: SetAttributes
 
@@ -68,7 +69,12 @@ class LearnsByCopy(BaseMKL):
         return self
 
     def _coded(
-        self, X: object, y: object, sample_weight: object, offset: object, groups: Any
+        self,
+        X: object,
+        y: object,
+        sample_weight: object,
+        offset: object,
+        groups: object,
     ) -> tuple[Self, Task]:
         """Return a copy that fits codes of y, and its task."""
         self._refuse_offset(offset)
@@ -85,7 +91,7 @@ class LearnsByCopy(BaseMKL):
                 f"{self._instead_of_offset}."
             )
 
-    def _copied(self, loss: Any, strata: Any, groups: Any) -> Self:
+    def _copied(self, loss: Any, strata: Any, groups: object) -> Self:
         """Return a copy of this estimator that fits the given loss."""
         # Searches override this method, to stratify folds by `strata` and keep `groups`
         # together.
@@ -94,7 +100,7 @@ class LearnsByCopy(BaseMKL):
         return inner
 
     @lazy
-    def linear_predictor(self, X: Any) -> Array:
+    def linear_predictor(self, X: object) -> Array:
         """Return the sum of the functions and of the intercept, if any.
 
         Parameters

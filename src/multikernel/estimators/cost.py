@@ -4,9 +4,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import is_classifier
 
-from multikernel.estimators.base import checked_method
+from multikernel.estimators.base import BaseMKL, checked_method
 from multikernel.estimators.by_copy import LearnsByCopy
 from multikernel.estimators.fit import read_input
 from multikernel.estimators.grams.source import PRECOMPUTED, GramSource, storage_choice
@@ -42,7 +43,13 @@ class FitCost:
         return f"{sentence} {self.advice}" if self.advice else sentence
 
 
-def estimate_cost(model: Any, X: Any, y: Any = None, *, offset: Any = None) -> FitCost:
+def estimate_cost(
+    model: BaseMKL,
+    X: Any,
+    y: ArrayLike | None = None,
+    *,
+    offset: ArrayLike | None = None,
+) -> FitCost:
     """Return the expected time and memory of a fit, without fitting.
 
     The ranks of some kernels are estimated on some samples, which takes tens of
@@ -122,7 +129,7 @@ def estimate_cost(model: Any, X: Any, y: Any = None, *, offset: Any = None) -> F
     )
 
 
-def _checked_source(model: Any) -> GramSource:
+def _checked_source(model: BaseMKL) -> GramSource:
     """Check an estimator and its parameters; return the source of its Gram matrices."""
     source = checked_method("estimate_cost", model).source
     if not isinstance(source, GramSource):

@@ -5,6 +5,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, is_outlier_detector
 
 from multikernel._typing import Array
@@ -45,13 +46,13 @@ ONE_THREAD = 2000
 
 
 def fit_estimator(
-    estimator: Any,
+    estimator: BaseEstimator,
     X: object,
     y: object,
     sample_weight: object,
     callback: Callback | None,
     groups: object = None,
-    offset: object = None,
+    offset: ArrayLike | None = None,
 ) -> None:
     """Fit an estimator; if an error is raised, its attributes stay unchanged."""
     estimator._check_parameters()
@@ -75,13 +76,13 @@ def fit_estimator(
 
 
 def read_input(
-    estimator: Any,
+    estimator: BaseEstimator,
     source: Source,
     X: object,
     y: object,
     sample_weight: object = None,
     groups: object = None,
-    offset: object = None,
+    offset: ArrayLike | None = None,
 ) -> Samples:
     """Validate the input of a fit, and return its samples."""
     per_sample = {"sample_weight": sample_weight, "offset": offset, "groups": groups}
@@ -107,7 +108,7 @@ def read_input(
     return sort_samples(samples) if source.parts else distinct(samples)
 
 
-def _refuse_columns(estimator: Any, owner: str, samples: Samples) -> None:
+def _refuse_columns(estimator: BaseEstimator, owner: str, samples: Samples) -> None:
     """Raise for offsets and unpenalized columns if the method does not support them."""
     alternatives = ", or use SpicyMKL, lp-norm MKL, uniform weights or Group-OMP"
     if is_outlier_detector(estimator):
@@ -126,11 +127,11 @@ def _refuse_columns(estimator: Any, owner: str, samples: Samples) -> None:
 
 
 def all_attributes(
-    estimator: Any,
+    estimator: BaseEstimator,
     data: Data,
-    attributes: dict[str, Any],
-    cached: tuple[Any, Array] | None = None,
-) -> dict[str, Any]:
+    attributes: Mapping[str, Any],
+    cached: tuple[object, Array] | None = None,
+) -> dict[str, object]:
     """Return the attributes of a method and those that every estimator publishes."""
     samples, names = data.samples, data.names
     loss_param = getattr(estimator, "loss", None)
@@ -172,7 +173,7 @@ def find_link(loss: object, samples: Samples) -> str:
     return "joint" if joint else "one_vs_rest"
 
 
-def publish(estimator: BaseEstimator, attributes: Mapping[str, Any]) -> None:
+def publish(estimator: BaseEstimator, attributes: Mapping[str, object]) -> None:
     """Set the attributes of a fit, and delete attributes that only earlier fits set."""
     old_names = [n for n in vars(estimator) if n.endswith("_") and n[0] != "_"]
     # A search publishes many models to score them. `get_params` reads signatures, which

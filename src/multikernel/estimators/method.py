@@ -21,7 +21,7 @@ class Data(ABC):
     # A graph implements only the abstract methods.
     samples: Samples
     # Entries of ``fit_info_`` about the matrices.
-    fit_info: Mapping[str, Any]
+    fit_info: Mapping[str, object]
     precomputed: bool = False
 
     @property
@@ -75,13 +75,13 @@ class Data(ABC):
 class Fold:
     """The training data and the validation samples of a fold."""
 
-    training: Any  # `Data`, with kernels normalized on the training samples alone
+    training: Data  # with kernels normalized on the training samples alone
     validation: Samples
     # Maps models, as yielded by the method's candidates, to their decision values on
     # the validation samples, (n_models, n_test, n_outputs).
     decision_values: Callable[[Sequence[Any]], Array]
 
-    def inputs(self, *, with_matrices: bool) -> Any:
+    def inputs(self, *, with_matrices: bool) -> object:
         """Return the user's data of the validation samples, or their row numbers."""
         table, rows = self.validation.table, self.validation.rows
         if table.X.ndim == 2:
@@ -97,7 +97,7 @@ class Source(ABC):
     """Source of the training data of a method, before samples are read."""
 
     owner: str  # name of the estimator in messages
-    kernels: Any
+    kernels: object
     # Whether folds are cut from the data. Their kernels are then normalized later, on
     # the training samples of each fold.
     parts: bool = field(default=False, kw_only=True)
@@ -123,7 +123,7 @@ class Method(Protocol):
     def source(self) -> Source:
         """The source of the method's training data."""
 
-    def learn(self, data: Any, watch: Watch, /) -> dict[str, Any]:
+    def learn(self, data: Any, watch: Watch, /) -> dict[str, object]:
         """Fit the data; return the attributes, with the fitted model as ``_model``."""
         # `watch` receives the number of solves, and the factor that converts their
         # objectives to the estimator's. A solve that ended early emits a warning.
@@ -134,13 +134,13 @@ class Solved:
     """A model fitted on the training set of a fold, for one or several candidates."""
 
     candidates: Sequence[int]  # the candidates with this model
-    model: Any  # in the form that `Fold.decision_values` requires
+    model: object  # in the form that `Fold.decision_values` requires
     # Number of active kernels; an array with a number for each target, if each target
     # chooses its own candidate.
     n_active: int | Array
     n_bytes: int
     gaps: Array  # relative duality gaps of the solves; empty for a greedy method
-    attributes: Callable[[], dict[str, Any]]  # returns the fitted attributes
+    attributes: Callable[[], dict[str, object]]  # returns the fitted attributes
     # Candidates that are solved one after another, from simple to complex. They include
     # the candidates of this model, and the search may skip the last ones.
     chain: Sequence[int] = ()
@@ -195,12 +195,12 @@ class Candidates(ABC):
         # Candidates that cannot improve the `means` may be skipped.
 
     @abstractmethod
-    def refit(self, data: Any, watch: Watch, best: Any, /) -> dict[str, Any]:
+    def refit(self, data: Any, watch: Watch, best: Any, /) -> dict[str, object]:
         """Return the fitted attributes of the best candidate's model on all samples."""
         # `best` is an index, or an array if targets choose separately. If the `watch`
         # has already stopped, one iteration is made.
 
-    def open_grids(self, best_params: Mapping[str, Any]) -> Mapping[str, Array]:
+    def open_grids(self, best_params: Mapping[str, float]) -> Mapping[str, Array]:
         """Return, by parameter, the grids that may give better models if extended."""
         # A search warns if its best value is at an end of one of these grids.
         return self.grid()

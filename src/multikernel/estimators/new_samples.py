@@ -1,6 +1,6 @@
 """Add new samples to the given Gram matrices of fitted models."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from copy import copy, deepcopy
 from dataclasses import replace
 from typing import Any
@@ -23,7 +23,7 @@ from multikernel.kernels.interactions import mains_of
 
 
 def with_samples(
-    model: Any, rows: Mapping[str, Any], *, names: Sequence[Any] | None = None
+    model: Any, rows: Mapping[str, object], *, names: Sequence[Hashable] | None = None
 ) -> Any:
     """Return a copy of a fitted model with rows of new samples in its Gram matrices.
 
@@ -90,7 +90,7 @@ def with_samples(
     return _extended_model(model, rows, names)
 
 
-def _extended_model(model: Any, rows: Mapping[str, Any], names: object) -> Any:
+def _extended_model(model: Any, rows: Mapping[str, object], names: object) -> Any:
     """Return a copy of a fitted model whose matrices have additional rows."""
     kernels = _given_matrices(model)
     unknown = [view for view in rows if view not in kernels]
@@ -124,7 +124,7 @@ def _extended_model(model: Any, rows: Mapping[str, Any], names: object) -> Any:
         return changed.get(kernel.view, kernel)
 
     # With this memo, `deepcopy` replaces each `SampleKernel` by the result of `change`.
-    memo: dict[int, Any] = {CHANGE: change}
+    memo: dict[int, object] = {CHANGE: change}
     extended, parameters = copy(model), model.get_params(deep=False)
     state = {name: v for name, v in vars(model).items() if name not in parameters}
     # The training data and their cached predictions are omitted from the copy.
@@ -144,7 +144,7 @@ def _refuse_mixed_names(view: str, new: Array, old: Array) -> None:
         )
 
 
-def _given_matrices(model: Any) -> dict[str, SampleKernel]:
+def _given_matrices(model: BaseMKL) -> dict[str, SampleKernel]:
     """Return a model's precomputed kernels, as a mapping from view names."""
     dictionary = model._state.names.dictionary
     if dictionary is None:
@@ -154,7 +154,7 @@ def _given_matrices(model: Any) -> dict[str, SampleKernel]:
     return {kernel.view: kernel for _, kernel in pairs}
 
 
-def _column_names(kernel: SampleKernel, sample_names: Array) -> list[Any]:
+def _column_names(kernel: SampleKernel, sample_names: Array) -> list[Hashable]:
     """Return the sample names of a matrix's columns, from the names of all samples."""
     # `places` has the row of each sample in the matrix, -1 for samples without a row.
     # The first rows, one per column, belong to the training samples.
@@ -163,7 +163,7 @@ def _column_names(kernel: SampleKernel, sample_names: Array) -> list[Any]:
 
 
 def _aligned_rows(
-    view: str, values: Any, names: Any, columns: list[Any]
+    view: str, values: Any, names: Any, columns: list[Hashable]
 ) -> tuple[Array, Array]:
     """Return the names of new samples, and their rows with the given `columns`."""
     # A matrix has a row for each new sample, and a column for each training sample.
@@ -198,7 +198,7 @@ def _aligned_rows(
 
 
 def _extended_kernel(
-    kernel: SampleKernel, all_names: list[Any], names: Array, matrix: Array
+    kernel: SampleKernel, all_names: list[Hashable], names: Array, matrix: Array
 ) -> SampleKernel:
     """Return `kernel` with the rows of `matrix` added for the new samples `names`."""
     # `all_names` has the names of old and new samples. The position of a name is its

@@ -1,10 +1,11 @@
 """One-class learning with many kernels, for novelty and outlier detection."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import OutlierMixin
 from sklearn.utils.validation import _num_samples
 
@@ -33,7 +34,7 @@ class OneClassMethod:
     source: GramSource
     solver: OneClass
 
-    def learn(self, data: Training, watch: Watch) -> dict[str, Any]:
+    def learn(self, data: Training, watch: Watch) -> dict[str, object]:
         """Solve the one-class problem, and return the fitted attributes."""
         weights = data.samples.weights
         weights = np.ones(data.stack.shape[1]) if weights is None else weights
@@ -157,12 +158,12 @@ class OneClassMKL(OutlierMixin, BaseMKL):
         "p": p_choice,
     }
 
-    kernels: Any = None
+    kernels: object = None
     nu: float = 0.5
     _: KW_ONLY
     p: float = 2.0
     normalize: Steps = NORMALIZE
-    penalty_weights: Any = None
+    penalty_weights: Mapping[str, float] | Sequence[float] | Array | None = None
     tol: float = 1e-3
     max_iter: int = 200
     storage: Storage = "auto"
@@ -171,9 +172,9 @@ class OneClassMKL(OutlierMixin, BaseMKL):
 
     def fit(  # type: ignore[override] # no `offset`: one class has no known part
         self,
-        X: Any,
-        y: Any = None,
-        sample_weight: Any = None,
+        X: object,
+        y: object = None,
+        sample_weight: ArrayLike | None = None,
         *,
         callback: Callback | None = None,
     ) -> Self:
@@ -220,7 +221,7 @@ class OneClassMKL(OutlierMixin, BaseMKL):
         solver = OneClass(float(self.nu), float(self.p), float(self.tol), self.max_iter)
         return OneClassMethod(source, solver)
 
-    def decision_function(self, X: Any) -> Array:
+    def decision_function(self, X: object) -> Array:
         """Return decision values, positive inside the boundary and negative outside.
 
         Parameters
@@ -235,7 +236,7 @@ class OneClassMKL(OutlierMixin, BaseMKL):
         values: Array = self._decision_values(X)[:, 0]
         return values
 
-    def score_samples(self, X: Any) -> Array:
+    def score_samples(self, X: object) -> Array:
         """Return the sum of the terms: the decision values plus ``offset_``.
 
         Parameters
@@ -250,7 +251,7 @@ class OneClassMKL(OutlierMixin, BaseMKL):
         scores: Array = self.decision_function(X) + self.offset_
         return scores
 
-    def predict(self, X: Any) -> Indices:
+    def predict(self, X: object) -> Indices:
         """Return whether samples are inside the boundary.
 
         Parameters

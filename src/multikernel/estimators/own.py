@@ -1,13 +1,13 @@
 """Estimators with any loss, penalty and solver in the API of scikit-learn."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from numbers import Real
-from typing import Any
 
 import numpy as np
 from sklearn.base import is_classifier
 
+from multikernel._typing import Array
 from multikernel._validation import NOTHING, AnyOf, Check, InstanceOf
 from multikernel.estimators.grams.method import GramMethod
 from multikernel.estimators.grams.recipe import Recipe
@@ -69,7 +69,7 @@ class OwnParameters:
     regularizer: BlockRegularizer | None = None
     solver: Solver | None = None
     normalize: Steps = NORMALIZE
-    penalty_weights: Any = None
+    penalty_weights: Mapping[str, float] | Sequence[float] | Array | None = None
     fit_intercept: bool = True
     storage: Storage = "auto"
     max_bytes: int | None = None

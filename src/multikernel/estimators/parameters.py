@@ -2,10 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
+from multikernel._typing import Array
 from multikernel._validation import (
     COUNT,
     FLAG,
@@ -72,7 +74,7 @@ def penalty_weights_choice(value: object) -> str | None:
     """Return None for valid ``penalty_weights``, otherwise the accepted values."""
     if value is None:
         return None
-    weights: list[Any] = [None]
+    weights: list[object] = [None]
     if isinstance(value, Mapping) and all(isinstance(name, str) for name in value):
         weights = list(value.values())
     elif isinstance(value, list | tuple | np.ndarray) and np.ndim(value) == 1:
@@ -92,7 +94,7 @@ STANDARD_QUANTILE = 0.5
 """Default of ``quantile``, also for estimators without this parameter."""
 
 
-def is_loss(value: object) -> bool:
+def is_loss(value: object) -> TypeGuard[Loss]:
     """Return whether a value is a loss object, and not a class of losses."""
     return isinstance(value, Loss) and not isinstance(value, type)
 
@@ -141,7 +143,7 @@ class LossSetting:
     # divided by the standard deviation of the targets; None without such a parameter.
     length: float | None
 
-    def at_scale(self, scale: Scale) -> tuple[list[Loss], dict[str, Any]]:
+    def at_scale(self, scale: Scale) -> tuple[list[Loss], dict[str, float | Array]]:
         """Return a loss per problem, and a dict of the losses' estimated parameters."""
         # These are `epsilon` in units of the targets, or parameters of a loss of times
         # or of ordered classes. Folds estimate them from their training samples.
@@ -157,7 +159,7 @@ class LossSetting:
         return losses, {"epsilon": scale.as_attribute(lengths)}
 
 
-def loss_of(model: Any) -> LossSetting:
+def loss_of(model: BaseEstimator) -> LossSetting:
     """Return the loss that the parameters of an estimator describe."""
     quantile = vars(model).get("quantile", STANDARD_QUANTILE)
     loss_type: Any = LOSSES[model.loss] if isinstance(model.loss, str) else None
@@ -173,7 +175,7 @@ def loss_of(model: Any) -> LossSetting:
     return LossSetting(find_loss(model.loss, length), float(length))
 
 
-def warn_unused(model: Any) -> None:
+def warn_unused(model: BaseEstimator) -> None:
     """Warn if ``epsilon`` or ``quantile`` is set, but the loss does not use it."""
     loss_type: Any = LOSSES[model.loss] if isinstance(model.loss, str) else None
     names = [] if loss_type is None else [field.name for field in fields(loss_type)]
@@ -201,13 +203,13 @@ def find_joint_loss(loss: Loss) -> Loss | None:
     return None
 
 
-def shares_selection(model: Any) -> bool:
+def shares_selection(model: BaseEstimator) -> bool:
     """Return whether all outputs are solved as one problem, and share their kernels."""
     if hasattr(model, "selection"):
         return bool(model.selection == "shared")
     # An estimator without a parameter ``selection`` solves one problem if its loss is
     # an object that uses all classes at once.
-    loss: Any = getattr(model, "loss", None)
+    loss = getattr(model, "loss", None)
     return is_loss(loss) and is_coupled(loss)
 
 

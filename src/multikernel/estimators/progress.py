@@ -10,6 +10,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TextIO
 
+from sklearn.base import BaseEstimator
+
 from multikernel.gram.memory import readable_bytes
 from multikernel.problem import Callback, Progress
 
@@ -153,7 +155,7 @@ class _Log:
         return False
 
 
-def make_watch(estimator: Any, callback: Callback | None) -> Watch:
+def make_watch(estimator: BaseEstimator, callback: Callback | None) -> Watch:
     """Return the `Watch` of a fit, with the callbacks of the estimator and the user."""
     callbacks = [] if callback is None else [callback]
     if estimator.verbose:

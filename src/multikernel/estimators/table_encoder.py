@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from datetime import UTC, date, datetime
 from typing import Any, Self
 
@@ -101,7 +101,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         self.max_categories = max_categories
         self.missing = missing
 
-    def fit(self, X: Any, y: Any = None) -> Self:
+    def fit(self, X: Any, y: object = None) -> Self:
         """Determine the kinds of columns, and the frequent values of text.
 
         Parameters
@@ -182,7 +182,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         _check_columns(type(self).__name__, list(X.columns), list(self.kinds_))
         effect = f"which become {OTHER!r}"
         warn_unseen(type(self).__name__, len(X), self._unseen_values(X), effect)
-        encoded: dict[str, Any] = {}
+        encoded: dict[str, object] = {}
         for name, kind in self.kinds_.items():
             if kind == DATES:
                 encoded |= self._encoded_dates(name, X[name])
@@ -193,7 +193,9 @@ class TableEncoder(TransformerMixin, BaseEstimator):
                 encoded[name] = X[name]
         return type(X)(encoded, index=X.index)
 
-    def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
+    def get_feature_names_out(
+        self, input_features: object = None
+    ) -> NDArray[np.object_]:
         """Return the names of the encoded columns.
 
         Parameters
@@ -211,7 +213,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             names += [name, *self._cycle_names(name)] if kind == DATES else [name]
         return np.array(names, dtype=object)
 
-    def _unseen_values(self, X: Any) -> dict[str, list[Any]]:
+    def _unseen_values(self, X: Any) -> dict[str, list[Hashable]]:
         """Return the values not seen in `fit` that become "(other)", by column."""
         # In columns without "(other)", new values remain, and the estimator warns.
         unseen = {}
@@ -259,7 +261,7 @@ def _check_periods(value: object) -> str | None:
     return f"a list of some of {', '.join(map(repr, PERIODS))}"
 
 
-def _check_columns(owner: str, columns: list[Any], fitted: list[Any]) -> None:
+def _check_columns(owner: str, columns: list[Hashable], fitted: list[Hashable]) -> None:
     if columns == fitted:
         return
     missing = [name for name in fitted if name not in columns]
@@ -329,14 +331,16 @@ def _parse_time(text: str) -> datetime:
     return time.astimezone(UTC).replace(tzinfo=None) if time.tzinfo else time
 
 
-def _values_by_frequency(column: Any) -> list[Any]:
+def _values_by_frequency(column: Any) -> list[Hashable]:
     """Return the values of a column, the most frequent first."""
     counts = Counter(column[column.notna()].tolist())
     # Sort values of equal frequency alphabetically.
     return sorted(counts, key=lambda value: (-counts[value], str(value)))
 
 
-def _as_categories(column: Any, categories: tuple[Any, ...] | None, fill: Any) -> Any:
+def _as_categories(
+    column: Any, categories: tuple[Hashable, ...] | None, fill: Hashable
+) -> Any:
     """Return a categorical column; values not in `categories` become "(other)"."""
     if fill is not None and column.isna().any():
         column = column.astype(object).where(column.notna(), fill)

@@ -1,11 +1,12 @@
 """Base classes of classifiers and regressors: targets and predictions."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import KW_ONLY, dataclass
 from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.special import log_expit, logsumexp
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils import Tags
@@ -23,11 +24,11 @@ from multikernel.losses import Loss, loss_names
 from multikernel.losses.base import predicted_means
 
 
-def has_intervals(estimator: Any) -> bool:
+def has_intervals(estimator: BaseMKL) -> bool:
     """Return True if a search stores the models of its folds; otherwise raise."""
-    state = vars(estimator).get("_state")
-    is_fitted = isinstance(state, FittedModel)
-    if state.folds is not None if is_fitted else getattr(estimator, "intervals", False):
+    state: FittedModel | None = vars(estimator).get("_state")
+    stores_folds = getattr(estimator, "intervals", False)
+    if stores_folds if state is None else state.folds is not None:
         return True
     raise AttributeError(
         "predict_interval requires the models of the folds of a search, but this "
@@ -36,17 +37,16 @@ def has_intervals(estimator: Any) -> bool:
     )
 
 
-def has_probabilities(estimator: Any) -> bool:
+def has_probabilities(estimator: BaseMKL) -> bool:
     """Return True if the loss is a likelihood; otherwise raise."""
-    state = vars(estimator).get("_state")
-    is_fitted = isinstance(state, FittedModel)
-    loss = state.loss if is_fitted else repr(estimator.loss)
-    if state.has_probabilities if is_fitted else is_likelihood(estimator.loss):
+    state: FittedModel | None = vars(estimator).get("_state")
+    loss = repr(estimator.loss) if state is None else state.loss
+    if is_likelihood(estimator.loss) if state is None else state.has_probabilities:
         return True
     raise AttributeError(
         f"Probabilities require loss='log_loss', but this {type(estimator).__name__} "
-        f"{'was fitted with' if is_fitted else 'has'} loss={loss}: use loss='log_loss' "
-        "if the estimator supports it, or use decision_function."
+        f"{'has' if state is None else 'was fitted with'} loss={loss}: use "
+        "loss='log_loss' if the estimator supports it, or use decision_function."
     )
 
 
@@ -64,10 +64,10 @@ class ClassifierMKL(ClassifierMixin, BaseMKL):
     kernels: Any = None
     _: KW_ONLY
     loss: str | Loss = "log_loss"
-    class_weight: Any = None
+    class_weight: Mapping[Hashable, float] | str | None = None
 
     @lazy
-    def decision_function(self, X: Any, offset: Any = None) -> Array:
+    def decision_function(self, X: object, offset: ArrayLike | None = None) -> Array:
         """Return the decision values.
 
         Parameters
@@ -87,7 +87,7 @@ class ClassifierMKL(ClassifierMixin, BaseMKL):
         return one_column(self._decision_values(X, offset))
 
     @lazy
-    def predict(self, X: Any, offset: Any = None) -> Array:
+    def predict(self, X: object, offset: ArrayLike | None = None) -> Array:
         """Return the predicted classes.
 
         Parameters
@@ -110,7 +110,7 @@ class ClassifierMKL(ClassifierMixin, BaseMKL):
 
     @available_if(has_probabilities)
     @lazy
-    def predict_proba(self, X: Any, offset: Any = None) -> Array:
+    def predict_proba(self, X: object, offset: ArrayLike | None = None) -> Array:
         """Return class probabilities; requires the log loss.
 
         With more than two classes, the one-vs-rest probabilities of a sample are scaled
@@ -135,7 +135,7 @@ class ClassifierMKL(ClassifierMixin, BaseMKL):
 
     @available_if(has_probabilities)
     @lazy
-    def predict_log_proba(self, X: Any, offset: Any = None) -> Array:
+    def predict_log_proba(self, X: object, offset: ArrayLike | None = None) -> Array:
         """Return the logarithms of `predict_proba`; requires the log loss.
 
         Parameters
@@ -152,7 +152,11 @@ class ClassifierMKL(ClassifierMixin, BaseMKL):
         return log_probabilities(self._decision_values(X, offset), self._state.link)
 
     def score(
-        self, X: Any, y: Any, sample_weight: Any = None, offset: Any = None
+        self,
+        X: object,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        offset: ArrayLike | None = None,
     ) -> float:
         """Return the accuracy.
 
@@ -199,7 +203,7 @@ class RegressorMKL(RegressorMixin, BaseMKL):
     epsilon: float | None = None
 
     @lazy
-    def predict(self, X: Any, offset: Any = None) -> Array:
+    def predict(self, X: object, offset: ArrayLike | None = None) -> Array:
         """Return the predicted targets.
 
         Parameters
@@ -219,7 +223,7 @@ class RegressorMKL(RegressorMixin, BaseMKL):
 
     @available_if(has_intervals)
     def predict_interval(
-        self, X: Any, coverage: float = 0.9, offset: Any = None
+        self, X: object, coverage: float = 0.9, offset: ArrayLike | None = None
     ) -> tuple[Array, Array]:
         """Return prediction intervals for new targets; only available after a search.
 
@@ -281,7 +285,7 @@ class RegressorMKL(RegressorMixin, BaseMKL):
         return one_column(low), one_column(high)
 
     @lazy
-    def linear_predictor(self, X: Any, offset: Any = None) -> Array:
+    def linear_predictor(self, X: object, offset: ArrayLike | None = None) -> Array:
         """Return the predictions, or their logarithms with loss "poisson" or "gamma".
 
         Parameters
@@ -298,7 +302,11 @@ class RegressorMKL(RegressorMixin, BaseMKL):
         return one_column(self._decision_values(X, offset))
 
     def score(
-        self, X: Any, y: Any, sample_weight: Any = None, offset: Any = None
+        self,
+        X: object,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        offset: ArrayLike | None = None,
     ) -> float:
         """Return the share of explained deviance, averaged over targets.
 
@@ -347,9 +355,9 @@ class RegressorMKL(RegressorMixin, BaseMKL):
 def without_offset(
     offset: Array,
     values: list[Array],
-    weights: list[Any],
+    weights: list[Array | None],
     deviance: tuple[str, float] | None,
-) -> tuple[list[Array], list[Any]]:
+) -> tuple[list[Array], list[Array | None]]:
     """Return values - offset, or rates for Tweedie deviances, and their weights."""
     # `deviance` is as in `explained_deviance`. Tweedie deviances have a logarithmic
     # link, so exp(offset) is an exposure. Rates y / exposure have the deviance of y if
@@ -364,7 +372,10 @@ def without_offset(
 
 
 def explained_deviance(
-    y: Any, predicted: Any, weights: list[Any], deviance: tuple[str, float] | None
+    y: Array,
+    predicted: Array,
+    weights: list[Array | None],
+    deviance: tuple[str, float] | None,
 ) -> float:
     """Return the share of explained deviance (R^2 or D^2), averaged over outputs."""
     # Each row of `y` is an output. `deviance` is ("pinball", quantile) or ("tweedie",
@@ -372,7 +383,7 @@ def explained_deviance(
     from sklearn.metrics import d2_pinball_score, d2_tweedie_score, r2_score
 
     name, parameter = deviance or ("", 0.0)
-    score: Any = r2_score
+    score: Callable[..., float] = r2_score
     if name == "pinball":
         score = partial(d2_pinball_score, alpha=parameter)
     elif name:

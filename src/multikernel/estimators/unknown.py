@@ -3,7 +3,6 @@
 import difflib
 import inspect
 from collections.abc import Collection, Mapping
-from typing import Any
 
 ADVICE: Mapping[str, str] = {
     "coef_": (
@@ -42,7 +41,7 @@ SEEDS = ("random_state", "seed")
 """Names of a seed, which only estimators with random choices have."""
 
 
-def refuse_unknown(estimator: type, arguments: Mapping[str, Any]) -> None:
+def refuse_unknown(estimator: type, arguments: Mapping[str, object]) -> None:
     """Raise a TypeError for the first argument that is no parameter of `estimator`."""
     parameters = inspect.signature(estimator).parameters
     if any(p.kind is p.VAR_KEYWORD for p in parameters.values()):
