@@ -20,6 +20,7 @@ from multikernel.losses import Loss, SmoothConjugateLoss
 from multikernel.losses.base import link_of
 from multikernel.regularizers import SquaredBlockNorm
 from multikernel.solvers import Solver
+from multikernel.solvers.base import tolerance_of
 from multikernel.solvers.lp_choice import LP_SOLVERS, SPARSE_ONLY, lp_solver
 
 # The mean accuracy on 20 data sets is 0.873 with this default, and 0.867 with C = 1:
@@ -65,8 +66,7 @@ class MarginMethod(GramMethod):
     @property
     def tol(self) -> float:
         """The relative duality gap at which the solver stops."""
-        solver: Any = self.solver
-        return float((solver if hasattr(solver, "tol") else solver.solver).tol)
+        return tolerance_of(self.solver)
 
     def with_tol(self, tol: float) -> Self:
         """Return the method with another tolerance."""
@@ -97,7 +97,7 @@ class MarginMethod(GramMethod):
 
 def with_tol(solver: Any, tol: float) -> Any:
     """Return a copy of a solver, and of its inner solver, with tolerance `tol`."""
-    changes: dict[str, Any] = {"tol": tol} if hasattr(solver, "tol") else {}
+    changes: dict[str, object] = {"tol": tol} if hasattr(solver, "tol") else {}
     inner = getattr(solver, "solver", None)
     # `SquaredForm.solver` is a class. `SquaredForm` passes its tolerance to the solvers
     # that it creates from this class.

@@ -4,9 +4,9 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
 from multikernel._typing import Indices
 from multikernel.estimators.publish.fitted import FittedEstimator
@@ -101,7 +101,7 @@ def fill_unused_columns(model: FittedEstimator, X: object) -> object:
     return X.reindex(columns=columns, fill_value=0.0)
 
 
-def names_out(steps: Any) -> list[str]:
+def names_out(steps: BaseEstimator) -> list[str]:
     """Return the names of the output columns of fitted steps; [] if unknown."""
     try:
         return [str(name) for name in steps.get_feature_names_out()]

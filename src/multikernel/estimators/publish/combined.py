@@ -1,7 +1,6 @@
 """The learned combination of kernels, as one kernel for any kernel method."""
 
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 from scipy.sparse import issparse
@@ -57,19 +56,20 @@ class CombinedKernel(Kernel):
         diagonals = [np.diag(self._matrix(block, block)) for block in blocks]
         return np.concatenate([*diagonals, np.empty(0)])
 
-    def _read_samples(self, X: Any) -> Array:
+    def _read_samples(self, X: object) -> Array:
         """Return samples in the form that the kernels require."""
         # X has the same columns as in the fit: numbers, sequences, categories, or names
         # of rows of given matrices. Columns without names are matched by position.
-        attributes, X = dict(self.columns), open_data(X, "X")
-        if names_of(X) is None:
+        attributes, table = dict(self.columns), open_data(X, "X")
+        if names_of(table) is None:
             attributes.pop("feature_names_in_", None)
             # Some callers pass single samples as vectors.
-            X = X if issparse(X) or X.dtype.kind in "OUS" else np.atleast_2d(X)
+            if not (issparse(table) or table.dtype.kind in "OUS"):
+                table = np.atleast_2d(table)
         columns = CombinedKernelData()
         for name, value in attributes.items():
             setattr(columns, name, value)
-        return check_predict_data(columns, X, precomputed=False)
+        return check_predict_data(columns, table, precomputed=False)
 
     def _matrix(self, rows: Array, cols: Array) -> Array:
         """Return the kernel between validated samples, shape (n_rows, n_cols)."""

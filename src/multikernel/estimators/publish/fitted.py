@@ -24,7 +24,7 @@ from multikernel.estimators.read.dictionary import KernelNames
 from multikernel.estimators.read.tables import TEXT_FEATURES
 from multikernel.exceptions import warn_user
 from multikernel.linalg.tall import covariances_with_sum
-from multikernel.problem import Solution, Status
+from multikernel.problem import Progress, Solution, Status
 
 FINISHED = (Status.CONVERGED, Status.SELECTED, Status.PRECISE, Status.STATIONARY)
 """Statuses of a successful solve; any other status causes a warning."""
@@ -39,6 +39,22 @@ SEVERITY = (
     Status.STALLED,
 )
 """Statuses from best to worst; a fit reports the worst of its problems."""
+
+
+class Outcome(Protocol):
+    """The facts about a solve that solutions of all solvers contain."""
+
+    @property
+    def status(self) -> Status:
+        """Why the solver stopped."""
+
+    @property
+    def n_iter(self) -> int:
+        """The number of outer iterations."""
+
+    @property
+    def history(self) -> Sequence[Progress]:
+        """The `Progress` after each outer iteration."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,15 +92,14 @@ def merge(solutions: Sequence[Solution]) -> BlockFunctions:
     return BlockFunctions(active.astype(np.intp), coefs, intercept, effects)
 
 
-def was_stopped(solutions: Sequence[Any]) -> bool:
+def was_stopped(solutions: Sequence[Outcome | None]) -> bool:
     """Return whether a callback has stopped a solve; skipped outputs are None."""
     return any(s is not None and s.status is Status.STOPPED for s in solutions)
 
 
-def worst_status(solutions: Iterable[Any]) -> Status:
+def worst_status(solutions: Iterable[Outcome]) -> Status:
     """Return the worst status of the solutions."""
-    worst: Status = max((s.status for s in solutions), key=SEVERITY.index)
-    return worst
+    return max((s.status for s in solutions), key=SEVERITY.index)
 
 
 def status_attributes(status: Status) -> dict[str, str]:
@@ -155,14 +170,16 @@ PROGRESS = attrgetter(*(HISTORY_DTYPE.names or ())[1:])
 """Returns the fields of a `Progress` that a line of a history contains."""
 
 
-def iterations(paths: Iterable[Iterable[Any]]) -> Any:
+def iterations(paths: Iterable[Iterable[Outcome]]) -> Any:
     """Return each output's total number of iterations on its path, but at least 1."""
     # If the initial point is optimal, its certificate counts as an iteration, because
     # scikit-learn requires at least one of every estimator with ``max_iter``.
     return single([max(1, sum(solution.n_iter for solution in path)) for path in paths])
 
 
-def history_array(solutions: Sequence[Any], scale: float | Array) -> NDArray[np.void]:
+def history_array(
+    solutions: Sequence[Outcome], scale: float | Array
+) -> NDArray[np.void]:
     """Return the problems' histories as one array, with objectives times `scale`."""
     rows = [
         (output, *PROGRESS(progress))

@@ -3,7 +3,7 @@
 import html
 import importlib
 from collections.abc import Hashable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -11,6 +11,9 @@ from multikernel._typing import Array
 from multikernel.estimators.publish.columns import column_names
 from multikernel.estimators.publish.fitted import FittedEstimator
 from multikernel.estimators.publish.sobol import sobol_of, training_table
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 STRENGTHS = ("alpha", "C", "p", "theta", "max_kernels")
 """Parameters of regularization, shown if they are given or chosen."""
@@ -211,7 +214,7 @@ def predicts_times(model: object) -> bool:
     return hasattr(model, "predict_survival_function")
 
 
-def data_frame(columns: Mapping[str, list[object]]) -> Any:
+def data_frame(columns: Mapping[str, list[object]]) -> "DataFrame":
     """Return columns as a pandas data frame; raise if pandas is not installed."""
     try:
         pandas = importlib.import_module("pandas")
@@ -219,7 +222,8 @@ def data_frame(columns: Mapping[str, list[object]]) -> Any:
         raise ImportError(
             "summary requires pandas: install it with 'pip install pandas'."
         ) from error
-    return pandas.DataFrame(columns)
+    table: DataFrame = pandas.DataFrame(columns)
+    return table
 
 
 def fitted_html(model: FittedEstimator) -> str:

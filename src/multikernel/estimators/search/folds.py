@@ -11,6 +11,7 @@ from multikernel._validation import listed
 from multikernel.certificates.columns import UnboundedModelError
 from multikernel.estimators.base import BaseMKL
 from multikernel.estimators.fit import find_link
+from multikernel.estimators.grams.training import Training
 from multikernel.estimators.method import Candidates, Data, Fold
 from multikernel.estimators.progress import Watch
 from multikernel.estimators.publish.intervals import FoldModels
@@ -69,9 +70,8 @@ class Folds:
         if self.candidates.blocks is not None:
             # The fold has all targets, so blocks of targets share its kernels. Its
             # decision values are without offsets, because `TargetScorer` adds them.
-            training: Any = data
-            fold: Fold = training.fold(*split, self.n_in_memory, omit_offset=True)
-            return fold
+            assert isinstance(data, Training)
+            return data.fold(*split, self.n_in_memory, omit_offset=True)
         link = find_link(self.model.loss, data.samples)
         return cut_fold(data, split, self.n_in_memory, link)
 

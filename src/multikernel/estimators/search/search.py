@@ -133,7 +133,7 @@ class Search:
         return attributes | {"target_scores_": scores}
 
     def _attributes(
-        self, fit: SearchOutcome, best: Any, params: Mapping[str, Any], score: float
+        self, fit: SearchOutcome, best: Any, params: Mapping[str, object], score: float
     ) -> dict[str, Any]:
         """Return the fitted attributes of a choice, and of its model on all samples."""
         # The choice is the candidate with index `best`, parameters `params` and mean
@@ -168,7 +168,7 @@ class Search:
         return attributes
 
     def _further_attributes(
-        self, folds: Folds, params: Mapping[str, Any]
+        self, folds: Folds, params: Mapping[str, object]
     ) -> dict[str, object]:
         """Return attributes that a subclass adds for the chosen parameters `params`."""
         return {}

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Self
 
 from multikernel._validation import (
     POSITIVE,
@@ -68,7 +68,8 @@ class SparseMethod(GramMethod):
             )
         scale = target_scale(owner, samples, self.loss.unit)
         losses, params = self.loss.at_scale(scale)
-        alpha: Any = self.at_strength_of(data).alpha
+        alpha = self.at_strength_of(data).alpha
+        assert not isinstance(alpha, NullAlpha)
         r, alphas = self.l1_ratio, scale.scaled("alpha", alpha, scale.degree - 1)
         # The penalty is alpha (r |f| + (1 - r) |f|^2 / (2 s)), with the deviation s of
         # the targets, so r has the same effect for targets of any scale. This is an
@@ -95,9 +96,8 @@ class SparseMethod(GramMethod):
 
     def at_strength_of(self, data: Training) -> Self:
         """Return the method with the alpha that it uses for `data`, as a number."""
-        loss, min_alpha = self.loss.unit, 0.0
-        alpha: Any = self.alpha
-        if self.by_default:
+        loss, min_alpha, alpha = self.loss.unit, 0.0, self.alpha
+        if self.by_default and not isinstance(alpha, NullAlpha):
             if data.kernels.many_pairs and why_not_permuted(data, loss) is None:
                 min_alpha, alpha = alpha, NullAlpha(n_permutations=FEW_PERMUTATIONS)
             elif data.kernels.all_columns and data.samples.classes is not None:
