@@ -21,6 +21,7 @@ from multikernel.estimators.parameters import CHECKS
 from multikernel.estimators.publish.columns import fill_unused_columns, has_columns
 from multikernel.estimators.publish.fitted import (
     FittedModel,
+    additive_model,
     check_fitted,
     warn_without_offset,
 )
@@ -47,6 +48,8 @@ from multikernel.kernels.base import parameters_of, with_parameter
 from multikernel.problem import Callback
 
 if TYPE_CHECKING:
+    from pandas import DataFrame
+
     from multikernel.estimators.publish.combined import CombinedKernel
 
 
@@ -243,8 +246,8 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
             )
         weights = np.atleast_2d(self.kernel_weights_).mean(axis=0)
         columns = Columns.of_model(self)
-        model: Any = self._state.model
-        return CombinedKernel(model.grams, weights[self.active_kernels_], columns)
+        grams = additive_model(self).grams
+        return CombinedKernel(grams, weights[self.active_kernels_], columns)
 
     @property
     def kernel_views_(self) -> list[str]:
@@ -272,7 +275,7 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
             )
         return views
 
-    def summary(self, by: str = "kernel", outputs: str | None = None) -> Any:
+    def summary(self, by: str = "kernel", outputs: str | None = None) -> "DataFrame":
         """Return a summary of the model as a data frame.
 
         Parameters
@@ -383,9 +386,9 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
     def _model_and_data(self, X: object) -> tuple[AdditiveModel, Array]:
         """Return the fitted model, and X validated and encoded for it."""
         state = self._fitted()
-        assert state.model is not None
         X = fill_unused_columns(self, X)
-        return state.model, check_predict_data(self, X, precomputed=state.precomputed)
+        checked = check_predict_data(self, X, precomputed=state.precomputed)
+        return additive_model(self), checked
 
     def _check_fitted(self) -> None:
         """Raise ValueError if attributes loaded from a file have invalid shapes."""

@@ -4,7 +4,7 @@ import re
 from collections import Counter
 from collections.abc import Hashable, Sequence
 from datetime import UTC, date, datetime
-from typing import Any, Self
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,9 @@ from multikernel.estimators.read.doubts import warn_unseen
 from multikernel.estimators.read.kinds import DATES, TEXT, kinds_of
 from multikernel.estimators.read.numbers import refuse_shared_names, require_table
 from multikernel.kernels.sequence.tables import CATEGORIES
+
+if TYPE_CHECKING:
+    from pandas import DataFrame, Series
 
 PERIODS = {"day": 1.0, "week": 7.0, "month": 30.436875, "year": 365.2425}
 """Lengths of periods in days; for months and years, means over the calendar."""
@@ -101,7 +104,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         self.max_categories = max_categories
         self.missing = missing
 
-    def fit(self, X: Any, y: object = None) -> Self:
+    def fit(self, X: "DataFrame", y: object = None) -> Self:
         """Determine the kinds of columns, and the frequent values of text.
 
         Parameters
@@ -153,7 +156,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         refuse_shared_names(self.get_feature_names_out(), "the encoded table")
         return self
 
-    def transform(self, X: Any) -> Any:
+    def transform(self, X: "DataFrame") -> "DataFrame":
         """Return the table with dates as numbers and text as categories.
 
         Parameters
@@ -213,12 +216,12 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             names += [name, *self._cycle_names(name)] if kind == DATES else [name]
         return np.array(names, dtype=object)
 
-    def _unseen_values(self, X: Any) -> dict[str, list[Hashable]]:
+    def _unseen_values(self, X: "DataFrame") -> dict[str, list[Hashable]]:
         """Return the values not seen in `fit` that become "(other)", by column."""
         # In columns without "(other)", new values remain, and the estimator warns.
         unseen = {}
         for name, rare_values in self.rare_values_.items():
-            seen_values = {*self.categories_[name], *rare_values}
+            seen_values = {*(self.categories_[name] or ()), *rare_values}
             values = [
                 v for v in X[name][X[name].notna()].tolist() if v not in seen_values
             ]
@@ -230,7 +233,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         """Return the names of the cosine and sine columns of a date column."""
         return [f"{name} {p} {f}" for p in self.periods for f in ("cos", "sin")]
 
-    def _encoded_dates(self, name: str, column: Any) -> dict[str, Array]:
+    def _encoded_dates(self, name: str, column: "Series") -> dict[str, Array]:
         """Return the encoded columns of a date column, with their names as keys."""
         days = _days(column)
         if days is None:
@@ -285,7 +288,7 @@ def _check_frame(owner: str, X: object) -> None:
     require_table(X, "X")
 
 
-def _encoding(column: object, kind: str) -> str:
+def _encoding(column: "Series", kind: str) -> str:
     """Return the entry of ``kinds_`` for a column that `kinds_of` calls `kind`."""
     # Categorical columns are categories, even if the values are dates.
     if kind == CATEGORIES:
@@ -295,7 +298,7 @@ def _encoding(column: object, kind: str) -> str:
     return CATEGORICAL if kind == TEXT else UNCHANGED
 
 
-def _days(column: Any) -> Array | None:
+def _days(column: "Series") -> Array | None:
     """Return dates as days since 1970, nan if missing; None if some are not dates."""
     is_arrow = hasattr(column.dtype, "pyarrow_dtype")
     if getattr(column.dtype, "kind", "") == "M" and not is_arrow:
@@ -318,7 +321,7 @@ def _days(column: Any) -> Array | None:
     return np.where(np.isnat(times), np.nan, days)
 
 
-def _has_zone(column: Any) -> bool:
+def _has_zone(column: "Series") -> bool:
     """Return whether the first date of a column has a time zone."""
     value = next(iter(column[column.notna()].tolist()), None)
     value = datetime.fromisoformat(value) if isinstance(value, str) else value
@@ -331,7 +334,7 @@ def _parse_time(text: str) -> datetime:
     return time.astimezone(UTC).replace(tzinfo=None) if time.tzinfo else time
 
 
-def _values_by_frequency(column: Any) -> list[Hashable]:
+def _values_by_frequency(column: "Series") -> list[Hashable]:
     """Return the values of a column, the most frequent first."""
     counts = Counter(column[column.notna()].tolist())
     # Sort values of equal frequency alphabetically.
@@ -339,8 +342,8 @@ def _values_by_frequency(column: Any) -> list[Hashable]:
 
 
 def _as_categories(
-    column: Any, categories: tuple[Hashable, ...] | None, fill: Hashable
-) -> Any:
+    column: "Series", categories: tuple[Hashable, ...] | None, fill: Hashable
+) -> "Series":
     """Return a categorical column; values not in `categories` become "(other)"."""
     if fill is not None and column.isna().any():
         column = column.astype(object).where(column.notna(), fill)
