@@ -8,7 +8,7 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, TextIO
+from typing import TextIO
 
 from sklearn.base import BaseEstimator
 
@@ -237,7 +237,7 @@ class ProgressBar:
         is_notebook = shell is not None and shell.get_ipython() is not None
         if is_notebook and self.file is None:
             self.every, self._bar.last_shown = min(self.every, 0.5), -math.inf
-            display: Any = importlib.import_module("IPython.display")
+            display = importlib.import_module("IPython.display")
             handle = display.display(display.HTML(""), display_id=True)
             if handle is not None:
                 return lambda text: handle.update(

@@ -89,10 +89,10 @@ def warn_unseen(
         )
 
 
-def row_number_doubts(X: Any) -> list[str]:
+def row_number_doubts(sheet: kinds.Sheet) -> list[str]:
     """Return a sentence if the first column of a frame holds row numbers."""
-    names = kinds.names_of(X)
-    if not (names and kinds.row_numbers(names[0], X[names[0]])):
+    names = sheet.names
+    if not (names and kinds.row_numbers(names[0], sheet.column(0))):
         return []
     return [
         f"the first column of X, {names[0]!r}, holds row numbers, as to_csv writes "

@@ -6,7 +6,7 @@ seconds.
 """
 
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
 
 import numpy as np
 
@@ -94,16 +94,22 @@ def default_kernels(
     n_defaults = len(median.MULTIPLES) + 1 + n_columns * len(median.COLUMN_MULTIPLES)
     if paired and n_defaults > limit and is_affordable(samples):
         limit += n_columns
-    settings: Any = {"bounded": bounded, "limit": limit, "equality": paired}
+    build = partial(
+        default_dictionary,
+        sample_weight=weights,
+        bounded=bounded,
+        limit=limit,
+        equality=paired,
+    )
     if not samples.table.has_text:
-        return default_dictionary(X, weights, **settings)
+        return build(X)
     table_index = {column: index for index, column in enumerate(layout.numeric)}
     numeric, sequences = layout.kinds[NUMBERS], layout.sequences
     kernels: list[Kernel] = []
     if numeric:
         among_numbers = Features(len(numeric))
         number_table = X[:, [table_index[c] for c in numeric]]
-        for kernel in default_dictionary(number_table, weights, **settings).kernels:
+        for kernel in build(number_table).kernels:
             if isinstance(kernel, ColumnKernel):
                 indices = resolve_indices(kernel.columns, among_numbers)
                 kernel = ColumnKernel(kernel.kernel, [numeric[c] for c in indices])

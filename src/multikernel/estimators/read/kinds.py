@@ -65,12 +65,13 @@ LEFT_TO_NUMPY = ("structures", "lists", OTHER)
 """Kinds for which NumPy raises the error, because scikit-learn's checks expect it."""
 
 
-def names_of(X: Any) -> list[Hashable] | None:
+def names_of(X: object) -> list[Hashable] | None:
     """Return the column names of a data frame or Arrow table; None for other data."""
     if hasattr(X, "columns") and hasattr(X, "dtypes"):
         return list(X.columns)
-    is_arrow = hasattr(X, "column_names") and hasattr(X, "schema")
-    return list(X.column_names) if is_arrow else None
+    if hasattr(X, "column_names") and hasattr(X, "schema"):
+        return list(X.column_names)
+    return None
 
 
 def kinds_of(X: Any, *, look: bool = True) -> list[str]:

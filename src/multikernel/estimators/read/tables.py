@@ -55,7 +55,7 @@ class TrainingTable:
     # Fitted attributes, such as names of columns, to which new data are compared.
     columns: "Columns"
     # X before validation; a list was converted to an array.
-    given: Any
+    given: object
     # Names of the columns, and positions of the text columns.
     layout: Layout
     # As returned by `standard_kernels`.
@@ -125,7 +125,7 @@ def check_fit_data(
         numbers.check_values(columns, checked, Layout(Features(checked.shape[1]), ()))
     else:
         sheet = Sheet(numbers.with_text_names(data))
-        doubts.warn_doubts(owner, doubts.row_number_doubts(sheet.data))
+        doubts.warn_doubts(owner, doubts.row_number_doubts(sheet))
         checked, layout, views = _read_columns(columns, owner, kernels, sheet)
     layout = layout or Layout(Features(checked.shape[1]), ())
     targets = read_targets(estimator, y)
@@ -194,7 +194,7 @@ def _category_columns(
     return None
 
 
-def standard_kernels(kernels: object) -> tuple[Any, Interactions | None]:
+def standard_kernels(kernels: object) -> tuple[object, Interactions | None]:
     """Return `kernels` in a standard form, and any `Interactions`, or None."""
     # A mapping becomes `Views`, and kernels become a `ListDictionary`.
     interactions = kernels if isinstance(kernels, Interactions) else None

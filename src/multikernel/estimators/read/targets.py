@@ -1,6 +1,6 @@
 """Read and validate targets, groups and other arguments with one value per sample."""
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from numbers import Integral
 from typing import Any
 
@@ -328,7 +328,7 @@ def _cell_of(index: int, values: Array) -> str:
 
 
 def _refuse_mixed_labels(
-    labels: list[Any], types: list[int], name: str, values: Array
+    labels: Sequence[Hashable], types: list[int], name: str, values: Array
 ) -> None:
     j = next(row for row, text in enumerate(types) if text != types[0])
     cells = _cell_of(0, values), _cell_of(j, values)
