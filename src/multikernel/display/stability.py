@@ -1,5 +1,7 @@
 """Plot of the kernels that are selected on most resamples."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -54,7 +56,7 @@ class StabilityDisplay(Display):
         ax: Axes | None = None,
         max_kernels: int = 20,
         **parameters: Any,
-    ) -> "StabilityDisplay":
+    ) -> StabilityDisplay:
         """Run stability selection and plot the result.
 
         Parameters
@@ -69,7 +71,7 @@ class StabilityDisplay(Display):
 
     def plot(
         self, ax: Axes | None = None, *, max_kernels: int = 20, **bar_kwargs: Any
-    ) -> "StabilityDisplay":
+    ) -> StabilityDisplay:
         """Plot the bars, the most frequent on top, and gray below the threshold.
 
         All bars are gray if so many stable kernels may be due to chance; see

@@ -1,5 +1,7 @@
 """Bars of kernel weights, or of shares of the variance."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from typing import Any
@@ -96,7 +98,7 @@ class KernelWeightsDisplay(Display):
         bootstrap: Bootstrap | None = None,
         level: float = 0.9,
         **bar_kwargs: Any,
-    ) -> "KernelWeightsDisplay":
+    ) -> KernelWeightsDisplay:
         """Plot the weights of a fitted model.
 
         Parameters
@@ -146,7 +148,7 @@ class KernelWeightsDisplay(Display):
         *,
         max_kernels: int | None = None,
         **bar_kwargs: Any,
-    ) -> "KernelWeightsDisplay":
+    ) -> KernelWeightsDisplay:
         """Plot the bars, the largest on top.
 
         Parameters
@@ -277,7 +279,7 @@ class VarianceSplitDisplay(Display):
         max_terms: int | None = None,
         max_targets: int = 6,
         **parameters: Any,
-    ) -> "VarianceSplitDisplay":
+    ) -> VarianceSplitDisplay:
         """Split the held-out variance of a model and plot the shares.
 
         Parameters
@@ -300,7 +302,7 @@ class VarianceSplitDisplay(Display):
         max_terms: int | None = None,
         max_targets: int = 6,
         **bar_kwargs: Any,
-    ) -> "VarianceSplitDisplay":
+    ) -> VarianceSplitDisplay:
         """Plot the bars, the largest on top, with a group for each target.
 
         Parameters

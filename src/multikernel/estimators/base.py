@@ -1,5 +1,7 @@
 """Base class of every estimator: fit, terms, summary and parameters."""
 
+from __future__ import annotations
+
 from abc import ABCMeta, abstractmethod
 from collections.abc import Callable, Mapping
 from functools import cache
@@ -226,7 +228,7 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
         return list(self._fitted().names.everything)
 
     @property
-    def combined_kernel_(self) -> "CombinedKernel":
+    def combined_kernel_(self) -> CombinedKernel:
         """The weighted sum of the model's kernels, a callable ``k(X, Y=None)``.
 
         ``SVC(kernel=...)``, `sklearn.kernel_ridge.KernelRidge` and Gaussian processes
@@ -275,7 +277,7 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
             )
         return views
 
-    def summary(self, by: str = "kernel", outputs: str | None = None) -> "DataFrame":
+    def summary(self, by: str = "kernel", outputs: str | None = None) -> DataFrame:
         """Return a summary of the model as a data frame.
 
         Parameters

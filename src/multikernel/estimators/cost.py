@@ -1,5 +1,7 @@
 """Expected cost of a fit, without fitting."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from typing import Any
 

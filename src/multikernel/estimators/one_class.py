@@ -1,5 +1,7 @@
 """One-class learning with many kernels, for novelty and outlier detection."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import ClassVar, Self

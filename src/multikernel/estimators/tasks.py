@@ -1,5 +1,7 @@
 """Base classes of classifiers and regressors: targets and predictions."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import KW_ONLY, dataclass
 from functools import partial

@@ -1,5 +1,7 @@
 """Score tests of the association between kernels and targets."""
 
+from __future__ import annotations
+
 import copy
 from dataclasses import replace
 

@@ -1,5 +1,7 @@
 """Split of the held-out deviance among the terms of a model."""
 
+from __future__ import annotations
+
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator

@@ -1,5 +1,7 @@
 """Permutation importance of groups of columns."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 

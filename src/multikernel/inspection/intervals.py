@@ -1,5 +1,7 @@
 """Bootstrap of the shares, weights and functions of a model."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial

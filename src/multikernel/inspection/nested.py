@@ -1,6 +1,8 @@
 """Nested cross-validation: unbiased scores of a search."""
 
-from collections.abc import Callable, Mapping
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,7 +23,7 @@ from multikernel.estimators.publish.summary import (
     default_score,
     view_members,
 )
-from multikernel.estimators.search.splits import folds_of
+from multikernel.estimators.search.splits import Split, Splitter, folds_of
 from multikernel.inspection.pipelines import (
     check_scoring_choice,
     data_at_model,
@@ -117,7 +119,7 @@ def nested_cross_validate(
     X: object,
     y: ArrayLike,
     *,
-    cv: Any = None,
+    cv: int | Splitter | Iterable[Split] | None = None,
     scoring: str | Callable[..., float] | None = None,
     sample_weight: ArrayLike | None = None,
     groups: object = None,

@@ -1,5 +1,7 @@
 """Posterior bands of the terms of a model, given the kernel weights."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 

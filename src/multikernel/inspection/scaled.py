@@ -1,5 +1,7 @@
 """Prediction intervals whose widths follow the posterior deviation."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 
 import numpy as np

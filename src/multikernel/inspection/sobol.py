@@ -1,5 +1,7 @@
 """Sobol indices of a fitted model over the columns of given data."""
 
+from __future__ import annotations
+
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 

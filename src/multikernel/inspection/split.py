@@ -1,5 +1,7 @@
 """Split of the held-out variance among the terms of a model."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -55,7 +57,7 @@ class VarianceSplit:
         low, high = bounds.reshape(2, *self.shares.shape)
         return low, high
 
-    def mean(self) -> "VarianceSplit":
+    def mean(self) -> VarianceSplit:
         """Return the shares and scores averaged over targets, as for one target."""
         if self.shares.ndim == 1:
             return self

@@ -1,5 +1,7 @@
 """Stability selection: selection frequencies on halves of the samples."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import partial

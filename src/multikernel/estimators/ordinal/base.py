@@ -1,5 +1,7 @@
 """Base class of the estimators of ordered classes, with their predictions."""
 
+from __future__ import annotations
+
 import json
 import re
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence

@@ -1,12 +1,14 @@
 """Read precomputed Gram matrices: names, axes, checks, and the stack of a fit."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import numpy as np
-from numpy.typing import ArrayLike, DTypeLike
+from numpy.typing import ArrayLike, DTypeLike, NDArray
 from scipy.sparse import issparse
 from sklearn.base import BaseEstimator
 
@@ -192,7 +194,7 @@ def check_same_grams(
 
 
 def stack_grams(
-    grams: Mapping[str, ArrayLike] | Sequence[ArrayLike] | Array,
+    grams: Mapping[str, ArrayLike] | Sequence[ArrayLike] | NDArray[np.generic],
 ) -> Any:
     """Return Gram matrices as one X for ``kernels="precomputed"``.
 

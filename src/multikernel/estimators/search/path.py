@@ -1,5 +1,7 @@
 """Regularization paths as arrays, and a function that computes one for a model."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any

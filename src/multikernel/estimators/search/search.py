@@ -1,5 +1,7 @@
 """Choice of parameters by cross-validation: a method, its candidates, and folds."""
 
+from __future__ import annotations
+
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace

@@ -1,5 +1,7 @@
 """Base class of estimators of times to an event, with the predictions they share."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
 from typing import ClassVar
