@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 
 from multikernel import SpicyMKLClassifier, SpicyMKLRegressor
 from multikernel.datasets import make_epistasis
-from multikernel.estimators.read import extent
+from multikernel.estimators.read import defaults
 
 Array = NDArray[Any]
 
@@ -185,8 +185,8 @@ def measured(make: Callable[[Random], Table]) -> Array:
         X, y = make(np.random.default_rng(seed))
         model = SpicyMKLClassifier() if y.dtype == bool else SpicyMKLRegressor()
         X = X.astype(float)
-        for place, most in enumerate((0, extent.MOST_CODES)):
-            with patch.object(extent, "MOST_CODES", most):
+        for place, most in enumerate((0, defaults.MOST_CODES)):
+            with patch.object(defaults, "MOST_CODES", most):
                 fit = lambda m=model, X=X, y=y: m.fit(X[:N_TRAIN], y[:N_TRAIN])  # noqa: E731
                 fitted, seconds = cpu(fit)
             score = fitted.score(X[N_TRAIN:], y[N_TRAIN:])

@@ -27,7 +27,7 @@ from multikernel.gram.matrix import (
     column_runs,
     multiplier_of_arrays,
 )
-from multikernel.kernels.terms import Terms
+from multikernel.kernels.terms import FactorIndices
 from multikernel.linalg.tables import CHUNK_BYTES, read_only, write_block
 from multikernel.linalg.threads import available_threads, compiled, run_blocks
 
@@ -54,7 +54,7 @@ def main_places(pairs: Indices) -> tuple[Indices, Indices]:
 class ProductsOfMains(GramStack):
     """A stack whose kernels are main kernels, or products of two of them."""
 
-    terms: Terms
+    terms: FactorIndices
     """Both main kernels of a product, or a main kernel and -1, shape (n_kernels, 2)."""
 
     @cached_property

@@ -32,7 +32,7 @@ from multikernel.kernels.products import CenteredKernel, ProductKernel, centered
 from multikernel.kernels.terms import (
     MANY,
     EveryPair,
-    Terms,
+    FactorIndices,
     TermWeights,
     paired_mains,
 )
@@ -124,7 +124,7 @@ class InteractionDictionary:
     """Main-effect kernels and their products, computed on demand."""
 
     mains: ListDictionary  # all kernels that are not products
-    terms: Terms  # indices of the factors in `mains`; -1: no second factor
+    terms: FactorIndices  # indices of the factors in `mains`; -1: no second factor
     main_views: tuple[str, ...] | None = None  # view of each main-effect kernel
     weight: float = 1.0  # factor that multiplies the normalized products
 
@@ -266,7 +266,7 @@ def _terms(
     columns: Sequence[frozenset[int]],
     allowed: ColumnPair | None,
     n_features: int,
-) -> Terms:
+) -> FactorIndices:
     """Return the kernels and pairs in `terms` whose columns allow a product."""
     paired_sets = [columns[m] for m in terms.members.tolist()]
     is_disjoint = sum(map(len, paired_sets)) == len(frozenset().union(*paired_sets))

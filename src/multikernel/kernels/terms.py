@@ -14,7 +14,7 @@ INDEX_TYPE: Any = np.int32
 """Type of the indices of main-effect kernels: 32 bits, for millions of pairs."""
 
 MANY = 10**6
-"""Number of kernels above which `Terms` are computed on access, not stored."""
+"""Number of kernels above which `FactorIndices` are computed on access, not stored."""
 
 
 Rows = TypeVar("Rows", bound=NDArray[np.generic])
@@ -81,11 +81,11 @@ class EveryPair(ComputedRows[Indices]):
         return terms
 
 
-Terms = Indices | EveryPair
+FactorIndices = Indices | EveryPair
 """Factors of every kernel: main-effect indices, (n_kernels, 2), or an `EveryPair`."""
 
 
-def paired_mains(terms: Terms) -> Indices:
+def paired_mains(terms: FactorIndices) -> Indices:
     """Return the indices of main-effect kernels in at least one product, ascending."""
     if isinstance(terms, EveryPair):
         return terms.members if terms.members.size > 1 else terms.members[:0]
@@ -96,7 +96,7 @@ def paired_mains(terms: Terms) -> Indices:
 class TermWeights(ComputedRows[Array]):
     """Weights of kernels: 1 for main-effect kernels, and `weight` for products."""
 
-    terms: Terms
+    terms: FactorIndices
     weight: float
 
     def __len__(self) -> int:

@@ -20,8 +20,8 @@ from multikernel.estimators.grams.grams import (
 from multikernel.estimators.grams.useless import warn_degenerate
 from multikernel.estimators.method import Data, Fold
 from multikernel.estimators.publish.fitted import BlockFunctions
+from multikernel.estimators.read.defaults import ChosenKernels
 from multikernel.estimators.read.dictionary import KernelNames
-from multikernel.estimators.read.extent import ChosenKernels
 from multikernel.estimators.read.precomputed import (
     by_name,
     labels_of_grams,

@@ -8,8 +8,8 @@ import numpy as np
 
 from multikernel._typing import Array
 from multikernel._validation import DAMAGED_FIT, shown
-from multikernel.estimators.read import extent
-from multikernel.estimators.read.extent import ChosenKernels
+from multikernel.estimators.read import defaults
+from multikernel.estimators.read.defaults import ChosenKernels
 from multikernel.estimators.read.kinds import refuse_identifiers
 from multikernel.estimators.read.learnt import learnt_dictionary
 from multikernel.estimators.read.precomputed import check_gram_names
@@ -114,18 +114,18 @@ def choose_kernels(
         X, weights = X[rows], None if weights is None else weights[rows]
     views = None
     if table.kernels is None:
-        dictionary = extent.default_kernels(
+        dictionary = defaults.default_kernels(
             samples, X, weights, bounded=bounded, paired=paired
         )
     else:
         dictionary, views = _requested_kernels(samples, X, weights, bounded=bounded)
     dictionary = _fitted(samples, dictionary, X, weights, bounded=bounded)
     if table.interactions is not None:
-        left_out = extent.approximated(dictionary) if table.kernels is None else ""
+        left_out = defaults.approximated(dictionary) if table.kernels is None else ""
         dictionary = _with_interactions(samples, dictionary, X, weights, views)
         return ChosenKernels(dictionary, left_out=left_out)
     if table.kernels is None:
-        return extent.with_pairs(samples, dictionary, X, weights, paired=paired)
+        return defaults.with_pairs(samples, dictionary, X, weights, paired=paired)
     if views is not None:
         assert isinstance(dictionary, ListDictionary)
         dictionary = ViewDictionary(dictionary.kernels, dictionary.names, views)
@@ -149,7 +149,7 @@ def _fitted(
         dictionary = resolve_columns(dictionary, X.shape[1], table.columns.names)
     if table.kernels is not None or table.has_text:
         _refuse_identifier_columns(dictionary, samples)
-    elif not bounded and not extent.needs_landmarks(dictionary, X):
+    elif not bounded and not defaults.needs_landmarks(dictionary, X):
         # The widths of exact default kernels of numbers are known.
         return dictionary
     return learnt_dictionary(dictionary, X, weights)
@@ -205,7 +205,7 @@ def _with_interactions(
     """Add the requested interactions to the kernels; warn if no pair allows one."""
     spec = samples.table.interactions
     assert spec is not None
-    result = extent.with_products(samples, spec, mains, X, weights)
+    result = defaults.with_products(samples, spec, mains, X, weights)
     if not result.has_products:
         warn_user(
             "Interactions: the model contains no interactions, because "
@@ -238,7 +238,7 @@ def _view_kernels(
         view_table = X[:, [table_index[c] for c in columns]]
         has_value = ~np.isnan(view_table).all(axis=1)
         row_weights = None if weights is None else weights[has_value]
-        return extent.default_dictionary(
+        return defaults.default_dictionary(
             fill_gaps(view_table[has_value]), row_weights, bounded=bounded
         ).kernels
 

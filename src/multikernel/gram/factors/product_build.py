@@ -20,7 +20,7 @@ from multikernel.gram.views import ScaledStack
 from multikernel.kernels.dictionary import ListDictionary
 from multikernel.kernels.interactions import InteractionDictionary
 from multikernel.kernels.products import uncenter
-from multikernel.kernels.terms import ComputedRows, EveryPair, Terms
+from multikernel.kernels.terms import ComputedRows, EveryPair, FactorIndices
 
 # The factor of a product has ten times as many columns as the factor of a main kernel.
 # A larger tolerance saves columns, and bounds include the larger residual. On 100 000
@@ -40,7 +40,7 @@ class WholeTraces(FactoredProducts):
 
 
 def learnt_scales(
-    mains: CenteredMains, terms: Terms, normalization: Normalization
+    mains: CenteredMains, terms: FactorIndices, normalization: Normalization
 ) -> Array:
     """Return the scales that an unfitted normalization computes for some products."""
     has_no_residual = mains.stack.residual is None
@@ -163,7 +163,7 @@ def cut_products(
 
 def _normalized(
     mains: CenteredMains,
-    terms: Terms,
+    terms: FactorIndices,
     landmarks: ProductLandmarks,
     normalization: Normalization,
 ) -> BuiltStack:

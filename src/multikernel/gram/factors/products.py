@@ -31,7 +31,7 @@ from multikernel.gram.refine import Refinement, refined
 from multikernel.kernels.base import Kernel
 from multikernel.kernels.interactions import InteractionDictionary
 from multikernel.kernels.products import CENTERING_ROWS
-from multikernel.kernels.terms import Terms
+from multikernel.kernels.terms import FactorIndices
 from multikernel.linalg import EPS
 from multikernel.linalg.tables import row_norms
 from multikernel.linalg.tall import GroupedFactor, as_slice
@@ -83,7 +83,8 @@ class FactoredProducts(ProductsOfMains):
 
     # `take` computes a factor for each chosen product, which then defines its matrix.
     mains: CenteredMains
-    terms: Terms  # (n_kernels, 2), both main kernels of a product; (m, -1) for main m
+    # (n_kernels, 2), both main kernels of a product; (m, -1) for main kernel m.
+    terms: FactorIndices
     scales: Array  # (n_kernels,), numbers that multiply the kernels
     landmarks: ProductLandmarks | None = None  # if factors may be refined
     chosen: Indices | None = None  # indices in `landmarks`, all by default

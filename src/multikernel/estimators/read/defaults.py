@@ -66,7 +66,7 @@ FEWEST_CODES, MOST_CODES = 3, 16
 
 # Interactions have a larger penalty than main kernels, to suppress noise. With many
 # pairs, the penalty of all kernels is already large enough.
-FEW_PAIRS, MANY_PAIRS = Interactions(), Interactions(weight=1.0)
+DOWNWEIGHTED_PAIRS, FULL_WEIGHT_PAIRS = Interactions(), Interactions(weight=1.0)
 """Default interactions: products of kernels on all pairs of columns."""
 
 
@@ -198,7 +198,7 @@ def with_pairs(
     left_out = approximated(mains) if rough else ""
     few = paired and _has_few_pairs(samples, mains)
     if few or (paired and is_affordable(samples)):
-        spec = FEW_PAIRS if few else MANY_PAIRS
+        spec = DOWNWEIGHTED_PAIRS if few else FULL_WEIGHT_PAIRS
         products = with_products(samples, spec, mains, X, weights)
         if products.has_products:
             return ChosenKernels(products, many_pairs=not few, left_out=left_out)

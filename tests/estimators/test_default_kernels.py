@@ -12,7 +12,7 @@ from multikernel import (
 )
 from multikernel.datasets import make_epistasis
 from multikernel.estimators import NullAlpha
-from multikernel.estimators.read import extent
+from multikernel.estimators.read import defaults
 from multikernel.gram import LowRank
 
 X, y, _ = make_epistasis(300, n_markers=12, random_state=1)
@@ -22,7 +22,7 @@ PAIRS = 12 * 11 // 2
 @pytest.fixture
 def _wide(monkeypatch):
     """Let 66 pairs of 300 rows be more than always join."""
-    monkeypatch.setattr(extent, "FEW_NUMBERS", 1000)
+    monkeypatch.setattr(defaults, "FEW_NUMBERS", 1000)
 
 
 @pytest.mark.usefixtures("_wide")
@@ -56,8 +56,8 @@ def test_a_search_and_its_folds_have_the_dictionary_of_a_fit():
 
 def test_a_fit_says_what_its_dictionary_leaves_out(monkeypatch, capsys):
     assert SpicyMKLClassifier().fit(X, y).fit_info_["left_out"] == ""
-    monkeypatch.setattr(extent, "FEW_NUMBERS", 0)
-    monkeypatch.setattr(extent, "LIMIT", 0.0)
+    monkeypatch.setattr(defaults, "FEW_NUMBERS", 0)
+    monkeypatch.setattr(defaults, "LIMIT", 0.0)
     model = SpicyMKLClassifier(verbose=1).fit(X, y)
     assert model.fit_info_["left_out"].startswith(
         "the interactions of pairs of 12 columns: "
@@ -74,9 +74,9 @@ def test_genotypes_count_by_their_values(d, affordable):
         seen = X_ = np.random.default_rng(0).integers(0, 3, (1000, d)).astype(float)
         labels, targets, shared = np.zeros(1000), np.zeros((1, 1000)), False
 
-    assert (extent.fit_seconds(Shape) <= extent.LIMIT) is affordable
+    assert (defaults.fit_seconds(Shape) <= defaults.LIMIT) is affordable
     Shape.seen = np.random.default_rng(0).normal(size=(1000, d))
-    assert extent.fit_seconds(Shape) > extent.LIMIT
+    assert defaults.fit_seconds(Shape) > defaults.LIMIT
 
 
 def test_a_fit_says_when_landmarks_replace_exact_kernels():
@@ -92,8 +92,8 @@ def test_a_fit_says_when_landmarks_replace_exact_kernels():
 
 @pytest.mark.filterwarnings("ignore:The default dictionary would have")
 def test_classes_of_wide_tables_have_a_smaller_default_strength(monkeypatch):
-    monkeypatch.setattr(extent, "FEW_NUMBERS", 0)
-    monkeypatch.setattr(extent, "LIMIT", 0.0)
+    monkeypatch.setattr(defaults, "FEW_NUMBERS", 0)
+    monkeypatch.setattr(defaults, "LIMIT", 0.0)
     wide = np.random.default_rng(0).normal(size=(60, 310))
     labels = wide[:, 0] > 0.0
     for table in (wide, pd.DataFrame(wide)):
@@ -107,7 +107,7 @@ def test_pairs_of_several_classes_join_if_all_classes_are_quick(monkeypatch):
     three = np.random.default_rng(0).integers(0, 3, size=len(y))
     one = len(SpicyMKLClassifier().fit(X, y).kernel_names_)
     assert len(SpicyMKLClassifier().fit(X, three).kernel_names_) == one > PAIRS
-    monkeypatch.setattr(extent, "LIMIT", 0.03)
+    monkeypatch.setattr(defaults, "LIMIT", 0.03)
     assert len(SpicyMKLClassifier().fit(X, y).kernel_names_) == one
     model = SpicyMKLClassifier().fit(X, three)
     assert len(model.kernel_names_) == one - PAIRS
