@@ -209,8 +209,8 @@ def _pair_shares(weights: Array) -> Array:
     # A row of weight w represents w equal samples. The last entry is the total share of
     # pairs of equal samples, whose distance is zero.
     equal_pairs = 0.5 * float(weights @ (weights - 1.0))
-    rows, columns = np.triu_indices(len(weights), 1)
-    pairs = np.append(weights[rows] * weights[columns], equal_pairs)
+    is_pair = ~np.tri(len(weights), dtype=bool)
+    pairs = np.append(np.outer(weights, weights)[is_pair], equal_pairs)
     # The weight of all pairs is zero for a single row of weight one; otherwise it is at
     # least one.
     return np.asarray(pairs / max(pairs.sum(), 1.0))

@@ -20,7 +20,7 @@ def landmark_factor(
     rows_of_factor = np.empty((min(64, n_samples), n_samples))
     pivots: list[int] = []
     while len(pivots) < (n_samples if max_rank is None else max_rank):
-        pivot = int(np.argmax(residuals))
+        pivot = int(residuals.argmax())
         if not residuals[pivot] > tol:
             break
         rank = len(pivots)

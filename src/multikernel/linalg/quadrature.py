@@ -28,7 +28,7 @@ FLOOR = 1e-290
 """Lower limit of pivots, which is reached for a zero matrix."""
 
 # Fields of `QuadratureBounds` whose first axis does not index the matrices.
-COMMON = ("sizes", "shifts", "pivots", "steps")
+COMMON = ("sizes", "shifts", "steps")
 
 
 @dataclass(eq=False)
@@ -42,14 +42,16 @@ class QuadratureBounds:
     sizes: Array  # squared norms of the vectors v
     shifts: Array  # (n_vectors,), the number c for each vector v
     traces: Array  # upper bounds on the largest eigenvalues, (n_matrices, 1)
+    floor: Array  # distance of the Radau nodes from 0 and `traces`, (n_matrices, 1)
     # Last diagonal entry of the tridiagonal matrix T of every pair, (n_matrices,
     # n_vectors). If it is negative beyond rounding, the matrix is indefinite and the
     # bounds are invalid.
     diagonal: Array
     coupling: Array  # squared last off-diagonal entry of T
-    # Last pivots of T + c I, and of T - z I for the left and the right node z, (3,
-    # n_matrices, n_vectors).
-    pivots: Array
+    # Last pivots of T + c I, and of T - z I for the left and the right node z.
+    pivot: Array
+    low_pivot: Array
+    high_pivot: Array
     term: Array  # last term of the Gauss rule of 1 / (x + c)
     gauss: Array  # Gauss rule of x / (x + c), for unit vectors
     lower: Array
@@ -73,46 +75,41 @@ class QuadratureBounds:
     def keep(self, is_kept: NDArray[np.bool_]) -> "QuadratureBounds":
         """Return the bounds of the matrices for which the mask `is_kept` is True."""
         names = [field.name for field in fields(self) if field.name not in COMMON]
-        arrays = {name: getattr(self, name)[is_kept] for name in names}
-        return replace(self, pivots=self.pivots[:, is_kept], **arrays)
+        return replace(self, **{name: getattr(self, name)[is_kept] for name in names})
 
     def _extend_tridiagonal(self, diagonal: Array) -> None:
         """Add a row to each tridiagonal matrix; update its pivots and Gauss rule."""
-        shifted, lower, upper = self.pivots
-        ratio = self.coupling / shifted
-        pivot = diagonal + self.shifts - ratio
-        self.term *= ratio / pivot
+        ratio, floor = self.coupling / self.pivot, self.floor
+        self.pivot = diagonal + self.shifts - ratio
+        self.term *= ratio / self.pivot
         # The first term is a / (a + c), because 1 - c / (a + c) cancels for a << c.
         if self.steps == 0:
-            self.gauss, self.term = diagonal / pivot, 1.0 / pivot
+            self.gauss, self.term = diagonal / self.pivot, 1.0 / self.pivot
         else:
             self.gauss = self.gauss - self.shifts * self.term
         self.steps += 1
-        floor = LOWER_NODE * self.traces + FLOOR
         # Pivots that are raised to the floor widen the bounds, which stay valid.
-        lower = np.maximum(diagonal + floor - self.coupling / lower, 0.5 * floor)
-        upper = np.minimum(
-            diagonal - self.traces - floor - self.coupling / upper, -0.5 * floor
-        )
-        self.pivots = np.stack([pivot, lower, upper])
+        low_pivot = diagonal + floor - self.coupling / self.low_pivot
+        high_pivot = diagonal - self.traces - floor - self.coupling / self.high_pivot
+        self.low_pivot = np.maximum(low_pivot, 0.5 * floor)
+        self.high_pivot = np.minimum(high_pivot, -0.5 * floor)
 
     def _evaluate_radau_rules(self) -> None:
         """Set the lower and upper bounds from both Gauss-Radau rules."""
-        pivot, lower, upper = self.pivots
-        floor = LOWER_NODE * self.traces + FLOOR
-        step = self.coupling / pivot
+        step = self.coupling / self.pivot
         scale = self.shifts * self.term * step
         # Last diagonal entry z + b^2 / pivot of T - z I, eq. (6.7) of Golub and
         # Meurant solved for the entry that makes z an eigenvalue.
-        low_entry = self.shifts - floor + self.coupling / lower - step
-        high_entry = self.shifts + self.traces + floor + self.coupling / upper - step
+        low_ratio = self.coupling / self.low_pivot
+        high_ratio = self.coupling / self.high_pivot
+        low_entry = self.shifts - self.floor + low_ratio - step
+        high_entry = self.shifts + self.traces + self.floor + high_ratio - step
         # Rounding may make these entries negative or zero. For such a `low_entry`, the
         # lower bound is zero, and for such a `high_entry`, the upper bound is the Gauss
         # rule.
-        is_low_valid, is_high_valid = low_entry > 0.0, high_entry > 0.0
-        low_rule, high_rule = np.array(self.gauss), np.zeros_like(scale)
-        np.divide(scale, low_entry, out=low_rule, where=is_low_valid)
-        np.divide(scale, high_entry, out=high_rule, where=is_high_valid)
+        low_rule, high_rule = self.gauss.copy(), np.zeros(scale.shape)
+        np.divide(scale, low_entry, out=low_rule, where=low_entry > 0.0)
+        np.divide(scale, high_entry, out=high_rule, where=high_entry > 0.0)
         self.lower = self.sizes * (self.gauss - low_rule)
         self.upper = self.sizes * (self.gauss - high_rule)
 
@@ -133,9 +130,12 @@ def start_bounds(vectors: Array, shifts: Array, traces: Array) -> QuadratureBoun
         sizes=sizes,
         shifts=shifts,
         traces=bounds,
+        floor=LOWER_NODE * bounds + FLOOR,
         diagonal=np.zeros(pairs),
         coupling=np.zeros(pairs),
-        pivots=np.ones((3, *pairs)),
+        pivot=np.ones(pairs),
+        low_pivot=np.ones(pairs),
+        high_pivot=np.ones(pairs),
         term=np.ones(pairs),
         gauss=np.zeros(pairs),
         lower=np.zeros(pairs),

@@ -1,5 +1,6 @@
 """Largest and smallest eigenvalues from matrix-vector products."""
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -120,13 +121,13 @@ class _KrylovSpace:
             self.images = np.concatenate([self.images, np.empty((n_new, self.n))])
         # `numpy.dot` releases the GIL here; `numpy.matmul` does not.
         directions = self.basis[: self.size]
-        vector, length = direction, float(np.linalg.norm(direction))
+        vector, length = direction, math.sqrt(np.dot(direction, direction))
         smallest = GROWTH * max(length, self.trace / self.n)
         for attempt in range(4):
             # Two sweeps suffice, because the first leaves only rounding errors.
             for _ in range(2):
                 vector = vector - np.dot(directions.T, np.dot(directions, vector))
-            length = float(np.linalg.norm(vector))
+            length = math.sqrt(np.dot(vector, vector))
             if length > smallest:
                 break
             vector, smallest = self.rng.standard_normal(self.n), GROWTH * (attempt + 1)
