@@ -88,13 +88,13 @@ class DenseStack(GramStack):
         if self.array.dtype == np.float32:
             # Convert a matrix at a time to float64, instead of the whole array.
             return self.once(np.arange(n_kernels)).matvec(v)
+        if v.ndim > 1:
+            # One product over all rows of all kernels took twice as long.
+            return np.asarray(np.matmul(self.array, v))
         support = np.flatnonzero(v)
-        if v.ndim == 1 and n_rows == n_cols and support.size <= FEW * n_cols:
+        if n_rows == n_cols and support.size <= FEW * n_cols:
             return self.row_sums(np.arange(n_kernels), support, v[None, support])
-        if v.ndim == 1:
-            return np.asarray((self.array.reshape(-1, n_cols) @ v).reshape(-1, n_rows))
-        # Matrix by matrix: one product over all rows of all kernels took twice as long.
-        return np.asarray(np.matmul(self.array, v))
+        return np.asarray((self.array.reshape(-1, n_cols) @ v).reshape(-1, n_rows))
 
     def block_matvec(self, coefs: Array) -> Array:
         """Return K_m coefs[m] for every m, (n_kernels, n_samples[, n_outputs])."""
