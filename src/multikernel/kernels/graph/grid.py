@@ -97,20 +97,24 @@ class FittedGrid:
 
     def children(self, node: GridNode) -> list[GridNode]:
         """Return the nodes whose level is higher by one in one input."""
-        levels = dict(node)
-        raised = (
-            levels | {k: levels.get(k, 0) + 1}
-            for k, highest in enumerate(self.highest)
-            if levels.get(k, 0) < highest
-        )
-        return [tuple(sorted(child.items())) for child in raised]
+        children, position = [], 0
+        for k, highest in enumerate(self.highest):
+            level, after = 0, position
+            if position < len(node) and node[position][0] == k:
+                level, after = node[position][1], position + 1
+            if level < highest:
+                raised = ((k, level + 1),)
+                children.append(node[:position] + raised + node[after:])
+            position = after
+        return children
 
     def parents(self, node: GridNode) -> list[GridNode]:
         """Return the nodes whose level is lower by one in one input."""
-        return [
-            tuple((i, level - (i == k)) for i, level in node if level > (i == k))
-            for k, _ in node
-        ]
+        parents = []
+        for k, (i, level) in enumerate(node):
+            lowered = ((i, level - 1),) if level > 1 else ()
+            parents.append(node[:k] + lowered + node[k + 1 :])
+        return parents
 
     def weight(self, node: GridNode) -> float:
         """Return `root_weight` for the root, else weight_base ** (sum of levels)."""

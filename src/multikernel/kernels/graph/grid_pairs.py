@@ -1,5 +1,6 @@
 """Bounds on p-values of nodes of one or two inputs, computed for each node alone."""
 
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -23,69 +24,85 @@ def evidence_of_pairs(samples: "GridSamples", dual: Array, ceiling: float) -> Ev
     # features, all nodes get -inf. The evidence of a node is the largest of its
     # descendants, because a single strong descendant can disappear in a sum.
     highest = samples.graph.highest
-    shape = (len(highest), max(highest))
-    singles, pairs = np.full(shape, -np.inf), np.full((*shape, *shape), -np.inf)
+    shape = (len(highest), max(highest) + 1)
+    # Entry (i, a, j, b) is for the node with level a of input i and level b of input j.
+    pairs = np.full((*shape, *shape), -np.inf)
     if sum(z.shape[1] for z in samples.columns) <= MOST:
-        values = _evidence_of_all(samples, dual, ceiling)
-        i = np.repeat(np.arange(len(highest)), highest)
-        a = np.concatenate([np.arange(most) for most in highest])
-        singles[i, a] = values[0, 1:]
-        apart = i[:, None] != i
-        pairs[i[:, None], a[:, None], i, a] = np.where(apart, values[1:, 1:], -np.inf)
-        pairs = _largest_from(_largest_from(pairs, 1), 3)
-        singles = np.maximum(_largest_from(singles, 1), pairs.max(axis=(2, 3)))
+        places, values = _evidence_of_strong(samples, dual, ceiling)
+        pairs[places] = values
+    for level in reversed(range(max(highest))):
+        np.maximum(pairs[:, level], pairs[:, level + 1], out=pairs[:, level])
+        lower, upper = pairs[..., level], pairs[..., level + 1]
+        np.maximum(lower, upper, out=lower)
+    singles = pairs[..., 0].max(axis=2)
 
-    def of_node(node: "GridNode") -> float:
-        """Return a node's entry of `singles` or `pairs`; -inf for other nodes."""
-        levels = [(i, level - 1) for i, level in node]
-        if len(levels) == 1:
-            return float(singles[levels[0]])
-        return float(pairs[levels[0] + levels[1]]) if len(levels) == 2 else -np.inf
+    def of_nodes(nodes: Sequence["GridNode"]) -> Array:
+        """Return the entries of `singles` or `pairs`; -inf for other nodes."""
+        values = np.full(len(nodes), -np.inf)
+        for n_inputs, table in enumerate((singles, pairs), start=1):
+            of_size = [k for k, node in enumerate(nodes) if len(node) == n_inputs]
+            entries = np.array([nodes[k] for k in of_size], dtype=np.intp)
+            values[of_size] = table[tuple(entries.reshape(-1, 2 * n_inputs).T)]
+        return values
 
-    return lambda nodes: np.array([of_node(node) for node in nodes])
-
-
-def _largest_from(values: Array, axis: int) -> Array:
-    """Return the maximum of each entry and all later ones along an axis."""
-    turned = np.flip(values, axis)
-    return np.flip(np.maximum.accumulate(turned, axis=axis), axis)
+    return of_nodes
 
 
-def _evidence_of_all(samples: "GridSamples", dual: Array, ceiling: float) -> Array:
-    """Return -log of a bound on each node's p-value, arranged as in `pair_forms`."""
+def _evidence_of_strong(
+    samples: "GridSamples", dual: Array, ceiling: float
+) -> tuple[tuple[Indices, ...], Array]:
+    """Return -log of bounds on p-values of strong nodes, with their inputs and levels.
+
+    Strong nodes have a form above `ceiling` times their squared weight.
+    """
     # The p-value is the probability that random signs of `dual` give the node's kernel
-    # at least its form; descendants do not count. Nodes whose form is at most `ceiling`
-    # times their squared weight get -inf.
+    # at least its form; descendants do not count. The places are arrays (i, a, j, b) as
+    # in `evidence_of_pairs`. A node on one input has the place (i, a, i, 0).
     graph = samples.graph
-    base, levels = graph.weight_base, [0.0]
-    for most in graph.highest:
-        levels += range(1, most + 1)
-    weights = base ** np.add.outer(levels, levels)
+    inputs = np.repeat(np.arange(len(graph.highest)), graph.highest)
+    levels = np.concatenate([np.arange(most) + 1 for most in graph.highest])
+    weights = graph.weight_base ** np.append(0.0, levels)
     # NumPy's warnings are ignored: features may overflow, and they are divided by level
     # zero of the input, which may be zero. Ratios that are not finite do not count.
     with np.errstate(all="ignore"):
         forms, noise = pair_forms(samples, dual)
-        ratios = forms / noise
-        counts = np.isfinite(ratios) & (forms > ceiling * weights**2)
-    n_nodes = len(levels) * (len(levels) + 1) // 2
-    return np.where(counts, evidence(ratios, n_nodes), -np.inf)
+        strong = forms > np.multiply.outer(ceiling * weights**2, weights**2)
+        # Row 0 has the nodes on one input again. A pair is in both triangles.
+        first, second = np.nonzero(strong[1:])
+        ratios = forms[first + 1, second] / noise(first + 1, second)
+    i, is_pair = inputs[first], second > 0
+    j = np.where(is_pair, inputs[second - 1], i)
+    counts = np.isfinite(ratios) & ((i != j) | ~is_pair)
+    places = (i, levels[first], j, np.where(is_pair, levels[second - 1], 0))
+    n_nodes = weights.size * (weights.size + 1) // 2
+    values = evidence(ratios[counts], n_nodes)
+    return tuple(place[counts] for place in places), values
 
 
-def pair_forms(samples: "GridSamples", dual: Array) -> tuple[Array, Array]:
+def pair_forms(
+    samples: "GridSamples", dual: Array
+) -> tuple[Array, Callable[[Indices, Indices], Array]]:
     """Return a^T K a of nodes on up to two inputs, and its mean over signs of a."""
-    # The vector a is `dual`; the mean is over random signs of its entries. Both results
-    # have shape (1 + n_levels, 1 + n_levels), with the levels above zero of all inputs.
-    # Entry (j, k) is the node with the levels j and k; index 0 means no level. Entries
-    # for two levels of the same input are meaningless. Features are centered, because
-    # products of uncentered features also contain multiples of each of the two, which
-    # are features of the ancestors.
+    # The vector a is `dual`; the mean is over random signs of its entries, and a
+    # function of the rows and columns of some nodes. The forms have shape (1 +
+    # n_levels, 1 + n_levels), with the levels above zero of all inputs. Entry (j, k) is
+    # the node with the levels j and k; index 0 means no level. Entries for two levels
+    # of the same input are meaningless. Features are centered, because products of
+    # uncentered features also contain multiples of each of the two, which are features
+    # of the ancestors.
     features, squares, begins, root = samples.level_features
     vector = root * dual
     # All products of two levels with the dual vector a are one matrix, Z^T diag(a) Z.
-    products = (features * vector[:, None]).T @ features
-    rows = np.add.reduceat(products**2, begins, axis=0)
-    forms = np.add.reduceat(rows, begins, axis=1)
-    return forms, (squares * vector[:, None] ** 2).T @ squares
+    forms = ((features * vector[:, None]).T @ features) ** 2
+    if begins.size < len(forms):
+        rows = np.add.reduceat(forms, begins, axis=0)
+        forms = np.add.reduceat(rows, begins, axis=1)
+
+    def noise(rows: Indices, columns: Indices) -> Array:
+        products = squares[:, rows] * squares[:, columns]
+        return np.asarray(vector**2 @ products)
+
+    return forms, noise
 
 
 def level_features(samples: "GridSamples") -> tuple[Array, Array, Indices, Array]:
