@@ -1,9 +1,10 @@
 """Directed grids on samples: features of nodes, and descendant sums."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import pairwise
+from itertools import groupby, pairwise
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -33,8 +34,9 @@ BLOCK_NUMBERS = 2**21
 """Number of array entries of a block of rows, which should stay in the cache."""
 
 # With stored factors, a search of seven classes on 400 rows takes half as long.
-STORED_NUMBERS = 2**25
-"""Maximum number of entries of stored factors: 64 MB of upper triangles."""
+STORED_NUMBERS = 2**26
+"""Maximum number of entries of stored factors: 128 MB of upper triangles if all are
+used. Factors that no node uses take no memory."""
 
 # In tests with up to 1000 samples, the rounding errors of `descendant_forms` were below
 # 1.2e-6 of the sum of its two results.
@@ -181,7 +183,8 @@ class GridSamples:
             return np.zeros(len(nodes)), np.zeros(len(nodes))
         vector = np.sign(dual) * np.exp(magnitude - largest)
         used = sorted({factor for node in nodes for factor in node})
-        plan = _plan_products(nodes, self._factors if self._is_small else used)
+        places = {factor: k for k, factor in enumerate(used)}
+        plan = _plan_products(nodes, self._places if self._is_small else places)
         product_sums = compiled(LOOPS, "product_sums")
         forms, single = np.zeros(len(nodes)), vector.astype(np.float32)
 
@@ -190,16 +193,20 @@ class GridSamples:
 
         def sums(block: Any) -> Array:
             """Return the contribution of `block` to the descendant sum of each node."""
-            rows, base, ratios = block if self._is_small else self._entries(block, used)
+            block = block if self._is_small else self._make_block(block, places)
+            self._fill(block, used)
+            rows = block.rows
             weights = np.outer(2.0 * single[rows], single[rows.start :])
-            weights *= base
-            entries = weights.reshape(-1)
+            weights *= block.base
+            entries, ratios = weights.reshape(-1), block.ratios
             return np.asarray(product_sums(entries, ratios, plan.prefixes, plan.ends))
 
-        size = BLOCK_NUMBERS // (len(plan.factors) + len(plan.prefixes))
+        size = BLOCK_NUMBERS // (len(used) + len(plan.prefixes))
         rows = _triangle_rows(self.n_samples, size)
-        add_blocks(sums, self._all_entries if self._is_small else rows, add)
-        ratios = np.array([self._diagonal_ratios[factor] for factor in plan.factors])
+        add_blocks(sums, self._stored_blocks if self._is_small else rows, add)
+        ratios = self._diagonal_ratios
+        if not self._is_small:
+            ratios = ratios[[self._places[factor] for factor in used]]
         with np.errstate(over="ignore"):
             scale = float(np.exp(2.0 * largest))
             noise = _noise(plan, vector * vector, ratios)
@@ -219,22 +226,23 @@ class GridSamples:
             return level_features(self)
 
     @cached_property
-    def _factors(self) -> list[tuple[int, int]]:
-        """Return the pairs (input, level) of all factors R_{i,l} of descendant sums."""
+    def _places(self) -> dict[tuple[int, int], int]:
+        """Number the pairs (input, level) of all factors R_{i,l} of descendant sums."""
         highest = enumerate(self.graph.highest)
-        return [(i, level) for i, most in highest for level in range(1, most + 1)]
+        factors = [(i, level) for i, most in highest for level in range(1, most + 1)]
+        return {factor: k for k, factor in enumerate(factors)}
 
     @property
     def _is_small(self) -> bool:
-        """Whether the entries of all factors are stored."""
-        return len(self._factors) * self.n_samples**2 <= STORED_NUMBERS
+        """Whether the entries of factors are stored once they are used."""
+        return len(self._places) * self.n_samples**2 <= STORED_NUMBERS
 
     @cached_property
-    def _all_entries(self) -> list[tuple[slice, Single, Single]]:
-        """The results of `_entries` for all blocks of rows of the upper triangle."""
-        size = BLOCK_NUMBERS // len(self._factors)
+    def _stored_blocks(self) -> list["_Block"]:
+        """Blocks of all rows of the upper triangle, which `_fill` fills when needed."""
+        size = BLOCK_NUMBERS // len(self._places)
         blocks = _triangle_rows(self.n_samples, size)
-        return [self._entries(rows, self._factors) for rows in blocks]
+        return [self._make_block(rows, self._places) for rows in blocks]
 
     @cached_property
     def _shares(self) -> dict[tuple[int, int], Array]:
@@ -243,7 +251,8 @@ class GridSamples:
         # at the levels l, l + 1, ... The comment on `GridSamples` defines the sum
         # F_{i,l}, which has these weights.
         roots = [(i, 0) for i in range(len(self.columns))]
-        return {factor: self.graph.shares(*factor) for factor in roots + self._factors}
+        factors = [*roots, *self._places]
+        return {factor: self.graph.shares(*factor) for factor in factors}
 
     @cached_property
     def _lengths(self) -> Array:
@@ -261,49 +270,65 @@ class GridSamples:
         return [np.asarray(z.T / length, np.float32, order="C") for z, length in pairs]
 
     @cached_property
-    def _diagonal_ratios(self) -> dict[tuple[int, int], Array]:
-        """Return, by (i, l), the diagonal of the matrix R_{i,l}; see `GridSamples`."""
-        ratios = {}
-        for i, level in self._factors:
+    def _diagonal_ratios(self) -> Array:
+        """Return the diagonals of all R_{i,l}, (n_factors, n_samples), by `_places`."""
+        ratios = np.empty((len(self._places), self.n_samples))
+        for (i, level), k in self._places.items():
             z = self.columns[i][:, self.graph.starts[i][level] :]
             squares = np.einsum("ij,ij,j->i", z, z, self._shares[i, level])
-            ratios[i, level] = squares / self._lengths[i] ** 2
+            ratios[k] = squares / self._lengths[i] ** 2
         return ratios
 
-    def _entries(
-        self, rows: slice, factors: Sequence[tuple[int, int]]
-    ) -> tuple[slice, Single, Single]:
-        """Return `rows`, and these rows of P_0 and of R_{i,l}; see `GridSamples`."""
-        # `factors` are the pairs (i, l) of input and level. The first entry of the
-        # result is `rows`, because `_all_entries` stores the results of several blocks.
-        columns = slice(rows.start, self.n_samples)
-        n_rows, n_columns = rows.stop - rows.start, self.n_samples - rows.start
+    def _make_block(self, rows: slice, places: dict[tuple[int, int], int]) -> "_Block":
+        """Return rows of P_0, and space for those of R_{i,l}; see `GridSamples`."""
         # P_0 is zero below the diagonal and has half of the diagonal, so that twice its
         # sum is the sum over the symmetric matrix.
-        base = np.triu(np.ones((n_rows, n_columns), np.float32))
-        base[np.diag_indices(n_rows)] = np.float32(0.5)
-        ratios = np.empty((len(factors), *base.shape), np.float32)
-        for i, units in enumerate(self._units):
-            below = self._level_sum(units, i, 0, rows, columns)
-            if np.abs(below).min() < SMALLEST:
-                below[np.abs(below) < SMALLEST] = SMALLEST
-            base *= below
-            for k, (input_of_factor, level) in enumerate(factors):
-                if input_of_factor == i:
-                    ratios[k] = self._level_sum(units, i, level, rows, columns)
-                    ratios[k] /= below
-        return rows, base, ratios.reshape(len(factors), -1)
+        shape = (rows.stop - rows.start, self.n_samples - rows.start)
+        base = np.triu(np.ones(shape, np.float32))
+        base[np.diag_indices(shape[0])] = np.float32(0.5)
+        for i in range(len(self.columns)):
+            base *= self._divisor(i, rows)
+        return _Block(
+            rows, base, np.empty((len(places), base.size), np.float32), places
+        )
 
-    def _level_sum(
-        self, units: Single, i: int, level: int, rows: slice, columns: slice
-    ) -> Single:
-        """Return these rows and columns of F_{i,level}, defined above `GridSamples`."""
-        # `units` are the features of input i from `_units`, so F_{i,0} has a unit
+    def _fill(self, block: "_Block", factors: Sequence[tuple[int, int]]) -> None:
+        """Compute the entries of R_{i,l} that a block lacks; (i, l) are ascending."""
+        missing = [factor for factor in factors if factor not in block.filled]
+        for i, of_input in groupby(missing, key=itemgetter(0)):
+            divisor = self._divisor(i, block.rows)
+            for factor in of_input:
+                ratios = self._level_sum(*factor, block.rows)
+                ratios /= divisor
+                block.ratios[block.places[factor]] = ratios.reshape(-1)
+        block.filled.update(missing)
+
+    def _divisor(self, i: int, rows: slice) -> Single:
+        """Return these rows of F_{i,0}, without entries near zero."""
+        divisor = self._level_sum(i, 0, rows)
+        if np.abs(divisor).min() < SMALLEST:
+            divisor[np.abs(divisor) < SMALLEST] = SMALLEST
+        return divisor
+
+    def _level_sum(self, i: int, level: int, rows: slice) -> Single:
+        """Return these rows of F_{i,level}, from the first row's diagonal entry on."""
+        # The comment on `GridSamples` defines F. With `_units`, F_{i,0} has a unit
         # diagonal.
-        units = units[self.graph.starts[i][level] :]
+        units = self._units[i][self.graph.starts[i][level] :]
         shares = self._shares[i, level].astype(np.float32)
-        product = (units[:, rows].T * shares) @ units[:, columns]
+        product = (units[:, rows].T * shares) @ units[:, rows.start :]
         return np.asarray(product, np.float32)
+
+
+@dataclass(frozen=True, eq=False)
+class _Block:
+    """Rows of the factors of descendant sums; see `GridSamples`."""
+
+    rows: slice
+    base: Single  # these rows of P_0, from the diagonal entry of the first row on
+    ratios: Single  # (n_factors, base.size), the same entries of each R_{i,l}
+    places: dict[tuple[int, int], int]  # row of `ratios` of each pair (i, l)
+    filled: set[tuple[int, int]] = field(default_factory=set)
 
 
 def _columnwise(product: Array, blocks: Sequence[Array]) -> Array:
@@ -342,21 +367,19 @@ def _triangle_rows(n: int, size: int) -> list[slice]:
 class _ProductPlan:
     """Order of multiplications: each node is a prefix (a shorter node) and a factor."""
 
-    factors: list[tuple[int, int]]  # inputs and levels, ascending
     prefixes: Indices  # the parent and the last factor of each prefix; row 0: no factor
     ends: Indices  # prefix and last factor of each node
 
 
 def _plan_products(
-    nodes: Sequence["GridNode"], factors: list[tuple[int, int]]
+    nodes: Sequence["GridNode"], column: dict[tuple[int, int], int]
 ) -> _ProductPlan:
     """Return the plan that multiplies prefixes shared by nodes only once."""
-    column = {factor: k for k, factor in enumerate(factors)}
     every = {node[:k] for node in nodes for k in range(len(node))}
     row = {prefix: k for k, prefix in enumerate(sorted(every, key=len))}
     steps = [(row[prefix[:-1]], column[prefix[-1]]) for prefix in [*row][1:]]
     ends = [(row[node[:-1]], column[node[-1]]) for node in nodes]
-    return _ProductPlan(factors, np.array([(0, 0), *steps]), np.array(ends))
+    return _ProductPlan(np.array([(0, 0), *steps]), np.array(ends))
 
 
 def _noise(plan: _ProductPlan, squares: Array, ratios: Array) -> Array:
