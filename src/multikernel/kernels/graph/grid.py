@@ -97,15 +97,17 @@ class FittedGrid:
 
     def children(self, node: GridNode) -> list[GridNode]:
         """Return the nodes whose level is higher by one in one input."""
-        children, position = [], 0
-        for k, highest in enumerate(self.highest):
-            level, after = 0, position
-            if position < len(node) and node[position][0] == k:
-                level, after = node[position][1], position + 1
-            if level < highest:
-                raised = ((k, level + 1),)
-                children.append(node[:position] + raised + node[after:])
-            position = after
+        highest, children = self.highest, list[GridNode]()
+        # Inputs at level zero are inserted before each input of the node, and at last.
+        ends = [i for i, _ in node] + [len(highest)]
+        starts = [0] + [i + 1 for i, _ in node]
+        for k, (start, end) in enumerate(zip(starts, ends, strict=True)):
+            left, right = node[:k], node[k:]
+            added = [((i, 1),) for i in range(start, end) if highest[i] > 0]
+            children += [left + factor + right for factor in added]
+            if right and right[0][1] < highest[end]:
+                raised = ((end, right[0][1] + 1),)
+                children.append(left + raised + right[1:])
         return children
 
     def parents(self, node: GridNode) -> list[GridNode]:

@@ -1,6 +1,6 @@
 """Bounds on p-values of nodes of one or two inputs, computed for each node alone."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -24,25 +24,29 @@ def evidence_of_pairs(samples: "GridSamples", dual: Array, ceiling: float) -> Ev
     # features, all nodes get -inf. The evidence of a node is the largest of its
     # descendants, because a single strong descendant can disappear in a sum.
     highest = samples.graph.highest
-    shape = (len(highest), max(highest) + 1)
-    # Entry (i, a, j, b) is for the node with level a of input i and level b of input j.
-    pairs = np.full((*shape, *shape), -np.inf)
+    n_inputs, top = len(highest), max(highest)
+    # Entry (a, b, i, j) is for the node with level a of input i and level b of input j.
+    pairs = np.full((top + 1, top + 1, n_inputs, n_inputs), -np.inf)
     if sum(z.shape[1] for z in samples.columns) <= MOST:
-        places, values = _evidence_of_strong(samples, dual, ceiling)
-        pairs[places] = values
-    for level in reversed(range(max(highest))):
+        first, second, values = _evidence_of_strong(samples, dual, ceiling)
+        # The second level of nodes on one input is level zero of the last input.
+        i = np.repeat(np.arange(-1, n_inputs), (1, *highest))
+        a = np.concatenate([np.arange(1), *(1 + np.arange(most) for most in highest)])
+        pairs[a[first], a[second], i[first], i[second]] = values
+    for level in reversed(range(top)):
+        np.maximum(pairs[level], pairs[level + 1], out=pairs[level])
+    for level in reversed(range(top)):
         np.maximum(pairs[:, level], pairs[:, level + 1], out=pairs[:, level])
-        lower, upper = pairs[..., level], pairs[..., level + 1]
-        np.maximum(lower, upper, out=lower)
-    singles = pairs[..., 0].max(axis=2)
+    # The entries (a, 0, i, j) for all j are for the node on input i alone.
+    pairs[:, 0] = pairs[:, 0].max(axis=2, keepdims=True)
 
     def of_nodes(nodes: Sequence["GridNode"]) -> Array:
-        """Return the entries of `singles` or `pairs`; -inf for other nodes."""
+        """Return the entries of `pairs` for nodes; -inf for those of more inputs."""
         values = np.full(len(nodes), -np.inf)
-        for n_inputs, table in enumerate((singles, pairs), start=1):
-            of_size = [k for k, node in enumerate(nodes) if len(node) == n_inputs]
-            entries = np.array([nodes[k] for k in of_size], dtype=np.intp)
-            values[of_size] = table[tuple(entries.reshape(-1, 2 * n_inputs).T)]
+        few = [k for k, node in enumerate(nodes) if len(node) <= 2]
+        padded = [(*nodes[k], (0, 0))[:2] for k in few]
+        i, a, j, b = np.array(padded, dtype=np.intp).reshape(-1, 4).T
+        values[few] = pairs[a, b, i, j]
         return values
 
     return of_nodes
@@ -50,63 +54,46 @@ def evidence_of_pairs(samples: "GridSamples", dual: Array, ceiling: float) -> Ev
 
 def _evidence_of_strong(
     samples: "GridSamples", dual: Array, ceiling: float
-) -> tuple[tuple[Indices, ...], Array]:
-    """Return -log of bounds on p-values of strong nodes, with their inputs and levels.
+) -> tuple[Indices, Indices, Array]:
+    """Return the pairs of levels of strong nodes, and -log of bounds on their p-values.
 
     Strong nodes have a form above `ceiling` times their squared weight.
     """
     # The p-value is the probability that random signs of `dual` give the node's kernel
-    # at least its form; descendants do not count. The places are arrays (i, a, j, b) as
-    # in `evidence_of_pairs`. A node on one input has the place (i, a, i, 0).
+    # at least its form; descendants do not count. The levels above zero of all inputs
+    # have the indices 1, 2, ...; index 0 means no level.
     graph = samples.graph
-    inputs = np.repeat(np.arange(len(graph.highest)), graph.highest)
-    levels = np.concatenate([np.arange(most) + 1 for most in graph.highest])
-    weights = graph.weight_base ** np.append(0.0, levels)
+    features, squares, begins, root = samples.level_features
+    i = np.repeat(np.arange(-1, len(graph.highest)), (1, *graph.highest))
+    exponents = [0, *(level for most in graph.highest for level in range(1, most + 1))]
+    squared_weights = graph.weight_base ** (2.0 * np.array(exponents))
     # NumPy's warnings are ignored: features may overflow, and they are divided by level
     # zero of the input, which may be zero. Ratios that are not finite do not count.
     with np.errstate(all="ignore"):
-        forms, noise = pair_forms(samples, dual)
-        strong = forms > np.multiply.outer(ceiling * weights**2, weights**2)
-        # Row 0 has the nodes on one input again. A pair is in both triangles.
-        first, second = np.nonzero(strong[1:])
-        ratios = forms[first + 1, second] / noise(first + 1, second)
-    i, is_pair = inputs[first], second > 0
-    j = np.where(is_pair, inputs[second - 1], i)
-    counts = np.isfinite(ratios) & ((i != j) | ~is_pair)
-    places = (i, levels[first], j, np.where(is_pair, levels[second - 1], 0))
-    n_nodes = weights.size * (weights.size + 1) // 2
-    values = evidence(ratios[counts], n_nodes)
-    return tuple(place[counts] for place in places), values
-
-
-def pair_forms(
-    samples: "GridSamples", dual: Array
-) -> tuple[Array, Callable[[Indices, Indices], Array]]:
-    """Return a^T K a of nodes on up to two inputs, and its mean over signs of a."""
-    # The vector a is `dual`; the mean is over random signs of its entries, and a
-    # function of the rows and columns of some nodes. The forms have shape (1 +
-    # n_levels, 1 + n_levels), with the levels above zero of all inputs. Entry (j, k) is
-    # the node with the levels j and k; index 0 means no level. Entries for two levels
-    # of the same input are meaningless. Features are centered, because products of
-    # uncentered features also contain multiples of each of the two, which are features
-    # of the ancestors.
-    features, squares, begins, root = samples.level_features
-    vector = root * dual
-    # All products of two levels with the dual vector a are one matrix, Z^T diag(a) Z.
-    forms = ((features * vector[:, None]).T @ features) ** 2
-    if begins.size < len(forms):
-        rows = np.add.reduceat(forms, begins, axis=0)
-        forms = np.add.reduceat(rows, begins, axis=1)
-
-    def noise(rows: Indices, columns: Indices) -> Array:
-        products = squares[:, rows] * squares[:, columns]
-        return np.asarray(vector**2 @ products)
-
-    return forms, noise
+        vector = root * dual
+        # The forms are a^T K a of nodes on up to two inputs, with a = `dual`. All
+        # products of two levels with a are one matrix, Z^T diag(a) Z. Features are
+        # centered, because products of uncentered features also contain multiples of
+        # each of the two, which are features of the ancestors.
+        forms = ((features * vector[:, None]).T @ features) ** 2
+        if begins.size < len(forms):
+            rows = np.add.reduceat(forms, begins, axis=0)
+            forms = np.add.reduceat(rows, begins, axis=1)
+        # Entries for two levels of the same input are meaningless.
+        limits = np.multiply.outer(ceiling * squared_weights, squared_weights)
+        strong = (forms > limits) & (i[:, None] != i)
+        used = np.flatnonzero(strong.any(axis=0))
+        # The mean of the form over random signs of the entries of a.
+        noise = (squares[:, used] * vector[:, None] ** 2).T @ squares[:, used]
+        ratios = forms[np.ix_(used, used)] / noise
+        counts = np.isfinite(ratios) & strong[np.ix_(used, used)]
+    first, second = np.nonzero(counts)
+    n_nodes = i.size * (i.size + 1) // 2
+    return used[first], used[second], evidence(ratios[counts], n_nodes)
 
 
 def level_features(samples: "GridSamples") -> tuple[Array, Array, Indices, Array]:
-    """Return the features of all levels, and the other arrays of `pair_forms`."""
+    """Return features of all levels, and other arrays of `_evidence_of_strong`."""
     # The result is (`features`, `squares`, `begins`, `root`). `features`, (n_samples,
     # n_features), are a column of ones, and the features of all levels above zero,
     # divided by level zero of the same input and then centered. `squares`, (n_samples,

@@ -100,10 +100,13 @@ class GridSamples:
         # The vector, (n_samples,), is the product of the features of those levels of
         # the node that have one feature. Each level with several features has a block,
         # (n_samples, n_level_features).
-        levels = dict.fromkeys(self._rooted, 0) | dict(node)
+        levels = node
+        if self._rooted:
+            above_root = dict.fromkeys(self._rooted, 0) | dict(node)
+            levels = tuple(sorted(above_root.items()))
         single = np.ones(self.n_samples)
         blocks: list[Array] = []
-        for i, level in sorted(levels.items()):
+        for i, level in levels:
             first, end = self.graph.starts[i][level : level + 2]
             if end == first + 1:
                 single *= self.columns[i][:, first]
@@ -177,7 +180,7 @@ class GridSamples:
         # Every F_{i,0} is scaled to a unit diagonal, because products of d of these
         # matrices overflow for outliers; the dual vector absorbs the scale.
         with np.errstate(divide="ignore"):
-            magnitude = np.log(np.abs(dual)) + np.log(self._lengths).sum(axis=0)
+            magnitude = np.log(np.abs(dual)) + self._log_length
         largest = float(magnitude.max())
         if not nodes or not np.isfinite(largest):
             return np.zeros(len(nodes)), np.zeros(len(nodes))
@@ -264,6 +267,11 @@ class GridSamples:
         )
 
     @cached_property
+    def _log_length(self) -> Array:
+        """Return the logarithm of the product of the `_lengths` of all inputs."""
+        return np.asarray(np.log(self._lengths).sum(axis=0))
+
+    @cached_property
     def _units(self) -> list[Single]:
         """Return each input's transposed features, divided by its `_lengths`."""
         pairs = zip(self.columns, self._lengths, strict=True)
@@ -288,9 +296,8 @@ class GridSamples:
         base[np.diag_indices(shape[0])] = np.float32(0.5)
         for i in range(len(self.columns)):
             base *= self._divisor(i, rows)
-        return _Block(
-            rows, base, np.empty((len(places), base.size), np.float32), places
-        )
+        ratios = np.empty((len(places), base.size), np.float32)
+        return _Block(rows, base, ratios, places)
 
     def _fill(self, block: "_Block", factors: Sequence[tuple[int, int]]) -> None:
         """Compute the entries of R_{i,l} that a block lacks; (i, l) are ascending."""

@@ -202,6 +202,7 @@ class ReducedPoint:
     f: Array
     primal: float
     dual: DualPoint
+    below: float  # lower bound on the minimum over the active set
     gap: float
     steps: int  # number of Newton steps
 
@@ -211,7 +212,6 @@ def needed_nodes(
 ) -> Mask:
     """Return a mask of few nodes on which the model has a gap of at most `allowed`."""
     norms = active.weights * np.sqrt(squared_norms(active, point.beta))
-    below = point.dual.value(problem, 0.0)
     # Remove the nodes of smallest norms, with their descendants.
     for share in 10.0 ** np.arange(-1.0, -8.0, -0.5):
         used = norms > share * norms.sum()
@@ -220,7 +220,7 @@ def needed_nodes(
         beta = np.where(used[active.owner], point.beta, 0.0)
         f = point.f + (beta - point.beta) @ active.features
         primal = objective(problem, active, beta, f)
-        if relative_gap(primal, below) <= allowed:
+        if relative_gap(primal, point.below) <= allowed:
             return np.asarray(used)
     return np.asarray(norms > 0.0)
 

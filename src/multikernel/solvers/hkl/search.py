@@ -151,7 +151,7 @@ class _HullRun:
         self.intercept = 0.0
         self.recorder = Recorder(callback)
         self.sums: Array = np.zeros((0, 3))
-        """Each node's sum over descendants, its mean for noise, and evidence; or nan."""
+        """Each node's sum over descendants, its mean for noise, evidence; or nan."""
         self.evidence: Evidence | None = None
         """Function for p-value bounds at the current point, None until it is needed."""
         self.needed: Mask | None = None
@@ -275,7 +275,7 @@ class _HullRun:
         return largest, sources[violators[: min(most, self._n_nodes_allowed)]]
 
     def _sums(self, nodes: list[Any], point: ReducedPoint, ceiling: float) -> Array:
-        """Return rows of `sums` for nodes; evidence is only for sums above a ceiling."""
+        """Return rows of `sums` for nodes, with evidence for sums above a ceiling."""
         vector = point.dual.vector
         forms, noise = self.active.samples.descendant_forms(nodes, vector)
         evidence = np.full(len(nodes), -np.inf)
