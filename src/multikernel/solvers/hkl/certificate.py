@@ -18,7 +18,7 @@ beta, in which s_v = sqrt(|beta_D(v)|^2 + epsilon_v^2) smooths the norm sum_v d_
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -152,6 +152,8 @@ class DualPoint:
     rho: Array  # minus a slope of the summed loss
     vector: Array  # a = rho / (W alpha)
     bound: float  # upper bound on the squared dual norm of `vector` on the active set
+    # Results of `scaled` by the larger of `bound` and `outside_bound`.
+    known: dict[float, tuple[float, float]] = field(default_factory=dict)
 
     def value(self, problem: HullProblem, outside_bound: float) -> float:
         """Return the dual value at the multiple of rho that `scaled` selects."""
@@ -161,7 +163,10 @@ class DualPoint:
         """Return nearly the best factor s of rho, and the dual value at s rho."""
         # `outside_bound` bounds the squared dual norm of `vector` on the nodes outside
         # the active set.
-        half = 0.5 * problem.alpha * max(self.bound, outside_bound)
+        bound = max(self.bound, outside_bound)
+        if bound in self.known:
+            return self.known[bound]
+        half = 0.5 * problem.alpha * bound
 
         def loss(scale: float) -> float:
             """Return minus the dual value at a multiple of the point."""
@@ -170,7 +175,8 @@ class DualPoint:
             return float(conjugate) / problem.total_weight + penalty
 
         scale, lowest = near_minimum(loss)
-        return scale, -lowest
+        self.known[bound] = scale, -lowest
+        return self.known[bound]
 
 
 def dual_point(
@@ -202,7 +208,6 @@ class ReducedPoint:
     f: Array
     primal: float
     dual: DualPoint
-    below: float  # lower bound on the minimum over the active set
     gap: float
     steps: int  # number of Newton steps
 
@@ -212,6 +217,7 @@ def needed_nodes(
 ) -> Mask:
     """Return a mask of few nodes on which the model has a gap of at most `allowed`."""
     norms = active.weights * np.sqrt(squared_norms(active, point.beta))
+    below = point.dual.value(problem, 0.0)
     # Remove the nodes of smallest norms, with their descendants.
     for share in 10.0 ** np.arange(-1.0, -8.0, -0.5):
         used = norms > share * norms.sum()
@@ -220,7 +226,7 @@ def needed_nodes(
         beta = np.where(used[active.owner], point.beta, 0.0)
         f = point.f + (beta - point.beta) @ active.features
         primal = objective(problem, active, beta, f)
-        if relative_gap(primal, point.below) <= allowed:
+        if relative_gap(primal, below) <= allowed:
             return np.asarray(used)
     return np.asarray(norms > 0.0)
 

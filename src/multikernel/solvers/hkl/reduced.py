@@ -269,7 +269,7 @@ def _fitting_constant(problem: HullProblem, zero: Array) -> ReducedPoint | None:
     if problem.loss.value(y, f).any():
         return None
     rho = np.zeros_like(y)
-    return ReducedPoint(zero, b, f, 0.0, DualPoint(rho, rho, 0.0), 0.0, 0.0, 0)
+    return ReducedPoint(zero, b, f, 0.0, DualPoint(rho, rho, 0.0), 0.0, 0)
 
 
 def _newton(
@@ -322,6 +322,5 @@ def evaluate(level: _Level, point: _Iterate) -> ReducedPoint:
     # Minus the slopes of the smoothed loss are the candidate dual point.
     slopes, _ = level.risk.derivatives(f)
     dual = dual_point(problem, level.active, point.norm, -slopes)
-    below = dual.value(problem, 0.0)
-    gap = relative_gap(primal, below)
-    return ReducedPoint(point.beta, point.intercept, f, primal, dual, below, gap, 0)
+    gap = relative_gap(primal, dual.value(problem, 0.0))
+    return ReducedPoint(point.beta, point.intercept, f, primal, dual, gap, 0)
