@@ -107,7 +107,7 @@ def test_what_is_no_kernel_is_left_to_other_steps():
     refused = [replace(problem, gram=stack) for problem in problems]
     many = spans.SpannedTargets(refused)
     everyone, alphas = np.arange(3), np.ones(3)
-    many.evaluate(everyone, alphas)
+    many.solve_ridge(everyone, alphas)
     for _ in range(2):
         many.eta[:] = 100.0
         many.step(everyone, alphas)

@@ -78,7 +78,7 @@ class AugmentedLagrangian:
         self._spaces = kernel_spaces(self.problem.gram)
         self._alpha_images = self._spaces.images_of_each(self.alpha)
         self._rho_images = self._spaces.images(self.side.rho)
-        self._threshold()
+        self._compute_threshold()
 
     @property
     def _regularizer(self) -> ProximableRegularizer:
@@ -89,13 +89,15 @@ class AugmentedLagrangian:
     @np.errstate(over="ignore", invalid="ignore")
     def solve(self, target: float, gap: float, primal: float) -> None:
         """Minimize over rho and update expansions until the gap is at most `target`."""
-        # Minimizations over rho alternate with updates of the expansions. `gap` and
+        # A round minimizes phi over rho (`_minimize`), sets the expansions to the soft
+        # threshold of alpha + gamma rho (`_update`), and increases gamma. If Newton's method fails,
+        # `_recover` continues with a more robust side or a smaller gamma. `gap` and
         # `primal` are the duality gap and the objective at the start. All gaps are
         # relative. The final gap is above `target` only if rounding prevents a smaller
         # gap.
         retreats, growth = 0, SETTINGS.growth
         while retreats <= 6:  # limits the decrease of gamma
-            self.side.center(SETTINGS.inner_share * gap * primal)
+            self.side.lower_barrier(SETTINGS.inner_share * gap * primal)
             start = copy(self.side), self.b
             measure = self._minimize(target)
             if measure is None:
@@ -110,7 +112,7 @@ class AugmentedLagrangian:
                 return
             self.gamma *= growth
             gap, primal = min(gap, measure.gap), measure.primal
-            self._threshold()
+            self._compute_threshold()
 
     def _minimize(self, target: float) -> Measure | None:
         """Minimize phi over rho by Newton's method; return None if it fails."""
@@ -153,7 +155,7 @@ class AugmentedLagrangian:
             )
         self._search(step, step_images, forms)
         self.b = self.b + shift
-        self._threshold()
+        self._compute_threshold()
 
     def _bends(self) -> Array:
         """Return the factors b_m of the rank-one terms of the Hessian (eq. 9)."""
@@ -178,18 +180,18 @@ class AugmentedLagrangian:
         offset = float(np.sum(self.b * step.sum(axis=0)))
 
         def slope(length: float) -> float:
-            """Return the derivative of the objective after a step of this length."""
+            """Return the derivative of phi after a step of this length."""
             forms = constant + gamma * length * (2.0 * linear + length * square)
             sizes = np.sqrt(np.maximum(forms, TINY))
             shrunk = self._regularizer.prox(sizes, gamma)
-            kernels = shrunk / sizes @ (linear + length * square)
-            return self.side.slope(length) + float(kernels) + offset
+            kernel_slope = shrunk / sizes @ (linear + length * square)
+            return self.side.slope(length) + float(kernel_slope) + offset
 
         length = find_length(slope, self.side.aim(step))
         self.side.move(length)
         self._rho_images = self._rho_images + length * step_images
 
-    def _threshold(self) -> None:
+    def _compute_threshold(self) -> None:
         """Compute v = alpha + gamma rho, its soft threshold, and decision values."""
         step = self.gamma * self.side.rho
         self._v_images = self._alpha_images + self.gamma * self._rho_images
@@ -228,7 +230,7 @@ class AugmentedLagrangian:
             if self.side.walls is None and not self.measure().primal <= primal:
                 self.side, self.b = start
                 self._rho_images = self._spaces.images(self.side.rho)
-        self._threshold()
+        self._compute_threshold()
 
     def decision_values(self) -> Array:
         """Return the decision values of the model, intercept included."""

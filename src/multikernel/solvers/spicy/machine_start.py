@@ -55,9 +55,9 @@ def has_quick_machines(problem: Problem) -> bool:
     has_arrays = gram.in_memory and gram.tall_form() is None
     if not (has_arrays and y.ndim == 1 and is_polyhedral(loss)):
         return False
-    slopes = loss.dual_pieces(y)[0]
-    pieces = np.maximum((slopes > 0.0).sum(axis=0), (slopes < 0.0).sum(axis=0))
-    return int(pieces.max()) <= 1
+    signs = loss.dual_pieces(y)[0]  # (n_pieces, n_samples), of u on each piece
+    n_per_side = np.maximum((signs > 0.0).sum(axis=0), (signs < 0.0).sum(axis=0))
+    return int(n_per_side.max()) <= 1
 
 
 def weighted_sums(

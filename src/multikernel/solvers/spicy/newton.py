@@ -109,7 +109,7 @@ class NewtonState:
                 f = self.loss.conjugate_gradient(self.y[:, t], -dual)
             self.point[:, t] = np.where(np.isfinite(f), f, 0.0)
 
-    def evaluate(self, targets: Indices, alphas: Array) -> None:
+    def solve_ridge(self, targets: Indices, alphas: Array) -> None:
         """Compute dual points, decision values and quadratic forms of targets."""
         # The loss is replaced by its second-order model at the decision values `point`,
         # with inverse curvatures D. Its solution for the weights eta is rho = A^-1 (z -
@@ -234,7 +234,7 @@ class NewtonState:
         """Return the inverse curvatures of the loss at decision values."""
         return self.loss.conjugate_hessian(y, self.loss.gradient(y, f))
 
-    def measure(self, targets: Indices, alphas: Array) -> None:
+    def certify(self, targets: Indices, alphas: Array) -> None:
         """Store the objectives, gaps, certified dual points and intercepts."""
         # `alphas` has the penalty strengths of all problems, not only of `targets`.
         problem = replace(
@@ -356,13 +356,13 @@ class NewtonPath:
         ]
         state.failed[:] = False
         most, rounds = min(self.max_iter, SETTINGS.most_together), 0
-        # A round is `evaluate`, `measure`, `step`. A target ends when its gap is at
+        # A round is `solve_ridge`, `certify`, `step`. A target ends when its gap is at
         # most `tol`, or when it fails: rounding prevents any step, or its gap has not
         # decreased for some rounds (`patience`).
         while True:
             with np.errstate(all="ignore"):  # A gap of NaN counts as not solved.
-                state.evaluate(unevaluated, alphas)
-                state.measure(going, alphas)
+                state.solve_ridge(unevaluated, alphas)
+                state.certify(going, alphas)
             for t in unevaluated:
                 active = np.count_nonzero(state.eta[:, t])
                 self._recorders[t].meter.add(1.0 + active / len(state.eta))

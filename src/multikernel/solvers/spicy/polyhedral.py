@@ -317,7 +317,7 @@ class CornerSide(Side):
         lower, upper = self.corners.subgradients(self.rho)
         return float(np.mean(lower == upper))
 
-    def center(self, gap: float) -> None:
+    def lower_barrier(self, gap: float) -> None:
         """Store the gap for `more_robust`; there is no barrier to lower."""
         self.allowed = gap
 

@@ -52,10 +52,10 @@ class Side(ABC):
     def move(self, length: float) -> None:
         """Move by `length` times the direction."""
 
-    def center(self, gap: float) -> None:
+    def lower_barrier(self, gap: float) -> None:
         """Lower the barrier until it adds at most `gap` to the duality gap."""
         if self.walls is not None:
-            self.walls.center(gap)
+            self.walls.lower_barrier(gap)
 
     def slack(self) -> float:
         """Return the part of the gap due to the barrier; 0 without a barrier."""
@@ -96,7 +96,7 @@ class Walls:
         self._direction = np.zeros_like(self.xi), np.zeros_like(self.zeta)
         self._reach = 1.0
 
-    def center(self, gap: float) -> None:
+    def lower_barrier(self, gap: float) -> None:
         """Lower the barrier until it adds at most `gap` to the duality gap."""
         self.mu = min(self.mu, gap / self.count)  # each bound adds mu
 

@@ -186,7 +186,7 @@ def newton_for(problems: Sequence[Problem]) -> type[NewtonState] | None:
         return None
     if is_squared(first.loss) and _has_small_spaces(first.gram, n_targets):
         return SpannedTargets
-    return NewtonState if _has_small_roots(first, n_targets) else None
+    return NewtonState if _newton_steps_are_cheap(first, n_targets) else None
 
 
 def _has_small_spaces(gram: GramStack, n_targets: int) -> bool:
@@ -198,7 +198,7 @@ def _has_small_spaces(gram: GramStack, n_targets: int) -> bool:
     return has_few_kernels and n_targets >= SETTINGS.least_spanned and gram.in_memory
 
 
-def _has_small_roots(problem: Problem, n_targets: int) -> bool:
+def _newton_steps_are_cheap(problem: Problem, n_targets: int) -> bool:
     """Return whether steps for all targets are cheap and their arrays fit in memory."""
     # With fewer than one factor column per eight samples, working sets cost less than
     # Newton steps. Unless the loss is squared, Newton steps need a root and the

@@ -74,6 +74,9 @@ def _solve_one_target(  # noqa: PLR0913 - compiled code takes arrays, not object
     images, halves = np.empty((n_kernels, k)), np.empty((n_kernels, k))
     q, pull, before = np.empty(n_kernels), np.empty(n_kernels), np.empty(n_kernels)
     kernels, moves = np.empty(n_kernels, np.intp), np.empty(n_kernels, np.bool_)
+    # The first `BOLD` steps are those of module `newton`. Later steps are those of
+    # Newton's method for `objective`: `pull` is then (q - alpha^2) / 2, minus the
+    # derivative by eta, and a step that raises the objective is halved.
     ones, lowest = np.ones(n_kernels), np.inf
     for round_ in range(most + 1):
         if not _write_coefs(grams, side, eta, system, c):
@@ -87,14 +90,14 @@ def _solve_one_target(  # noqa: PLR0913 - compiled code takes arrays, not object
             continue
         lowest = objective
         largest = _write_forms(grams, c, images, q)
-        bold = round_ < BOLD
-        level = max(alpha, stride * np.sqrt(largest)) if bold else alpha
+        is_bold = round_ < BOLD
+        level = max(alpha, stride * np.sqrt(largest)) if is_bold else alpha
         if level == alpha and _violation(q, eta, alpha) <= 1e-10:
             return True
         for m in range(n_kernels):
             before[m] = eta[m]
-            share = q[m] if bold else 0.5 * alpha * (np.sqrt(q[m]) + alpha)
-            pull[m] = share * (np.sqrt(q[m]) / level - 1.0)
+            size = q[m] if is_bold else 0.5 * alpha * (np.sqrt(q[m]) + alpha)
+            pull[m] = size * (np.sqrt(q[m]) / level - 1.0)
             moves[m] = eta[m] > 0.0 or q[m] > (nearly * level) ** 2
         n_chosen = _write_places(moves, kernels)
         for number in range(n_chosen):

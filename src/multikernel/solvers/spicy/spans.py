@@ -49,11 +49,11 @@ class SpannedTargets(NewtonState):
         """Start target t at a dual point and at block norms for `alpha`."""
         super().start(t, norms, alpha, dual)
         self.rho[:, t] = dual
-        # The space of dual points is empty; `evaluate` adds `dual` as the first vector.
+        # The space of dual points is empty; `solve_ridge` adds `dual` as first vector.
         self.sizes[t] = 0
         self.basis[t], self.coefs[t] = 0.0, 0.0
 
-    def evaluate(self, targets: Indices, alphas: Array) -> None:
+    def solve_ridge(self, targets: Indices, alphas: Array) -> None:
         """Compute dual points, decision values and quadratic forms of some targets."""
         # New targets get a basis first: a dual point, and tangents if they have a
         # model.
