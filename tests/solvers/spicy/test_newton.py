@@ -231,12 +231,12 @@ def test_what_fails_at_the_limit_has_taken_no_step_more(monkeypatch):
     problems, solver = make_problems(2), SpicyMKL(tol=1e-12, max_iter=2)
 
     def fail_at_the_end(self, targets, alphas):
-        measure(self, targets, alphas)
+        certify(self, targets, alphas)
         self.failed[targets] |= self.eta[:, targets].any(axis=0) & (rounds[0] == 2)
         rounds[0] += 1
 
-    measure, rounds = newton.NewtonState.measure, [0]
-    monkeypatch.setattr(newton.NewtonState, "measure", fail_at_the_end)
+    certify, rounds = newton.NewtonState.certify, [0]
+    monkeypatch.setattr(newton.NewtonState, "certify", fail_at_the_end)
     found = followed(solver, problems, along(problems)[-1:])[0]
     assert rounds[0] == 3
     for problem, penalty, solution in zip(

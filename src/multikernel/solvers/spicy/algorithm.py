@@ -90,11 +90,11 @@ class AugmentedLagrangian:
     def solve(self, target: float, gap: float, primal: float) -> None:
         """Minimize over rho and update expansions until the gap is at most `target`."""
         # A round minimizes phi over rho (`_minimize`), sets the expansions to the soft
-        # threshold of alpha + gamma rho (`_update`), and increases gamma. If Newton's method fails,
-        # `_recover` continues with a more robust side or a smaller gamma. `gap` and
-        # `primal` are the duality gap and the objective at the start. All gaps are
-        # relative. The final gap is above `target` only if rounding prevents a smaller
-        # gap.
+        # threshold of alpha + gamma rho (`_update`), and increases gamma. If Newton's
+        # method fails, `_recover` continues with a more robust side or a smaller gamma.
+        # `gap` and `primal` are the duality gap and the objective at the start. All
+        # gaps are relative. The final gap is above `target` only if rounding prevents a
+        # smaller gap.
         retreats, growth = 0, SETTINGS.growth
         while retreats <= 6:  # limits the decrease of gamma
             self.side.lower_barrier(SETTINGS.inner_share * gap * primal)
