@@ -7,7 +7,13 @@ import pytest
 
 from multikernel.certificates import alpha_max, duality_gap
 from multikernel.exceptions import IndefiniteKernelError
-from multikernel.gram import DenseStack
+from multikernel.gram import DenseStack, build_stack
+from multikernel.kernels import (
+    ColumnKernel,
+    GaussianKernel,
+    LinearKernel,
+    ListDictionary,
+)
 from multikernel.losses import EpsilonInsensitiveLoss, HingeLoss, LogisticLoss, weighted
 from multikernel.problem import Problem, Status
 from multikernel.regularizers import BlockElasticNet, BlockL1, SquaredBlockNorm
@@ -227,3 +233,16 @@ def test_a_path_passes_strengths_with_no_kernels(stack):
     assert not any(solution.active.size for solution in none)
     assert last.active.size
     assert {solution.status for solution in (*none, last)} == {Status.CONVERGED}
+
+
+def test_machines_ignore_a_kernel_that_is_zero_on_these_samples():
+    # More than half of the numbers are needed, so the whole stack is used.
+    X = np.random.default_rng(0).normal(size=(200, 4))
+    X[:, 3] = 0.0
+    columns = [ColumnKernel(LinearKernel(), column) for column in range(4)]
+    kernels = ListDictionary([GaussianKernel(1.0), *columns])
+    gram = build_stack(kernels, X, storage="by_kernel").stack
+    y = np.where(X[:, 0] + X[:, 1] ** 2 > 0.5, 1.0, -1.0)
+    solution = SpicyMKL(tol=1e-4).solve(Problem(gram, y, HingeLoss(), BlockL1(1.0)))
+    assert solution.steps[0] == "machines"
+    assert solution.duality_gap <= 1e-4

@@ -189,6 +189,9 @@ class WorkingSet:
         # progress. Newton's method continues from the result of the runs: with active
         # sets, or with a barrier if many samples are at no bound or kink.
         problem = self.problem
+        # `_next_kernels` may return the whole stack. On the samples of a fold, some of
+        # its kernels may be zero, which `weighted_sums` does not support.
+        kernels = kernels[problem.gram.traces()[kernels] > 0.0]
         problem_on_set = replace(problem, gram=self._stack_of(kernels))
         result = weighted_sums(problem_on_set, self._regularizer, kernels, tol)
         self.rho, weights, count = result
