@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from multikernel._typing import Array
+from multikernel.exceptions import IndefiniteKernelError
 
 Check = Callable[[object], str | None]
 """Function of a value: returns None if it is accepted, else a text of valid values."""
@@ -323,8 +324,35 @@ def check_symmetric(K: Array, name: str) -> None:
         if difference.max() > tolerance:
             row, j = np.unravel_index(int(np.argmax(difference)), difference.shape)
             i = start + int(row)
+            refuse_distances(K, name)
             raise ValueError(
                 f"{name} is not symmetric: its values at [{i}, {j}] and [{j}, {i}] "
-                f"are {K[i, j]:g} and {K[j, i]:g}. If this is rounding, use (K + K.T) "
-                "/ 2; otherwise check how the matrix was computed."
+                f"are {K[i, j]!s} and {K[j, i]!s}. If this is rounding, use "
+                "(K + K.T) / 2; otherwise check how the matrix was computed."
             )
+
+
+ZERO_DIAGONAL = "its diagonal is 0 and other values are not"
+"""The finding about a matrix for which `has_zero_diagonal` returns True."""
+
+
+def has_zero_diagonal(K: Array) -> bool:
+    """Return whether the diagonal, but not the matrix, is zero up to rounding."""
+    return bool(np.abs(K.diagonal()).max() < ASYMMETRY * np.abs(K).max())
+
+
+def refuse_distances(K: Array, name: str, kernel: int | None = None) -> None:
+    """Raise if the diagonal of a matrix, but not the matrix, is zero."""
+    if has_zero_diagonal(K):
+        raise not_semidefinite(name, ZERO_DIAGONAL, kernel)
+
+
+def not_semidefinite(
+    name: str, finding: str, kernel: int | None
+) -> IndefiniteKernelError:
+    """Return the error about a matrix that may contain distances."""
+    return IndefiniteKernelError(
+        f"{name} is not positive semidefinite: {finding}. If this is a matrix D of "
+        "distances, pass a kernel of D, such as exp(-D). Otherwise remove the matrix.",
+        kernel,
+    )

@@ -552,6 +552,18 @@ def test_distances_are_no_kernel(normalize):
             model.fit(data, y)
 
 
+@pytest.mark.parametrize("excess", [1e-16, -1e-15])
+@pytest.mark.parametrize("symmetric", [True, False])
+def test_a_diagonal_that_is_zero_up_to_rounding_is_one_of_distances(excess, symmetric):
+    D = SQUARED + excess * np.eye(N)
+    D[0, 1] += 0.0 if symmetric else 1e-15
+    message = "its diagonal is 0 .* such as exp"
+    with pytest.raises(IndefiniteKernelError, match=f"^d: Gram matrix 0 .*{message}"):
+        SpicyMKLRegressor("precomputed").fit(stack_grams({"d": D}), X[:, 0])
+    with pytest.raises(IndefiniteKernelError, match=message):
+        SpicyMKLRegressor({"d": Grams(D, 0)}).fit(np.arange(N)[:, None], X[:, 0])
+
+
 def test_complaints_about_named_matrices_name_them():
     K, y = np.exp(-SQUARED), X[:, 0] > 0
     gap, skew = K.copy(), K.copy()

@@ -12,6 +12,7 @@ from multikernel._validation import (
     check_places,
     check_symmetric,
     listed,
+    refuse_distances,
     shown,
 )
 from multikernel.exceptions import IndefiniteKernelError
@@ -88,6 +89,7 @@ class Grams:
         diagonal = matrix.diagonal()
         lowest = int(np.argmin(diagonal))
         if diagonal[lowest] < -ASYMMETRY * np.abs(diagonal).sum():
+            refuse_distances(matrix[: matrix.shape[1]], owner)
             raise IndefiniteKernelError(
                 f"{owner} is not positive semidefinite: its value at [{lowest}, "
                 f"{lowest}] is {diagonal[lowest]:.6g}, but the diagonal of a kernel "

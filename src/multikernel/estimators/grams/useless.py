@@ -6,7 +6,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from multikernel._typing import Array, Indices, Mask
-from multikernel._validation import listed
+from multikernel._validation import (
+    ZERO_DIAGONAL,
+    has_zero_diagonal,
+    listed,
+    not_semidefinite,
+)
 from multikernel.estimators.read.precomputed import by_name
 from multikernel.estimators.read.samples import Samples
 from multikernel.exceptions import (
@@ -185,14 +190,9 @@ def _refuse_distances(training: "Training", m: int) -> None:
     if np.ptp(K) <= allowed * np.abs(K).max():
         return
     finding = "its diagonal is smaller than its other values on average"
-    if not K.diagonal().any():
-        finding = "its diagonal is 0 and other values are not"
-    error = IndefiniteKernelError(
-        f"Gram matrix {m} is not positive semidefinite: {finding}. If this is a matrix "
-        "D of distances, pass a kernel of D, such as exp(-D). Otherwise remove the "
-        "matrix.",
-        m,
-    )
+    if has_zero_diagonal(K):
+        finding = ZERO_DIAGONAL
+    error = not_semidefinite(f"Gram matrix {m}", finding, m)
     has_names = not training.precomputed or training.names.given
     raise by_name(error, training.names([m])[0]) if has_names else error
 

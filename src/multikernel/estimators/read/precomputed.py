@@ -18,6 +18,7 @@ from multikernel._validation import (
     LARGEST_VALUE,
     check_symmetric,
     listed,
+    refuse_distances,
     shown,
 )
 from multikernel.estimators.read import numbers
@@ -366,6 +367,7 @@ def check_diagonals(stack: DenseStack) -> None:
     shifted = diagonals + tolerance[:, None]
     m, i = np.unravel_index(int(np.argmin(shifted)), shifted.shape)
     if shifted[m, i] < 0.0:
+        refuse_distances(stack.array[m], f"Gram matrix {m}", int(m))
         raise IndefiniteKernelError(
             f"Gram matrix {m} is not positive semidefinite: its value at [{i}, {i}] "
             f"is {diagonals[m, i]:.6g}, but diagonal entries must not be negative. "
@@ -380,8 +382,10 @@ def check_symmetry(stack: DenseStack, asymmetry: Array) -> None:
     traces = np.abs(stack.diagonals()).sum(axis=1)
     is_asymmetric = np.abs(asymmetry) > ASYMMETRY * np.maximum(traces, TINY)
     for kernel in np.flatnonzero(is_asymmetric).tolist():
+        K, name = stack.array[kernel], f"Gram matrix {kernel}"
+        refuse_distances(K, name, kernel)
         try:
-            check_symmetric(stack.array[kernel], f"Gram matrix {kernel}")
+            check_symmetric(K, name)
         except ValueError as error:
             raise MatrixError(str(error), kernel) from None
 
