@@ -1,5 +1,6 @@
 """What a fit says of kernels that are of little use, in one warning."""
 
+import re
 import warnings
 
 import numpy as np
@@ -20,7 +21,7 @@ from multikernel.estimators import (
     stack_grams,
 )
 from multikernel.exceptions import DegenerateKernelWarning, DictionaryWarning
-from multikernel.kernels import ColumnKernel, GaussianKernel, LinearKernel
+from multikernel.kernels import ColumnKernel, GaussianKernel, Grams, LinearKernel
 
 RNG = np.random.default_rng(0)
 X = pd.DataFrame(RNG.standard_normal((80, 4)), columns=["a", "b", "c", "d"])
@@ -151,3 +152,17 @@ def test_a_column_far_from_zero_is_not_called_constant(mean):
     )
     with pytest.warns(DegenerateKernelWarning, match=message):
         SpicyMKLRegressor(kernels).fit(data, Y)
+
+
+@pytest.mark.parametrize("normalize", ["variance", None])
+@pytest.mark.parametrize(("mean", "cause"), [(1e10, "nearly"), (1e15, "rounding|near")])
+def test_given_matrices_that_hardly_vary_are_to_be_centered(normalize, mean, cause):
+    K = np.asarray(X) @ np.asarray(X).T
+    rows, matrices = np.arange(len(X))[:, None], [K + mean, K]
+    views = {name: Grams(M, 0) for name, M in zip("kl", matrices, strict=True)}
+    cases = (("precomputed", stack_grams(matrices)), (views, rows))
+    for kernels, data in cases:
+        message = f"1 of 2 kernels.*({cause}).*center them, .*Centerer"
+        with pytest.warns(UserWarning, match=message) as caught:
+            SpicyMKLRegressor(kernels, normalize=normalize).fit(data, Y)
+        assert not re.search("narrower|StandardScaler", str(caught[0].message))

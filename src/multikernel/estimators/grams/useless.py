@@ -14,6 +14,7 @@ from multikernel._validation import (
 )
 from multikernel.estimators.read.precomputed import by_name
 from multikernel.estimators.read.samples import Samples
+from multikernel.estimators.read.tables import sample_kernels
 from multikernel.exceptions import (
     DegenerateKernelWarning,
     DictionaryWarning,
@@ -66,11 +67,12 @@ NOVELTY_RATIO = 10.0
 SCALE_DEPENDENT = (GaussianKernel, LinearKernel, PolynomialKernel)
 """Kernels that depend on the scales of columns."""
 
-ROUNDED_AWAY = (
-    "vary by less than the rounding errors of their values: {}; subtract the means of "
-    "their columns, for example with StandardScaler"
+ROUNDED_AWAY = "vary by less than the rounding errors of their values: {}; "
+SUBTRACT_MEANS = "subtract the means of their columns, for example with StandardScaler"
+CENTER_MATRICES = (
+    "compute these matrices from centered features, or center them, for example with "
+    "sklearn.preprocessing.KernelCenterer"
 )
-"""Cause and advice for kernels of columns with values far from zero."""
 
 
 def warn_degenerate(training: "Training") -> None:
@@ -82,10 +84,12 @@ def warn_degenerate(training: "Training") -> None:
         for m in degenerate.tolist():
             _refuse_distances(training, m)
         varies = np.array([_varies(training, m) for m in degenerate.tolist()])
+        is_given = _are_given(training, degenerate)
         sentences = []
         for mask, cause in [
             (~varies, "are zero or constant on the training data: {}; remove them"),
-            (varies, ROUNDED_AWAY),
+            (varies & ~is_given, f"{ROUNDED_AWAY}{SUBTRACT_MEANS}"),
+            (varies & is_given, f"{ROUNDED_AWAY}{CENTER_MATRICES}"),
         ]:
             if mask.any():
                 count, names = _count_and_names(training, degenerate[mask])
@@ -103,6 +107,15 @@ def _count_and_names(training: "Training", kernels: Indices) -> tuple[str, str]:
     """Return the number of kernels and the names of the first few, both as text."""
     names = listed(training.names(kernels[:5].tolist()), kernels.size)
     return f"{kernels.size} of {training.stack.shape[0]} kernels", names
+
+
+def _are_given(training: "Training", kernels: Indices) -> Mask:
+    """Return which kernels are, or contain, Gram matrices of the user."""
+    dictionary = training.dictionary
+    if dictionary is None:
+        return np.ones(kernels.size, dtype=bool)
+    found = [[*sample_kernels([dictionary[m]])] for m in kernels.tolist()]
+    return np.array([bool(matrices) for matrices in found], dtype=bool)
 
 
 def _varies(training: "Training", m: int) -> bool:
@@ -254,11 +267,17 @@ def _describe_useless(training: "Training") -> list[str]:
     is_constant = spans < (CONSTANT_WHEN_SCALED if scaled else NEARLY_CONSTANT)
     # Degenerate kernels are already named by another warning.
     is_constant[np.isin(checked, training.built.degenerate)] = False
+    is_given = is_constant.copy()
+    is_given[is_constant] = _are_given(training, checked[is_constant])
+    advice = "make them narrower, or use normalize='variance'"
+    if scaled:
+        advice = f"make Gaussian kernels narrower; for other kernels, {SUBTRACT_MEANS}"
+    cause = "are nearly constant on the training data: {}; "
     cases = {
         "can only memorize the targets, because they are almost zero between any two "
         "training samples: {}; remove them, or make them wider": ratios < MEMORIZES,
-        "are nearly constant on the training data: {}; make them narrower, or use "
-        "normalize='variance'": is_constant,
+        f"{cause}{advice}": is_constant & ~is_given,
+        f"{cause}{CENTER_MATRICES}": is_given,
     }
     sentences = []
     for sentence, mask in cases.items():
