@@ -121,6 +121,12 @@ def test_large_integers_that_become_equal_are_named():
     for table in (*tables, frame.assign(a=np.resize(["u", "v"], N))):
         (message,) = said(lambda t=table: SpicyMKLRegressor().fit(t, X[:, 0]))
         assert "'id' of X holds different integers above 2**53" in message
+    for y in (frame["id"], frame["id"].tolist(), pa.array(frame["id"])):
+        message, *_ = said(lambda y=y: SpicyMKLRegressor().fit(X, y))
+        assert message.startswith("y holds different integers above 2**53 ")
+    events = pd.DataFrame({"event": X[:, 0] > 0, "time": frame["id"]})
+    message, *_ = said(lambda: SpicyMKLSurvival().fit(X, events))
+    assert message.startswith("y['time'] holds different integers above 2**53 ")
     days = frame.assign(id=10**18 + 86400 * 10**9 * np.arange(N))
     assert not said(lambda: SpicyMKLRegressor().fit(days, X[:, 0]))
 

@@ -155,6 +155,7 @@ def test_a_column_far_from_zero_is_not_called_constant(mean):
 
 
 @pytest.mark.parametrize("normalize", ["variance", None])
+@pytest.mark.filterwarnings("ignore:.* stopped at:UserWarning")
 @pytest.mark.parametrize(("mean", "cause"), [(1e10, "nearly"), (1e15, "rounding|near")])
 def test_given_matrices_that_hardly_vary_are_to_be_centered(normalize, mean, cause):
     K = np.asarray(X) @ np.asarray(X).T

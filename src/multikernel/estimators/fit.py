@@ -208,7 +208,7 @@ def warn_empty(owner: str, data: Data, attributes: Mapping[str, Any]) -> None:
     if data.none_varies or "offset_" in attributes:  # the latter: novelty detection
         advice = "pass kernels that vary between samples"
     elif not np.ptp(samples.targets, axis=1).any() and samples.offset is None:
-        advice = "all targets are equal, so pass other targets"
+        advice = "all targets are equal as float64, so pass other targets"
     kind = "depends on its unpenalized columns only" if has_columns else "is a constant"
     warn_user(
         f"{owner} has no active kernel, so the model {kind}: {advice}.",

@@ -112,9 +112,8 @@ def integer_doubts(
     largest = np.fmax(np.fmax.reduce(columns), -np.fmin.reduce(columns))
     merged_columns = []
     for position in np.flatnonzero(largest >= kinds.LARGEST_INTEGER).tolist():
-        cells = list(sheet.column(positions[position]))
-        exact_values = {None if kinds.is_missing(cell) else cell for cell in cells}
-        if len(exact_values) > np.unique(columns[:, position]).size:
+        cells = sheet.column(positions[position])
+        if merges_integers(cells, columns[:, position]):
             merged_columns.append(sheet.name(positions[position]))
     if not merged_columns:
         return []
@@ -123,6 +122,12 @@ def integer_doubts(
         "that are equal as float64: subtract a constant from them, or drop "
         "columns of identifiers"
     ]
+
+
+def merges_integers(cells: Iterable[Hashable], values: Array) -> bool:
+    """Return whether different cells of a column are equal in its float64 values."""
+    exact_values = {None if kinds.is_missing(cell) else cell for cell in cells}
+    return len(exact_values) > np.unique(values).size
 
 
 def warn_order(

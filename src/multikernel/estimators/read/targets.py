@@ -13,7 +13,13 @@ from sklearn.utils.validation import check_array, column_or_1d
 from multikernel._typing import Array
 from multikernel._validation import SMALLEST_STRENGTH, check_weights, listed, shown
 from multikernel.estimators.read import kinds, numbers
-from multikernel.estimators.read.doubts import label_doubts, warn_doubts, warn_order
+from multikernel.estimators.read.doubts import (
+    label_doubts,
+    merges_integers,
+    warn_doubts,
+    warn_order,
+)
+from multikernel.exceptions import DataWarning, warn_user
 from multikernel.kernels.sequence.tables import NUMBERS
 from multikernel.linalg import EPS
 
@@ -176,6 +182,23 @@ def _check_finite(values: Array) -> None:
     )
 
 
+def read_exactly(column: object, name: str) -> Array:
+    """Return a column as `read_quantity` does; warn if different integers merge."""
+    values = kinds.column_values(column)
+    quantities = read_quantity(values, name)
+    if values.dtype.kind not in "bf" and values.size:
+        is_large = (
+            np.fmax.reduce(np.abs(quantities), axis=None) >= kinds.LARGEST_INTEGER
+        )
+        if is_large and merges_integers(values.ravel().tolist(), quantities):
+            warn_user(
+                f"{name} holds different integers above 2**53 that are equal as "
+                "float64: subtract a constant from them.",
+                DataWarning,
+            )
+    return quantities
+
+
 def read_quantity(column: object, name: str) -> Array:
     """Return a column of numbers as float64, nan if missing; raise for other values."""
     values = kinds.column_values(column)
@@ -211,14 +234,14 @@ def read_quantity(column: object, name: str) -> Array:
 
 
 def read_columns(data: object, name: str) -> Array:
-    """Return a column or table of numbers as float64; see `read_quantity`."""
+    """Return a column or table of numbers as float64; see `read_exactly`."""
     values = as_table(data, name)
     if values.ndim == 0 and values.dtype.kind not in "biuf":
         raise ValueError(f"{name} must hold one number per sample, got {shown(data)}.")
     if values.ndim == 1 or values.dtype.kind in "biuf":
-        return read_quantity(values, name)
+        return read_exactly(values, name)
     columns = enumerate(values.reshape(len(values), -1).T)
-    arrays = [read_quantity(column, f"{name}, column {k},") for k, column in columns]
+    arrays = [read_exactly(column, f"{name}, column {k},") for k, column in columns]
     return np.column_stack(arrays)
 
 

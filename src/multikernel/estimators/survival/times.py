@@ -10,7 +10,7 @@ from multikernel._typing import Array, Indices, Mask
 from multikernel._validation import listed
 from multikernel.estimators.read.kinds import column_values, is_missing, names_of
 from multikernel.estimators.read.numbers import open_data
-from multikernel.estimators.read.targets import as_table, read_quantity
+from multikernel.estimators.read.targets import as_table, read_exactly
 
 FORMS = (
     "a structured array with a field of booleans (whether the event was observed) and "
@@ -155,7 +155,7 @@ def _read_events(owner: str, column: Array, name: object) -> Mask:
 
 def _read_times(owner: str, column: Array, name: object) -> Array:
     """Return a column of times or bounds as numbers; raise for missing values."""
-    times = np.array(read_quantity(column, f"y[{name!r}]"))
+    times = np.array(read_exactly(column, f"y[{name!r}]"))
     missing = np.flatnonzero(np.isnan(times))
     if missing.size:
         raise ValueError(
