@@ -35,7 +35,10 @@ def read_targets(estimator: BaseEstimator, y: object, *, fitting: bool = True) -
         raise ValueError("y holds 0 samples: pass one target for each row of X.")
     if tags.estimator_type == "regressor":
         return _check_target_size(read_columns(targets, "y"))
-    targets = _read_labels(targets)
+    to_text = "y.astype(str)"
+    if category_order(single_column(y)) is not None:  # `astype` would lose the order
+        to_text = "pandas.Series(y).cat.rename_categories(str)"
+    targets = _read_labels(targets, to_text)
     if fitting and targets.ndim == 1 and targets.dtype.kind in "UO":
         labels = set(targets.tolist())
         warn_doubts(owner, label_doubts("y", single_column(y), labels))
@@ -275,18 +278,19 @@ def _check_target_size(targets: Array) -> Array:
     return targets
 
 
-def _read_labels(y: Array) -> Array:
+def _read_labels(y: Array, to_text: str) -> Array:
     """Return labels as text, numbers or NumPy dates; raise for other objects."""
+    # `to_text` is a call that converts the user's y to text, for messages.
     if y.dtype.kind in "fc":
         _check_finite(y)
     labels = _check_labels(y, "Input y")
     if y.dtype.kind == "O" and not isinstance(labels[0], str | bytes):
-        y = _read_numbers(y, labels)
+        y = _read_numbers(y, labels, to_text)
         _refuse_rounded(y, "y")
     return y
 
 
-def _read_numbers(y: Array, labels: list[Any]) -> Array:
+def _read_numbers(y: Array, labels: list[Any], to_text: str) -> Array:
     """Return objects as an array of numbers; raise if some are no real numbers."""
     kind = kinds.column_kind(y.ravel())
     if kind != NUMBERS:
@@ -294,7 +298,7 @@ def _read_numbers(y: Array, labels: list[Any]) -> Array:
         j = odd.index(kind)
         raise ValueError(
             f"y holds {kind}, such as {labels[j]!r} at {_cell_of(j, y)}, but classes "
-            "must be numbers or text: convert them, for example with y.astype(str)."
+            f"must be numbers or text: convert them, for example with {to_text}."
         )
     # Equal numbers of different types, such as 1 and True, are one class.
     numeric = np.array([v if isinstance(v, Integral) else float(v) for v in labels])
@@ -304,7 +308,7 @@ def _read_numbers(y: Array, labels: list[Any]) -> Array:
         raise ValueError(
             f"y holds {shown(max(labels, key=abs))}, which is too large for a class "
             "label, because integers must have at most 64 bits: convert all labels to "
-            "text, for example with y.astype(str)."
+            f"text, for example with {to_text}."
         )
     return numeric.reshape(y.shape)
 
