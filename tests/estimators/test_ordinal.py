@@ -99,6 +99,9 @@ def test_words_need_an_order():
     np.testing.assert_array_equal(of_frame.classes_, named.classes_)
     with pytest.warns(UserWarning, match="classes alphabetically, 'high', 'low'"):
         SpicyMKLOrdinal().fit(X, words)
+    for other, labels in ((["1", "2"], [1, 2]), ([1, 2], ["1", "2"])):
+        with pytest.raises(ValueError, match=r"has '?1'?: y holds .* so convert one"):
+            SpicyMKLOrdinal(order=other).fit(X, np.resize(labels, len(X)))
     with pytest.raises(ValueError, match="y also has 'top'"):
         SpicyMKLOrdinal(order=order[:3]).fit(X, words)
     with pytest.raises(ValueError, match="order"):

@@ -229,9 +229,18 @@ def classes_in_order(
     ranks = {label: rank for rank, label in enumerate(order)}
     unknown = [label for label in present.tolist() if label not in ranks]
     if unknown:
+        advice = "add it to order"
+        are_text = [isinstance(label, str) for label in (unknown[0], *ranks)]
+        if are_text[0] not in are_text[1:]:
+            of_y, of_order = "numbers", "text"
+            if are_text[0]:
+                of_y, of_order = of_order, of_y
+            advice = (
+                f"y holds {of_y} and order holds {of_order}, so convert one of them"
+            )
         raise ValueError(
             f"{owner}: order must contain every class, but y also has {unknown[0]!r}: "
-            "add it to order."
+            f"{advice}."
         )
     return np.array(sorted(present.tolist(), key=ranks.__getitem__), present.dtype)
 

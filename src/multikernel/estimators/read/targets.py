@@ -185,6 +185,17 @@ def _check_finite(values: Array) -> None:
     )
 
 
+TIME_ADVICE = {
+    **dict.fromkeys(
+        (kinds.DATES, "periods"),
+        "pass numbers, for example the days since a reference date",
+    ),
+    "durations": "pass numbers, for example days, in NumPy and pandas by "
+    "values / numpy.timedelta64(1, 'D')",
+}
+"""How to convert targets, times and offsets of these kinds."""
+
+
 def read_exactly(column: object, name: str) -> Array:
     """Return a column as `read_quantity` does; warn if different integers merge."""
     values = kinds.column_values(column)
@@ -209,9 +220,7 @@ def read_quantity(column: object, name: str) -> Array:
         return values.astype(np.float64, copy=False)
     kind = kinds.column_kind(values)
     if kind in kinds.ADVICE:
-        advice = kinds.ADVICE[kind].format("values")
-        if kind == kinds.DATES:
-            advice = "pass the time since a reference date as numbers"
+        advice = TIME_ADVICE.get(kind, kinds.ADVICE[kind])
         raise ValueError(f"{name} must hold numbers, but holds {kind}: {advice}.")
     cells = values.tolist()
     if kind != NUMBERS:
