@@ -316,6 +316,23 @@ def test_the_notebook_shows_views_kernels_and_the_gap():
 
 
 @pytest.mark.parametrize(
+    ("values", "kind"),
+    [
+        (pd.to_datetime(["2020-01-01", "2021-01-01"]), "dates as pandas categories"),
+        (pd.period_range("2020", periods=2), "periods as pandas categories"),
+        ([True, False], "truth values"),
+    ],
+)
+def test_categories_of_any_kind_are_named_by_their_kind(values, kind):
+    frame = pd.DataFrame({"a": pd.Categorical(np.resize(values, N))})
+    model = SpicyMKLRegressor({"origin": ["a"]}).fit(frame, Y)
+    model.predict(frame)
+    message = f"'a' holds text, but must hold .* convert the column to {kind},"
+    with pytest.raises(ValueError, match=message):
+        model.predict(frame.astype(str))
+
+
+@pytest.mark.parametrize(
     ("column", "now", "message"),
     [
         (

@@ -10,14 +10,18 @@ from sklearn.utils.validation import validate_data
 
 from multikernel._typing import Array
 from multikernel.estimators.read.kinds import (
+    ADVICE,
+    OTHER,
+    TEXT,
     Sheet,
+    column_kind,
     has_large_floats,
     is_missing,
     reads_as_quantity,
     refuse_kinds,
 )
 from multikernel.estimators.read.targets import read_quantity
-from multikernel.kernels.sequence.tables import Layout
+from multikernel.kernels.sequence.tables import NUMBERS, Layout
 
 UNKNOWN = -1.0
 """Code of a category not seen in fit."""
@@ -139,10 +143,18 @@ def _category_values(column: Array, label: str) -> list[Any]:
 
 
 def _type_word(value: object) -> str:
-    """Return "text", "bytes" or "numbers", the type of a category in messages."""
+    """Return "text", "bytes" or "numbers", the type by which categories differ."""
     if isinstance(value, str):
         return "text"
     return "bytes" if isinstance(value, bytes) else "numbers"
+
+
+def _kind_word(value: object) -> str:
+    """Return the kind of a category in messages, such as "dates" or "truth values"."""
+    if isinstance(value, bool):
+        return "truth values"
+    kind = column_kind(np.array([value], dtype=object))
+    return _type_word(value) if kind in (NUMBERS, TEXT, OTHER) else kind
 
 
 def _category_codes(column: Array, levels: Array, label: str, source: str) -> Array:
@@ -170,10 +182,13 @@ def _category_codes(column: Array, levels: Array, label: str, source: str) -> Ar
     accepts_words = required == "numbers" and source == "fit"
     if len(words) < len(wrong) or (words and not accepts_words):
         row, value = (words or wrong)[0]
+        expected = _kind_word(levels.tolist()[0])
+        # Plain columns of these kinds are refused.
+        how = " as pandas categories" if expected in ADVICE else ""
         raise ValueError(
-            f"Column {label} holds {_type_word(value)}, but must hold "
-            f"{required}, as in {source}: convert the column to {required}, or "
-            f"correct {value!r} at row {row}."
+            f"Column {label} holds {_kind_word(value)}, but must hold "
+            f"{expected}, as in {source}: convert the column to {expected}"
+            f"{how}, or correct {value!r} at row {row}."
         )
     codes = np.array([codes_by_value.get(value, UNKNOWN) for value in values])
     codes[is_gap] = np.nan
