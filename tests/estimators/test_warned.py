@@ -163,7 +163,18 @@ def test_given_matrices_that_hardly_vary_are_to_be_centered(normalize, mean, cau
     views = {name: Grams(M, 0) for name, M in zip("kl", matrices, strict=True)}
     cases = (("precomputed", stack_grams(matrices)), (views, rows))
     for kernels, data in cases:
-        message = f"1 of 2 kernels.*({cause}).*center them, .*Centerer"
+        message = f"1 of 2 kernels.*({cause}).*; compute .* from centered features, or"
         with pytest.warns(UserWarning, match=message) as caught:
             SpicyMKLRegressor(kernels, normalize=normalize).fit(data, Y)
         assert not re.search("narrower|StandardScaler", str(caught[0].message))
+
+
+def test_given_matrices_whose_rounding_is_not_semidefinite_get_their_own_advice():
+    K = np.asarray(X) @ np.asarray(X).T + 1e12
+    message = "constant on .*Compute them from centered features, or remove them"
+    for kernels, data in (
+        ("precomputed", stack_grams([K])),
+        ({"k": Grams(K, 0)}, np.arange(len(X))[:, None]),
+    ):
+        with pytest.raises(ValueError, match=message):
+            SpicyMKLRegressor(kernels, normalize="center").fit(data, Y)

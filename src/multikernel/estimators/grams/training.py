@@ -17,7 +17,7 @@ from multikernel.estimators.grams.grams import (
     validation_terms,
     without_constants,
 )
-from multikernel.estimators.grams.useless import warn_degenerate
+from multikernel.estimators.grams.useless import are_given, warn_degenerate
 from multikernel.estimators.method import Data, Fold
 from multikernel.estimators.publish.fitted import BlockFunctions
 from multikernel.estimators.read.defaults import ChosenKernels
@@ -190,12 +190,12 @@ class Training(Data):
             rounded = self._rounded_kernels(located)
             if rounded:
                 names = listed(self.names(rounded[:5]), len(rounded))
-                advice = "Remove these matrices."
-                if not self.precomputed:
-                    advice = (
-                        "Standardize the columns, use narrower kernels, or remove "
-                        "these kernels."
-                    )
+                advice = (
+                    "Standardize the columns, use narrower kernels, or remove these "
+                    "kernels."
+                )
+                if are_given(self, np.array(rounded)).all():
+                    advice = "Compute them from centered features, or remove them."
                 raise ValueError(
                     f"{self.source.owner}: these kernels are constant on the training "
                     "samples up to a relative difference of 1e-9, so centering yields "

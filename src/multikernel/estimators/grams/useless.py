@@ -69,10 +69,7 @@ SCALE_DEPENDENT = (GaussianKernel, LinearKernel, PolynomialKernel)
 
 ROUNDED_AWAY = "vary by less than the rounding errors of their values: {}; "
 SUBTRACT_MEANS = "subtract the means of their columns, for example with StandardScaler"
-CENTER_MATRICES = (
-    "compute these matrices from centered features, or center them, for example with "
-    "sklearn.preprocessing.KernelCenterer"
-)
+CENTER_FEATURES = "compute these matrices from centered features"
 
 
 def warn_degenerate(training: "Training") -> None:
@@ -84,12 +81,12 @@ def warn_degenerate(training: "Training") -> None:
         for m in degenerate.tolist():
             _refuse_distances(training, m)
         varies = np.array([_varies(training, m) for m in degenerate.tolist()])
-        is_given = _are_given(training, degenerate)
+        is_given = are_given(training, degenerate)
         sentences = []
         for mask, cause in [
             (~varies, "are zero or constant on the training data: {}; remove them"),
             (varies & ~is_given, f"{ROUNDED_AWAY}{SUBTRACT_MEANS}"),
-            (varies & is_given, f"{ROUNDED_AWAY}{CENTER_MATRICES}"),
+            (varies & is_given, f"{ROUNDED_AWAY}{CENTER_FEATURES}, or remove them"),
         ]:
             if mask.any():
                 count, names = _count_and_names(training, degenerate[mask])
@@ -109,7 +106,7 @@ def _count_and_names(training: "Training", kernels: Indices) -> tuple[str, str]:
     return f"{kernels.size} of {training.stack.shape[0]} kernels", names
 
 
-def _are_given(training: "Training", kernels: Indices) -> Mask:
+def are_given(training: "Training", kernels: Indices) -> Mask:
     """Return which kernels are, or contain, Gram matrices of the user."""
     dictionary = training.dictionary
     if dictionary is None:
@@ -268,7 +265,7 @@ def _describe_useless(training: "Training") -> list[str]:
     # Degenerate kernels are already named by another warning.
     is_constant[np.isin(checked, training.built.degenerate)] = False
     is_given = is_constant.copy()
-    is_given[is_constant] = _are_given(training, checked[is_constant])
+    is_given[is_constant] = are_given(training, checked[is_constant])
     advice = "make them narrower, or use normalize='variance'"
     if scaled:
         advice = f"make Gaussian kernels narrower; for other kernels, {SUBTRACT_MEANS}"
@@ -277,7 +274,8 @@ def _describe_useless(training: "Training") -> list[str]:
         "can only memorize the targets, because they are almost zero between any two "
         "training samples: {}; remove them, or make them wider": ratios < MEMORIZES,
         f"{cause}{advice}": is_constant & ~is_given,
-        f"{cause}{CENTER_MATRICES}": is_given,
+        f"{cause}{CENTER_FEATURES}, or center them, for example with "
+        "sklearn.preprocessing.KernelCenterer": is_given,
     }
     sentences = []
     for sentence, mask in cases.items():
