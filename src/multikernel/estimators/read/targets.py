@@ -197,7 +197,7 @@ TIME_ADVICE = {
 
 
 def read_exactly(column: object, name: str) -> Array:
-    """Return a column as `read_quantity` does; warn if different integers merge."""
+    """Return a column of numbers as float64; warn if different integers are equal."""
     values = kinds.column_values(column)
     quantities = read_quantity(values, name)
     if values.dtype.kind not in "bf" and values.size:
