@@ -21,6 +21,12 @@ from multikernel.estimators import (
 from multikernel.exceptions import DictionaryWarning
 from multikernel.gram import LowRank
 from multikernel.gram.factors import row_blocks
+from multikernel.kernels import (
+    ColumnKernel,
+    GaussianKernel,
+    LinearKernel,
+    ProductKernel,
+)
 from multikernel.persistence import load, save
 from multikernel.testing import check_gram_stack
 
@@ -104,6 +110,31 @@ def test_weights_beside_a_sample_of_the_rows(monkeypatch):
     weights = np.random.default_rng(1).uniform(0.5, 2.0, 400)
     model = SpicyMKLRegressor().fit(*partitioned(X, y), sample_weight=weights)
     assert model.duality_gap_ <= model.tol
+
+
+@pytest.mark.filterwarnings("ignore:.*nearly constant")
+def test_a_kernel_that_is_zero_on_the_sampled_rows_gets_landmarks(monkeypatch):
+    monkeypatch.setattr(row_blocks, "SAMPLED_ROWS", 100)
+    X, y = table()
+    rare = np.zeros(400)
+    rare[[50, 150, 250, 350]] = 1.0, 2.0, 1.5, 3.0
+    X = np.column_stack([X, rare])
+    y = y + 5.0 * rare
+    products = [ColumnKernel(LinearKernel(), X.shape[1] - 1), GaussianKernel(3.0)]
+    kernels = [GaussianKernel(1.0), ProductKernel(products)]
+    options = {
+        "alpha": 0.01,
+        "normalize": None,
+        "tol": 1e-4,
+        "storage": LowRank(tol=0.3),
+    }
+    expected = SpicyMKLRegressor(kernels, **options).fit(X, y)
+    model = SpicyMKLRegressor(kernels, **options).fit(*partitioned(X, y))
+    assert model.status_ == "converged"
+    np.testing.assert_allclose(model.objective_, expected.objective_, rtol=2e-4)
+    np.testing.assert_allclose(
+        model.kernel_weights_, expected.kernel_weights_, atol=0.02
+    )
 
 
 def test_constant_model():

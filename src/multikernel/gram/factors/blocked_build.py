@@ -230,19 +230,19 @@ class LandmarkSearch:
 
 
 def _extended_factor(plan: KernelPlan, factor: Factor, rows: Array) -> Factor:
-    """Return a factor extended to more samples, computed by `plan`."""
+    """Return the factor of a sample, extended by `plan` to the new samples `rows`."""
+    # For a kernel without landmarks, `plan` returns one row of zeros: omit this row.
     block = plan(rows, np.ones(rows.shape[0]))
-    landmark_rows = factor.rows if factor.rows.shape[0] else factor.rows.reshape(0, -1)
     columns = block.rows[: factor.rows.shape[0]]
     squares = np.einsum("ri,ri->i", columns, columns)
     residual = np.zeros(rows.shape[0])
     if block.bound is not None:
-        # The bound is the residual plus an allowance for rounding. Subtract the
-        # allowance, because a landmark would not reduce it.
+        # The bound is the residual plus `unit` times the diagonal, an allowance for
+        # rounding. Subtract the allowance, because a landmark would not reduce it.
         unit = rounding_error_share(plan.rank)
         residual = np.maximum(block.bound - unit * squares, 0.0) / (1.0 + unit)
     return Factor(
-        np.concatenate([landmark_rows, columns], axis=1),
+        np.concatenate([factor.rows, columns], axis=1),
         np.concatenate([factor.residual, residual]),
         factor.landmarks,
         np.concatenate([factor.diagonal, squares + residual]),
@@ -301,8 +301,13 @@ def refine_blocked(
     # a bound may still exceed its goal. The scales of the kernels do not change.
     sizes = row_norms(v)
     search = LandmarkSearch(landmarks, max_bytes, list(landmarks.factors))
-    # A factor made of features, without landmarks, has no residual.
-    kernels = [m for m in sorted(goals) if landmarks.factors[m].landmarks.size]
+    # A factor made of features has no residual. A kernel that is zero on the sampled rows
+    # has neither features nor landmarks yet.
+    kernels = [
+        m
+        for m in sorted(goals)
+        if len(landmarks.factors[m].rows) == landmarks.factors[m].landmarks.size
+    ]
     if not kernels:
         return stack
     # Compute residuals again: blocks store residuals of normalized kernels only.
