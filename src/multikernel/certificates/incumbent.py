@@ -235,9 +235,9 @@ class Incumbent:
 
     def _publish(self) -> tuple[float, Array]:
         """Evaluate the best model from its expansions; return the result of `prove`."""
-        # The objective with which a model was offered has rounding errors, so the model
-        # may have replaced a better one. If the previous evaluated model has a lower
-        # objective than the newly evaluated model, the previous one is kept.
+        # Offered objectives have rounding errors, so an offered model may have replaced
+        # a better one. If the previously evaluated model has the lower objective, it is
+        # kept.
         self.model = evaluated(self.problem, self.model)
         if self._proved is not None and self._proved.objective < self.model.objective:
             self.model = self._proved

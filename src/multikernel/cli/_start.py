@@ -88,13 +88,13 @@ def write_any_text() -> None:
 
 def replace_closed_streams() -> None:
     """Replace closed streams by the null device; exit if standard output is closed."""
-    # Otherwise a file opened later would get the number of a closed stream.
-    is_closed = sys.stdout is None
+    stdout_is_closed = sys.stdout is None
+    # Open the descriptors 0 to 2. Otherwise a file opened later would get one of them.
     while (descriptor := os.open(os.devnull, os.O_RDWR)) <= 2:
         pass
     os.close(descriptor)
     if sys.stderr is None:
         sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
-    if is_closed:
+    if stdout_is_closed:
         print(CLOSED, file=sys.stderr)
         raise SystemExit(1)

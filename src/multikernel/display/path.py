@@ -204,7 +204,8 @@ class RegularizationPathDisplay(Display):
     def _panels(
         self, ax: Axes | Sequence[Axes] | None, line_kwargs: Mapping[str, object]
     ) -> tuple[Axes, Axes | None]:
-        """Return the axes of the path, and the axes of the scores if there are any."""
+        """Return the upper axes, and the axes of the scores or None."""
+        # Without kernel names there is no path: one panel shows the scores alone.
         has_scores = isinstance(ax, Sequence | np.ndarray) or (
             ax is None and self.scores is not None
         )

@@ -133,7 +133,7 @@ class GramStack(ABC):
         return np.asarray(diagonals @ shares)
 
     def rounded_traces(self) -> Array:
-        """Return absolute traces, or more for less precise entries, (n_kernels,)."""
+        """Return |tr K_m|, or more if entries are less precise, (n_kernels,)."""
         # Bounds on rounding errors of quadratic forms are multiples of these numbers. A
         # storage whose entries are small differences of large numbers must return more
         # than |tr K_m|.
@@ -350,7 +350,7 @@ class RestrictedStack(GramStack):
         return self.parent.residual_traces(self.padded(shares))
 
     def full_forms(self, kernels: Indices, v: Array) -> Array:
-        """Return quadratic forms of full kernels; see `GramStack.full_forms`."""
+        """Return v^T K_m v of chosen kernels before their approximation by factors."""
         return self.parent.full_forms(kernels, self.padded(v))
 
     def padded(self, v: Array) -> Array:

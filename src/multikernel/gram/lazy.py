@@ -245,7 +245,7 @@ class LazyStack(GramStack):
         return chain(self._radial_tasks(), self._other_tasks())
 
     def _radial_tasks(self) -> Iterator[Task]:
-        """Yield the tasks of threads that compute all Gaussian kernels."""
+        """Yield one task for each batch of Gaussian kernels and each block of rows."""
         n_rows, n_cols = self.samples.rows.shape[0], self.samples.cols.shape[0]
         for batch in self.plan.radial.batches(BATCH):
             for rows in row_blocks(n_rows, n_cols, batch.kernels.size):

@@ -92,8 +92,8 @@ class Normalization:
     def learn_scales(self, stack: GramStack, forms: Array | None = None) -> GramStack:
         """Learn every step from a stack, and return the scaled stack.
 
-        `forms` are w^T K_m w of the sample weights w, (n_kernels,), if known. A step
-        that does more than scale raises a `TypeError`.
+        `forms`, (n_kernels,), contains w^T K_m w for the sample weights w, if the
+        caller has computed it. Raise a `TypeError` if a step does more than scale.
         """
         scales = np.ones(stack.shape[0])
         scaled = stack

@@ -141,7 +141,7 @@ class ScaledStack(AroundOther):
         return self.scales * self.stack.residual_traces(shares)
 
     def full_forms(self, kernels: Indices, v: Array) -> Array:
-        """Return quadratic forms of full kernels; see `GramStack.full_forms`."""
+        """Return v^T K_m v of chosen kernels before their approximation by factors."""
         return self.scales[kernels] * self.stack.full_forms(kernels, v)
 
     def tall_form(self) -> tuple[TallMatrix, Indices] | None:

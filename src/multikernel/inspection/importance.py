@@ -113,7 +113,7 @@ def group_permutation_importance(
     importances = np.empty((len(names), n_repeats))
     for group, columns in enumerate(group_columns):
         for repeat in range(n_repeats):
-            shuffled = _shuffled(data, columns, _orders(group_of, rng))
+            shuffled = _shuffled(data, columns, _source_rows(group_of, rng))
             decrease = base - score(model, shuffled, targets, **metadata)
             importances[group, repeat] = decrease
     return Bunch(
@@ -124,7 +124,7 @@ def group_permutation_importance(
     )
 
 
-def _orders(group_of: Indices, rng: np.random.RandomState) -> Indices:
+def _source_rows(group_of: Indices, rng: np.random.RandomState) -> Indices:
     """Return, for each sample, the row from which it gets the shuffled columns."""
     # `group_of` has the group number of each sample. A group gets the rows of another
     # group, repeated or truncated to its size.

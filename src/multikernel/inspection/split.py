@@ -100,7 +100,7 @@ def variance_split(
     .. math:: \frac{\operatorname{Cov}(f_m, 2 y - f)}{\operatorname{Var}(y)},
 
     the part that it explains alone, plus half of the part that it explains jointly with
-    each other term (the product measure [1]_). The shares sum to :math:`1 -
+    every other term (the product measure [1]_). The shares sum to :math:`1 -
     \operatorname{Var}(y - f) / \operatorname{Var}(y)`. A negative share means that the
     term makes predictions worse.
 

@@ -34,8 +34,9 @@ MAX_ROUNDS = 50
 
 
 def refine_data(training: Training, solutions: Sequence[Solution | None]) -> Training:
-    """Return data with finer factors of kernels whose errors keep the gap too large."""
-    # The solutions were computed on the matrices of `training`.
+    """Return data with finer factors if the gap requires them, else `training`."""
+    # The solutions were computed on the matrices of `training`. Callers compare the
+    # result with `training` by identity, and solve again if it differs.
     refinable = [s for s in solutions if s is not None and s.refinement is not None]
     if not refinable:
         return training
@@ -256,22 +257,23 @@ def follow_path(
     return follow_outputs(recipes, training, watch, last_steps=last_steps)
 
 
-def solve_path(
+def fits_of_path(
     recipes: Sequence[Recipe],
     end: Recipe,
     training: Training,
     watch: Watch,
     follow: Callable[..., Iterator[GramFit]] = follow_outputs,
 ) -> list[GramFit]:
-    """Return the fits of a path, whose last step has the settings `end`."""
-    # `end` is the last recipe of the path with another tolerance. If a callback has
-    # stopped the fit, skip the path, and make one iteration for `end`.
+    """Return the fits of a path; the last recipe is solved with the settings `end`."""
+    # `end` is the last recipe with another tolerance. If a callback stops the fit, the
+    # path is discarded, and `end` gets one iteration. `follow` may refine the matrices.
+    # Then its last fit has another `training`, and the path is solved again, because
+    # earlier fits refer to the coarser matrices.
     path = list[GramFit]()
     while not watch.stopped:
         path = list(follow(recipes, training, watch))
         if not path or path[-1].training is training:
             break
-        # Earlier solutions refer to the coarser matrices, so the path is solved again.
         training = path[-1].training
     starts: Sequence[Solution | None] = ()
     if len(path) == len(recipes):

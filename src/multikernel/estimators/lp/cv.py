@@ -11,8 +11,8 @@ from multikernel.estimators.base import BaseMKL
 from multikernel.estimators.grams.method import convergence_gap, solved_candidate
 from multikernel.estimators.grams.recipe import Recipe
 from multikernel.estimators.grams.solving import (
+    fits_of_path,
     follow_outputs,
-    solve_path,
     until_stopped,
 )
 from multikernel.estimators.grams.training import Training
@@ -124,7 +124,7 @@ class MarginCandidates(Candidates):
         loose = candidates.with_tol(loosen_tol(self.method.tol))
         first = 0 if self.with_path else i
         path_recipes = loose.recipes(training, j)[first : i + 1]
-        path = solve_path(path_recipes, recipes[i], training, watch)
+        path = fits_of_path(path_recipes, recipes[i], training, watch)
         path[-1] = self.method.finish(path[-1], stopped=watch.stopped)
         attributes: dict[str, object] = self.method.publish(path[-1])
         steps = [

@@ -55,7 +55,7 @@ def cv_plus(
     coverage: float,
     deviations: Array | None = None,
 ) -> tuple[Array, Array]:
-    """Return lower and upper bounds of new targets, (n_new, n_outputs) each, by CV+."""
+    """Return the CV+ lower and upper bounds of new targets, (n_new, n_outputs) each."""
     # `predicted`, (n_folds, n_new, n_outputs), are the predictions of the models of all
     # folds for the new samples. `deviations`, of the same shape, contains the standard
     # deviations of the new targets in these models, and `residuals` must be divided by

@@ -264,7 +264,10 @@ def _view_kernels(
 def _check_view_has_values(
     view: View, X: Array, table_index: Mapping[int, int], layout: Layout
 ) -> None:
-    """Raise if a view cannot be fitted, because a column has missing values only."""
+    """Raise if a view requires values of a column that has missing values only."""
+    # "error" raises for any missing value elsewhere (`check_values`). With "zero",
+    # given kernels are zero for all samples, but default kernels are computed from
+    # values.
     if view.missing == "error" or (view.missing == "zero" and view.kernels is not None):
         return
     for column in view.columns:

@@ -353,7 +353,7 @@ def check_finite_table(X: Array, layout: Layout, missing_advice: str = IMPUTE) -
 
 
 def is_bounded(values: Array) -> bool:
-    """Return whether values are finite, and products of a few do not overflow."""
+    """Return whether all values are so small that products of a few are finite."""
     # Convert to Python floats: in single precision the limit would be infinite.
     extremes = (float(values.min()), float(values.max())) if values.size else (0.0, 0.0)
     return extremes[0] >= -LARGEST_VALUE and extremes[1] <= LARGEST_VALUE

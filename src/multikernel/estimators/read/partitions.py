@@ -64,6 +64,7 @@ def read_partitions(
     names = names_of(numbers.with_text_names(X, fit_had_names=True))
     # Dask workers store the rows in memory, or in a `folder`.
     spill = None if folder is None else TemporaryFolder(create_folder(folder))
+    # The numbers of rows are unknown until the partitions are read: `resize` sets them.
     parts = row_blocks.partitions(X)
     raw = row_blocks.RowBlocks.of(parts, np.zeros(len(parts) + 1, dtype=np.intp), spill)
     blocks = raw.apply(

@@ -358,9 +358,9 @@ class SearchCV(BaseMKL):
         return self._learn(X, y, sample_weight, offset, callback, groups)
 
     def _why_unscored(self, samples: Samples, test: Indices) -> str | None:
-        """Return why the score of a validation set is undefined; None if it is not."""
-        # The default score is R^2, or D^2 for losses with a deviance. For one sample,
-        # D^2 is 0 or 1, and mean losses decide between equal scores.
+        """Return why a validation set has no defined score, or None if it has one."""
+        # R^2 of one sample is undefined. The default score of a loss with a deviance is
+        # D^2, which is 0 or 1 for one sample; mean losses decide between equal scores.
         has_d2 = self.scoring is None and hasattr(loss_of(self).unit, "deviance")
         is_r2 = self.scoring in (None, "r2") and not has_d2
         if samples.classes is not None or test.size > 1 or not is_r2:

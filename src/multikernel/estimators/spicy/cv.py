@@ -12,9 +12,9 @@ from multikernel.estimators.grams.method import solved_candidate
 from multikernel.estimators.grams.recipe import GramFit, Recipe, problems_of
 from multikernel.estimators.grams.shortlist import is_shortened
 from multikernel.estimators.grams.solving import (
+    fits_of_path,
     follow_outputs,
     follow_path,
-    solve_path,
     until_stopped,
 )
 from multikernel.estimators.grams.training import Training
@@ -144,7 +144,7 @@ class AlphaCandidates(StrengthCandidates):
     ) -> tuple[GramFit, list[tuple[Solution, ...]]]:
         """Return the final fit with one strength for all outputs, and their paths."""
         if self.with_path:
-            *path, fit = solve_path(steps, recipe, training, watch, follow_path)
+            *path, fit = fits_of_path(steps, recipe, training, watch, follow_path)
         else:
             path, fit = [], next(follow_outputs([recipe], training, watch))
         fit = self.method.finish(fit, stopped=watch.stopped)

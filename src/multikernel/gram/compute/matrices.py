@@ -90,11 +90,11 @@ def write_exponents(
     offsets: Indices,
     out: Array,
 ) -> None:
-    """Write the exponents of a few Gaussian kernels to `out`, in chosen entries."""
+    """Write the exponents of some Gaussian kernels to chosen entries of `out`."""
     # The entries are the first stops[i] columns of row rows.start + i, for each i. The
     # array `out` is flat: the exponents of the k-th kernel of `plan` start at
     # out[offsets[k]], row after row.
-    # Callers compute the exponentials, in as few calls as possible.
+    # The caller then computes the exponentials, with as few calls as possible.
     longest = int(stops.max(initial=1))
     width = min(CHUNK, longest)
     block_starts = np.arange(0, longest, width)[:, None]
@@ -190,7 +190,7 @@ def _runs(indices: Indices, max_length: int) -> Iterator[slice]:
 def write_radial(
     batch: RadialPlan, samples: BlockSamples, array: Array, positions: Indices
 ) -> None:
-    """Write kernels of a batch to `array[positions]`; the array is C-contiguous."""
+    """Write the kernels of `batch` to array[positions]; `array` is C-contiguous."""
     _, n_rows, n_cols = array.shape
     flat = array.reshape(-1)
     for rows in row_blocks(n_rows, n_cols, positions.size):

@@ -301,8 +301,8 @@ def refine_blocked(
     # a bound may still exceed its goal. The scales of the kernels do not change.
     sizes = row_norms(v)
     search = LandmarkSearch(landmarks, max_bytes, list(landmarks.factors))
-    # A factor made of features has no residual. A kernel that is zero on the sampled rows
-    # has neither features nor landmarks yet.
+    # A factor made of features has no residual. A kernel that is zero on the sampled
+    # rows has neither features nor landmarks yet.
     kernels = [
         m
         for m in sorted(goals)

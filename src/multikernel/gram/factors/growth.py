@@ -138,7 +138,7 @@ class KernelColumns:
 def kernel_columns(
     kernel: Kernel, X: Array, owner: str, *, cosine: bool
 ) -> KernelColumns:
-    """Return an object that computes columns of a kernel on X, or of its cosines."""
+    """Return the `KernelColumns` of a kernel on X; of its cosines if `cosine`."""
     # A `ColumnKernel` must give its columns as indices, not as names.
     kernel_on_columns, X_columns = kernel_and_columns(kernel, X)
     columns = KernelColumns(kernel_on_columns, np.ascontiguousarray(X_columns), owner)

@@ -345,14 +345,16 @@ class LowRankStack(FactorStack):
         return np.asarray(self.residual.roots**2 @ shares)
 
     def has_features(self) -> Mask:
-        """Return a mask of factors that are features; see `GramStack.has_features`."""
+        """Return a mask of kernels stored as features; see `GramStack.has_features`."""
+        # A factor without landmarks consists of features. If it is centered (`shift`),
+        # its entries are differences, as those of factors from landmarks.
         if self.landmarks is None:
             return np.zeros(self.shape[0], dtype=bool)
         kernels = [self.landmarks.kernels[m] for m in self.kernel_ids.tolist()]
         return np.array([not k.chosen.size and k.shift is None for k in kernels])
 
     def full_forms(self, kernels: Indices, v: Array) -> Array:
-        """Return quadratic forms of full kernels; see `GramStack.full_forms`."""
+        """Return v^T K_m v of chosen kernels before their approximation by factors."""
         if self.residual is None or self.landmarks is None:
             return np.full(kernels.size, np.nan)
         return self.landmarks.full_forms(self.kernel_ids[kernels], v)

@@ -297,7 +297,7 @@ class FactoredProducts(ProductsOfMains):
         return traces
 
     def full_forms(self, kernels: Indices, v: Array) -> Array:
-        """Return quadratic forms of full kernels; see `GramStack.full_forms`."""
+        """Return v^T K_m v of chosen kernels before their approximation by factors."""
         # For more samples, refinement is cheaper than centering every block again.
         if self.landmarks is None or self.shape[1] > CENTERING_ROWS:
             return np.full(kernels.size, np.nan)

@@ -168,7 +168,7 @@ class _PlaneSearch:
         self.weights = weights / p_norm(weights, problem.regularizer.p)
 
     def step(self) -> None:
-        """Add a plane; for p = 1, look for a sparse model once the gap is small."""
+        """Add a plane; for p = 1, try a sparse model if the gap is at most `tol`."""
         self._add_plane()
         if self.planes.regularizer.p == 1.0 and self.incumbent.proves(self.tol):
             self._move_to_corner()

@@ -247,8 +247,9 @@ class _Program:
     def newton_step(self, point: _Point) -> tuple[Array, float]:
         """Return relative changes of the multipliers, and the squared decrement."""
         # In relative changes of the multipliers, the barrier -mu sum(log(multipliers))
-        # has a Hessian of mu times the identity. `slack` is the gradient without the
-        # barrier; the step keeps the multipliers' sum.
+        # has a Hessian of mu times the identity. `slack` is the gradient by
+        # the multipliers without the barrier. The step keeps the multipliers' sum, so
+        # the mean of `slack` has no effect on it; subtracting it avoids cancellation.
         multipliers, mu = point.multipliers, point.mu
         slack = self.slopes @ point.response.weights - self.heights
         gradient = multipliers * (slack - float(multipliers @ slack)) - mu

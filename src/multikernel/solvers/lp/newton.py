@@ -320,7 +320,7 @@ class _NewtonState:
         return best
 
     def _offer_multiples(self, weights: Array) -> float:
-        """Offer the model weights[m] K_m rho to the incumbent; return its objective."""
+        """Offer the model with the terms weights[m] K_m rho; return its objective."""
         point, f = self.point, self.point.decision_values(weights)
         model = model_of_multiples(self.problem, point.rho, weights, point.forms, f)
         return self.incumbent.offer(model)

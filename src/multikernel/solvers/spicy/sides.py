@@ -218,7 +218,7 @@ class SmoothSide(Side):
 
 
 def lowest_inside(lower: Array) -> Array:
-    """Return `lower`, with finite bounds raised so that derivatives are finite."""
+    """Return `lower`, with its finite bounds raised by a tiny amount."""
     # The derivatives are those of the loss's conjugate, which may diverge at a bound of
     # its domain.
     bounded = np.isfinite(lower)

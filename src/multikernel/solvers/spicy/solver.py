@@ -190,7 +190,8 @@ def newton_for(problems: Sequence[Problem]) -> type[NewtonState] | None:
 
 
 def _has_small_spaces(gram: GramStack, n_targets: int) -> bool:
-    """Return whether `SpannedTargets` costs less than `NewtonState`."""
+    """Return whether `SpannedTargets` should solve targets of the squared loss."""
+    # It reads each matrix once for all targets, but stores a small space per target.
     if gram.tall_form() is not None:
         return n_targets > 1 and _is_exact(gram)
     n_kernels, n_samples, _ = gram.shape

@@ -46,10 +46,10 @@ class SpannedTargets(NewtonState):
         self._last = np.full(size, np.nan)  # strength of every target's last step
 
     def start(self, t: int, norms: Array, alpha: float, dual: Array) -> None:
-        """Start target t at a dual point and at block norms for `alpha`."""
+        """Initialize target t with a dual point and the block norms for `alpha`."""
         super().start(t, norms, alpha, dual)
         self.rho[:, t] = dual
-        # The space of dual points is empty; `solve_ridge` adds `dual` as first vector.
+        # The basis is empty at first; `solve_ridge` adds `dual` as its first vector.
         self.sizes[t] = 0
         self.basis[t], self.coefs[t] = 0.0, 0.0
 
