@@ -1,5 +1,7 @@
 """Names of Gram matrices stay through folds, files and errors; repairs are by fold."""
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -88,7 +90,9 @@ def test_names_come_through_folds_searches_files_and_pictures(tmp_path):
     assert bootstrap(model, K, y, 2, random_state=0).kernel_names == tuple(NAMES)
     assert stability_selection(model, K, y, 2).kernel_names == tuple(NAMES)
     groups = {"gaussians": ["narrow", "wide"], "linear": ["linear"]}
-    falls = group_permutation_importance(own, K, y, groups, random_state=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        falls = group_permutation_importance(own, K, y, groups, random_state=0)
     assert falls.importances_mean[0] > falls.importances_mean[1]
 
 
@@ -97,7 +101,11 @@ def test_new_samples_come_under_the_names_of_the_fit():
     model = SpicyMKLRegressor("precomputed", alpha=0.05)
     model.fit(stack_grams(named(X)), y)
     new = named(X[:5] + 0.1, X)
-    expected = model.predict(stack_grams(list(new.values())))
+    plain = stack_grams(list(new.values()))
+    message = "X has no names of Gram matrices, but .* the names 'narrow', 'wide'"
+    for method in (model.contributions, model.predict):
+        with pytest.warns(UserWarning, match=message):
+            expected = method(plain)
     np.testing.assert_array_equal(model.predict(stack_grams(new)), expected)
     turned = stack_grams({name: new[name] for name in reversed(NAMES)})
     with pytest.raises(ValueError, match="in the same order, for example stack_grams"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from multikernel._typing import Indices
 from multikernel._validation import COUNT, check_parameter, check_weights, shown
 from multikernel.estimators.base import BaseMKL
 from multikernel.estimators.read.doubts import warn_order
+from multikernel.estimators.read.precomputed import NamedGrams
 from multikernel.estimators.read.targets import check_target_names
 from multikernel.estimators.survival.base import SurvivalMKL
 from multikernel.estimators.survival.times import read_times
@@ -218,7 +220,7 @@ def _active_groups(owner: str, model: BaseMKL, unit: str) -> dict[str, Indices]:
 
 def _shuffled(X: Any, columns: Indices, order: Indices) -> object:
     """Return a copy of X in which some columns have their rows in another order."""
-    # X is a frame of pandas or polars, a sparse matrix, or an array.
+    # X is a frame of pandas or polars, a sparse matrix, an array or `NamedGrams`.
     if hasattr(X, "iloc"):
         result = X.copy()
         for column in columns.tolist():
@@ -237,4 +239,4 @@ def _shuffled(X: Any, columns: Indices, order: Indices) -> object:
         return result[order]  # X is a one-dimensional array of sequences
     # Columns are on the last axis, and so are precomputed kernels.
     result[..., columns] = result[order][..., columns]
-    return result
+    return replace(X, array=result) if isinstance(X, NamedGrams) else result

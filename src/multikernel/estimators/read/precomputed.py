@@ -175,9 +175,17 @@ def check_same_samples(owner: str, X: object, labels: tuple[str, ...] | None) ->
 def check_same_grams(
     owner: str, X: object, fitted_names: tuple[str, ...] | None
 ) -> None:
-    """Raise if names of X differ from the fit's names; warn if the fit had no names."""
+    """Raise if names of X differ from the fit's; warn if only one of them has names."""
     names = names_of_grams(X)
-    if names is None or names == fitted_names:
+    if names == fitted_names:
+        return
+    if names is None:
+        warn_user(
+            f"X has no names of Gram matrices, but {owner} was fitted with the names "
+            f"{listed(fitted_names or ())}: matrices are matched by position. Pass "
+            "stack_grams of a mapping with these names.",
+            UserWarning,
+        )
         return
     if fitted_names is None:
         warn_user(
