@@ -399,6 +399,20 @@ def test_truth_values_may_be_a_series():
         assert model.view_columns_["clinic"].tolist() == [FRAME.columns.get_loc("age")]
 
 
+@pytest.mark.parametrize("kind", [dict, lambda mask: Unpenalized(mask["v"])])
+@pytest.mark.parametrize("dtype", [bool, "boolean", object])
+def test_masks_with_labels_select_by_label(kind, dtype):
+    X = pd.DataFrame({"x": Y, "b": Y**2, "w": np.sin(Y)})
+    mask = pd.Series([False, True, False], index=["w", "b", "x"], dtype=dtype)
+    for selector in (mask, lambda frame: mask):
+        view = kind({"v": selector})
+        views = view if isinstance(view, dict) else {"v": view}
+        model = SpicyMKLRegressor(views | {"x": (["x"], LinearKernel())}).fit(X, Y)
+        assert model.view_columns_["v"].tolist() == [1]
+    with pytest.raises(ValueError, match=r"View 'v': The labels of a mask must be"):
+        SpicyMKLRegressor({"v": mask.rename({"w": "y"})}).fit(X, Y)
+
+
 def test_columns_of_numbers_that_no_kernel_in_use_reads_may_be_absent():
     random = np.random.default_rng(0)
     X = pd.DataFrame(random.normal(size=(60, 5)), columns=list("abcde"))

@@ -237,7 +237,7 @@ def _normalized(columns: object) -> slice | tuple[int, ...] | tuple[str, ...]:
     raise ValueError(
         "Columns must be all indices (int) or all names (str), got "
         f"{label_of(tuple(map(repr, members)))}. For a boolean mask, pass "
-        "np.flatnonzero(mask)."
+        "np.flatnonzero(mask), or the names mask.index[mask] of a pandas Series."
     )
 
 

@@ -297,8 +297,9 @@ def _selected_positions(
     """Return the positions of selected columns."""
     selected: Any = selector(X) if callable(selector) else selector
     to_indices = selected_indices
+    labels: Any = None
     if hasattr(selected, "iloc"):  # a Series of pandas
-        selected = selected.to_numpy()
+        labels, selected = selected.index, selected.to_numpy()
     if isinstance(selected, list):
         # Columns of several levels are named by the text of their tuples.
         selected = [str(c) if isinstance(c, tuple) else c for c in selected]
@@ -316,7 +317,9 @@ def _selected_positions(
                     f"A mask of {len(selected)} values does not match "
                     f"{features.number} columns: pass one value per column."
                 )
-            selected = [position for position, flag in enumerate(selected) if flag]
+            positions = _mask_positions(labels, features)
+            pairs = zip(positions, selected, strict=True)
+            selected = sorted(position for position, flag in pairs if flag)
             to_indices = resolve_indices
         if not selected:
             raise ValueError("The view has no columns: select at least one.")
@@ -326,6 +329,23 @@ def _selected_positions(
         label = repeated if features.names is None else features.names[repeated]
         raise ValueError(f"Column {label!r} is selected twice: select it once.")
     return columns
+
+
+def _mask_positions(index: Any, features: Features) -> Sequence[int]:
+    """Return the position of the column of each value of a mask with such an index."""
+    names, by_position = features.names, range(features.number)
+    if index is None or names is None:
+        return by_position
+    labels = tuple(map(str, index))
+    if labels != names and sorted(labels) == sorted(features.places):
+        return [features.places[label] for label in labels]
+    if labels != names and type(index).__name__ != "RangeIndex":
+        raise ValueError(
+            f"The labels of a mask must be the columns of X, {listed(names)}, got "
+            f"{listed(labels)}: pass a Series with the columns as index, or an array "
+            "to select by position."
+        )
+    return by_position
 
 
 @dataclass(frozen=True)
