@@ -332,10 +332,20 @@ def test_splits_check_offsets_and_names_before_terms(split, monkeypatch):
             split(model, X, y, **settings)
 
 
-@pytest.mark.parametrize("resample", [bootstrap, stability_selection])
-def test_resamples_of_a_model_with_an_offset_warn_without_one(resample):
+@pytest.mark.parametrize(
+    ("function", "settings"),
+    [
+        (bootstrap, {"n_resamples": 2, "groups": PATIENTS}),
+        (stability_selection, {"n_resamples": 2, "groups": PATIENTS}),
+        (kernel_tests, {}),
+        (nested_cross_validate, {"cv": 2}),
+        (regularization_path, {"n_alphas": 2}),
+        (term_posterior, {}),
+    ],
+)
+def test_fits_of_a_model_with_an_offset_warn_without_one(function, settings):
     X, y, random = data()
-    offset = random.normal(size=len(y))
+    offset = 0.01 * random.normal(size=len(y))
     model = SpicyMKLRegressor(KERNELS, 0.1).fit(X, y, offset=offset)
     with pytest.warns(UserWarning, match="fitted with an offset, but none"):
-        resample(model, X, y, n_resamples=2, groups=PATIENTS)
+        function(model, X, y, **settings)

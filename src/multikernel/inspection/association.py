@@ -20,6 +20,7 @@ from multikernel.estimators.fit import read_input
 from multikernel.estimators.grams.source import GramSource
 from multikernel.estimators.grams.training import Training
 from multikernel.estimators.parameters import loss_of
+from multikernel.estimators.publish.fitted import warn_refit_without_offset
 from multikernel.estimators.read.doubts import warn_order
 from multikernel.estimators.read.unpenalized import check_independent
 from multikernel.estimators.spicy.estimators import (
@@ -222,6 +223,7 @@ def _model_and_data(
         estimator_class = SpicyMKLRegressor if _is_quantity(y) else SpicyMKLClassifier
         return estimator_class(model), X, y, lambda names: names
     before, estimator = model_of(OWNER, model)
+    warn_refit_without_offset(OWNER, estimator, offset)
     data, rename_kernels = refitted_steps(before, X, y)
     if isinstance(estimator, SurvivalMKL):
         estimator._refuse_offset(offset)

@@ -17,6 +17,7 @@ from sklearn.utils.validation import _num_samples
 from multikernel._typing import Array, Indices, Mask
 from multikernel._validation import OneOf, check_parameter, printable, shown
 from multikernel.estimators.base import BaseMKL
+from multikernel.estimators.publish.fitted import warn_refit_without_offset
 from multikernel.estimators.publish.summary import (
     MOST_ROWS,
     data_frame,
@@ -170,6 +171,7 @@ def nested_cross_validate(
     """
     # `last_step` replaces fitted searches of scikit-learn by their best estimators. A
     # clone is not fitted, so `inner` is the search itself.
+    warn_refit_without_offset(OWNER, last_step(estimator)[1], offset)
     estimator = clone(estimator)
     _, inner = last_step(estimator)
     inner_search = getattr(inner, "estimator", None)

@@ -15,6 +15,7 @@ from sklearn.base import BaseEstimator, is_regressor
 from multikernel._typing import Array, Indices
 from multikernel._validation import check_weights
 from multikernel.estimators.base import BaseMKL
+from multikernel.estimators.publish.fitted import warn_refit_without_offset
 from multikernel.estimators.publish.predict import AdditiveModel
 from multikernel.estimators.read.samples import check_offset
 from multikernel.estimators.read.targets import check_target_names
@@ -226,6 +227,7 @@ def term_posterior(
         rows[:1], rows[:1]
     )
     targets = target_matrix(model, X, y, sample_weight)
+    warn_refit_without_offset(OWNER, model, offset)
     if offset is not None:
         targets = targets - check_offset(OWNER, offset, *targets.shape, shared=True)
     published = np.atleast_2d(model.dual_coef_).T

@@ -21,6 +21,7 @@ from multikernel.estimators.hkl.method import HullMethod
 from multikernel.estimators.method import Method
 from multikernel.estimators.parameters import CHECKS
 from multikernel.estimators.progress import make_watch
+from multikernel.estimators.publish.fitted import warn_refit_without_offset
 from multikernel.estimators.read.dictionary import KernelNames
 from multikernel.estimators.read.samples import Samples
 from multikernel.estimators.read.targets import check_groups
@@ -366,11 +367,7 @@ def _check_estimator(owner: str, model: BaseMKL, offset: ArrayLike | None) -> No
             f"the search{each}."
         )
     model._check_parameters()
-    if offset is None and getattr(vars(model).get("_state"), "has_offset", False):
-        warn_user(
-            f"{owner}: {name} was fitted with an offset, but none was passed, so the "
-            "resamples are fitted without one: pass the offset of that fit."
-        )
+    warn_refit_without_offset(owner, model, offset)
 
 
 def _warn_unsolved(

@@ -252,6 +252,18 @@ def warn_without_offset(model: FittedEstimator) -> None:
         )
 
 
+def warn_refit_without_offset(
+    owner: str, model: BaseEstimator, offset: ArrayLike | None
+) -> None:
+    """Warn if a function named `owner` lacks the offset of a model's fit."""
+    if offset is None and getattr(vars(model).get("_state"), "has_offset", False):
+        warn_user(
+            f"{owner}: {type(model).__name__} was fitted with an offset, but none was "
+            "passed, so the result assumes an offset of zero: pass the offset of that "
+            "fit."
+        )
+
+
 PER_KERNEL = ("kernel_weights_", "block_norms_", "variance_shares_", "node_norms_")
 """Attributes with one value per kernel, or one per output and kernel."""
 

@@ -18,6 +18,7 @@ from multikernel.estimators.fit import read_input
 from multikernel.estimators.grams.recipe import problems_of
 from multikernel.estimators.grams.solving import follow_outputs
 from multikernel.estimators.progress import make_watch
+from multikernel.estimators.publish.fitted import warn_refit_without_offset
 from multikernel.problem import Callback, Problem, Solution
 
 
@@ -173,6 +174,7 @@ def regularization_path(
     check_parameter("regularization_path", "alpha_min_ratio", alpha_min_ratio, ratio)
     check_parameter("regularization_path", "callback", callback, CALLBACK)
     method = _path_method(estimator).with_unit_strength()
+    warn_refit_without_offset("regularization_path", estimator, offset)
     options = {"sample_weight": sample_weight, "offset": offset}
     samples = read_input(estimator, method.source, X, y, **options)
     training = method.source.prepare(samples)
