@@ -18,7 +18,7 @@ from multikernel import (
     SpicyMKLSurvival,
     stack_grams,
 )
-from multikernel.exceptions import DegenerateKernelWarning
+from multikernel.exceptions import DataWarning, DegenerateKernelWarning
 from multikernel.inspection import kernel_tests
 from multikernel.kernels import (
     GaussianKernel,
@@ -243,6 +243,35 @@ def test_covariates_take_their_part_away():
     assert left.statistics[0] < 1e-9 * left.statistics[1]
     with pytest.raises(ValueError, match="collinear"):
         kernel_tests(lines, X, y, covariates=np.column_stack([X[:, 0], 2 * X[:, 0]]))
+
+
+@pytest.mark.parametrize(
+    ("column", "message"),
+    [
+        (pd.Timestamp("2020") + pd.to_timedelta(np.arange(60) % 3, "D"), "holds dates"),
+        (pd.to_timedelta(np.arange(60) % 3, "D"), "holds durations"),
+        (1j * np.arange(60), "complex"),
+        (np.ma.masked_less(np.arange(60.0), 1.0), "masked values"),
+        (["u", None] * 30, "contains NaN at row 1"),
+        ([f"p{row}" for row in range(60)], "60 different values in 60 samples"),
+    ],
+)
+def test_covariates_are_read_as_unpenalized_columns(column, message):
+    X, _ = sample(3)
+    is_masked = isinstance(column, np.ma.MaskedArray)
+    table = column if is_masked else pd.DataFrame({"covariate": column})
+    with pytest.raises(ValueError, match=message):
+        kernel_tests(per_column(LinearKernel(), 4), X, X[:, 0], covariates=table)
+
+
+def test_covariates_with_an_odd_cell_are_warned_of():
+    X, random = sample(3)
+    cells = np.resize(["1.5", "2", "n/a", "3"], 60)
+    table = pd.DataFrame({"covariate": cells})
+    with pytest.warns(DataWarning, match="holds 'n/a' at row 2, and numbers in most"):
+        kernel_tests(
+            per_column(LinearKernel(), 4), X, random.normal(size=60), covariates=table
+        )
 
 
 def test_unpenalized_columns_of_the_model_are_covariates():

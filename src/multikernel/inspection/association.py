@@ -7,10 +7,9 @@ from dataclasses import replace
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.compose import make_column_selector, make_column_transformer
-from sklearn.preprocessing import OneHotEncoder
 from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import type_of_target
+from sklearn.utils.validation import _num_samples
 
 from multikernel._typing import Array
 from multikernel._validation import COUNT, FLAG, OneOf, check_parameter, listed
@@ -22,7 +21,8 @@ from multikernel.estimators.grams.training import Training
 from multikernel.estimators.parameters import loss_of
 from multikernel.estimators.publish.fitted import warn_refit_without_offset
 from multikernel.estimators.read.doubts import warn_order
-from multikernel.estimators.read.unpenalized import check_independent
+from multikernel.estimators.read.numbers import open_data
+from multikernel.estimators.read.unpenalized import check_independent, find_design
 from multikernel.estimators.spicy.estimators import (
     SpicyMKLClassifier,
     SpicyMKLRegressor,
@@ -42,6 +42,7 @@ from multikernel.inspection.permutations import (
 from multikernel.inspection.pipelines import Naming, model_of, refitted_steps
 from multikernel.inspection.resampling import warn_repeated
 from multikernel.kernels.terms import MANY
+from multikernel.kernels.views import Unpenalized
 from multikernel.linalg import EPS
 from multikernel.losses.base import is_shift_equivariant, is_smooth
 
@@ -305,32 +306,23 @@ def _all_covariates(training: Training, covariates: object) -> Array | None:
 
 
 def _encode_covariates(covariates: object, n_samples: int) -> tuple[Array, list[str]]:
-    """Return covariates as numbers (categories as one-hot codes), and their names."""
-    if hasattr(covariates, "iloc") and hasattr(covariates, "columns"):
-        numeric = make_column_selector(dtype_include=["number", "bool"])
-        categorical = make_column_selector(dtype_exclude=["number", "bool"])
-        encoder = make_column_transformer(
-            ("passthrough", numeric),
-            (OneHotEncoder(drop="first", sparse_output=False), categorical),
-            verbose_feature_names_out=False,
-        )
-        values = np.asarray(encoder.fit_transform(covariates), dtype=np.float64)
-        names = [str(name) for name in encoder.get_feature_names_out()]
-    else:
-        try:
-            values = np.asarray(covariates, np.float64)
-            values = values.reshape(len(values), -1)
-        except (TypeError, ValueError) as error:
-            raise ValueError(
-                f"{OWNER}: covariates cannot be read as numbers ({error}): pass a "
-                "table with a row for each sample, as a pandas data frame if some "
-                "columns are categories."
-            ) from error
-        names = [f"x{column}" for column in range(values.shape[1])]
-    if len(values) != n_samples or not np.isfinite(values).all():
+    """Return covariates as numbers, read as unpenalized columns, and their names."""
+    model = SpicyMKLRegressor({"covariates": Unpenalized(slice(None))})
+    source = replace(model._method().source, merges_copies=False, parts=False)
+    try:
+        data = open_data(covariates, "X")
+        data = data.reshape(-1, 1) if np.ndim(data) == 1 else data
+        n_rows = _num_samples(data)
+        samples = read_input(model, source, data, np.zeros(n_rows))
+    except (TypeError, ValueError) as error:
         raise ValueError(
-            f"{OWNER}: covariates must have one row of finite values for each of the "
-            f"{n_samples} samples, got {len(values)} rows with "
-            f"{np.count_nonzero(~np.isfinite(values))} missing or infinite values."
+            f"{OWNER}: covariates are invalid as X of a fit: {error}"
+        ) from error
+    if n_rows != n_samples:
+        raise ValueError(
+            f"{OWNER}: covariates must have one row for each of the {n_samples} "
+            f"samples, got {n_rows} rows."
         )
-    return values, names
+    design = find_design(OWNER, samples, fit_intercept=True, kind="covariate")
+    assert design is not None
+    return design(samples.X), list(design.names)

@@ -72,7 +72,13 @@ class Design:
         return Design(positions[indices], codes[indices], names, origins[indices])
 
 
-def find_design(owner: str, samples: Samples, *, fit_intercept: bool) -> Design | None:
+def find_design(
+    owner: str,
+    samples: Samples,
+    *,
+    fit_intercept: bool,
+    kind: str = "unpenalized column",
+) -> Design | None:
     """Return the encoding of the unpenalized columns; None without such columns."""
     # With an intercept, the first category of a column has no indicator.
     table = samples.table
@@ -86,7 +92,8 @@ def find_design(owner: str, samples: Samples, *, fit_intercept: bool) -> Design 
     design = Design(np.array(positions, dtype=np.intp), code_array, names, origins)
     if fit_intercept:
         design = _with_origins(design, samples)
-    check_independent(owner, design(samples.X), names, fit_intercept=fit_intercept)
+    values = design(samples.X)
+    check_independent(owner, values, names, fit_intercept=fit_intercept, kind=kind)
     return design
 
 
@@ -136,7 +143,7 @@ def check_independent(
     names: Sequence[str],
     *,
     fit_intercept: bool,
-    kind: str = "unpenalized column",
+    kind: str,
 ) -> None:
     """Raise if columns are collinear or constant, and name the columns."""
     # Without an intercept, a constant column is valid unless it is zero.
