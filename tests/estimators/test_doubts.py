@@ -115,6 +115,26 @@ def test_columns_of_row_numbers_have_no_name():
         assert "first column of X, 'Unnamed: 0', holds row numbers" in message
 
 
+@pytest.mark.parametrize("start", [0, 1])
+def test_named_columns_of_row_numbers_are_warned_of(start):
+    frame = pd.DataFrame(X, columns=["a", "b"]).assign(id=np.arange(N) + start)
+    for table in (frame, pl.from_pandas(frame), frame.astype({"id": float})):
+        (message,) = said(lambda t=table: SpicyMKLRegressor(KERNELS).fit(t, X[:, 0]))
+        assert "column 'id' of X numbers the rows: drop it" in message
+    (message,) = said(lambda: SpicyMKLRegressor().fit(frame.reset_index(), X[:, 0]))
+    assert "column 'index', 'id' of X numbers the rows" in message
+    for other in (
+        frame.assign(id=frame["id"] + 2),
+        frame.assign(id=frame["id"][::-1].to_numpy()),
+        frame.assign(id=2 * frame["id"]),
+        frame[["id"]],
+        frame.to_numpy(),
+    ):
+        assert not said(lambda t=other: SpicyMKLRegressor(KERNELS).fit(t, X[:, 0]))
+    view = {"all": ["a", "b", "id"]}
+    assert not said(lambda: SpicyMKLRegressor(view).fit(frame, X[:, 0]))
+
+
 def test_large_integers_that_become_equal_are_named():
     frame = pd.DataFrame({"a": X[:, 0], "id": 2**60 + np.arange(N)})
     tables = (frame, frame.astype({"id": object}), pl.from_pandas(frame))

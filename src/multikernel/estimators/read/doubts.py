@@ -100,6 +100,33 @@ def row_number_doubts(sheet: kinds.Sheet) -> list[str]:
     ]
 
 
+def identifier_doubts(
+    sheet: kinds.Sheet, table: Array, positions: Sequence[int]
+) -> list[str]:
+    """Return a sentence if named columns beside others hold the rows' numbers."""
+    # The leading columns of `table` are those of `sheet` at the given positions.
+    names, n_rows = sheet.names or [], len(table)
+    # A few values may be row numbers by chance, as in the command line.
+    if len(names) < 2 or n_rows < 10:
+        return []
+    ends = table[0] + (n_rows - 1.0)
+    counts_rows = ((table[0] == 0.0) | (table[0] == 1.0)) & (table[-1] == ends)
+    identifiers = [
+        names[position]
+        for index, position in enumerate(positions)
+        if counts_rows[index]
+        and position not in sheet.texts
+        and (np.diff(table[:, index]) == 1.0).all()
+        and not (position == 0 and kinds.row_numbers(names[0], sheet.column(0)))
+    ]
+    if not identifiers:
+        return []
+    return [
+        f"column {listed(identifiers)} of X numbers the rows: drop it, or name it in "
+        f"a view, kernels={{'a name': [{identifiers[0]!r}], ...}}, if it is a feature"
+    ]
+
+
 def integer_doubts(
     sheet: kinds.Sheet, table: Array, positions: Sequence[int]
 ) -> list[str]:

@@ -162,6 +162,8 @@ def _read_columns(
         check_samples(pairs, checked, layout, sheet, fitting=True)
     numbers.check_values(columns, checked, layout, only_numbers=is_graph)
     sentences = doubts.integer_doubts(sheet, checked, layout.numeric)
+    if not views:
+        sentences += doubts.identifier_doubts(sheet, checked, layout.numeric)
     for index, column in enumerate(layout.categories):
         if column not in sample_names:
             labels = columns.categories_[index].tolist()
