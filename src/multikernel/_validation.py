@@ -61,9 +61,11 @@ class OneOf:
     options: tuple[object, ...]
 
     def __call__(self, value: object) -> str | None:
-        # Types must match, because True == 1, and arrays compare elementwise.
+        # Types must match, because True == 1, and arrays compare elementwise. Grids
+        # of scikit-learn may hold text as values of NumPy.
+        value_type = str if isinstance(value, np.str_) else type(value)
         for option in self.options:
-            if type(value) is type(option) and value == option:
+            if value_type is type(option) and value == option:
                 return None
         options = ", ".join(repr(option) for option in self.options)
         return f"one of {options}" if len(self.options) > 1 else options
@@ -127,7 +129,11 @@ def check_parameter(owner: str, name: str, value: object, check: Check) -> None:
     """Raise a ValueError that names the accepted values if a parameter is invalid."""
     expected = check(value)
     if expected is not None:
-        raise ValueError(f"{owner}: {name} must be {expected}, got {shown(value)}.")
+        is_scalar_array = isinstance(value, np.ndarray) and value.ndim == 0
+        advice = ", a 0-d array: pass its item()" if is_scalar_array else ""
+        raise ValueError(
+            f"{owner}: {name} must be {expected}, got {shown(value)}{advice}."
+        )
 
 
 def shown(value: object) -> str:
