@@ -349,3 +349,17 @@ def test_fits_of_a_model_with_an_offset_warn_without_one(function, settings):
     model = SpicyMKLRegressor(KERNELS, 0.1).fit(X, y, offset=offset)
     with pytest.warns(UserWarning, match="fitted with an offset, but none"):
         function(model, X, y, **settings)
+
+
+@pytest.mark.parametrize("resample", [bootstrap, stability_selection])
+def test_a_resample_without_a_finite_model_is_named(resample):
+    X, y, _ = data()
+    classes = y > 0.0
+    rare = [np.flatnonzero(classes)[0], np.flatnonzero(~classes)[0]]
+    X[:, 2] = np.isin(np.arange(len(y)), rare)
+    views = {"curve": ([0], GaussianKernel(1.0)), "rare": Unpenalized([2])}
+    model = SpicyMKLClassifier(views, 0.1).fit(X, classes)
+    with pytest.raises(
+        ValueError, match=r": resample \d+ .* of 20 has no finite model"
+    ):
+        resample(model, X, classes, n_resamples=20, random_state=0)

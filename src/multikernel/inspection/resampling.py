@@ -12,6 +12,7 @@ from sklearn.base import BaseEstimator, is_regressor
 
 from multikernel._typing import Array, Indices
 from multikernel._validation import Number, check_parameter, shown
+from multikernel.certificates.columns import UnboundedModelError
 from multikernel.estimators.base import BaseMKL
 from multikernel.estimators.by_copy import LearnsByCopy
 from multikernel.estimators.fit import read_input
@@ -96,7 +97,13 @@ def refit(
             jobs = min(effective_n_jobs(n_jobs), len(counts))
 
             def work(index: int) -> None:
-                attributes[index] = resamples.fit(counts[index], names, jobs + 1)
+                try:
+                    attributes[index] = resamples.fit(counts[index], names, jobs + 1)
+                except UnboundedModelError as error:
+                    raise ValueError(
+                        f"{owner}: resample {index} (counted from 0) of {len(counts)} "
+                        f"has no finite model, but the fit to all samples has. {error}"
+                    ) from error
 
             for_each(len(counts), jobs, resamples.watch, work)
     ordered_fits = [attributes[index] for index in range(len(counts))]
