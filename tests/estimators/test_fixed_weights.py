@@ -1,6 +1,7 @@
 """Machines on sums of kernels whose weights are given, or computed by a rule."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.svm import SVC
 
@@ -126,6 +127,7 @@ def test_a_saved_model_has_its_weights(tmp_path):
         ),
         ({"kernel_weights": [1.0, -1.0, 0.0, 0.0]}, "numbers of at least 0"),
         ({"kernel_weights": np.zeros(4)}, "not all of them 0"),
+        ({"kernel_weights": pd.Series(WEIGHTS, list("abcd"))}, "labels of a Series"),
         ({"kernel_weights": [1.0, 2.0]}, r"per kernel \(n_kernels=4\)"),
         ({"kernel_weights": lambda *_: "no"}, "must be finite, nonnegative"),
         ({"weight_params": {"method": "joint"}}, "'uniform' is not a rule"),

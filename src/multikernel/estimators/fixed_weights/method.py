@@ -37,6 +37,11 @@ class WeightsChoice:
         """Return None if `value` is valid, otherwise the accepted values."""
         if value in self.names if isinstance(value, str) else callable(value):
             return None
+        if hasattr(value, "iloc") and type(value.index).__name__ != "RangeIndex":
+            return (
+                "an array in the order of the kernels (labels of a Series are not "
+                "matched with kernels: pass its to_numpy() in this order)"
+            )
         sequence = "numbers of at least 0, one for each kernel and not all of them 0"
         expected = SequenceOf(NON_NEGATIVE, sequence)(value)
         if expected is None and np.asarray(value, dtype=np.float64).any():
