@@ -38,6 +38,7 @@ from multikernel.estimators.read.kinds import first_odd_cell, kinds_of, row_numb
 from multikernel.exceptions import DataWarning, IndefiniteKernelError, SearchWarning
 from multikernel.inspection.resampling import group_numbers
 from multikernel.kernels import (
+    ColumnKernel,
     FunctionKernel,
     GaussianKernel,
     Grams,
@@ -131,8 +132,10 @@ def test_named_columns_of_row_numbers_are_warned_of(start):
         frame.to_numpy(),
     ):
         assert not said(lambda t=other: SpicyMKLRegressor(KERNELS).fit(t, X[:, 0]))
-    view = {"all": ["a", "b", "id"]}
-    assert not said(lambda: SpicyMKLRegressor(view).fit(frame, X[:, 0]))
+    (message,) = said(lambda: HKLRegressor().fit(frame, X[:, 0]))
+    assert "column 'id' of X numbers the rows" in message
+    for kernels in ({"all": ["a", "b", "id"]}, ColumnKernel(LinearKernel(), "a")):
+        assert not said(lambda k=kernels: SpicyMKLRegressor(k).fit(frame, X[:, 0]))
 
 
 def test_large_integers_that_become_equal_are_named():

@@ -122,8 +122,8 @@ def identifier_doubts(
     if not identifiers:
         return []
     return [
-        f"column {listed(identifiers)} of X numbers the rows: drop it, or name it in "
-        f"a view, kernels={{'a name': [{identifiers[0]!r}], ...}}, if it is a feature"
+        f"column {listed(identifiers)} of X numbers the rows: drop it, unless it is a "
+        "feature, such as a time"
     ]
 
 

@@ -162,7 +162,7 @@ def _read_columns(
         check_samples(pairs, checked, layout, sheet, fitting=True)
     numbers.check_values(columns, checked, layout, only_numbers=is_graph)
     sentences = doubts.integer_doubts(sheet, checked, layout.numeric)
-    if not views:
+    if _reads_all_columns(kernels):
         sentences += doubts.identifier_doubts(sheet, checked, layout.numeric)
     for index, column in enumerate(layout.categories):
         if column not in sample_names:
@@ -171,6 +171,15 @@ def _read_columns(
             sentences += doubts.label_doubts(where, sheet.column(column), labels)
     doubts.warn_doubts(owner, sentences)
     return checked, layout, views
+
+
+def _reads_all_columns(kernels: object) -> bool:
+    """Return whether no kernel chooses columns, as default kernels do not."""
+    if not isinstance(kernels, ListDictionary):
+        return kernels is None or isinstance(kernels, KernelGraph)
+    # Kernels with columns are a `ColumnKernel`, or are made of such kernels.
+    names = ("columns", "kernel", "kernels")
+    return not any(hasattr(k, name) for k in kernels.kernels for name in names)
 
 
 def _category_columns(
