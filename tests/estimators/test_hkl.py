@@ -337,6 +337,28 @@ def test_an_outlier_that_rules_its_features_is_fitted_with(loss):
     assert model.fit(X, y).reduced_gap_ < model.tol
 
 
+@pytest.mark.parametrize("kernels", [None, HermiteGrid(4)])
+@pytest.mark.parametrize(("shift", "size"), [(1.7e12, 1.0), (1e9, 1e-3), (-1e15, 1.0)])
+def test_columns_far_from_zero_are_those_near_zero(kernels, shift, size, tmp_path):
+    """Such a column once counted as constant, so the model did without it."""
+    near = np.random.default_rng(0).normal(size=(60, 2))
+    y, far = np.sin(near[:, 0]), near * [size, 1.0] + [shift, 0.0]
+    near = far - [shift, 0.0]
+    expected = HKLRegressor(kernels, certify=True).fit(near, y)
+    model = HKLRegressor(kernels, certify=True).fit(far, y)
+    assert expected.score(near, y) > 0.9
+    np.testing.assert_allclose(model.predict(far), expected.predict(near), atol=1e-9)
+    save(model, tmp_path / "model.mkl")
+    again = load(tmp_path / "model.mkl")
+    np.testing.assert_array_equal(again.predict(far), model.predict(far))
+
+
+def test_a_table_without_a_varying_column_is_named():
+    X = np.full((30, 2), 1e12)
+    with pytest.warns(DictionaryWarning, match="no column of X varies"):
+        HKLRegressor().fit(X, np.arange(30.0))
+
+
 def near_constant_columns(n, rng):
     """Return inputs and targets; 16 of the 20 columns hold zeros but for a few rows."""
     X = np.zeros((n, 20))

@@ -207,6 +207,8 @@ def warn_empty(owner: str, data: Data, attributes: Mapping[str, Any]) -> None:
         advice = "reduce tol or alpha"
     if data.none_varies or "offset_" in attributes:  # the latter: novelty detection
         advice = "pass kernels that vary between samples"
+        if "hull_" in attributes:
+            advice = "no column of X varies, so pass other columns"
     elif not np.ptp(samples.targets, axis=1).any() and samples.offset is None:
         advice = "all targets are equal as float64, so pass other targets"
     kind = "depends on its unpenalized columns only" if has_columns else "is a constant"

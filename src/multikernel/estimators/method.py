@@ -31,7 +31,7 @@ class Data(ABC):
 
     @property
     def none_varies(self) -> bool:
-        """Whether all kernels are zero or constant; False for a graph."""
+        """Whether all kernels are zero or constant; for a graph, all columns of X."""
         return False
 
     @property

@@ -14,7 +14,8 @@ from multikernel.estimators.read.dictionary import KernelNames
 from multikernel.estimators.read.numbers import OF_A_FOLD, finite_predictions
 from multikernel.estimators.read.samples import Samples, merge_equal
 from multikernel.kernels.graph.base import FittedGraph, GraphSamples, KernelGraph
-from multikernel.linalg.tables import row_chunks
+from multikernel.linalg.tables import equal_shares, row_chunks
+from multikernel.problem import rounded_center
 from multikernel.solvers.hkl import HullSolution
 
 # The weight of a node is multiplied by 4 per degree. The powers of a column with values
@@ -31,14 +32,20 @@ class Scaler:
 
     mean: Array
     scale: Array
+    # The exact mean minus `mean`, which is rounded to float64: nonzero only for columns
+    # with values far from zero. Files of earlier releases do not contain it.
+    remainder: Array | float = 0.0
 
     def _check_fitted(self) -> None:
         mean, scale = (self.mean, ("n_features",)), (self.scale, ("n_features",))
-        check_shapes("Scaler", mean=mean, scale=scale)
+        remainder = np.broadcast_to(self.remainder, np.shape(self.mean))
+        remainders = (remainder, ("n_features",))
+        check_shapes("Scaler", mean=mean, scale=scale, remainder=remainders)
 
     def __call__(self, X: Rows) -> Array:
         """Return the scaled columns of X."""
-        return np.asarray((X - self.mean) / self.scale)
+        # Differences of values that are far from zero and close together are exact.
+        return np.asarray((X - self.mean - self.remainder) / self.scale)
 
 
 def make_scaler(X: Array, weights: Array | None, *, standardize: bool) -> Scaler:
@@ -47,13 +54,16 @@ def make_scaler(X: Array, weights: Array | None, *, standardize: bool) -> Scaler
         return Scaler(np.zeros(X.shape[1]), np.ones(X.shape[1]))
     max_abs = np.abs(X).max(axis=0)
     unit = np.where(max_abs > 0.0, max_abs, 1.0)
+    shares = equal_shares(len(X), weights)
+    origins = np.array([rounded_center(column, shares)[0] for column in X.T])
+    X = X - origins
     mean = np.average(X / unit, axis=0, weights=weights)
     scale = np.sqrt(np.average((X / unit - mean) ** 2, axis=0, weights=weights))
-    # A constant column is only centered: its deviation consists of rounding errors.
-    scale = np.where(scale > 1e-12 * np.maximum(np.abs(mean), 1e-300), scale, 1.0)
+    scale = np.where(scale > 0.0, scale, 1.0)  # a constant column is only centered
     # A column with outliers is scaled down, so that no value exceeds MAX_DEVIATIONS.
     scale = np.maximum(scale, np.abs(X / unit - mean).max(axis=0) / MAX_DEVIATIONS)
-    return Scaler(mean * unit, scale * unit)
+    rounded_mean = origins + mean * unit
+    return Scaler(rounded_mean, scale * unit, origins - rounded_mean + mean * unit)
 
 
 @dataclass(frozen=True)
@@ -86,6 +96,11 @@ class HullData(Data):
     graph: GraphSamples  # on the scaled samples
     # Facts about the storage of Gram matrices; always empty, because HKL stores none.
     fit_info: Mapping[str, object] = field(default_factory=dict)
+
+    @property
+    def none_varies(self) -> bool:
+        """Whether all columns of X are constant."""
+        return bool((self.X[0] == self.X).all())
 
     @property
     def n_bytes(self) -> float:
