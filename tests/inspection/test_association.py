@@ -243,6 +243,14 @@ def test_covariates_take_their_part_away():
     assert left.statistics[0] < 1e-9 * left.statistics[1]
     with pytest.raises(ValueError, match="collinear"):
         kernel_tests(lines, X, y, covariates=np.column_stack([X[:, 0], 2 * X[:, 0]]))
+    # Such a covariate was once taken for a constant.
+    far = X[:, :1] + 1.7e12
+    moved, near = (
+        kernel_tests(lines, X, y, covariates=table, random_state=0)
+        for table in (far, far - 1.7e12)
+    )
+    np.testing.assert_allclose(moved.statistics, near.statistics, rtol=1e-9)
+    np.testing.assert_array_equal(moved.family_wise_p, near.family_wise_p)
 
 
 @pytest.mark.parametrize(
