@@ -44,6 +44,8 @@ def test_nothing_is_said_of_useful_kernels():
     kernels = [ColumnKernel(LinearKernel(), [0, 1]), ColumnKernel(LinearKernel(), [2])]
     kernels += [ColumnKernel(GaussianKernel("median"), [2, 3])]
     assert not said(SpicyMKLRegressor(kernels, alpha=0.1), scaled)
+    # The computed deviation of 0.1 is a rounding error.
+    assert not said(SpicyMKLRegressor(alpha=0.1), X[["a"]].assign(d=0.1))
 
 
 def test_one_warning_names_kernels_and_columns():

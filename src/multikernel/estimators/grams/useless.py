@@ -295,6 +295,8 @@ def _deviations(X: Array, n_columns: int) -> Array:
         has_gaps = np.isnan(deviations) & ~np.isnan(values).all(axis=0)
         if has_gaps.any():
             deviations[has_gaps] = np.nanstd(values[:, has_gaps], axis=0)
+    # The computed deviation of a constant column may be a rounding error.
+    deviations[np.fmin.reduce(values) == np.fmax.reduce(values)] = 0.0
     return np.asarray(deviations)
 
 
