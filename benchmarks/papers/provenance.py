@@ -61,6 +61,9 @@ RENAMED = {
     "2fb0515de4a8": "0403fa2eb572",
     "c77bbb9a2b4f": "c3dff60e12aa",
     "fcc33927acde": "2780d564ec8f",
+    "d207e9c1d6cc": "a93963c09274",
+    "cef463fd1c08": "0403fa2eb572",
+    "f2b20fc9c2eb": "c3dff60e12aa",
 }
 """Hashes of code, and of the same code before names or texts of messages changed.
 
@@ -81,9 +84,14 @@ With the next two, the augmented Lagrangian returns to its former dual point if 
 method fails and the objective has grown. In 80 fits with the logistic and hinge losses
 this never happens, and all are equal to the last bit.
 
-The last five have fewer helpers. HKL stores no conjugates, and Group-OMP on factors no
+The next five have fewer helpers. HKL stores no conjugates, and Group-OMP on factors no
 spare rows, which made calls slower by at most a fourth. In 393 fits of all methods,
 all numbers are equal to the last bit.
+
+With the last three, HKL computes p-values of strong nodes only and stores more factors,
+and the first step with machines leaves out kernels that are zero, which ended in an
+error before; other changes are names. The same 393 fits are equal to the last bit. On
+400 digits of 61 columns, gaps of HKL change by 2e-11 and decision values by 1e-14.
 """
 
 
