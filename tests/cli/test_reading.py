@@ -366,3 +366,17 @@ def test_points_between_thousands_need_no_comma(run, tmp_path):
     assert read_whole(path)["income"].tolist() == [k * 1e6 + 2e5 for k in range(1, 30)]
     result = run("fit", path, "-t", "y")
     assert "thousands separators: column 'income' holds '1.200.000'" in told(result)
+
+
+@pytest.mark.parametrize(
+    "options", [{"unpenalized": ("a",)}, {"view": {"u": "a", "v": "b"}}]
+)
+@pytest.mark.parametrize("cells", [["<1", *range(5)], ["1,5", "2,5"], ["$5", "$7"]])
+def test_only_category_makes_odd_cells_categories(tmp_path, options, cells):
+    path = tmp_path / "a.csv"
+    column = np.resize(np.array(cells, dtype=object), 30)
+    pd.DataFrame({"a": column, "b": 0.5, "y": 0.5}).to_csv(path, index=False)
+    with pytest.raises(ValueError, match=f"'a' holds '{re.escape(cells[0])}'"):
+        read_table(path, ["y"], [], **options)
+    table = read_table(path, ["y"], [], category=("a",), **options)
+    assert table.categories == ["a"]

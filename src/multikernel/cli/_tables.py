@@ -16,7 +16,12 @@ from scipy.sparse import csr_array
 from multikernel.cli import _frames
 from multikernel.cli._columns import PLAIN, ColumnChoice, say_ignored, split_names
 from multikernel.cli._features import Table, note_ids, numeric_features, text_columns
-from multikernel.cli._targets import date_names, read_offset, read_targets
+from multikernel.cli._targets import (
+    date_names,
+    read_offset,
+    read_targets,
+    refuse_odd_cells,
+)
 from multikernel.datasets.files import NO_COLUMN, SUFFIXES as FASTA, check_columns
 from multikernel.estimators import NamedGrams, stack_grams
 from multikernel.estimators.read.kinds import Sheet, default_text_kinds
@@ -207,6 +212,8 @@ def _classify_texts(
     texts = [name for name in texts if name not in labels]
     if choice.is_known:
         return [], words, {}
+    # pandas categories are declared as categories, other text is not.
+    refuse_odd_cells(features[words].select_dtypes(exclude="category"))
     kinds, doubts = default_text_kinds(Sheet(features[texts]))  # by position in `texts`
     sequences = [texts[index] for index, kind in kinds.items() if kind == SEQUENCES]
     words += [texts[index] for index, kind in kinds.items() if kind == CATEGORIES]
