@@ -380,3 +380,21 @@ def test_only_category_makes_odd_cells_categories(tmp_path, options, cells):
         read_table(path, ["y"], [], **options)
     table = read_table(path, ["y"], [], category=("a",), **options)
     assert table.categories == ["a"]
+
+
+def test_points_may_separate_thousands(run, tmp_path):
+    path, model = tmp_path / "a.csv", tmp_path / "m.skops"
+    cells = ["1.200", "13.400", "950", "2.100"] * 8
+    rows = [f"{k % 5};{cell}" for k, cell in enumerate(cells)]
+    path.write_text("x;income\n" + "\n".join(rows) + "\n")
+    for target in ("x", "income"):
+        said = told(run("fit", path, "-t", target))
+        assert "'income' of" in said
+        assert "holds '1.200' at row 0, which may mean 1.2 or 1200: remove" in said
+    # Other points of the file are decimal points.
+    path.write_text("x;z;income\n" + "\n".join(f"0.5;{row}" for row in rows) + "\n")
+    assert run("fit", path, "-t", "z", "--drop", "x", "-o", model).exit_code == 0
+    path.write_text("income;k\n1.200;1\n1.300;2\n")
+    result = run("predict", model, path)
+    assert result.exit_code == 0
+    assert "not as thousands separators: column 'income' holds '1.200'" in told(result)

@@ -67,6 +67,11 @@ class ColumnChoice:
         return {*self.texts, *groups} | ({*self.id} - {*(self.only or ())})
 
     @property
+    def exact(self) -> set[str]:
+        """Categories and classes: text if numbers would not reproduce their text."""
+        return {*self.category, *(self.target if self.labels else ())}
+
+    @property
     def lists(self) -> list[str]:
         """All columns named in the options, except the columns of views."""
         single = [name for name in (self.group, self.offset) if name is not None]

@@ -39,6 +39,9 @@ TRUTH = {"true": True, "false": False}
 CODE = re.compile(r"\s*([-+]?0\d[\d.]*|\d+[eE]\d+)\s*")
 """Pattern of codes, such as 01234 or 12E3, that conversion to numbers would change."""
 
+THOUSANDS = re.compile(r"\s*[-+]?[1-9]\d{0,2}\.\d{3}\s*", re.ASCII)
+"""Numbers whose point may separate thousands."""
+
 LONG = re.compile(r"\s*[-+]?\d{16,}\s*")
 """Whole numbers whose last digits float64 may lose."""
 
@@ -125,6 +128,8 @@ def read_frame(
         note(f"Skipped comment lines between rows of {path}.")
     columns = choice.split_lists(form.names)
     frame = _with_numbers(path, form, cells, columns)
+    if form.separator == ";":
+        _doubt_points(path, frame, cells, columns)
     return without_row_numbers(path, frame, columns)
 
 
@@ -150,7 +155,10 @@ def _read_cells(
     # `choice.only` names the columns on which a saved model was fitted. Those that are
     # not categories, sequences or dates are read as numbers, because pandas reads
     # numbers several times faster than text. If one of their cells is not a plain
-    # number, all cells are read as text.
+    # number, all cells are read as text. So are files with semicolons, whose points may
+    # separate thousands.
+    if form.separator == ";":
+        return cells_of(file, form, str, skipped, n_rows)
     texts = {*choice.category, *choice.sequence, *choice.date}
     numeric_names = {*(choice.only or ())} - texts
     kinds = {name: float if name in numeric_names else str for name in form.names}
@@ -209,8 +217,7 @@ def _with_numbers(
 ) -> pd.DataFrame:
     """Return the cells of a CSV file with numeric columns converted to numbers."""
     ignored, texts = choice.ignored(form.names), choice.always_text
-    # Categories and classes remain text if numbers would not reproduce their text.
-    exact = {*choice.category, *(choice.target if choice.labels else ())}
+    exact = choice.exact
     # pandas takes half a millisecond to select a single column.
     cells = dict(zip(form.names, text_frame.to_numpy(object).T, strict=True))
     numeric, doubtful = {}, {}
@@ -336,6 +343,34 @@ def _refuse_points(
                 f"{point!r} at row {row}. Write all numbers with decimal points and "
                 "without thousands separators, or remove one of the columns."
             )
+
+
+def _doubt_points(
+    path: Path, frame: pd.DataFrame, text_frame: pd.DataFrame, choice: ColumnChoice
+) -> None:
+    """Raise if all points of a file may separate thousands; note it for a model."""
+    doubtful: dict[str, Cell] = {}
+    for name in frame.select_dtypes("float"):
+        column = text_frame[name].dropna()
+        points = column[column.str.contains(".", regex=False)]
+        is_clear = not points.str.fullmatch(THOUSANDS).all()
+        if is_clear or column.str.contains(",").any():
+            return  # the meaning of points is known
+        if len(points):
+            doubtful[name] = int(points.index[0]), points.iloc[0]
+    for name in choice.ignored(frame) | choice.exact:
+        doubtful.pop(name, None)
+    if choice.is_known:
+        text = "Points are read as decimal points, not as thousands separators: column "
+        _note_cells(text + "{!r} holds {!r} at row {}.", doubtful)
+        return
+    for name, (row, cell) in islice(doubtful.items(), 1):
+        raise ValueError(
+            f"Column {name!r} of {path} holds {cell!r} at row {row}, which may mean "
+            f"{float(cell)} or {cell.replace('.', '')}: remove points between "
+            "thousands. For decimal points, separate the fields of the file with "
+            "commas, not with semicolons."
+        )
 
 
 def _text_codes(
