@@ -398,3 +398,14 @@ def test_points_may_separate_thousands(run, tmp_path):
     result = run("predict", model, path)
     assert result.exit_code == 0
     assert "not as thousands separators: column 'income' holds '1.200'" in told(result)
+
+
+@pytest.mark.parametrize("cells", [["NA", "1", "2"], ["None", "1", "2"], ["1", "1.0"]])
+def test_declared_categories_and_classes_remain_text(tmp_path, cells):
+    path = tmp_path / "a.csv"
+    frame = pd.DataFrame({"x": range(12), "g": np.resize(cells, 12)})
+    frame.assign(y=0.5).to_csv(path, index=False)
+    table = read_table(path, ["y"], [], category=("g",))
+    assert table.X["g"].tolist() == [*frame["g"]]
+    table = read_table(path, ["g"], [], labels=True)
+    assert table.y.tolist() == [*frame["g"]]

@@ -256,9 +256,10 @@ def _converted(
 ) -> tuple[dict[str, NDArray[np.generic]], dict[str, Cell]]:
     """Return the numeric columns of `doubtful`, and examples of decimal commas."""
     # `doubtful` contains the columns with cells that are not plain numbers. Columns in
-    # `exact` are categories or labels, so their decimal commas remain text. Notes are
-    # printed on words for missing numbers and on decimal commas. If a saved model
-    # determines the columns (`from_model`), no note says that a word is a category.
+    # `exact` are categories or labels, so their decimal commas and words for missing
+    # numbers remain text. Notes are printed on these words and on decimal commas. A
+    # saved model may have been fitted on numbers (`from_model`): words are missing
+    # then, and no note says that a word is a category.
     numbers: dict[str, NDArray[np.generic]] = {}
     # For each column with decimal commas, the first cell that has one.
     commas: dict[str, Cell] = {}
@@ -268,9 +269,9 @@ def _converted(
         present = pd.Series(column).dropna()
         missing = present.isin(MISSING)
         mark = csv_form.decimal_mark(present, form.separator)
-        if mark == "," and name in exact:  # remains text
-            continue
-        values = marked_numbers(present[~missing], mark)
+        has_words = missing.any() and not from_model
+        remains_text = name in exact and (mark == "," or has_words)
+        values = None if remains_text else marked_numbers(present[~missing], mark)
         if missing.any():
             examples = word_cells if values is None else gap_cells
             examples[name] = _first_cell(column, MISSING.__contains__)
@@ -382,11 +383,14 @@ def _text_codes(
     feature_examples, target_examples, codes = {}, {}, []
     for name, column in cells_by_name.items():
         cells = dict.fromkeys(column.tolist())
-        example = _changed_text([cell for cell in cells if isinstance(cell, str)])
-        if example is None:
-            continue
+        texts = [cell for cell in cells if isinstance(cell, str)]
+        example = _changed_text(texts)
         if name in exact:
-            codes.append(name)
+            # Different texts, such as 1 and 1.0, may be the same number.
+            if example is not None or len({*map(float, texts)}) < len(texts):
+                codes.append(name)
+        elif example is None:
+            continue
         elif name not in choice.target:
             feature_examples[name] = example
         # Targets with cells such as 1.5 and 1.50 are measurements, which need no note.
