@@ -313,7 +313,7 @@ def test_values_that_cannot_be_converted_are_shown(run, csv, words, message):
 
 
 def test_text_that_mostly_differs_is_no_target(run, csv, frame):
-    frame.assign(amount=frame["amount"].astype(str) + " mg").to_csv(csv, index=False)
+    frame.assign(amount=frame["amount"].astype(str) + " units").to_csv(csv, index=False)
     message = told(run("fit", csv, "-t", "amount"))
     assert "holds 60 different texts in 60 rows, such as '" in message
     assert "use --task classification" in message

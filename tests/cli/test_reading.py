@@ -409,3 +409,56 @@ def test_declared_categories_and_classes_remain_text(tmp_path, cells):
     assert table.X["g"].tolist() == [*frame["g"]]
     table = read_table(path, ["g"], [], labels=True)
     assert table.y.tolist() == [*frame["g"]]
+
+
+QUANTITIES = [
+    ["10 mg", "12 mg", "7.5 mg"],
+    ["50kg", "60kg", "1,000kg"],
+    ["5 EUR", "6 EUR", "7 EUR"],
+    ["USD5", "USD6", "USD7.5"],
+    ["1 day", "3 days", "10 days"],
+    ["1.5k", "2k", "3k"],
+    ["12 mg/dl", "13 mg/dl", "14 mg/dl"],
+    ["12 Jan 2024", "1 March 2024"],
+    ["Jan-24", "Feb-24"],
+]
+
+
+@pytest.mark.parametrize("cells", QUANTITIES)
+def test_units_and_months_are_refused(tmp_path, cells):
+    path = tmp_path / "a.csv"
+    pd.DataFrame({"a": np.resize(cells, 30), "y": 0.5}).to_csv(path, index=False)
+    for name, target in (("Column", "y"), ("Target", "a")):
+        with pytest.raises(ValueError, match=f"{name} 'a' holds '{cells[0]}', which"):
+            read_table(path, [target], [])
+    assert read_table(path, ["y"], [], category=("a",)).categories == ["a"]
+    assert read_table(path, ["a"], [], labels=True).y[0] == cells[0]
+
+
+@pytest.mark.parametrize(
+    "cells",
+    [
+        ["type 2", "type 1", "type 3"],
+        ["A1", "B1", "B2"],
+        ["1st", "2nd", "3rd"],
+        ["chr5", "chr6", "chrX"],
+        ["2b", "1a", "3b"],
+        ["10 mg", "20 mg"],
+        ["3G", "4G", "5G"],
+        ["Jan", "Feb", "May"],
+        ["0", "A", "B"],
+    ],
+)
+def test_words_with_digits_are_classes(tmp_path, cells):
+    path = tmp_path / "a.csv"
+    pd.DataFrame({"x": range(30), "a": np.resize(cells, 30)}).to_csv(path, index=False)
+    assert read_table(path, ["a"], []).y[0] == cells[0]
+
+
+@pytest.mark.parametrize("words", [["n.d."] * 3 + ["1.5", "2"], ["1", "TRUE"]])
+def test_targets_of_numbers_and_words(tmp_path, words):
+    path = tmp_path / "a.csv"
+    pd.DataFrame({"x": range(24), "a": np.resize(words, 24)}).to_csv(path, index=False)
+    with pytest.raises(ValueError, match="'a' mixes numbers, such as"):
+        read_table(path, ["a"], [])
+    assert read_table(path, ["a"], [], labels=True).y[0] == words[0]

@@ -358,8 +358,8 @@ def _doubt_points(
         if is_clear or column.str.contains(",").any():
             return  # the meaning of points is known
         if len(points):
-            doubtful[name] = int(points.index[0]), points.iloc[0]
-    for name in choice.ignored(frame) | choice.exact:
+            doubtful[str(name)] = int(points.index[0]), points.iloc[0]
+    for name in choice.ignored(map(str, frame)) | choice.exact:
         doubtful.pop(name, None)
     if choice.is_known:
         text = "Points are read as decimal points, not as thousands separators: column "

@@ -11,11 +11,14 @@ from numpy.typing import ArrayLike, NDArray
 from multikernel._typing import Array
 from multikernel._validation import shown
 from multikernel.cli._columns import ColumnChoice
-from multikernel.cli._frames import CLASS, NUMBERS, first_repeated
+from multikernel.cli._frames import CLASS, NUMBERS, TRUTH, first_repeated
 from multikernel.datasets.csv_form import MISSING, NUMBER
 from multikernel.estimators import TableEncoder
 from multikernel.estimators.read.kinds import (
+    MONTH_DATE,
     OTHER_NUMBERS,
+    UNIT_NUMBER,
+    all_match,
     first_odd_cell,
     mostly_differ,
 )
@@ -42,9 +45,11 @@ TIME = re.compile(r"\s*\d{1,2}:\d{2}(:\d{2}([.,]\d+)?)?\s*")
 
 MEANINGS = (
     ("a date", DATE, "the number of days since a reference date"),
+    ("a date", MONTH_DATE, "the number of days since a reference date"),
     ("a time of a day", TIME, "the hours as a number"),
     ("a number", AMOUNT, "it with digits and a decimal point only"),
     ("a number", OTHER_NUMBERS, "it with decimal digits, such as 1.5e3"),
+    ("a number with a unit", UNIT_NUMBER, "numbers in one unit, without the unit"),
 )
 """Texts that are not classes: their meaning, pattern, and what to write instead."""
 
@@ -147,7 +152,25 @@ def read_target(
         refuse_odd_cell(f"Target {name!r}", y, advice)
         _refuse_amounts(f"Target {name!r}", y, advice)
         _refuse_texts(name, y, advice)
+        _refuse_mixed(name, y, advice)
     return y
+
+
+def _refuse_mixed(target: str, y: NDArray[np.generic], advice: str) -> None:
+    """Raise if some cells of a target are numbers, and others are words."""
+    texts = dict.fromkeys(cell for cell in y.tolist() if isinstance(cell, str))
+    numbers = [text for text in texts if NUMBER.fullmatch(text)]
+    words = [text for text in texts if not NUMBER.fullmatch(text)]
+    # A single number may be a class, such as the blood group 0, unless the words are
+    # truth values.
+    is_class = len(numbers) == 1 and any(word.lower() not in TRUTH for word in words)
+    if numbers and words and not is_class:
+        row = y.tolist().index(words[0])
+        raise ValueError(
+            f"Target {target!r} mixes numbers, such as {numbers[0]!r}, and words, such "
+            f"as {words[0]!r} at row {row}: correct the cells, or remove the "
+            f"rows{advice}."
+        )
 
 
 def _refuse_texts(target: str, y: NDArray[np.generic], advice: str) -> None:
@@ -200,12 +223,12 @@ def _refuse_amounts(
     if not cells or not isinstance(cells[0], str):
         return
     for meaning, pattern, write in MEANINGS:
-        if all(isinstance(cell, str) and pattern.fullmatch(cell) for cell in cells):
+        if all_match(pattern, cells):
             unusual = (
                 c for c in cells if not (NUMBER.fullmatch(c) or ISO_DATE.fullmatch(c))
             )
             cell = next(unusual, cells[0])
-            replacement = date + write if pattern is DATE else write
+            replacement = date + write if pattern in (DATE, MONTH_DATE) else write
             raise ValueError(
                 f"{subject} holds {cell!r}, which means {meaning}: write "
                 f"{replacement}{advice}."

@@ -353,6 +353,9 @@ def _why_no_categories(values: list[Any]) -> str | None:
     quantity = next(filter(reads_as_quantity, sorted(distinct_values)), None)
     if quantity is not None:
         return f"{quantity!r} reads as a number or a date"
+    for pattern, meaning in ((UNIT_NUMBER, "a number"), (MONTH_DATE, "a date")):
+        if all_match(pattern, distinct_values):
+            return f"{min(distinct_values)!r} reads as {meaning}"
     return None
 
 
@@ -396,6 +399,41 @@ OTHER_NUMBERS = re.compile(
     r"[-+]?(\d+\.\d*|\.\d+|\d+(?=d[-+]))d[-+]?\d+|[-+]?0x[0-9a-f]+", re.IGNORECASE
 )
 """Numbers as Fortran writes them, 1.5D3, and hexadecimal ones, 0x1F."""
+
+
+_UNIT = (
+    r"(?:[kcdmnpu\u00b5\u03bc]?(?:g|m|l|L|s|mol)|[mnu\u00b5\u03bc]M|mcg|lbs?|oz|ft|in"
+    r"|miles?|[kM]?bp|k?Hz|[kMG]B|bpm|mmHg|kcal|IU|k|\u00b0[CF]|d|days?|weeks?|months?"
+    r"|y|yrs?|years?|h|hrs?|hours?|min|minutes?|sec|seconds?|euros?|dollars?)"
+)
+_CURRENCY = "(?:USD|EUR|GBP|CHF|JPY|CNY|INR|AUD|CAD|US\\$|[$\u20ac\u00a3\u00a5\u20b9])"
+_AMOUNT = r"[-+\u2212]?\d[\d.,' ]*(?:[eE][-+]?\d+)?"
+UNIT_NUMBER = re.compile(
+    rf"\s*(?:{_CURRENCY}\s*{_AMOUNT}"
+    rf"|{_AMOUNT}\s*(?:{_CURRENCY}|{_UNIT}[23\u00b2\u00b3]?(?:/\w{{1,5}})?)?)\s*",
+    re.ASCII,
+)
+"""Numbers with a unit or a currency, such as 10 mg or EUR 5; some may have none."""
+
+_MONTH = "(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\\.?"
+MONTH_DATE = re.compile(
+    rf"\s*(?:\d{{1,2}}[ ./-]+{_MONTH}(?:[ ,./-]+\d{{2,4}})?"
+    rf"|{_MONTH}[ './-]+\d{{1,4}}(?:,?\s+\d{{4}})?)\s*",
+    re.IGNORECASE | re.ASCII,
+)
+"""Dates with the name of a month, such as 12 Jan 2024 or Jan-24."""
+
+FEWEST_AMOUNTS = 3
+"""Minimum number of different texts with units that are not categories."""
+
+
+def all_match(pattern: re.Pattern[str], values: Iterable[object]) -> bool:
+    """Return whether all values are texts that match a pattern of quantities."""
+    # A few doses, such as 10 mg and 20 mg, may be categories.
+    distinct = set(values)
+    if pattern is UNIT_NUMBER and len(distinct) < FEWEST_AMOUNTS:
+        return False
+    return all(isinstance(v, str) and pattern.fullmatch(v) for v in distinct)
 
 
 def first_odd_cell(column: object) -> tuple[int, str] | None:
