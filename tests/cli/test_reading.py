@@ -3,6 +3,7 @@
 import io
 import re
 import sys
+from decimal import Decimal
 
 import numpy as np
 import pandas as pd
@@ -462,3 +463,59 @@ def test_targets_of_numbers_and_words(tmp_path, words):
     with pytest.raises(ValueError, match="'a' mixes numbers, such as"):
         read_table(path, ["a"], [])
     assert read_table(path, ["a"], [], labels=True).y[0] == words[0]
+
+
+def test_cells_that_a_model_does_not_accept_are_named(run, tmp_path):
+    path, model, new = tmp_path / "a.csv", tmp_path / "m.skops", tmp_path / "new.csv"
+    frame = pd.DataFrame({"x": np.arange(30) % 7, "z": np.arange(30) % 5, "y": 0.5})
+    frame = frame.assign(site=["a", "b"] * 15, y=frame["x"] + 0.5)
+    frame.to_csv(path, index=False)
+    options = ("-t", "y", "--method", "uniform", "-o", model)
+    assert run("fit", path, *options).exit_code == 0
+    for cell in ("5%", "7kg", "2024-01-01", "1,000"):
+        frame.assign(z=cell).to_csv(new, index=False)
+        said = told(run("predict", model, new))
+        assert f"Column 'z' of {new} holds {cell!r} at row 0, but it held" in said
+    frame.assign(z="TRUE").to_csv(new, index=False)
+    said = told(run("predict", model, new))
+    assert "True is read as 1, and false as 0: column 'z' holds 'TRUE' at row 0" in said
+    frame.drop(columns="site").to_csv(new, index=False)
+    assert "lacks columns that the model was fitted on: 'site'" in told(
+        run("predict", model, new)
+    )
+
+
+def test_scored_labels_with_an_odd_cell(run, tmp_path):
+    path, model = tmp_path / "a.csv", tmp_path / "m.skops"
+    frame = pd.DataFrame({"x": np.arange(30) % 7, "y": [0, 1] * 15})
+    frame.to_csv(path, index=False)
+    options = ("--task", "classification", "--method", "uniform", "-o", model)
+    assert run("fit", path, "-t", "y", *options).exit_code == 0
+    frame.assign(y=["0", "1", "<1", *["0"] * 27]).to_csv(path, index=False)
+    said = told(run("score", model, path, "-t", "y"))
+    assert "Target 'y' holds '<1' at row 2" in said
+
+
+def test_messages_name_the_group_and_the_target(run, tmp_path):
+    path = tmp_path / "a.csv"
+    frame = pd.DataFrame({"x": np.arange(30) % 7, "y": 0.5, "z": ["a", "b"] * 15})
+    frame["g"] = ["p", None, *["q"] * 28]
+    frame.to_csv(path, index=False)
+    said = told(run("fit", path, "-t", "y", "--group", "g", "--cv", 2, "--drop", "z"))
+    assert f"--group: column 'g' of {path} is empty at row 1" in said
+    said = told(run("fit", path, "-t", "y", "-t", "z", "--drop", "g"))
+    assert "y, column 'z', must hold numbers, but it holds 'a'" in said
+
+
+def test_matrices_of_a_fit_are_square(tmp_path):
+    path = tmp_path / "a.npz"
+    np.savez(path, K=np.ones((6, 6, 2)), y=np.arange(6))
+    with pytest.raises(ValueError, match=r"shape \(6, 6, 2\), but a fit requires"):
+        read_table(path, ["y"], [])
+
+
+def test_decimals_are_targets(tmp_path):
+    path = tmp_path / "a.parquet"
+    decimals = [Decimal(f"{k}.25") for k in range(8)]
+    pd.DataFrame({"x": range(8), "y": decimals}).to_parquet(path)
+    assert read_table(path, ["y"], []).y.tolist() == [k + 0.25 for k in range(8)]

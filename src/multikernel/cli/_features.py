@@ -12,7 +12,11 @@ from numpy.typing import NDArray
 from multikernel._typing import Array, Mask
 from multikernel._validation import LARGEST_VALUE
 from multikernel.cli._messages import note
-from multikernel.cli._targets import refuse_odd_cell, refuse_odd_cells
+from multikernel.cli._targets import (
+    refuse_odd_cell,
+    refuse_odd_cells,
+    refuse_text,
+)
 from multikernel.estimators.read import kinds
 
 
@@ -93,7 +97,9 @@ def numeric_features(
     texts = [name for name in numeric_names if kind_of[name] in kinds.TEXTS]
     if from_model and (refused := [*odd_kinds, *texts]):
         for name in texts:
-            refuse_odd_cell(f"Column {name!r}", frame[name])
+            subject = f"Column {name!r} of {path}"
+            refuse_odd_cell(subject, frame[name])
+            refuse_text(subject, frame[name])
         raise ValueError(
             f"{path} holds {kind_of[refused[0]]} in column {refused[0]!r}, which the "
             "model does not accept: convert the column to the type that it had in the "

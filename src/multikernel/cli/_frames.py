@@ -34,6 +34,8 @@ QUOTE = re.compile(r"EOF inside string starting at row (\d+)")
 """The error message of pandas for a missing closing quote."""
 
 TRUTH = {"true": True, "false": False}
+TRUTH_WORDS = ("True", "TRUE", "true", "False", "FALSE", "false")
+"""Truth values that pandas reads as numbers."""
 
 # As numbers, 01234 would lose its zero, and 12E3 would become 12000.
 CODE = re.compile(r"\s*([-+]?0\d[\d.]*|\d+[eE]\d+)\s*")
@@ -156,11 +158,15 @@ def _read_cells(
     # not categories, sequences or dates are read as numbers, because pandas reads
     # numbers several times faster than text. If one of their cells is not a plain
     # number, all cells are read as text. So are files with semicolons, whose points may
-    # separate thousands.
-    if form.separator == ";":
-        return cells_of(file, form, str, skipped, n_rows)
+    # separate thousands, and files with truth values, which pandas would read as
+    # numbers.
     texts = {*choice.category, *choice.sequence, *choice.date}
     numeric_names = {*(choice.only or ())} - texts
+    if not numeric_names or form.separator == ";":
+        return cells_of(file, form, str, skipped, n_rows)
+    head = cells_of(file, form, str, skipped, csv_form.HEAD_ROWS)
+    if head.isin(TRUTH_WORDS).any(axis=None):
+        return cells_of(file, form, str, skipped, n_rows)
     kinds = {name: float if name in numeric_names else str for name in form.names}
     try:
         return cells_of(file, form, kinds, skipped, n_rows)
@@ -265,6 +271,7 @@ def _converted(
     commas: dict[str, Cell] = {}
     gap_cells: dict[str, Cell] = {}
     word_cells: dict[str, Cell] = {}
+    truth_cells: dict[str, Cell] = {}
     for name, column in doubtful.items():
         present = pd.Series(column).dropna()
         missing = present.isin(MISSING)
@@ -281,6 +288,8 @@ def _converted(
             commas[name] = _first_cell(
                 column, lambda c: c not in MISSING and not csv_form.NUMBER.fullmatch(c)
             )
+        if values.dtype.kind == "b" and from_model and name not in exact:
+            truth_cells[name] = _first_cell(column, lambda c: c not in MISSING)
         # Missing cells, which `values` lacks, become NaN.
         if len(values) < len(column):
             values = values.astype(float).reindex(range(len(column)))
@@ -290,6 +299,7 @@ def _converted(
     if not from_model:
         rule = "only empty cells are missing"
         _note_cells(f"C{cell}, read as a category: {rule}.", word_cells)
+    _note_cells(f"True is read as 1, and false as 0: c{cell}.", truth_cells)
     rule = "Commas are read as decimal points, and points as thousands separators"
     _note_cells(f"{rule}: c{cell}.", commas)
     return numbers, commas

@@ -18,6 +18,7 @@ from multikernel.cli._columns import PLAIN, ColumnChoice, say_ignored, split_nam
 from multikernel.cli._features import Table, note_ids, numeric_features, text_columns
 from multikernel.cli._targets import (
     date_names,
+    read_groups,
     read_offset,
     read_targets,
     refuse_odd_cells,
@@ -127,7 +128,7 @@ def make_table(path: Path, frame: pd.DataFrame, choice: ColumnChoice) -> Table:
         strings,
         words,
         views,
-        groups=frame[choice.group].to_numpy() if choice.group else None,
+        groups=read_groups(path, frame, choice.group) if choice.group else None,
         offset=read_offset(path, frame, choice.offset) if choice.offset else None,
         ids=frame[list(choice.id)] if choice.id else None,
         dates={name: date_names(path, X[name], choice.period) for name in dates},
@@ -148,9 +149,9 @@ def require_columns(
         if key == "target":
             names = [name for name in names if name != choice.event]
         names_of[key] = names
-        # A saved model, not an option, may name columns of these kinds.
-        option = "" if choice.is_known and key in KINDS else f"--{key}: "
-        check_columns(path, present, names, option + NO_COLUMN)
+        # The columns of a saved model are checked by `_model_part`.
+        if not (choice.is_known and key in KINDS):
+            check_columns(path, present, names, f"--{key}: {NO_COLUMN}")
     features = () if choice.is_known else FEATURES
     others = ("offset", "id", "group")
     # Pairs of options that must not name the same column.
@@ -284,6 +285,12 @@ def _read_npz(path: Path, choice: ColumnChoice) -> Table:
         offset = read_offset(path, pd.DataFrame({column: arrays[column]}), column)
     if key == "K":
         _refuse_options(path, "a file of Gram matrices", choice, "drop", "unpenalized")
+        if not choice.is_known and array.shape[1] != array.shape[2]:
+            raise ValueError(
+                f"K of {path} has shape {array.shape}, but a fit requires square "
+                "matrices, shape (n_kernels, n_rows, n_rows): save the matrix of "
+                "kernel m as K[m]."
+            )
         grams = stack_grams(array)
         grams = NamedGrams(grams, tuple(names)) if names else grams
         return Table(grams, y, offset=offset)

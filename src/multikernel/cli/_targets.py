@@ -2,6 +2,8 @@
 
 import re
 from collections.abc import Mapping, Sequence
+from decimal import Decimal
+from numbers import Real
 from pathlib import Path
 
 import numpy as np
@@ -99,6 +101,17 @@ def read_offset(path: Path, frame: pd.DataFrame, name: str) -> Array:
     return numbers
 
 
+def read_groups(path: Path, frame: pd.DataFrame, name: str) -> NDArray[np.generic]:
+    """Return the groups of the rows; raise for an empty cell."""
+    rows = np.flatnonzero(frame[name].isna())
+    if rows.size:
+        raise ValueError(
+            f"--group: column {name!r} of {path} is empty at row {rows[0]}: enter a "
+            "group, or remove the row."
+        )
+    return frame[name].to_numpy()
+
+
 def date_names(path: Path, column: pd.Series, periods: Sequence[str]) -> list[str]:
     """Return the names of the encoded columns of a column of dates."""
     encoder = TableEncoder(list(periods)).fit(column.to_frame())
@@ -139,6 +152,8 @@ def read_target(
     valid, content = y.dtype.kind in NUMBERS + "U", str(y.dtype)
     if y.dtype.kind == "O":
         invalid = [value for value in y if not isinstance(value, WORDS)]
+        if invalid and all(isinstance(value, Real | Decimal) for value in y):
+            return y.astype(np.float64)
         valid, content = not invalid, shown(invalid[0]) if invalid else ""
     if not valid:
         raise ValueError(
@@ -146,7 +161,9 @@ def read_target(
             f"{name!r} holds {content}: convert the targets, for example dates to days "
             "since a reference date, or name another column."
         )
-    if not choice.labels:
+    # A saved model has `texts` if its classes are text.
+    has_numbers = choice.is_known and name not in choice.texts
+    if has_numbers or not choice.labels:
         option = choice.label_option
         advice = f", or use {option} to read all cells as classes" if option else ""
         refuse_odd_cell(f"Target {name!r}", y, advice)
@@ -211,6 +228,16 @@ def refuse_odd_cell(subject: str, column: ArrayLike, advice: str = "") -> None:
             f"{subject} holds {cell!r} at row {row}, and numbers in most other rows: "
             f"correct the cell{advice}."
         )
+
+
+def refuse_text(subject: str, column: ArrayLike) -> None:
+    """Raise for a text cell in a column that a model accepts as numbers only."""
+    for row, cell in enumerate(np.asarray(column).tolist()):
+        if isinstance(cell, str) and not NUMBER.fullmatch(cell):
+            raise ValueError(
+                f"{subject} holds {cell!r} at row {row}, but it held numbers when the "
+                "model was fitted: convert the cells to numbers in the same unit."
+            )
 
 
 def _refuse_amounts(

@@ -34,7 +34,7 @@ def read_targets(estimator: BaseEstimator, y: object, *, fitting: bool = True) -
     if not len(targets):
         raise ValueError("y holds 0 samples: pass one target for each row of X.")
     if tags.estimator_type == "regressor":
-        return _check_target_size(read_columns(targets, "y"))
+        return _check_target_size(read_columns(targets, "y", kinds.names_of(y)))
     to_text = "y.astype(str)"
     if category_order(single_column(y)) is not None:  # `astype` would lose the order
         to_text = "pandas.Series(y).cat.rename_categories(str)"
@@ -245,15 +245,21 @@ def read_quantity(column: object, name: str) -> Array:
         ) from error
 
 
-def read_columns(data: object, name: str) -> Array:
+def read_columns(
+    data: object, name: str, labels: Sequence[Hashable] | None = None
+) -> Array:
     """Return a column or table of numbers as float64; see `read_exactly`."""
+    # `labels` are the names of the columns in messages; the default is their positions.
     values = as_table(data, name)
     if values.ndim == 0 and values.dtype.kind not in "biuf":
         raise ValueError(f"{name} must hold one number per sample, got {shown(data)}.")
     if values.ndim == 1 or values.dtype.kind in "biuf":
         return read_exactly(values, name)
-    columns = enumerate(values.reshape(len(values), -1).T)
-    arrays = [read_exactly(column, f"{name}, column {k},") for k, column in columns]
+    columns = values.reshape(len(values), -1).T
+    arrays = [
+        read_exactly(column, f"{name}, column {label!r},")
+        for label, column in zip(labels or range(len(columns)), columns, strict=True)
+    ]
     return np.column_stack(arrays)
 
 
