@@ -72,7 +72,7 @@ def test_views_chosen_by_groups_are_saved_inspected_and_predict(run, mixed, tmp_
     table.drop(columns="site").to_csv(tmp_path / "less.csv", index=False)
     result = run("predict", path, tmp_path / "less.csv")
     assert result.exit_code == 1
-    assert "has no column 'site'" in result.stderr
+    assert "lacks columns that the model was fitted on: 'site'" in result.stderr
     # Columns of numbers that no kernel in use reads need not be there.
     used = [name for name in model.summary()["kernel"] if "expression" in name]
     assert all(name.endswith("[expression: expr_0]") for name in used)
@@ -131,7 +131,7 @@ def test_sentences(run, mixed, options, message):
         (["1.1", "1.10", "007", "7"], ""),
         ([f"89445000000000000{k}123" for k in range(4)], ""),
         (["1", "1", "1", "1"], "--cv 4 requires at least two groups"),
-        (["1", "", "3", "4"], "a missing label"),
+        (["1", "", "3", "4"], "is empty at row 1"),
     ],
 )
 def test_groups_are_text_as_written(run, tmp_path, labels, message):
