@@ -455,6 +455,8 @@ def test_default_kernels_of_sequences_beside_numbers(frame):
         (["31/01/2024", "30/01/2024"] * 30, "'30/01/2024' reads as a number or a date"),
         (["1,000,000", "2,500,000"] * 30, "'1,000,000' reads as a number"),
         (["50 %", "low"] * 30, "'50 %' reads as a number"),
+        (["10 mg", "20 mg", "7.5 mg"] * 20, "'10 mg' reads as a number with a unit"),
+        (["Jan-24", "Feb-24"] * 30, "'Feb-24' reads as a date"),
     ],
 )
 def test_text_that_may_be_categories_gets_no_default(text, reason):

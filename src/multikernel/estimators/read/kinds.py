@@ -353,9 +353,10 @@ def _why_no_categories(values: list[Any]) -> str | None:
     quantity = next(filter(reads_as_quantity, sorted(distinct_values)), None)
     if quantity is not None:
         return f"{quantity!r} reads as a number or a date"
-    for pattern, meaning in ((UNIT_NUMBER, "a number"), (MONTH_DATE, "a date")):
-        if all_match(pattern, distinct_values):
-            return f"{min(distinct_values)!r} reads as {meaning}"
+    if all_match(UNIT_NUMBER, distinct_values):
+        return f"{min(distinct_values)!r} reads as a number with a unit"
+    if all_match(MONTH_DATE, distinct_values):
+        return f"{min(distinct_values)!r} reads as a date"
     return None
 
 
