@@ -519,3 +519,12 @@ def test_decimals_are_targets(tmp_path):
     decimals = [Decimal(f"{k}.25") for k in range(8)]
     pd.DataFrame({"x": range(8), "y": decimals}).to_parquet(path)
     assert read_table(path, ["y"], []).y.tolist() == [k + 0.25 for k in range(8)]
+
+
+def test_blanks_around_cells_are_noted(tmp_path, capsys):
+    path = tmp_path / "a.csv"
+    rows = "".join(f"{k}, {'ab'[k % 2]}, 0.5\n" for k in range(12))
+    path.write_text(f"x, g, y\n{rows}")
+    assert read_table(path, ["y"], []).X["g"].tolist() == [" a", " b"] * 6
+    said = " ".join(capsys.readouterr().err.split())
+    assert "Blanks around text are kept: column 'g' holds ' a' at row 0." in said

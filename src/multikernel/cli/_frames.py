@@ -243,8 +243,23 @@ def _with_numbers(
         for name in _text_codes(checked, exact, choice):
             del numeric[name]
     frame = pd.DataFrame(numeric | converted, index=text_frame.index)
-    text_cells = text_frame[[name for name in form.names if name not in frame]]
-    return pd.concat([frame, text_cells], axis=1)[list(form.names)]
+    text_names = [name for name in form.names if name not in frame]
+    if not choice.is_known:
+        _note_blanks({name: cells[name] for name in text_names if name not in ignored})
+    return pd.concat([frame, text_frame[text_names]], axis=1)[list(form.names)]
+
+
+def _note_blanks(cells_by_name: Mapping[str, Cells]) -> None:
+    """Print a note on text cells that begin or end with blanks, which are kept."""
+    padded: dict[str, Cell] = {}
+    for name, column in cells_by_name.items():
+        rows = enumerate(column.tolist())
+        texts = ((row, cell) for row, cell in rows if isinstance(cell, str))
+        cells = ((row, cell) for row, cell in texts if cell != cell.strip())
+        padded.update((name, cell) for cell in islice(cells, 1))
+    _note_cells(
+        "Blanks around text are kept: column {!r} holds {!r} at row {}.", padded
+    )
 
 
 def _plain_numbers(cells: Cells) -> NDArray[np.generic] | None:
