@@ -391,10 +391,10 @@ def check_symmetry(stack: DenseStack, asymmetry: Array) -> None:
     is_asymmetric = np.abs(asymmetry) > ASYMMETRY * np.maximum(traces, TINY)
     for kernel in np.flatnonzero(is_asymmetric).tolist():
         K, name = stack.array[kernel], f"Gram matrix {kernel}"
-        refuse_distances(K, name, kernel)
         try:
             check_symmetric(K, name)
         except ValueError as error:
+            refuse_distances(K, name, kernel)
             raise MatrixError(str(error), kernel) from None
 
 
