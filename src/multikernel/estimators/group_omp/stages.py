@@ -124,8 +124,8 @@ class StagedModel:
 
     def last_coefs(self) -> Array:
         """Return the last model's coefficients, (n_selected, n_columns, n_outputs)."""
-        # The columns are those of a kernel's matrix: one for each stored sample, or one
-        # for each landmark. If `own` is None, all kernels share coefs[-1].
+        # Each column belongs to a stored sample or a landmark of the kernel.
+        # If `own` is None, all kernels share coefs[-1].
         n_selected = len(self.coefs) - 1
         if self.own is None or not n_selected:
             return np.broadcast_to(self.coefs[-1], (n_selected, *self.coefs.shape[1:]))

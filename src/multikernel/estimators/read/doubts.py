@@ -104,7 +104,7 @@ def identifier_doubts(
     sheet: kinds.Sheet, table: Array, positions: Sequence[int]
 ) -> list[str]:
     """Return a sentence if named columns beside others hold the rows' numbers."""
-    # The leading columns of `table` are those of `sheet` at the given positions.
+    # The first columns of `table` are the columns of `sheet` at the given positions.
     names, n_rows = sheet.names or [], len(table)
     # A few values may be row numbers by chance, as in the command line.
     if len(names) < 2 or n_rows < 10:
@@ -134,7 +134,7 @@ def integer_doubts(
     # Different integers of `sheet` merge if they are equal as float64.
     if getattr(sheet.table, "dtype", np.dtype(object)).kind in "bf":
         return []
-    # The leading columns of `table` are those of `sheet` at the given positions.
+    # The first columns of `table` are the columns of `sheet` at the given positions.
     columns = table[:, : len(positions)]
     largest = np.fmax(np.fmax.reduce(columns), -np.fmin.reduce(columns))
     merged_columns = []

@@ -347,7 +347,7 @@ class LowRankStack(FactorStack):
     def has_features(self) -> Mask:
         """Return a mask of kernels stored as features; see `GramStack.has_features`."""
         # A factor without landmarks consists of features. If it is centered (`shift`),
-        # its entries are differences, as those of factors from landmarks.
+        # its entries are differences, as in factors from landmarks.
         if self.landmarks is None:
             return np.zeros(self.shape[0], dtype=bool)
         kernels = [self.landmarks.kernels[m] for m in self.kernel_ids.tolist()]

@@ -41,7 +41,7 @@ def evidence_of_pairs(samples: "GridSamples", dual: Array, ceiling: float) -> Ev
     pairs[:, 0] = pairs[:, 0].max(axis=2, keepdims=True)
 
     def of_nodes(nodes: Sequence["GridNode"]) -> Array:
-        """Return the entries of `pairs` for nodes; -inf for those of more inputs."""
+        """Return the entries of `pairs`; -inf for nodes on more inputs."""
         values = np.full(len(nodes), -np.inf)
         few = [k for k, node in enumerate(nodes) if len(node) <= 2]
         padded = [(*nodes[k], (0, 0))[:2] for k in few]

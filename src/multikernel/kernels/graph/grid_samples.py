@@ -288,7 +288,7 @@ class GridSamples:
         return ratios
 
     def _make_block(self, rows: slice, places: dict[tuple[int, int], int]) -> "_Block":
-        """Return rows of P_0, and space for those of R_{i,l}; see `GridSamples`."""
+        """Return rows of P_0, and space for rows of R_{i,l}; see `GridSamples`."""
         # P_0 is zero below the diagonal and has half of the diagonal, so that twice its
         # sum is the sum over the symmetric matrix.
         shape = (rows.stop - rows.start, self.n_samples - rows.start)

@@ -74,8 +74,8 @@ def _solve_one_target(  # noqa: PLR0913 - compiled code takes arrays, not object
     images, halves = np.empty((n_kernels, k)), np.empty((n_kernels, k))
     q, pull, before = np.empty(n_kernels), np.empty(n_kernels), np.empty(n_kernels)
     kernels, moves = np.empty(n_kernels, np.intp), np.empty(n_kernels, np.bool_)
-    # The first `BOLD` steps are those of module `newton`. Later steps are those of
-    # Newton's method for `objective`: `pull` is then (q - alpha^2) / 2, minus the
+    # The first `BOLD` steps are the steps of module `newton`. Then Newton's method
+    # minimizes `objective`: `pull` is then (q - alpha^2) / 2, minus the
     # derivative by eta, and a step that raises the objective is halved.
     ones, lowest = np.ones(n_kernels), np.inf
     for round_ in range(most + 1):
