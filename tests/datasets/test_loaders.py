@@ -57,6 +57,12 @@ def test_plain_set_from_the_folder(folder):
         assert name in available()
 
 
+def test_names_of_two_classes_follow_labels_of_minus_and_plus_one(folder):
+    y = np.array([1, -1, 1])
+    np.savez(folder / "signs.npz", X=np.eye(3), y=y, class_names=["no", "yes"])
+    assert load("signs", as_frame=True).y.tolist() == ["yes", "no", "yes"]
+
+
 def test_views_are_blocks_of_columns(folder):
     X = np.arange(12.0).reshape(2, 6)
     np.savez(

@@ -758,3 +758,9 @@ def test_a_list_of_strings_with_gaps_names_the_first(gap):
         sequences[row] = gap
         with pytest.raises(ValueError, match=f"at row {row}, and strings in other"):
             SpicyMKLRegressor().fit(sequences, X[:, 0])
+
+
+def test_a_missing_event_is_named_in_an_array_of_numbers():
+    y = np.array([[5.0, 1.0], [3.0, np.nan], [2.0, 0.0]])
+    with pytest.raises(ValueError, match=r"y\[1\] is missing \(.*\) at row 1"):
+        SpicyMKLSurvival(KERNELS).fit(X[:3], y)

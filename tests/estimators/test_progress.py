@@ -153,12 +153,20 @@ def test_a_notebook_gets_one_display(monkeypatch):
     display.HTML = str
     display.display = lambda html, display_id: handle
     shell = types.ModuleType("IPython")
-    shell.get_ipython = object
+    shell.get_ipython = lambda: types.SimpleNamespace(kernel=None)
     monkeypatch.setitem(sys.modules, "IPython", shell)
     monkeypatch.setitem(sys.modules, "IPython.display", display)
     bar = ProgressBar("<fit>", every=0.0)
     bar(Progress(1, 0.0, 1.0, math.nan, 7))
     assert shown == ["<pre>&lt;fit&gt;: iteration 1, 7 active kernels</pre>"]
+
+
+def test_ipython_in_a_terminal_gets_text(monkeypatch, capsys):
+    shell = types.ModuleType("IPython")
+    shell.get_ipython = object  # a shell without a kernel
+    monkeypatch.setitem(sys.modules, "IPython", shell)
+    ProgressBar("fit", every=0.0)(Progress(1, 0.0, 1.0, math.nan, 7))
+    assert "fit: iteration 1, 7 active kernels" in capsys.readouterr().err
 
 
 @pytest.mark.filterwarnings("ignore::multikernel.exceptions.SearchWarning")

@@ -163,6 +163,7 @@ def blocks_of_forms(stack: GramStack, draws: Array) -> Iterator[tuple[Indices, A
 
 def largest_forms_of_draws(stack: GramStack, draws: Array) -> Array:
     """Return the largest v^T K_m v over all kernels for every draw v, (n_draws,)."""
+    # Draws have shape (n_samples, n_draws, n_outputs); forms are summed over outputs.
     if stack.shares_work():
         draw_vectors = np.moveaxis(draws, 1, 0)
         parts = [

@@ -107,7 +107,11 @@ def _with_names(data: Bunch) -> Bunch:
         blocks = zip(data.views, pairwise(edges.tolist()), strict=True)
         content.views = {view: list(names[a:b]) for view, (a, b) in blocks}
     if "y" in data:
-        y = np.array(data.class_names)[data.y] if "class_names" in data else data.y
+        y = data.y
+        if "class_names" in data:
+            # Labels are indices of the names, or -1 and +1 for the first and second.
+            indices = y if y.min() >= 0 else np.unique(y, return_inverse=True)[1]
+            y = np.array(data.class_names)[indices]
         content.y = pd.Series(y, index=samples, name="y")
     if "Y" in data:
         content.Y = pd.DataFrame(data.Y, index=samples, columns=data.get("label_ids"))

@@ -139,7 +139,8 @@ def category_labels(
     """Return the names of the categories of each column, or None if it is numeric."""
     # `before` contains the pipeline steps before the model, or is None. The array
     # `values_before`, (n_samples, n_columns), contains the values of `columns` before
-    # these steps, as `in_original_units` returns them. One-hot codes are categories.
+    # these steps, as `in_original_units` returns them. A column that is one entry of a
+    # one-hot code has two categories.
     category_columns = list(getattr(model, "category_features_", ()))
     indicators = indicator_texts(before)
     labels: list[list[str] | None] = []

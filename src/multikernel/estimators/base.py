@@ -216,7 +216,7 @@ class BaseMKL(BaseEstimator, metaclass=ABCMeta):
     @classmethod
     @cache
     def _all_checks(cls) -> Mapping[str, Check]:
-        """Return the checks of the parameters by name, including those of bases."""
+        """Return the checks of all parameters by name, also those of base classes."""
         checks = dict(CHECKS)
         for base in reversed(cls.__mro__):
             checks |= vars(base).get("_checks", {})

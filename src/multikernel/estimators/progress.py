@@ -234,7 +234,8 @@ class ProgressBar:
     def _writer(self) -> Callable[[str], None]:
         """Return the function that shows a text in a notebook, a terminal, or a log."""
         shell = sys.modules.get("IPython")
-        is_notebook = shell is not None and shell.get_ipython() is not None
+        # IPython in a terminal has no kernel, and shows no HTML.
+        is_notebook = shell is not None and hasattr(shell.get_ipython(), "kernel")
         if is_notebook and self.file is None:
             self.every, self._bar.last_shown = min(self.every, 0.5), -math.inf
             display = importlib.import_module("IPython.display")

@@ -76,7 +76,7 @@ def rounding_ratios(stack: GramStack) -> Array:
     """Return each kernel's ratio of uncentered to centered trace, (n_kernels,)."""
     # Centering a kernel multiplies the relative rounding errors of its matrix by the
     # kernel's ratio. If entries were rounded to single precision before, ratios above 1
-    # are multiplied by SINGLE / EPS. All results are 1 if no ratio is above 16, because
+    # are multiplied by SINGLE / EPS. All results are 1 if no ratio is above 32, because
     # `with_rounding_ratios` then stores no ratios.
     ratios: Array | None = getattr(stack, "ratios", None)
     return np.ones(stack.shape[0]) if ratios is None else ratios

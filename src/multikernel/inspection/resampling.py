@@ -279,7 +279,7 @@ def _draw_counts(
     """Return counts of samples in resamples, shape (n_resamples, n_samples)."""
     # `draw(stratum, n)` returns the counts of the groups of one stratum in n resamples,
     # (n, stratum.size). Without groups, each sample is a group. Resamples come in sets
-    # of `size`; sets that lack a class are drawn again.
+    # of `size`; a set is drawn again if one of its resamples lacks a class.
     strata, group_of = _strata(samples)
 
     def draw_all(n_drawn: int) -> Indices:

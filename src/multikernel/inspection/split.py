@@ -266,7 +266,7 @@ def _shares(targets: Array, terms: Array, weights: Array) -> tuple[Array, Array]
     # The share of a term f_m is Cov(f_m, 2 y - f) / Var(y), where f is the sum of all
     # terms, because Var(y) - Var(y - f) = Cov(f, 2 y - f). `targets` have shape
     # (n_samples, n_outputs), `terms` (n_samples, n_outputs, n_terms).
-    # Each row of `weights` gives shares and variances, so that shares have the shape
+    # Each row of `weights` gives its own shares and variances: shares have the shape
     # (n_rows, n_outputs, n_terms), and variances (n_rows, n_outputs). Constant targets
     # have NaN shares. Centering first avoids cancellation in the covariances.
     y, f = targets - targets.mean(axis=0), terms - terms.mean(axis=0)

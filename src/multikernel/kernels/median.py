@@ -176,6 +176,7 @@ def median_row_distance(rows: Array, weights: Array) -> float:
 
 def _median(distances: Array, shares: Array) -> float:
     """Return the weighted median of the nonzero distances."""
+    # The last entry belongs to pairs of equal samples, whose distance is zero.
     nonzero = distances[distances > 0.0]
     if np.ptp(shares[:-1]) == 0.0:
         # Equal weights need no sorting.

@@ -41,8 +41,8 @@ class BlockColumns:
 
     def root_times(self, matrix: Array) -> Array:
         """Return the symmetric square root times a matrix."""
-        # Blocks of the root are r I + t u u^T with r = w^(1/2) and t = 1 / (r + (w +
-        # |u|^2)^(1/2)).
+        # A block w I + u u^T has the root r I + t u u^T with r = w^(1/2) and t =
+        # 1 / (r + (w + |u|^2)^(1/2)).
         roots = np.sqrt(self.weights)
         squares = np.add.reduceat(self.bend**2, self.starts)[self.block_of]
         outer_part = self._inner_with_bend(matrix)

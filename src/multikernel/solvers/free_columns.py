@@ -107,6 +107,8 @@ class _Columns:
 
     def null_parameters(self) -> Array:
         """Return the best parameters of a model without kernels."""
+        # Parameters exclude the offset of centered targets, which the intercept of
+        # `constant_model` includes.
         constant = constant_model(replace(self.problem, columns=None)).intercept
         constant = constant - self.problem.offset
         model = fit_columns_alone(self.problem, float(constant[0]))

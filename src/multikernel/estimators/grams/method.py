@@ -252,6 +252,9 @@ def _must_recompute(
     training: Training, solutions: Sequence[Solution], *, rounded: bool
 ) -> bool:
     """Return whether to compute the active kernels again at the training samples."""
+    # Recomputed kernels have the exact values of predictions. This is required if
+    # centering cancels many digits. Otherwise, rounded or approximate kernels are
+    # recomputed if this is cheap.
     # `rounded` says whether the stored matrices have single precision.
     if not isinstance(training.X, np.ndarray):
         return False

@@ -324,6 +324,7 @@ class AdditiveModel:
 
     def check_columns(self, n_kernels: int, n_features: int, *, packed: bool) -> None:
         """Raise unless the kernels and the unpenalized columns match the data."""
+        # The arguments are as in `CrossGrams.check_columns`.
         self.grams.check_columns(n_kernels, n_features, packed=packed)
         if self.design is not None:
             self.design.check_columns(n_features)

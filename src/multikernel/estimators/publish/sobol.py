@@ -181,8 +181,8 @@ def _estimate(
     n_numbers = len(order) - n_sequences
     units: dict[int, list[int]] = {}
     for column in columns:
-        # Sequences follow the numbers; a column of sequences may have several
-        # positions.
+        # Numeric columns come first. The positions of all sequences follow interleaved:
+        # the first position of every sequence column, then the second, and so on.
         after = column - n_numbers
         index = column if after < 0 else n_numbers + after % n_sequences
         units.setdefault(index, []).append(column)

@@ -203,7 +203,9 @@ class FoldScorer:
         return is_multiclass and not samples.several
 
     def predicted(self, f: Array) -> Mask:
-        """Return a mask of the predicted classes, see `Scores.predicted`."""
+        """Return a mask of the classes predicted for any sample, see `Scores`."""
+        # The mask shows whether all predictions are equal. With several labels, it has
+        # two entries per label: present and absent.
         samples = self.fold.validation
         if samples.classes is None:
             return np.zeros(0, dtype=bool)

@@ -128,7 +128,8 @@ def _is_boolean(column: Array) -> bool:
         types = (bool, np.bool_, int, float, np.number)
         present = [value for value in column.tolist() if not is_missing(value)]
         return all(isinstance(v, types) and v in (0, 1) for v in present)
-    return column.dtype.kind in "biuf" and bool(np.isin(column, (0, 1)).all())
+    is_accepted = np.isin(column, (0, 1)) | (column != column)  # NaN is missing
+    return column.dtype.kind in "biuf" and bool(is_accepted.all())
 
 
 def _read_events(owner: str, column: Array, name: object) -> Mask:

@@ -169,6 +169,8 @@ def _normalized(
 ) -> BuiltStack:
     """Fit a normalization to the kernels in `terms`; return their normalized stack."""
     if isinstance(terms, EveryPair):
+        # Millions of products have too many scales to store, so they are computed
+        # whenever they are read.
         unfitted = without_factors(normalization, len(terms))
         computed: Any = LearntScales(mains, terms, unfitted)
         all_products = EveryProduct(mains, terms, computed, landmarks)

@@ -71,6 +71,8 @@ class KernelPlan:
         assert self.triangle is not None
         columns = kernel_columns(self.kernel, X, self.owner, cosine=self.cosine)
         diagonal = columns.diagonal()
+        # `landmarks` contains only the columns that the kernel uses, so `kernel` is the
+        # kernel without its choice of columns.
         kernel, _ = kernel_and_columns(self.kernel, X[:1])
         roots = np.ones(self.rank)
         if columns.roots is not None:

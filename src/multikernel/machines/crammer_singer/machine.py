@@ -61,12 +61,14 @@ class CrammerSinger(KernelMachine):
 
     def _solve(self, task: Task[CoupledLoss], init: MachineFit | None) -> MachineFit:
         """Solve the problem for one-hot targets, from the projected `init` if given."""
-        # Rounds of sweeps end at the tolerance, at `max_steps`, or after 20
-        # certificates without a smaller gap (6 if the gap may be rounding).
+        # Rounds of sweeps end at the tolerance, at the first certificate after
+        # `max_steps` rounds, or after 20 certificates that reduce the gap by at most 1%
+        # (6 if it may be rounding).
         search = _Sweeps(task, whole_array(task.gram, self.cache_bytes))
         search.start_from(init)
         best, n_futile = search.certify(), 0
         while best.gap > self.tol and search.rounds < self.max_steps:
+            # If progress stalls, Newton steps for more samples are worth their cost.
             search.most_split = STALLED_SPLIT if n_futile else MOST_SPLIT
             search.improve(self.tol * max(abs(best.primal), TINY))
             proof = search.certify()

@@ -73,8 +73,8 @@ class SmoothSimplexSide(SimplexSide):
 
     def newton(self, model: QuadraticModel) -> tuple[Array, Array]:
         """Return an inexact Newton step, and the change of the intercepts."""
-        # The conjugate of the softmax has the second derivatives 1 / p, so p is
-        # `softness`.
+        # `pull` is the conjugate's gradient in rho. The conjugate of the softmax has
+        # the second derivatives 1 / p, so p is the `softness` of `constrained_step`.
         pull = -self.loss.conjugate_gradient(self.y, -self.rho)
         step, shift = constrained_step(self.p, model, pull, forcing=0.1, exact=False)
         return self._away_from_bounds(step), shift

@@ -206,6 +206,7 @@ class FaceSearch:
 
     def _release(self, fixed: Indices) -> None:
         """Free fixed samples, each toward the side on which the objective decreases."""
+        # A fixed sample is at a bound or at zero; from a bound, it moves toward zero.
         x, corners = self.x[fixed], self.corners
         _, upper = corners.subgradients(self.x)
         rising = -(self.gradient + self.shift)[fixed] > upper[fixed]
