@@ -63,7 +63,7 @@ RENAMED = {
     "fcc33927acde": "2780d564ec8f",
     "d207e9c1d6cc": "a93963c09274",
     "cef463fd1c08": "0403fa2eb572",
-    "f2b20fc9c2eb": "c3dff60e12aa",
+    "8b2a00ffd791": "c3dff60e12aa",
 }
 """Hashes of code, and of the same code before names or texts of messages changed.
 

@@ -448,6 +448,10 @@ def test_units_and_months_are_refused(tmp_path, cells):
         ["3G", "4G", "5G"],
         ["Jan", "Feb", "May"],
         ["0", "A", "B"],
+        ["Decile 1", "Decile 2", "Decile 3"],
+        ["Marker 1", "Deck 2", "1 decade"],
+        ["1 1", "1 2", "2 2"],
+        ["3.2.1", "4.0.1", "4.1.0"],
     ],
 )
 def test_words_with_digits_are_classes(tmp_path, cells):

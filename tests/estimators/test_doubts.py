@@ -121,9 +121,9 @@ def test_named_columns_of_row_numbers_are_warned_of(start):
     frame = pd.DataFrame(X, columns=["a", "b"]).assign(id=np.arange(N) + start)
     for table in (frame, pl.from_pandas(frame), frame.astype({"id": float})):
         (message,) = said(lambda t=table: SpicyMKLRegressor(KERNELS).fit(t, X[:, 0]))
-        assert "column 'id' of X numbers the rows: drop it" in message
+        assert "these columns of X number the rows: 'id'; drop them" in message
     (message,) = said(lambda: SpicyMKLRegressor().fit(frame.reset_index(), X[:, 0]))
-    assert "column 'index', 'id' of X numbers the rows" in message
+    assert "these columns of X number the rows: 'index', 'id'" in message
     for other in (
         frame.assign(id=frame["id"] + 2),
         frame.assign(id=frame["id"][::-1].to_numpy()),
@@ -133,7 +133,7 @@ def test_named_columns_of_row_numbers_are_warned_of(start):
     ):
         assert not said(lambda t=other: SpicyMKLRegressor(KERNELS).fit(t, X[:, 0]))
     (message,) = said(lambda: HKLRegressor().fit(frame, X[:, 0]))
-    assert "column 'id' of X numbers the rows" in message
+    assert "these columns of X number the rows: 'id'" in message
     for kernels in ({"all": ["a", "b", "id"]}, ColumnKernel(LinearKernel(), "a")):
         assert not said(lambda k=kernels: SpicyMKLRegressor(k).fit(frame, X[:, 0]))
 

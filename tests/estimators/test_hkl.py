@@ -378,6 +378,16 @@ def test_columns_that_are_nearly_constant_do_no_harm():
     assert model.score(X[150:], y[150:]) > 0.8
 
 
+def test_columns_that_vary_by_rounding_alone_are_constant():
+    shares = np.random.default_rng(0).dirichlet(np.ones(7), 60)
+    total = shares.sum(axis=1)  # 1 up to rounding
+    assert np.unique(total).size > 1
+    X = np.column_stack([shares[:, 0], total])
+    model = HKLRegressor(alpha=0.003).fit(X, np.sin(6.0 * shares[:, 0]))
+    moved = X + np.array([0.0, 1e-15])
+    np.testing.assert_allclose(model.predict(moved), model.predict(X), rtol=1e-12)
+
+
 def test_standardising_brings_a_value_far_out_to_four():
     rng = np.random.default_rng(0)
     X = rng.uniform(-1.0, 1.0, (100, 3)) + 5.0

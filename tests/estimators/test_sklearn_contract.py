@@ -1,5 +1,7 @@
 """Every estimator passes scikit-learn's own conformance suite."""
 
+from typing import get_type_hints
+
 import pytest
 from reference.estimators import ESTIMATORS
 from reference.sklearn_checks import each_check
@@ -89,6 +91,12 @@ def with_corners():
                     slow = "HKL" in type(estimator).__name__
                     marks = [pytest.mark.slow] if slow else []
                     yield pytest.param(estimator, marks=marks)
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+def test_types_of_arguments_can_be_resolved(estimator):
+    for function in (estimator.__init__, estimator.fit):
+        assert get_type_hints(function)
 
 
 @pytest.mark.parametrize("estimator", list(with_corners()), ids=type)

@@ -131,7 +131,8 @@ def read_frame(
     columns = choice.split_lists(form.names)
     frame = _with_numbers(path, form, cells, columns)
     if form.separator == ";":
-        _doubt_points(path, frame, cells, columns)
+        is_head = n_rows is not None and len(cells) >= n_rows
+        _doubt_points(path, frame, cells, columns, only_note=is_head)
     return without_row_numbers(path, frame, columns)
 
 
@@ -372,9 +373,15 @@ def _refuse_points(
 
 
 def _doubt_points(
-    path: Path, frame: pd.DataFrame, text_frame: pd.DataFrame, choice: ColumnChoice
+    path: Path,
+    frame: pd.DataFrame,
+    text_frame: pd.DataFrame,
+    choice: ColumnChoice,
+    *,
+    only_note: bool,
 ) -> None:
     """Raise if all points of a file may separate thousands; note it for a model."""
+    # With `only_note`, later rows of the file may show what points mean.
     doubtful: dict[str, Cell] = {}
     for name in frame.select_dtypes("float"):
         column = text_frame[name].dropna()
@@ -386,7 +393,7 @@ def _doubt_points(
             doubtful[str(name)] = int(points.index[0]), points.iloc[0]
     for name in choice.ignored(map(str, frame)) | choice.exact:
         doubtful.pop(name, None)
-    if choice.is_known:
+    if choice.is_known or only_note:
         text = "Points are read as decimal points, not as thousands separators: column "
         _note_cells(text + "{!r} holds {!r} at row {}.", doubtful)
         return

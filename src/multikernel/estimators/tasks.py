@@ -1,7 +1,5 @@
 """Base classes of classifiers and regressors: targets and predictions."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import KW_ONLY, dataclass
 from functools import partial
@@ -69,7 +67,7 @@ class ClassifierMKL(ClassifierMixin, BaseMKL):
     class_weight: Mapping[Hashable, float] | str | None = None
 
     @lazy
-    def decision_function(self, X: object, offset: ArrayLike | None = None) -> Array:
+    def decision_function(self, X: object, offset: "ArrayLike | None" = None) -> Array:
         """Return the decision values.
 
         Parameters
@@ -89,7 +87,7 @@ class ClassifierMKL(ClassifierMixin, BaseMKL):
         return one_column(self._decision_values(X, offset))
 
     @lazy
-    def predict(self, X: object, offset: ArrayLike | None = None) -> Array:
+    def predict(self, X: object, offset: "ArrayLike | None" = None) -> Array:
         """Return the predicted classes.
 
         Parameters
@@ -112,7 +110,7 @@ class ClassifierMKL(ClassifierMixin, BaseMKL):
 
     @available_if(has_probabilities)
     @lazy
-    def predict_proba(self, X: object, offset: ArrayLike | None = None) -> Array:
+    def predict_proba(self, X: object, offset: "ArrayLike | None" = None) -> Array:
         """Return class probabilities; requires the log loss.
 
         With more than two classes, the one-vs-rest probabilities of a sample are scaled
@@ -137,7 +135,7 @@ class ClassifierMKL(ClassifierMixin, BaseMKL):
 
     @available_if(has_probabilities)
     @lazy
-    def predict_log_proba(self, X: object, offset: ArrayLike | None = None) -> Array:
+    def predict_log_proba(self, X: object, offset: "ArrayLike | None" = None) -> Array:
         """Return the logarithms of `predict_proba`; requires the log loss.
 
         Parameters
@@ -156,9 +154,9 @@ class ClassifierMKL(ClassifierMixin, BaseMKL):
     def score(
         self,
         X: object,
-        y: ArrayLike,
-        sample_weight: ArrayLike | None = None,
-        offset: ArrayLike | None = None,
+        y: "ArrayLike",
+        sample_weight: "ArrayLike | None" = None,
+        offset: "ArrayLike | None" = None,
     ) -> float:
         """Return the accuracy.
 
@@ -205,7 +203,7 @@ class RegressorMKL(RegressorMixin, BaseMKL):
     epsilon: float | None = None
 
     @lazy
-    def predict(self, X: object, offset: ArrayLike | None = None) -> Array:
+    def predict(self, X: object, offset: "ArrayLike | None" = None) -> Array:
         """Return the predicted targets.
 
         Parameters
@@ -225,7 +223,7 @@ class RegressorMKL(RegressorMixin, BaseMKL):
 
     @available_if(has_intervals)
     def predict_interval(
-        self, X: object, coverage: float = 0.9, offset: ArrayLike | None = None
+        self, X: object, coverage: float = 0.9, offset: "ArrayLike | None" = None
     ) -> tuple[Array, Array]:
         """Return prediction intervals for new targets; only available after a search.
 
@@ -287,7 +285,7 @@ class RegressorMKL(RegressorMixin, BaseMKL):
         return one_column(low), one_column(high)
 
     @lazy
-    def linear_predictor(self, X: object, offset: ArrayLike | None = None) -> Array:
+    def linear_predictor(self, X: object, offset: "ArrayLike | None" = None) -> Array:
         """Return the predictions, or their logarithms with loss "poisson" or "gamma".
 
         Parameters
@@ -306,9 +304,9 @@ class RegressorMKL(RegressorMixin, BaseMKL):
     def score(
         self,
         X: object,
-        y: ArrayLike,
-        sample_weight: ArrayLike | None = None,
-        offset: ArrayLike | None = None,
+        y: "ArrayLike",
+        sample_weight: "ArrayLike | None" = None,
+        offset: "ArrayLike | None" = None,
     ) -> float:
         """Return the share of explained deviance, averaged over targets.
 

@@ -339,7 +339,7 @@ def _mask_positions(index: Any, features: Features) -> Sequence[int]:
     labels = tuple(map(str, index))
     if labels != names and sorted(labels) == sorted(features.places):
         return [features.places[label] for label in labels]
-    if labels != names and type(index).__name__ != "RangeIndex":
+    if labels != names and list(index) != [*by_position]:
         raise ValueError(
             f"The labels of a mask must be the columns of X, {listed(names)}, got "
             f"{listed(labels)}: pass a Series with the columns as index, or an array "

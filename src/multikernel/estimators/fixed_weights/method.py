@@ -37,9 +37,8 @@ class WeightsChoice:
         """Return None if `value` is valid, otherwise the accepted values."""
         if value in self.names if isinstance(value, str) else callable(value):
             return None
-        index = getattr(value, "index", None)
-        is_series = hasattr(value, "iloc")
-        if is_series and type(index).__name__ != "RangeIndex":
+        labels = list(getattr(value, "index", [])) if hasattr(value, "iloc") else []
+        if labels != [*range(len(labels))]:
             return (
                 "an array in the order of the kernels (labels of a Series are not "
                 "matched with kernels: pass its to_numpy() in this order)"

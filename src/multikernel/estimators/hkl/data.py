@@ -55,11 +55,13 @@ def make_scaler(X: Array, weights: Array | None, *, standardize: bool) -> Scaler
     max_abs = np.abs(X).max(axis=0)
     unit = np.where(max_abs > 0.0, max_abs, 1.0)
     shares = equal_shares(len(X), weights)
-    origins = np.array([rounded_center(column, shares)[0] for column in X.T])
+    centers = [rounded_center(column, shares) for column in X.T]
+    origins = np.array([center for center, _ in centers])
+    is_constant = np.array([fixed for _, fixed in centers])  # up to rounding
     X = X - origins
     mean = np.average(X / unit, axis=0, weights=weights)
     scale = np.sqrt(np.average((X / unit - mean) ** 2, axis=0, weights=weights))
-    scale = np.where(scale > 0.0, scale, 1.0)  # a constant column is only centered
+    scale = np.where(is_constant, 1.0, scale)  # a constant column is only centered
     # A column with outliers is scaled down, so that no value exceeds MAX_DEVIATIONS.
     scale = np.maximum(scale, np.abs(X / unit - mean).max(axis=0) / MAX_DEVIATIONS)
     rounded_mean = origins + mean * unit

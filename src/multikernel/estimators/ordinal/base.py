@@ -1,7 +1,5 @@
 """Base class of the estimators of ordered classes, with their predictions."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
@@ -148,7 +146,7 @@ class OrdinalMKL(ClassifierMixin, LearnsByCopy):
         return np.asarray(np.where(below[:, 1:] < 0.5, *shares))
 
     def score(
-        self, X: object, y: ArrayLike, sample_weight: ArrayLike | None = None
+        self, X: object, y: "ArrayLike", sample_weight: "ArrayLike | None" = None
     ) -> float:
         """Return the accuracy, the share of samples whose class is predicted.
 

@@ -122,8 +122,8 @@ def identifier_doubts(
     if not identifiers:
         return []
     return [
-        f"column {listed(identifiers)} of X numbers the rows: drop it, unless it is a "
-        "feature, such as a time"
+        f"these columns of X number the rows: {listed(identifiers)}; drop them, unless "
+        "they are features, such as times"
     ]
 
 

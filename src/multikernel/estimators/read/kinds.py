@@ -416,7 +416,10 @@ UNIT_NUMBER = re.compile(
 )
 """Numbers with a unit or a currency, such as 10 mg or EUR 5; some may have none."""
 
-_MONTH = "(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\\.?"
+_MONTH = (
+    r"(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?"
+    r"|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)\.?"
+)
 MONTH_DATE = re.compile(
     rf"\s*(?:\d{{1,2}}[ ./-]+{_MONTH}(?:[ ,./-]+\d{{2,4}})?"
     rf"|{_MONTH}[ './-]+\d{{1,4}}(?:,?\s+\d{{4}})?)\s*",
@@ -424,17 +427,22 @@ MONTH_DATE = re.compile(
 )
 """Dates with the name of a month, such as 12 Jan 2024 or Jan-24."""
 
+UNIT = re.compile(r"[^\d.,' eE+\-\u2212\s]")
+"""A letter or sign that is no part of a number."""
+
 FEWEST_AMOUNTS = 3
 """Minimum number of different texts with units that are not categories."""
 
 
 def all_match(pattern: re.Pattern[str], values: Iterable[object]) -> bool:
     """Return whether all values are texts that match a pattern of quantities."""
-    # A few doses, such as 10 mg and 20 mg, may be categories.
     distinct = set(values)
-    if pattern is UNIT_NUMBER and len(distinct) < FEWEST_AMOUNTS:
+    if not all(isinstance(v, str) and pattern.fullmatch(v) for v in distinct):
         return False
-    return all(isinstance(v, str) and pattern.fullmatch(v) for v in distinct)
+    # A few doses, such as 10 mg and 20 mg, may be categories. Without any unit, texts
+    # such as 1.0.2 are no amounts.
+    has_unit = any(UNIT.search(str(v)) for v in distinct)
+    return pattern is not UNIT_NUMBER or (len(distinct) >= FEWEST_AMOUNTS and has_unit)
 
 
 def first_odd_cell(column: object) -> tuple[int, str] | None:

@@ -1,7 +1,5 @@
 """Choice of parameters by cross-validation: a method, its candidates, and folds."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -302,11 +300,11 @@ class SearchCV(BaseMKL):
     def fit(
         self,
         X: object,
-        y: ArrayLike,
-        sample_weight: ArrayLike | None = None,
+        y: "ArrayLike",
+        sample_weight: "ArrayLike | None" = None,
         *,
         groups: object = None,
-        offset: ArrayLike | None = None,
+        offset: "ArrayLike | None" = None,
         callback: Callback | None = None,
     ) -> Self:
         """Choose parameters and fit; an exception leaves the estimator unchanged.

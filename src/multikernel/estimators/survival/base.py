@@ -1,7 +1,5 @@
 """Base class of estimators of times to an event, with the predictions they share."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
 from typing import ClassVar
@@ -97,7 +95,7 @@ class SurvivalMKL(LearnsByCopy):
         # Without the limits, exp(f) could be zero or infinite.
         return np.exp(np.clip(f, -700.0, 700.0))
 
-    def predict_survival_function(self, X: object, times: ArrayLike) -> Array:
+    def predict_survival_function(self, X: object, times: "ArrayLike") -> Array:
         r"""Return the probabilities that the event happens after the given times.
 
         .. math:: S(t \mid x) = \frac{1}{1 + \exp((\log t - f(x)) / \sigma)}
@@ -134,7 +132,7 @@ class SurvivalMKL(LearnsByCopy):
         return np.asarray(expit(exponents), dtype=np.float64)
 
     def score(
-        self, X: object, y: ArrayLike, sample_weight: ArrayLike | None = None
+        self, X: object, y: "ArrayLike", sample_weight: "ArrayLike | None" = None
     ) -> float:
         """Return Harrell's index of concordance of the risks.
 

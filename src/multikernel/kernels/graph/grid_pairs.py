@@ -23,16 +23,17 @@ def evidence_of_pairs(samples: "GridSamples", dual: Array, ceiling: float) -> Ev
     # inputs count, so nodes on more inputs get -inf. If there are more than `MOST`
     # features, all nodes get -inf. The evidence of a node is the largest of its
     # descendants, because a single strong descendant can disappear in a sum.
+    if sum(z.shape[1] for z in samples.columns) > MOST:
+        return lambda nodes: np.full(len(nodes), -np.inf)
     highest = samples.graph.highest
     n_inputs, top = len(highest), max(highest)
     # Entry (a, b, i, j) is for the node with level a of input i and level b of input j.
     pairs = np.full((top + 1, top + 1, n_inputs, n_inputs), -np.inf)
-    if sum(z.shape[1] for z in samples.columns) <= MOST:
-        first, second, values = _evidence_of_strong(samples, dual, ceiling)
-        # The second level of nodes on one input is level zero of the last input.
-        i = np.repeat(np.arange(-1, n_inputs), (1, *highest))
-        a = np.concatenate([np.arange(1), *(1 + np.arange(most) for most in highest)])
-        pairs[a[first], a[second], i[first], i[second]] = values
+    first, second, values = _evidence_of_strong(samples, dual, ceiling)
+    # The second level of nodes on one input is level zero of the last input.
+    i = np.repeat(np.arange(-1, n_inputs), (1, *highest))
+    a = np.concatenate([np.arange(1), *(1 + np.arange(most) for most in highest)])
+    pairs[a[first], a[second], i[first], i[second]] = values
     for level in reversed(range(top)):
         np.maximum(pairs[level], pairs[level + 1], out=pairs[level])
     for level in reversed(range(top)):
