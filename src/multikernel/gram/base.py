@@ -133,7 +133,7 @@ class GramStack(ABC):
         return np.asarray(diagonals @ shares)
 
     def rounded_traces(self) -> Array:
-        """Return |tr K_m|, or more if entries are less precise, (n_kernels,)."""
+        """Return abs(tr K_m), or more if entries are less precise, (n_kernels,)."""
         # Bounds on rounding errors of quadratic forms are multiples of these numbers. A
         # storage whose entries are small differences of large numbers must return more
         # than |tr K_m|.
