@@ -313,7 +313,7 @@ def _why_not_real(array: NDArray[np.generic]) -> str:
     return shown(invalid[0]) if invalid else ""
 
 
-def check_symmetric(K: Array, name: str) -> None:
+def check_symmetric(K: Array, name: str, kernel: int | None = None) -> None:
     """Raise unless a matrix is square, finite, and symmetric up to rounding."""
     if K.ndim != 2 or K.shape[0] != K.shape[1]:
         raise ValueError(f"{name} must be square, got shape {K.shape}.")
@@ -330,7 +330,7 @@ def check_symmetric(K: Array, name: str) -> None:
         if difference.max() > tolerance:
             row, j = np.unravel_index(int(np.argmax(difference)), difference.shape)
             i = start + int(row)
-            refuse_distances(K, name)
+            refuse_distances(K, name, kernel)
             raise ValueError(
                 f"{name} is not symmetric: its values at [{i}, {j}] and [{j}, {i}] "
                 f"are {K[i, j]!s} and {K[j, i]!s}. If this is rounding, use "

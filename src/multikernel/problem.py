@@ -7,7 +7,7 @@ from typing import Protocol
 
 import numpy as np
 
-from multikernel._typing import Array, Indices
+from multikernel._typing import Array, Indices, Mask
 from multikernel.gram.base import GramStack
 from multikernel.gram.refine import Refinement
 from multikernel.linalg import EPS
@@ -183,16 +183,21 @@ def centered_targets(problem: Targets) -> tuple[Array, Array | float]:
         return y, problem.offset
     shares = equal_shares(len(y), weights_of(loss, len(y)))
     columns = y.reshape(len(y), -1)
-    centers = [rounded_center(column, shares) for column in columns.T]
-    offset = np.array([middle for middle, _ in centers])
+    offset, is_constant_column = rounded_centers(columns, shares)
     if not offset.any():
         return y, problem.offset
     # Targets that are constant up to rounding become zeros.
-    is_constant_column = np.array([is_constant for _, is_constant in centers])
     return np.where(is_constant_column, 0.0, columns - offset).reshape(y.shape), offset
 
 
-def rounded_center(y: Array, shares: Array) -> tuple[float, bool]:
+def rounded_centers(columns: Array, shares: Array) -> tuple[Array, Mask]:
+    """Return offsets to subtract from columns, and a mask of constant columns."""
+    centers = [_rounded_center(column, shares) for column in columns.T]
+    is_constant = np.array([fixed for _, fixed in centers], dtype=bool)
+    return np.array([center for center, _ in centers]), is_constant
+
+
+def _rounded_center(y: Array, shares: Array) -> tuple[float, bool]:
     """Return the offset to subtract from targets, and whether they are constant."""
     # The offset is the mean weighted by `shares`, rounded to few binary digits unless
     # the targets are constant. The offset is zero if the mean is within a few standard

@@ -107,7 +107,7 @@ def _count_and_names(training: "Training", kernels: Indices) -> tuple[str, str]:
 
 
 def are_given(training: "Training", kernels: Indices) -> Mask:
-    """Return which kernels are, or contain, Gram matrices of the user."""
+    """Return a mask of the kernels that use a Gram matrix given by the user."""
     dictionary = training.dictionary
     if dictionary is None:
         return np.ones(kernels.size, dtype=bool)

@@ -15,7 +15,7 @@ from multikernel.estimators.read.numbers import OF_A_FOLD, finite_predictions
 from multikernel.estimators.read.samples import Samples, merge_equal
 from multikernel.kernels.graph.base import FittedGraph, GraphSamples, KernelGraph
 from multikernel.linalg.tables import equal_shares, row_chunks
-from multikernel.problem import rounded_center
+from multikernel.problem import rounded_centers
 from multikernel.solvers.hkl import HullSolution
 
 # The weight of a node is multiplied by 4 per degree. The powers of a column with values
@@ -55,9 +55,7 @@ def make_scaler(X: Array, weights: Array | None, *, standardize: bool) -> Scaler
     max_abs = np.abs(X).max(axis=0)
     unit = np.where(max_abs > 0.0, max_abs, 1.0)
     shares = equal_shares(len(X), weights)
-    centers = [rounded_center(column, shares) for column in X.T]
-    origins = np.array([center for center, _ in centers])
-    is_constant = np.array([fixed for _, fixed in centers])  # up to rounding
+    origins, is_constant = rounded_centers(X, shares)
     X = X - origins
     mean = np.average(X / unit, axis=0, weights=weights)
     scale = np.sqrt(np.average((X / unit - mean) ** 2, axis=0, weights=weights))

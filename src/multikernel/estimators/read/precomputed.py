@@ -390,11 +390,11 @@ def check_symmetry(stack: DenseStack, asymmetry: Array) -> None:
     traces = np.abs(stack.diagonals()).sum(axis=1)
     is_asymmetric = np.abs(asymmetry) > ASYMMETRY * np.maximum(traces, TINY)
     for kernel in np.flatnonzero(is_asymmetric).tolist():
-        K, name = stack.array[kernel], f"Gram matrix {kernel}"
         try:
-            check_symmetric(K, name)
+            check_symmetric(stack.array[kernel], f"Gram matrix {kernel}", kernel)
+        except IndefiniteKernelError:
+            raise
         except ValueError as error:
-            refuse_distances(K, name, kernel)
             raise MatrixError(str(error), kernel) from None
 
 

@@ -13,7 +13,7 @@ from multikernel.estimators.read.mixed import UNKNOWN
 from multikernel.estimators.read.samples import Samples
 from multikernel.gram.projected import rank_of, standardized
 from multikernel.linalg.tables import equal_shares
-from multikernel.problem import rounded_center
+from multikernel.problem import rounded_centers
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,10 +130,9 @@ def _with_origins(design: Design, samples: Samples) -> Design:
     """Return `design` with origins, which center columns of values far from zero."""
     columns = design(samples.X)
     shares = equal_shares(len(columns), samples.weights)
-    centers = [rounded_center(column, shares) for column in columns.T]
+    origins, is_constant = rounded_centers(columns, shares)
     # A constant column is not shifted, so that the check for constants raises.
-    origins = np.array([0.0 if fixed else center for center, fixed in centers])
-    origins[~np.isnan(design.codes)] = 0.0
+    origins[is_constant | ~np.isnan(design.codes)] = 0.0
     return replace(design, origins=origins)
 
 
