@@ -152,8 +152,10 @@ def evaluate(
 
     def largest_increase(factor: float) -> Number:
         """Return how much rounding errors times `factor` may raise the objective."""
-        # The rounding errors of the squared norms are at most `terms.rounding`, and
-        # those of the decision values at most `spread`.
+        # `largest` bounds the norms of all kernels: the errors of squared norms are at
+        # most `factor * terms.rounding`. `losses` bounds the losses: the errors of
+        # decision values are at most `factor * spread`. The shape of `norms` says
+        # whether losses are summed for each target.
         largest = np.zeros_like(norms)
         squares = terms.norms**2 + factor * terms.rounding
         largest[kernels] = np.where(terms.norms > 0.0, np.sqrt(squares), 0.0)

@@ -212,7 +212,9 @@ class _Descent:
         return replace(best, status=status or Status.MAX_ITER, duality_gap=np.nan)
 
     def _step(self, v: Array, init: Solution) -> DCSolution:
-        """Return the solution for v_m = v[m], with the next values of v_m."""
+        """Solve the problem of `TailDC` for a fixed v; also compute the next v."""
+        # The kernel weights mu_m satisfy |(mu_m v_m)_m|_p <= 1. So the problem is the
+        # lp-norm problem with the kernels K_m / v_m.
         penalty = self.problem.regularizer
         assert isinstance(penalty, SquaredBlockNorm)
         scales = inverse_sizes(v)
@@ -221,10 +223,10 @@ class _Descent:
             inner, to_scaled(init, scales, penalty.p)
         )
         weights = penalty.kernel_weights(inner_solution.norms) * scales
-        # The next values of v_m are those at the kernel weights of this solution.
         next_v = self._derivatives(weights, v)
-        # With weights scaled up to the norm one (see `TailDC`), the same functions have
-        # a lower objective.
+        # For the next v, `size` is the norm of the vector of all mu_m v_m, at most one.
+        # Weights divided by it have the norm one, and with them, the same functions
+        # have a lower objective.
         size = p_norm(weights * next_v, penalty.p) if weights.any() else 1.0
         saved = (1.0 - size) * penalty.value(inner_solution.norms)
         plain = from_scaled(inner_solution, scales)

@@ -88,6 +88,8 @@ class GramMethod(ABC):
         starts: Sequence[Solution] = (),
     ) -> GramFit:
         """Return solutions of all outputs, with duality gaps, from warm `starts`."""
+        # `finish` recomputes objectives and gaps from predicted values, and warns if a
+        # solver stopped early.
         watch.expect(len(recipe.penalties))
         return self.finish(solve_outputs(recipe, data, watch, starts))
 

@@ -178,6 +178,7 @@ def _refuse_asymmetric(kernel: Kernel, m: int, rows: Array) -> None:
 
 def _small_matrix(training: "Training", m: int, n_rows: int) -> Array:
     """Return the Gram matrix of a kernel on at most `n_rows` training samples."""
+    # Without a dictionary, the samples are precomputed matrices, one per kernel.
     X = training.samples.seen
     rows = evenly_spaced(len(X), n_rows)
     if training.dictionary is None:

@@ -57,10 +57,11 @@ def growing_scores(
     # `solve` returns the scores of all candidates on given folds. Progress lines use
     # `n_final_solves`, the number of models that are fitted after the choice. Each of
     # these models is the end of a path, which requires up to one solve per candidate.
+    # So `n_solves` counts the solves of one candidate.
     n_solves = n_final_solves
     scores, n_rows, watch = None, 0, folds.watch
     for sampled in growing_folds(folds):
-        # Scores require a solve of each candidate on each fold.
+        # Each fold adds one solve per candidate.
         n_solves += len(sampled.splits)
         sampled.expect(n_solves)
         latest = solve(sampled)

@@ -237,7 +237,7 @@ def _accuracy(
 
 
 def accepts(function: Callable[..., object], *names: str) -> bool:
-    """Return whether a function accepts three arguments, and also `names`."""
+    """Return whether a scorer accepts a model, X and y, and the keywords `names`."""
     try:
         inspect.signature(function).bind(*range(3), **dict.fromkeys(names))
     except (TypeError, ValueError):  # some compiled functions have no signature

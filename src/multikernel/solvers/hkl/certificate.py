@@ -182,9 +182,10 @@ class DualPoint:
 def dual_point(
     problem: HullProblem, active: ActiveSet, norm: SmoothedNorm, candidate: Array
 ) -> DualPoint:
-    """Return the feasible point nearest to a candidate, with a bound on its norm."""
+    """Return the feasible point nearest to a candidate, with its `DualPoint.bound`."""
     # The candidate is minus the slopes of the loss at a model, and `norm` is the
-    # smoothed norm at this model.
+    # smoothed norm at this model. `slack` accounts for the parts of the kernels that
+    # their low-rank features omit.
     rho = project_dual(problem, candidate)
     vector = rho / (problem.total_weight * problem.alpha)
     slack = active.slack_norms(vector)

@@ -267,6 +267,9 @@ class _StrengthSearch:
         # The dual point is feasible for the block 1-norm: no dual norm exceeds the
         # strength.
         incumbent.offer_dual(solution.dual, np.full(solution.norms.size, strength**2))
+        # The solution of this problem is at the strength that equals alpha times the
+        # sum of norms. At lower strengths, this product is larger; at higher ones, it
+        # is smaller. A mixture of the last models on both sides may be better.
         side = penalty.alpha * total >= strength
         self.sides[side] = model, losses
         if len(self.sides) == 2:

@@ -223,6 +223,7 @@ class BlockDescent:
 
     def _relative_gap(self, objective: float) -> float:
         """Return the relative gap of the current blocks, given their objective."""
+        # `sizes` are the dual norms (rho^T K_m rho)^(1/2) of all kernels.
         sizes = [
             np.linalg.norm(factor.inner(self.rho)) for factor in self.factors.values()
         ]
