@@ -230,25 +230,25 @@ def term_posterior(
     warn_refit_without_offset(OWNER, model, offset)
     if offset is not None:
         targets = targets - check_offset(OWNER, offset, *targets.shape, shared=True)
-    published = np.atleast_2d(model.dual_coef_).T
-    if not len(rows) == len(targets) == len(published):
+    dual_coef = np.atleast_2d(model.dual_coef_).T
+    if not len(rows) == len(targets) == len(dual_coef):
         raise ValueError(
-            f"{OWNER} requires the {len(published)} samples of the fit, but X has "
+            f"{OWNER} requires the {len(dual_coef)} samples of the fit, but X has "
             f"{len(rows)} rows and y has {len(targets)}: pass the samples of the fit."
         )
     weights = check_weights(sample_weight, len(rows))
     if weights is None:
         weights = np.ones(len(rows))
     positive = weights > 0.0
-    rows, targets, published = (rows[positive], targets[positive], published[positive])
-    weights = weights[positive]
-    dual = weights[:, None] * (targets - fitted.decision_values(rows))
-    _check_agreement(published, dual)
-    theta = _prior_weights(fitted, rows, published)
-    # `dual_coef_` may differ from `dual` by a factor: its unit can depend on C, and it
-    # is scaled to be feasible.
-    theta *= _unit_factors(published, dual)[:, None]
-    training = Residuals(rows, weights, dual, fit_intercept=model.fit_intercept)
+    rows, targets, weights = rows[positive], targets[positive], weights[positive]
+    dual_coef = dual_coef[positive]
+    residuals = weights[:, None] * (targets - fitted.decision_values(rows))
+    _check_agreement(dual_coef, residuals)
+    theta = _prior_weights(fitted, rows, dual_coef)
+    # At an optimum, `dual_coef` is the weighted residuals times one factor per output:
+    # its unit can depend on C, and it is scaled to be feasible.
+    theta *= _unit_factors(dual_coef, residuals)[:, None]
+    training = Residuals(rows, weights, residuals, fit_intercept=model.fit_intercept)
     return posterior_of(fitted, model.active_kernels_, theta, training, read)
 
 
@@ -258,7 +258,7 @@ class Residuals:
 
     rows: Array  # samples, transformed and encoded
     weights: Array
-    dual: Array  # weighted residuals, (n_train, n_outputs)
+    residuals: Array  # weights times residuals, (n_train, n_outputs)
     fit_intercept: bool
 
     def free_columns(self, model: AdditiveModel) -> Array:
@@ -281,8 +281,8 @@ def posterior_of(
     rows, weights, free = training.rows, training.weights, training.free_columns(fitted)
     factors = [factors_of(fitted, rows, prior, weights, free) for prior in theta]
     degrees = [residual_degrees(*pair, weights) for pair in factors]
-    # The weighted sum of squared residuals, because `dual` has weight times residual.
-    noise = np.sum(training.dual**2 / weights[:, None], axis=0) / degrees
+    # The weighted sum of squared residuals, because `residuals` are already weighted.
+    noise = np.sum(training.residuals**2 / weights[:, None], axis=0) / degrees
     factor, basis = (np.stack(arrays) for arrays in zip(*factors, strict=True))
     return TermPosterior(fitted, active, rows, theta, factor, basis, noise, read)
 
@@ -324,20 +324,22 @@ def target_matrix(
     return targets.reshape(len(targets), -1)
 
 
-def _unit_factors(published: Array, dual: Array) -> Array:
-    """Return the factor of each output that best maps `dual` to `published`."""
-    # For each output, the factor c minimizes the norm of `published` - c `dual`. It is
-    # one if `dual` is zero.
-    sizes = np.sum(dual**2, axis=0)
-    units = np.ones(sizes.shape)
-    np.divide(np.sum(published * dual, axis=0), sizes, out=units, where=sizes > 0.0)
-    return units
+def _unit_factors(dual_coef: Array, residuals: Array) -> Array:
+    """Return the factor of each output that best maps `residuals` to `dual_coef`."""
+    # For each output, the factor c minimizes the norm of `dual_coef` - c `residuals`.
+    # It is one if all residuals are zero.
+    squares = np.sum(residuals**2, axis=0)
+    products = np.sum(dual_coef * residuals, axis=0)
+    factors = np.ones(squares.shape)
+    np.divide(products, squares, out=factors, where=squares > 0.0)
+    return factors
 
 
-def _check_agreement(published: Array, dual: Array) -> None:
+def _check_agreement(dual_coef: Array, residuals: Array) -> None:
     """Raise unless residuals are proportional to ``dual_coef_``, as at an optimum."""
-    distance = np.linalg.norm(published - _unit_factors(published, dual) * dual)
-    if distance > AGREEMENT * np.linalg.norm(published):
+    scaled = _unit_factors(dual_coef, residuals) * residuals
+    distance = np.linalg.norm(dual_coef - scaled)
+    if distance > AGREEMENT * np.linalg.norm(dual_coef):
         raise ValueError(
             f"{OWNER}: the residuals of the model on X and y differ from those of the "
             f"fit (dual_coef_) by more than {AGREEMENT:.0%}: pass the X, y, "
@@ -346,12 +348,12 @@ def _check_agreement(published: Array, dual: Array) -> None:
         )
 
 
-def _prior_weights(model: AdditiveModel, X: Array, published: Array) -> Array:
+def _prior_weights(model: AdditiveModel, X: Array, dual_coef: Array) -> Array:
     """Return the prior weight theta_m of each term m, shape (n_outputs, n_active)."""
     # At an optimum, the values of term m on the training samples X are theta_m K_m c.
-    # The coefficients c are `published`, (n_samples, n_outputs), from ``dual_coef_``.
+    # The coefficients c are `dual_coef`, (n_samples, n_outputs), from ``dual_coef_``.
     terms = model.terms(X, range(model.n_active))
-    theta, errors = fitted_weights(model, X, terms, published)
+    theta, errors = fitted_weights(model, X, terms, dual_coef)
     worst = int(np.argmax(errors)) if errors.size else 0
     if errors.size and errors[worst] > AGREEMENT:
         raise ValueError(
