@@ -214,11 +214,11 @@ class GramStack(ABC):
 
     def own_factors(self, kernels: Indices) -> list[GroupedFactor] | None:
         """Return one factor per chosen kernel; None if factors are not in memory."""
-        tall = self.take(kernels).tall_form()
-        if tall is None or not isinstance(tall[0], TallArray):
+        form = self.take(kernels).tall_form()
+        if form is None or not isinstance(form[0], TallArray):
             return None
-        rows = tall[0].Z.T
-        return [GroupedFactor(rows[part]) for part in slices_between(tall[1])]
+        Z, offsets = form[0].Z, form[1]
+        return [GroupedFactor(Z[:, columns].T) for columns in slices_between(offsets)]
 
     @property
     def expansion_length(self) -> int:

@@ -11,8 +11,9 @@ def write_images(
 ) -> None:
     """Write array[k] v for `kernels` k, each with its own vector v or all with one."""
     # Vectors, (n_chosen, n) or (1, n), are zero outside `rows`; `out`, (n_chosen, n),
-    # is valid only at `rows`. Two rows are read at a time, so vectors are read half as
-    # often.
+    # is valid only at `rows`, which are ascending. Matrices are symmetric, and only the
+    # lower triangle is read: its entry (i, j) contributes to both out[i] and out[j].
+    # Two rows are read at a time, so vectors are read half as often.
     n_in_pairs = rows.size - rows.size % 2
     for c in range(kernels.size):
         K, v, image = array[kernels[c]], vectors[c % len(vectors)], out[c]

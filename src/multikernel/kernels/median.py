@@ -105,8 +105,8 @@ def kernels_with_widths(
 ) -> ListDictionary:
     """Return default kernels; warn if `max_kernels` limits those on single columns."""
     # `rows`, `weights` and `n_rows` are the results of `distinct_rows`.
-    pairs = weights, _pair_shares(weights)
-    joint = [LinearKernel(), *_gaussians(rows, pairs, multiples, n_rows)]
+    shares = _pair_shares(weights)
+    joint = [LinearKernel(), *_gaussians(rows, weights, shares, multiples, n_rows)]
     columns = distinct_columns(rows)
     if len(columns) == 1:
         # With one varying column, `joint` already contains its kernels.
@@ -117,7 +117,7 @@ def kernels_with_widths(
         generated = (
             ColumnKernel(kernel, (column,))
             for column in (columns if widths else ())
-            for kernel in _gaussians(rows[:, [column]], pairs, widths, n_rows)
+            for kernel in _gaussians(rows[:, [column]], weights, shares, widths, n_rows)
         )
         # Stop at the first kernel above the limit, because tables may have so many
         # columns that computing all kernels would take long.
@@ -235,13 +235,14 @@ def _distances(rows: Array, weights: Array, shares: Array) -> tuple[Array, Array
 
 def _gaussians(
     rows: Array,
-    pairs: tuple[Array, Array],
+    weights: Array,
+    shares: Array,
     multiples: Sequence[float],
     n_rows: int,
 ) -> list[Kernel]:
     """Return Gaussian kernels whose widths are multiples of the median row distance."""
-    # `pairs` contains the weights of the rows, and their `_pair_shares`.
-    distances, shares = _distances(rows, *pairs)
+    # `shares` are the `_pair_shares` of `weights`, the weights of the rows.
+    distances, shares = _distances(rows, weights, shares)
     largest = distances.max()
     if not (largest and len(multiples)):
         return []
@@ -250,6 +251,8 @@ def _gaussians(
         multiples = [1.0]
     median = _median(distances, shares)
     kernels = [GaussianKernel(rounded_width(median * m)) for m in multiples]
+    # Each kernel is k(x, y) = exp(exponent |x - y|^2), with k(x, x) = 1: `values` are
+    # its values at all pairs of rows, with their weighted means and deviations.
     exponents = np.array([kernel.exponent for kernel in kernels])
     values = np.exp(np.outer(exponents, distances**2))
     means = values @ shares

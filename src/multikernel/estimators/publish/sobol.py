@@ -96,7 +96,7 @@ def sobol_of(
     if overlap or reads_all or any(len(its_units) > 2 for its_units in kernel_units):
         # Sort the samples, so that draws do not depend on their order.
         order = np.lexsort(X[:, columns].T)
-        return _estimate(model, X[order], weights[order], columns, names)
+        return _sobol_by_draws(model, X[order], weights[order], columns, names)
     groups = [_group(model, kernels, unit, (X, weights)) for unit in sorted(units)]
     group_of_unit = {group.places: g for g, group in enumerate(groups)}
     terms: dict[tuple[int, ...], list[int]] = {}
@@ -168,14 +168,17 @@ def _columns(kernel: Kernel, n_columns: int) -> tuple[int, ...]:
     return resolve_indices(columns, Features(n_columns))
 
 
-def _estimate(
+def _sobol_by_draws(
     model: FittedEstimator,
     X: Array,
     weights: Array,
     columns: Sequence[int],
     names: Sequence[str],
 ) -> SobolIndices:
-    """Return Sobol indices that are estimated by random draws."""
+    """Return Sobol indices of a table's columns, estimated by random draws."""
+    # `columns` are positions in the table, and `names` those of the data's columns. A
+    # unit is a column, or all positions of one sequence. With one output, `single`
+    # removes the axis of outputs.
     order = table_column_order(model)
     n_sequences = len(getattr(model, "sequence_features_", ()))
     n_numbers = len(order) - n_sequences
@@ -193,11 +196,16 @@ def _estimate(
         list(units.values()),
         np.random.RandomState(0),
     )
-    labels = tuple(names[order[index]] for index in units)
-    n_outputs = len(main)
-    outputs = tuple(model.output_names_) if n_outputs > 1 else ()
-    pairs = single(np.zeros((n_outputs, 0)))
-    return SobolIndices(labels, single(main), single(total), (), pairs, outputs, True)
+    no_pairs = np.zeros((len(main), 0))
+    return SobolIndices(
+        names=tuple(names[order[index]] for index in units),
+        first_order=single(main),
+        total=single(total),
+        interaction_names=(),
+        interactions=single(no_pairs),
+        output_names=tuple(model.output_names_) if len(main) > 1 else (),
+        estimated=True,
+    )
 
 
 def _group(
@@ -343,12 +351,12 @@ def _exact_indices(
     sets = [tuple(groups[g].columns for g in units) for units in (*mains, *pairs)]
     all_names = term_names(sets, names)
     return SobolIndices(
-        tuple(all_names[: len(groups)]),
-        single(first_order),
-        single(total),
-        tuple(all_names[len(groups) :]),
-        single(between),
-        tuple(model.output_names_) if n_outputs > 1 else (),
+        names=tuple(all_names[: len(groups)]),
+        first_order=single(first_order),
+        total=single(total),
+        interaction_names=tuple(all_names[len(groups) :]),
+        interactions=single(between),
+        output_names=tuple(model.output_names_) if n_outputs > 1 else (),
     )
 
 

@@ -299,10 +299,8 @@ def refine_blocked(
     # goals[m] limits the bound on v^T E_m v, with the residual E_m of kernel m and the
     # dual point v. The number of landmarks grows by at least half, up to max_rank, but
     # a bound may still exceed its goal. The scales of the kernels do not change.
-    sizes = row_norms(v)
-    search = LandmarkSearch(landmarks, max_bytes, list(landmarks.factors))
-    # A factor made of features has no residual. A kernel that is zero on the sampled
-    # rows has neither features nor landmarks yet.
+    # Factors from landmarks have one column per landmark, none if the kernel is zero on
+    # the sampled rows. Factors from features have no landmarks and no residual.
     kernels = [
         m
         for m in sorted(goals)
@@ -310,20 +308,24 @@ def refine_blocked(
     ]
     if not kernels:
         return stack
-    # Compute residuals again: blocks store residuals of normalized kernels only.
+    search = LandmarkSearch(landmarks, max_bytes, list(landmarks.factors))
+    sizes = row_norms(v)
+    # Compute residuals again: blocks store residuals of normalized kernels only. No
+    # name refers to these factors, so they are freed before the new ones are computed.
     rows = search.rows_with_largest_residuals(
         search.compute_factors(kernels), kernels, landmarks.blocks.split(sizes**2)
     )
+    # The bound is the square of sum_i sizes[i] sqrt(scales[m] e_i), for the diagonal e
+    # of the residual before scaling. It is at most goals[m] if the mean of sqrt(e_i),
+    # weighted by `sizes`, is at most mean_goals[m]. `add_rows` uses the mean on the
+    # sample instead.
     total, scales = float(sizes.sum()), landmarks.scales
-    # The square root of goals[m] limits the sum over all rows of `sizes` times the
-    # square roots of the residual's diagonal. Divided by the sum of `sizes`, it limits
-    # a weighted mean of these square roots; `add_rows` uses their mean on the sample.
-    search.add_rows(
-        rows, {m: float(np.sqrt(goals[m] / scales[m])) / total for m in kernels}
-    )
+    mean_goals = {m: float(np.sqrt(goals[m] / scales[m])) / total for m in kernels}
+    search.add_rows(rows, mean_goals)
     raw = search.compute_factors(kernels)
     scalings = search.update_scalings(raw, kernels)
-    return search.assemble(search.normalize(raw, scalings, stack), scalings)[0]
+    blocks = search.normalize(raw, scalings, stack)
+    return search.assemble(blocks, scalings)[0]
 
 
 refined.register(
