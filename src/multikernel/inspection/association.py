@@ -252,6 +252,8 @@ def _matrices(
             f"{OWNER} does not support {type(estimator).__name__}, whose kernels are "
             "nodes of a graph: use an estimator with a list of kernels."
         )
+    # Permutations need one row per sample, and normalized matrices of all samples. A
+    # search normalizes later, within each fold (`parts`).
     source = replace(source, merges_copies=False, parts=False)
     training = source.prepare(read_input(estimator, source, X, y, offset=offset))
     if training.samples.weights is not None:
@@ -308,7 +310,8 @@ def _all_covariates(training: Training, covariates: object) -> Array | None:
 def _encode_covariates(covariates: object, n_samples: int) -> tuple[Array, list[str]]:
     """Return covariates as numbers, read as unpenalized columns, and their names."""
     model = SpicyMKLRegressor({"covariates": Unpenalized(slice(None))})
-    source = replace(model._method().source, merges_copies=False, parts=False)
+    # Equal rows stay separate, because the result has one row per sample.
+    source = replace(model._method().source, merges_copies=False)
     try:
         data = open_data(covariates, "X")
         data = data.reshape(-1, 1) if np.ndim(data) == 1 else data
