@@ -142,4 +142,5 @@ def _records(path: Path) -> tuple[list[list[str]], list[str]]:
         raise ValueError(
             f"{path} is not a FASTA file: no line starts with '>'. Pass a FASTA file."
         )
+    # The letter "*" marks the end of a protein.
     return headers, ["".join(lines).removesuffix("*") for lines in parts]

@@ -132,6 +132,7 @@ class ProductHessian:
 
     def _outer_sum(self, columns: Indices, blocks: BlockColumns) -> Array:
         """Return the sum of Z_b (w_b I + u_b u_b^T) Z_b^T over blocks b, n x n."""
+        # The blocks b are w_b I + u_b u_b^T, one per kernel, with consecutive columns.
         samples = np.arange(self.products.Z.shape[0])
         Z = self.products.Z.rows(samples)
         weights, bends = np.zeros(Z.shape[1]), np.zeros(Z.shape[1])

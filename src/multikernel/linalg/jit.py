@@ -172,7 +172,9 @@ class _CodeCache(FunctionCache):
 
 
 def _is_writable_by_others(folder: str) -> bool:
-    """Return whether users other than this one and the library's owner can write."""
+    """Return whether the folder is writable by all users, or has an unknown owner."""
+    # Known owners are the superuser, this user and the owner of the library. Write
+    # permission of a group is accepted.
     if os.name != "posix" or not os.path.isdir(folder):
         return False
     owners = {0, os.getuid(), os.stat(__file__).st_uid}

@@ -60,6 +60,8 @@ class QuadratureBounds:
 
     def advance(self, images: Array) -> None:
         """Tighten the bounds; `images`, each matrix times `basis`, is overwritten."""
+        # A Lanczos step: images - previous * coupling^(1/2) - basis * diagonal is the
+        # next basis vector times its norm, the root of the next `coupling`.
         self.diagonal = diagonal = np.einsum("mjn,mjn->mj", self.basis, images)
         self._extend_tridiagonal(diagonal)
         # In place, because the oldest vectors are not needed after this step.
