@@ -131,6 +131,8 @@ def curvature_unit(loss: Loss, samples: Samples) -> float:
     """Return one over the mean curvature of a loss, or one if it has no curvature."""
     if not isinstance(loss, SmoothConjugateLoss):
         return 1.0
+    # The Hessian of the conjugate is one over the curvature of the loss. With a link
+    # function, it is evaluated at the model that has only an intercept.
     y = samples.targets[0]
     if link_of(loss) is not None:
         b, _ = best_intercept(loss, y, np.zeros_like(y))

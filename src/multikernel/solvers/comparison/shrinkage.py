@@ -155,6 +155,7 @@ class _Tangents:
 
     def _tangent(self, functions: Array) -> _Tangent:
         """Return the tangent of the loss at the model with these functions."""
+        # `functions` contains the coefficients c_m and the values K_m c_m, as `base`.
         problem = self.problem
         f = functions[1].sum(axis=0).reshape(problem.y.shape)
         if problem.fit_intercept:

@@ -181,6 +181,7 @@ class AugmentedLagrangian:
 
         def slope(length: float) -> float:
             """Return the derivative of phi after a step of this length."""
+            # The kernels' term of phi has the derivative sum_m share_m v_m^T K_m step.
             forms = constant + gamma * length * (2.0 * linear + length * square)
             sizes = np.sqrt(np.maximum(forms, TINY))
             shrunk = self._regularizer.prox(sizes, gamma)

@@ -95,6 +95,7 @@ class WorkingSet:
         self.rho, self.sizes = ratio * last.rho, ratio * last.sizes
         if last.status is not Status.STALLED:
             self.gamma = last.gamma * old / new
+        # At the first step, kernels near the threshold join, see `SETTINGS.nearly`.
         self.nearly = max(2.0 - 1.0 / ratio, SETTINGS.nearly)
         self.side = None if last.side is None else last.side.for_similar_problem()
         self._last_stack = last._last_stack
