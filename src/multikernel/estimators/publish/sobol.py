@@ -97,7 +97,7 @@ def sobol_of(
         # Sort the samples, so that draws do not depend on their order.
         order = np.lexsort(X[:, columns].T)
         return _sobol_by_draws(model, X[order], weights[order], columns, names)
-    groups = [_group(model, kernels, unit, (X, weights)) for unit in sorted(units)]
+    groups = [_group(model, kernels, unit, X, weights) for unit in sorted(units)]
     group_of_unit = {group.places: g for g, group in enumerate(groups)}
     terms: dict[tuple[int, ...], list[int]] = {}
     for position, units_of_term in enumerate(kernel_units):
@@ -142,7 +142,7 @@ def training_table(model: FittedEstimator) -> tuple[Array, Array]:
 
 
 def _unpenalized(model: FittedEstimator) -> list[tuple[str, int]]:
-    # The items are the name of each unpenalized column and its position in the table.
+    """Return the name and the position in the table of each unpenalized column."""
     design = additive_model(model).design
     if design is None:
         return []
@@ -212,10 +212,10 @@ def _group(
     model: FittedEstimator,
     kernels: Sequence[Kernel],
     unit: tuple[int, ...],
-    data: tuple[Array, Array],
+    X: Array,
+    weights: Array,
 ) -> Group:
     """Return the `Group` of the columns `unit`, with rows of representative values."""
-    X, weights = data
     order = table_column_order(model)
     # The first column of packed sequences identifies the sequence.
     columns = tuple(int(order[column]) for column in unit if column < len(order))

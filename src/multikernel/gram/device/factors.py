@@ -77,8 +77,10 @@ class DeviceMains(CenteredMains):
         columns: DeviceArray,
     ) -> DeviceArray:
         """Return v^T K v for each product K of a `first` and a `second` main kernel."""
-        # `first` and `second` are results of `_masked`. Forms are summed over the
-        # vectors v, the rows of `columns`, and have shape (n_first, n_second).
+        # `first` and `second` are results of `_masked`. The form of the product of two
+        # kernels is the sum of the squares of G over the rows and columns of both
+        # factors, which the masks select. Forms are summed over the vectors v, the rows
+        # of `columns`, and have shape (n_first, n_second).
         (A, first_masks), (B, second_masks) = first, second
         total = self.space.zeros((first_masks.shape[1], second_masks.shape[1]))
         for k in range(columns.shape[0]):

@@ -137,15 +137,18 @@ class FactoredProducts(ProductsOfMains):
     def quadratic_forms(self, v: Array) -> Array:
         """Return v^T K_m v (summed over outputs) for every m, shape (n_kernels,)."""
         forms = np.empty(self.shape[0])
-        for kernels, values in self._runs(v):
+        for kernels, values in self._forms_in_runs(v):
             forms[kernels] = values
         for m, factor, _ in self._inexact_factors():
             forms[m] = self.scales[m] * np.sum(factor.inner(v) ** 2)
         return forms
 
-    def _runs(self, v: Array) -> Iterator[tuple[Indices, Array]]:
+    def _forms_in_runs(self, v: Array) -> Iterator[tuple[Indices, Array]]:
         """Yield indices and quadratic forms of main kernels, then of products."""
+        # Each run has the products whose first main kernel is in a range of few factor
+        # columns. Forms are scaled, and are those of `mains` without residuals.
         if self.main_kernels.size:
+            # `u` are the centered factors times the columns of v.
             columns, stack = v.reshape(len(v), -1).T, self.mains.stack
             u = columns @ stack.factors
             u -= np.multiply.outer(columns.sum(axis=1), self.mains.shifts)
@@ -268,12 +271,14 @@ class FactoredProducts(ProductsOfMains):
     def residual_bounds(self, v: Array) -> Array:
         """Bound the residuals' quadratic forms; see `GramStack.residual_bounds`."""
         mains, sizes, bounds = self.mains, row_norms(v), np.zeros(self.shape[0])
+        # A residual has a part from the residuals of the main kernels, and a second part
+        # if the own factor of a product is approximate.
         if not mains.are_exact:
             factors = mains.bound_factors(sizes)
             bounds = self.scales * self._per_kernel(mains.main_roots(v), *factors) ** 2
         for m, factor, roots in self._inexact_factors():
             # For many samples, the bound from the roots of the diagonal is loose, so
-            # also compute the form of the residual of the product's own factor.
+            # also compute the form of the own factor's residual.
             first, second = self.terms[m].tolist()
             form = mains.form_of_product(first, second, v)
             form -= float(np.sum(factor.inner(v) ** 2))
