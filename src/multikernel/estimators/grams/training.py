@@ -317,6 +317,8 @@ class Training(Data):
         # `n_in_memory` folds are in memory at a time, in addition to the matrices of
         # all samples; all of these share the limit `max_bytes`. If `omit_offset`, the
         # decision values of the validation samples `test` do not include their offsets.
+        # `part` may merge equal samples: `train` then has one of each. Scorers get
+        # precomputed matrices with columns for these samples only.
         training, train = self.part(train, n_in_memory + 1)
         training = replace(training, has_own_columns=self.precomputed)
         image = validation_terms(self, train, test)

@@ -175,6 +175,7 @@ class SMO(KernelMachine):
 
     def _newton_step(self, v: Array, K: Array, *, paired: bool) -> int:
         """Make a Newton step (of sum 0 if `paired`); return its cost in pair steps."""
+        # The rows of the state `v` are listed in module `state`; `v` changes in place.
         free, n = free_samples(v), v.shape[1]
         # With 1500 free samples, the factorization takes a tenth of a second.
         if free.size > 1500:
