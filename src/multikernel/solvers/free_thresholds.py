@@ -165,6 +165,9 @@ class _Thresholds:
         codes, size = self._codes, parameters.size
         slopes, at_lower, at_upper, between = self._derivatives(f, parameters)
         weights = at_lower + at_upper
+        # B[i, t] is the share of the weight of sample i at threshold t, nonzero for the
+        # thresholds below and above the class of the sample. The first and the last
+        # column, for infinite thresholds, are removed.
         B = np.zeros((codes.size, size + 2))
         rows = np.arange(codes.size)
         B[rows, codes] = at_lower / weights

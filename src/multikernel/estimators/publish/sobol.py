@@ -117,8 +117,9 @@ def training_table(model: FittedEstimator) -> tuple[Array, Array]:
         inner = getattr(factor, "kernel", None)
         if isinstance(inner, CenteredKernel) and inner.samples is not None:
             weights = equal_shares(len(inner.samples), inner.weights)
-            # A kernel on packed sequences reads a slice of columns without a stop. The
-            # number of columns that it reads is the width of `inner.samples`.
+            # A kernel on packed sequences reads a slice of columns without a stop. It
+            # read the first `n_read` of these columns, so resolve the slice in a table
+            # that is wide enough, and keep as many.
             n_read = inner.samples.shape[1]
             its_columns = _columns(factor, model.n_features_in_ * (n_read + 1))[:n_read]
             columns |= dict(zip(its_columns, inner.samples.T, strict=True))

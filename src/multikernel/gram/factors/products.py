@@ -271,8 +271,8 @@ class FactoredProducts(ProductsOfMains):
     def residual_bounds(self, v: Array) -> Array:
         """Bound the residuals' quadratic forms; see `GramStack.residual_bounds`."""
         mains, sizes, bounds = self.mains, row_norms(v), np.zeros(self.shape[0])
-        # A residual has a part from the residuals of the main kernels, and a second part
-        # if the own factor of a product is approximate.
+        # A residual has a part from the residuals of the main kernels. It has another
+        # part if the product's own factor is approximate.
         if not mains.are_exact:
             factors = mains.bound_factors(sizes)
             bounds = self.scales * self._per_kernel(mains.main_roots(v), *factors) ** 2
