@@ -154,8 +154,8 @@ class _Tangents:
         self.last, self.objective, self.pace = candidate, objective, pace
 
     def _tangent(self, functions: Array) -> _Tangent:
-        """Return the tangent of the loss at the model with these functions."""
-        # `functions` contains the coefficients c_m and the values K_m c_m, as `base`.
+        """Return the tangent of the loss at a model with the best intercept."""
+        # `functions` contains the coefficients c_m of the model and the values K_m c_m.
         problem = self.problem
         f = functions[1].sum(axis=0).reshape(problem.y.shape)
         if problem.fit_intercept:
@@ -171,6 +171,7 @@ class _Tangents:
         # A step minimizes a parabola above the loss, plus the penalty: it moves along
         # minus the slope (`down`), then the prox shrinks the norm of each function. The
         # step size is halved until the loss at the new point is not above the parabola.
+        # `base`, `down`, `moved` and `candidate` contain coefficients and values.
         penalty, base = self.problem.regularizer, self.base
         assert isinstance(penalty, ProximableRegularizer)
         rho = slope.rho.reshape(-1)
