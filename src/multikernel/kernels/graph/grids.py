@@ -59,6 +59,7 @@ class PolynomialGrid(DirectedGrid):
         check_parameter("PolynomialGrid", "extrapolation", self.extrapolation, ways)
 
     def _levels(self, x: Array) -> Levels:
+        """Return powers; "constant" clips new values to the range of x."""
         if self.extrapolation == "continue" or not x.size:
             return PolynomialLevels(self.degree)
         return PolynomialLevels(self.degree, float(x.min()), float(x.max()))
@@ -104,6 +105,7 @@ class HermiteGrid(DirectedGrid):
         check_parameter("HermiteGrid", "bandwidth", self.bandwidth, POSITIVE)
 
     def _levels(self, x: Array) -> Levels:
+        """Return Hermite functions, and a factor of the remainder by landmarks in x."""
         rest = HermiteRest(self.n_components - 1, self.sigma, self.bandwidth)
         _, landmarks, mixing = known_by_landmarks(rest, x[:, None], scale=1.0)
         return HermiteLevels(
@@ -128,6 +130,7 @@ class AnovaGrid(DirectedGrid):
             check_kernel(self.kernel, "AnovaGrid: kernel")
 
     def _levels(self, x: Array) -> Levels:
+        """Return two levels, a constant and a factor of the kernel on one input."""
         kernel = GaussianKernel(1.0) if self.kernel is None else self.kernel
         _, landmarks, mixing = known_by_landmarks(kernel, x[:, None])
         return FactorLevels(kernel, landmarks, mixing, (mixing.shape[1],), True)
@@ -155,6 +158,10 @@ class EmpiricalGrid(DirectedGrid):
             check_kernel(self.kernel, "EmpiricalGrid: kernel")
 
     def _levels(self, x: Array) -> Levels:
+        """Return the principal components of one input, as features of its kernel."""
+        # With K = factor factor^T, column j of `features` is eigenvector j of K, times
+        # the root of its eigenvalue. The first `single` columns are one level each, and
+        # the `rest` of the columns are the last level.
         kernel = GaussianKernel(np.sqrt(10.0)) if self.kernel is None else self.kernel
         factor, landmarks, mixing = known_by_landmarks(kernel, x[:, None])
         sizes, directions = np.linalg.eigh(factor.T @ factor)
