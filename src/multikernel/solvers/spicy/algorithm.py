@@ -181,7 +181,8 @@ class AugmentedLagrangian:
 
         def slope(length: float) -> float:
             """Return the derivative of phi after a step of this length."""
-            # The kernels' term of phi has the derivative sum_m share_m v_m^T K_m step.
+            # With v_m after the step and t_m = prox(|v_m|), it is the slope of the side
+            # plus sum_m (t_m / |v_m|) <v_m, step> in K_m plus b sum_i step_i (offset).
             forms = constant + gamma * length * (2.0 * linear + length * square)
             sizes = np.sqrt(np.maximum(forms, TINY))
             shrunk = self._regularizer.prox(sizes, gamma)

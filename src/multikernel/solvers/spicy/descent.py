@@ -102,7 +102,7 @@ class BlockDescent:
                 return
 
     def _set_intercept(self) -> None:
-        """Set the kernels' best intercept, and the dual point of this model."""
+        """Set the best intercept for the decision values, and this model's rho."""
         y, loss = self.problem.y, self.problem.loss
         self.rho = -loss.gradient(y, self._f)
         if self.problem.fit_intercept:

@@ -27,8 +27,11 @@ def solve_small_problems(  # noqa: PLR0913 - compiled code takes arrays, not obj
     ridge: float,
     most: int,
 ) -> None:
-    """Solve the small problem (see module `spans`) of each of `targets`.
+    """Maximize each target's dual value over the span of a few vectors.
 
+    The coefficients c of these vectors maximize s^T c - |c|^2 / 2 subject to c^T G_m c
+    <= alpha^2 for every kernel m (see module `spans`), where s is a row of `sides` and
+    G_m an item of `grams`. With the kernel weights eta, c = (I + sum_m eta_m G_m)^-1 s.
     The results are written into `eta`, `coefs` and `settled`. `most` is the maximum
     number of Newton steps; if it is zero, `eta` is kept, and only `coefs` is computed
     for these weights. `stride`, `nearly` and `ridge` are fields of `SETTINGS`.
@@ -66,9 +69,11 @@ def _solve_one_target(  # noqa: PLR0913 - compiled code takes arrays, not object
     ridge: float,
     most: int,
 ) -> bool:
-    """Solve one target's small problem (see module `spans`); return True if solved."""
+    """Solve one target's small problem by Newton steps; return True if it is solved."""
     # The results are written into `eta` and `c`, the coefficients of the target's
     # vectors. The other arguments are those of `solve_small_problems`, for one target.
+    # `system` is the Cholesky factor L of I + sum_m eta_m G_m; `images` are G_m c, `q`
+    # is c^T G_m c, and `halves` are L^-1 G_m c.
     n_kernels, k = grams.shape[0], side.size
     system = np.empty((k, k))
     images, halves = np.empty((n_kernels, k)), np.empty((n_kernels, k))

@@ -90,7 +90,9 @@ class WorkingSet:
         old, new = last._regularizer.alpha, self._regularizer.alpha
         # Dual norms of active kernels equal the threshold, so the dual point scales
         # with it. It stays inside the domain of the loss's conjugate for any ratio.
-        # Stored dual norms scale as well, so no kernel is read.
+        # Stored dual norms scale as well, so no kernel is read. The best gamma is
+        # proportional to 1 / alpha. `nearly` is the level 2 new - old of the sequential
+        # strong rule, divided by `new`. The old `worth` contains the old penalty.
         ratio = min(new / old, 1.0)
         self.rho, self.sizes = ratio * last.rho, ratio * last.sizes
         if last.status is not Status.STALLED:
