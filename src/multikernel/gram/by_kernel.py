@@ -140,7 +140,7 @@ class ByKernelStack(GramStack):
         return self._merged(traces, self.factored.residual_traces(shares))
 
     def full_forms(self, kernels: Indices, v: Array) -> Array:
-        """Return v^T K_m v of chosen kernels before their approximation by factors."""
+        """Return v^T K_m v of full kernels, not of their factors; nan if unknown."""
         forms, is_dense = np.empty(kernels.size), self.is_dense[kernels]
         positions = self.positions[kernels]
         if is_dense.any():

@@ -164,7 +164,7 @@ class MeteredStack(TransparentStack):
         return self.stack.entries(kernel, rows, cols)
 
     def full_forms(self, kernels: Indices, v: Array) -> Array:
-        """Return v^T K_m v of chosen kernels before their approximation by factors."""
+        """Return v^T K_m v of full kernels, not of their factors; nan if unknown."""
         self._count(kernels.size, self.shape[1], _n_vectors(v, 1))
         return self.stack.full_forms(kernels, v)
 

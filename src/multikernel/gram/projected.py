@@ -180,7 +180,7 @@ class ProjectedStack(AroundOther):
         return self.stack.residual_traces(shares)
 
     def full_forms(self, kernels: Indices, v: Array) -> Array:
-        """Return v^T K_m v of chosen kernels before their approximation by factors."""
+        """Return v^T K_m v of full kernels, not of their factors; nan if unknown."""
         return self.stack.full_forms(kernels, self.projection.transposed(v))
 
 

@@ -141,7 +141,7 @@ class ScaledStack(AroundOther):
         return self.scales * self.stack.residual_traces(shares)
 
     def full_forms(self, kernels: Indices, v: Array) -> Array:
-        """Return v^T K_m v of chosen kernels before their approximation by factors."""
+        """Return v^T K_m v of full kernels, not of their factors; nan if unknown."""
         return self.scales[kernels] * self.stack.full_forms(kernels, v)
 
     def tall_form(self) -> tuple[TallMatrix, Indices] | None:

@@ -354,7 +354,7 @@ class LowRankStack(FactorStack):
         return np.array([not k.chosen.size and k.shift is None for k in kernels])
 
     def full_forms(self, kernels: Indices, v: Array) -> Array:
-        """Return v^T K_m v of chosen kernels before their approximation by factors."""
+        """Return v^T K_m v of full kernels, not of their factors; nan if unknown."""
         if self.residual is None or self.landmarks is None:
             return np.full(kernels.size, np.nan)
         return self.landmarks.full_forms(self.kernel_ids[kernels], v)

@@ -148,19 +148,21 @@ class FactoredProducts(ProductsOfMains):
         # Each run has the products whose first main kernel is in a range of few factor
         # columns. Forms are scaled, and are those of `mains` without residuals.
         if self.main_kernels.size:
-            # `u` are the centered factors times the columns of v.
-            columns, stack = v.reshape(len(v), -1).T, self.mains.stack
-            u = columns @ stack.factors
-            u -= np.multiply.outer(columns.sum(axis=1), self.mains.shifts)
-            sums = np.add.reduceat((u**2).sum(axis=0), stack.offsets[:-1])
+            vectors, stack = v.reshape(len(v), -1).T, self.mains.stack
+            # The form v^T Z Z^T v is the squared length of Z^T v, for centered Z.
+            inner = vectors @ stack.factors
+            inner -= np.multiply.outer(vectors.sum(axis=1), self.mains.shifts)
+            sums = np.add.reduceat((inner**2).sum(axis=0), stack.offsets[:-1])
             main_forms = sums[self.terms[self.main_kernels][:, 0]]
             yield self.main_kernels, self.scales[self.main_kernels] * main_forms
-        order = self._order
-        for main_range in main_runs(self._main_offsets, TILE):
-            forms = np.zeros(order.starts[main_range[1]] - order.starts[main_range[0]])
-            if forms.size:
-                self.mains.add_forms(order, self._main_offsets, main_range, v, forms)
-                products = order.part(*main_range)
+        # Each run has the products whose first main kernel is in a short range, so that
+        # the factors in this range fit in the cache.
+        order, offsets = self._order, self._main_offsets
+        for main_range in main_runs(offsets, TILE):
+            products = order.part(*main_range)
+            if products.size:
+                forms = np.zeros(products.size)
+                self.mains.add_forms(order, offsets, main_range, v, forms)
                 forms *= self.scales[products]
                 yield products, forms
 
@@ -274,11 +276,14 @@ class FactoredProducts(ProductsOfMains):
         # A residual has a part from the residuals of the main kernels. It has another
         # part if the product's own factor is approximate.
         if not mains.are_exact:
-            factors = mains.bound_factors(sizes)
-            bounds = self.scales * self._per_kernel(mains.main_roots(v), *factors) ** 2
+            # Both methods of `mains` give square roots of bounds.
+            left, right = mains.bound_factors(sizes)
+            bounds = self._per_kernel(mains.main_roots(v), left, right) ** 2
+            bounds *= self.scales
         for m, factor, roots in self._inexact_factors():
-            # For many samples, the bound from the roots of the diagonal is loose, so
-            # also compute the form of the own factor's residual.
+            # The approximation of a product by its own factor adds a residual. For many
+            # samples, the bound from the roots of the diagonal of this residual is
+            # loose, so also compute its form.
             first, second = self.terms[m].tolist()
             form = mains.form_of_product(first, second, v)
             form -= float(np.sum(factor.inner(v) ** 2))
@@ -302,14 +307,14 @@ class FactoredProducts(ProductsOfMains):
         return traces
 
     def full_forms(self, kernels: Indices, v: Array) -> Array:
-        """Return v^T K_m v of chosen kernels before their approximation by factors."""
+        """Return v^T K_m v of full kernels, not of their factors; nan if unknown."""
         # For more samples, refinement is cheaper than centering every block again.
         if self.landmarks is None or self.shape[1] > CENTERING_ROWS:
             return np.full(kernels.size, np.nan)
-        forms = self.landmarks.full_forms(self._numbers(kernels), v)
+        forms = self.landmarks.full_forms(self._landmark_indices(kernels), v)
         return np.asarray(self.scales[kernels] * forms)
 
-    def _numbers(self, kernels: Indices) -> Indices:
+    def _landmark_indices(self, kernels: Indices) -> Indices:
         """Convert indices of kernels in this stack to indices in `self.landmarks`."""
         return kernels if self.chosen is None else self.chosen[kernels]
 
@@ -383,7 +388,8 @@ class FactoredProducts(ProductsOfMains):
             np.multiply(factor_rows, np.sqrt(scales[k]), out=block)
             residuals[k], means[k] = self.mains.residual_diagonal(*pair)
         residual = Residual(np.sqrt(residuals), means).scaled(scales)
-        return LowRankStack(rows.T, offsets, residual, None, self._numbers(kernels))
+        indices = self._landmark_indices(kernels)
+        return LowRankStack(rows.T, offsets, residual, None, indices)
 
     def own_factors(self, kernels: Indices) -> list[GroupedFactor]:
         """Return the factors of some kernels; see `GramStack.own_factors`."""
@@ -398,7 +404,7 @@ class FactoredProducts(ProductsOfMains):
             self.terms[kernels],
             self.scales[kernels],
             self.landmarks,
-            self._numbers(kernels),
+            self._landmark_indices(kernels),
         )
 
     def subset(self, kernels: Indices) -> "FactoredProducts":
