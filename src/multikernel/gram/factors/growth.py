@@ -230,12 +230,12 @@ def _add_landmarks(
         return grown
     survey, is_small = compiled(LOOPS, "survey"), compiled(LOOPS, "small_enough")
     add_landmark = compiled(LOOPS, "add_landmark")
-    centered = float(factor.diagonal @ weights)
-    centered -= float(np.sum((factor.rows[:rank] @ weights) ** 2))
+    centered_mean = float(factor.diagonal @ weights)
+    centered_mean -= float(np.sum((factor.rows[:rank] @ weights) ** 2))
     while True:
         pivot, largest, total = survey(factor.residual, weights)
         residual, goal_value = factor.residual, goal.value
-        if is_small(largest, floor, total, centered, residual, sizes, goal_value):
+        if is_small(largest, floor, total, centered_mean, residual, sizes, goal_value):
             return rank, True
         if rank == factor.rows.shape[0]:
             return rank, False
@@ -246,7 +246,7 @@ def _add_landmarks(
         if not is_built_in(columns.kernel):
             column[pivot] = factor.diagonal[pivot]
         add_landmark(factor.rows, rank, pivot, factor.residual, factor.landmarks)
-        centered -= float(column @ weights) ** 2
+        centered_mean -= float(column @ weights) ** 2
         rank += 1
 
 

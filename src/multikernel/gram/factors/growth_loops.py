@@ -104,7 +104,7 @@ def small_enough(  # noqa: PLR0913 - compiled code takes numbers, not objects
     largest: float,
     floor: float,
     total: float,
-    centered: float,
+    centered_mean: float,
     residual: Array,
     sizes: Array,
     goal: float,
@@ -116,10 +116,10 @@ def small_enough(  # noqa: PLR0913 - compiled code takes numbers, not objects
         return True
     # With `sizes` (see `Goal.sizes`), `goal` limits the sum of sizes times roots of the
     # residual's diagonal. If `sizes` is empty, `goal` limits `total` as a share of
-    # `centered`, the weighted mean of the centered kernel's diagonal.
+    # `centered_mean`, the weighted mean of the centered kernel's diagonal.
     if sizes.size:
         return root_sum(residual, sizes) <= goal
-    return total <= goal * centered
+    return total <= goal * centered_mean
 
 
 @loop(fastmath=FAST)
@@ -136,19 +136,22 @@ def grow_radial(  # noqa: PLR0913 - compiled code takes arrays, not objects
     sizes: Array,
 ) -> tuple[int, bool]:
     """Add landmarks to a Gaussian factor; return the rank and whether `goal` is met."""
-    # `features` has shape (n_used, n_samples). `factor`, `residual` and `landmarks`
-    # change in place. The goal is met when `small_enough` returns True; the loop also
-    # ends when `factor` has no empty row. The weights of the samples sum to one.
-    centered = 1.0
+    # `features` has shape (n_used, n_samples), `exponent` is that of `radial_column`.
+    # `factor`, `residual` and `landmarks` change in place. The goal is met when
+    # `small_enough`, which explains `floor`, `goal` and `sizes`, returns True; the loop
+    # also ends when `factor` has no empty row. The weights of the samples sum to one.
+    # A Gaussian kernel's diagonal is one; centering subtracts the square of the mean of
+    # every row of the factor from the diagonal's mean.
+    centered_mean = 1.0
     for j in range(rank):
-        centered -= weighted_mean(factor[j], weights) ** 2
+        centered_mean -= weighted_mean(factor[j], weights) ** 2
     while True:
         pivot, largest, total = survey(residual, weights)
-        if small_enough(largest, floor, total, centered, residual, sizes, goal):
+        if small_enough(largest, floor, total, centered_mean, residual, sizes, goal):
             return rank, True
         if rank == factor.shape[0]:
             return rank, False
         radial_column(features, features[:, pivot].copy(), exponent, factor[rank])
         add_landmark(factor, rank, pivot, residual, landmarks)
-        centered -= weighted_mean(factor[rank], weights) ** 2
+        centered_mean -= weighted_mean(factor[rank], weights) ** 2
         rank += 1
