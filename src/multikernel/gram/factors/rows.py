@@ -57,14 +57,15 @@ class KernelPlan:
         if self.landmarks.shape[0]:
             return self._by_landmarks(X, weights)
         features = feature_rows(self.kernel, X, cosine=self.cosine)
-        # A zero kernel without landmarks has a column of zeros as its factor.
         if features is None:
+            # A zero kernel without landmarks has a column of zeros as its factor. The
+            # residual of this factor is the kernel.
             columns = kernel_columns(self.kernel, X, self.owner, cosine=self.cosine)
             diagonal = np.maximum(columns.diagonal(), 0.0)
             rows = np.zeros((1, X.shape[0]))
-            return _with_sums(rows, diagonal.copy(), diagonal, weights)
+            return _with_sums(rows, diagonal, weights, bound=diagonal.copy())
         rows, diagonal = features
-        return _with_sums(rows, None, diagonal, weights)
+        return _with_sums(rows, diagonal, weights, bound=None)
 
     def _by_landmarks(self, X: Array, weights: Array) -> KernelRows:
         """Return the factor at rows X: R^-T k(landmarks, X), with R^T = `triangle`."""
@@ -90,11 +91,11 @@ class KernelPlan:
             )
         bound = np.maximum(diagonal - np.einsum("ri,ri->i", rows, rows), 0.0)
         bound += rounding_error_share(self.rank) * np.abs(diagonal)
-        return _with_sums(rows, bound, diagonal, weights)
+        return _with_sums(rows, diagonal, weights, bound=bound)
 
 
 def _with_sums(
-    rows: Array, bound: Array | None, diagonal: Array, weights: Array
+    rows: Array, diagonal: Array, weights: Array, *, bound: Array | None
 ) -> KernelRows:
     """Return a kernel's factor with the weighted sums that `KernelRows` contains."""
     return KernelRows(rows, bound, float(weights @ diagonal), rows @ weights)
