@@ -46,10 +46,10 @@ class DeviceMains(CenteredMains):
         """Add quadratic forms of some products; see `CenteredMains.add_forms`."""
         first, end = main_range
         with self.space.memory_guard("a pass over interactions"):
-            columns = self.space.put(v.reshape(len(v), -1).T)
+            vectors = self.space.put(v.reshape(len(v), -1).T)
             factors, later = self._masked(order.mains[first:end]), order.mains[first:]
             blocks = [
-                self._forms(factors, self._masked(later[start:stop]), columns)
+                self._forms(factors, self._masked(later[start:stop]), vectors)
                 for start, stop in main_runs(offsets[first:] - offsets[first], COLUMNS)
             ]
             products = np.hstack([self.space.get(block) for block in blocks])
@@ -74,17 +74,17 @@ class DeviceMains(CenteredMains):
         self,
         first: tuple[DeviceArray, DeviceArray],
         second: tuple[DeviceArray, DeviceArray],
-        columns: DeviceArray,
+        vectors: DeviceArray,
     ) -> DeviceArray:
         """Return v^T K v for each product K of a `first` and a `second` main kernel."""
-        # `first` and `second` are results of `_masked`. The form of the product of two
-        # kernels is the sum of the squares of G over the rows and columns of both
-        # factors, which the masks select. Forms are summed over the vectors v, the rows
-        # of `columns`, and have shape (n_first, n_second).
+        # `first` and `second` have stacked factors, and masks of each factor's rows
+        # (`_masked`). The form of the product of kernels with factors Z and W is the
+        # sum of the squares of Z diag(v) W^T, a block of G; the masks sum over blocks.
+        # Forms are summed over the rows v of `vectors`; shape (n_first, n_second).
         (A, first_masks), (B, second_masks) = first, second
         total = self.space.zeros((first_masks.shape[1], second_masks.shape[1]))
-        for k in range(columns.shape[0]):
-            G = (A * columns[k, :]) @ B.T
+        for k in range(vectors.shape[0]):
+            G = (A * vectors[k, :]) @ B.T
             total = total + first_masks.T @ (G * G) @ second_masks
         return total
 
