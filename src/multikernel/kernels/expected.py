@@ -110,32 +110,34 @@ class ExpectedKernel(AroundKernel):
     def _log_diagonal(self, missing: Array, variances: Array) -> Array:
         """Return log k(x, x) for every sample, shape (n_samples,)."""
         assert isinstance(self.kernel, GaussianKernel)
-        square = self.kernel.width**2
-        return -0.5 * (missing @ np.log1p(2.0 * variances / square))
+        squared_width = self.kernel.width**2
+        return -0.5 * (missing @ np.log1p(2.0 * variances / squared_width))
 
     @staticmethod
     def _log_gram(
-        rows: "_Centered", columns: "_Centered", square: float, variances: Array
+        rows: "_Centered", columns: "_Centered", squared_width: float, variances: Array
     ) -> Array:
-        """Return log k of all pairs of samples; `square` is the width squared."""
+        """Return log k for all pairs of samples, shape (n_rows, n_columns)."""
 
         def one_missing(present_in: "_Centered", missing_in: "_Centered") -> Array:
             """Return the part of -2 log k from columns that only `missing_in` lacks."""
             # The result has a row for each sample of `present_in`, and a column for
-            # each sample of `missing_in`.
-            wider = square + variances
-            heights = np.log1p(variances / square) + present_in.values**2 / wider
-            return np.asarray((present_in.present * heights) @ missing_in.missing.T)
+            # each sample of `missing_in`. A column adds log(1 + v / s^2) + (x - m)^2 /
+            # (s^2 + v), as in the class; `values` are the differences x - m.
+            wider = squared_width + variances
+            terms = np.log1p(variances / squared_width) + present_in.values**2 / wider
+            return np.asarray((present_in.present * terms) @ missing_in.missing.T)
 
         squares = (rows.values**2) @ columns.present.T
         squares += rows.present @ (columns.values**2).T
         squares -= 2.0 * (rows.values @ columns.values.T)
         K = np.maximum(squares, 0.0, out=squares)
-        K /= square
+        K /= squared_width
         if rows.missing.any() or columns.missing.any():
             K += one_missing(rows, columns) + one_missing(columns, rows).T
-            scale = np.sqrt(np.log1p(2.0 * variances / square))
-            K += (rows.missing * scale) @ (columns.missing * scale).T
+            # The product of both roots is the term of a column that both samples lack.
+            roots = np.sqrt(np.log1p(2.0 * variances / squared_width))
+            K += (rows.missing * roots) @ (columns.missing * roots).T
         K *= -0.5
         return K
 
