@@ -1,6 +1,6 @@
 """Protocols of losses."""
 
-from typing import ClassVar, Protocol, TypeGuard, runtime_checkable
+from typing import Any, ClassVar, Protocol, TypeGuard, runtime_checkable
 
 import numpy as np
 
@@ -100,12 +100,17 @@ def log_difference(f: Array, log_y: Array) -> Array:
     return np.where(np.abs(difference) <= log_rounding(f), 0.0, difference)
 
 
+def _declared(loss: Loss, name: str) -> Any:
+    """Return a declaration such as ``degree = 2`` in a loss's class; None if absent."""
+    # Declarations are in the class's own body, and are not inherited by subclasses. A
+    # weighted loss, or one with an offset, has the declarations of the loss inside.
+    inner = getattr(loss, "loss", loss)
+    return vars(type(inner)).get(name)
+
+
 def is_shift_equivariant(loss: Loss) -> bool:
     """Return whether a loss declares that it depends on y - f only."""
-    # The declaration, ``shift_equivariant = True`` in the class's own body, is not
-    # inherited by subclasses.
-    inner = getattr(loss, "loss", loss)
-    return bool(vars(type(inner)).get("shift_equivariant", False))
+    return bool(_declared(loss, "shift_equivariant"))
 
 
 LARGEST_LOG = 700.0
@@ -114,10 +119,8 @@ LARGEST_LOG = 700.0
 
 def link_of(loss: Loss) -> str | None:
     """Return the link function that a loss declares, or None for the identity."""
-    # With ``link = "log"`` in a class's own body, predictions are exponentials of
-    # decision values.
-    inner = getattr(loss, "loss", loss)
-    link: str | None = vars(type(inner)).get("link")
+    # With ``link = "log"``, predictions are exponentials of decision values.
+    link: str | None = _declared(loss, "link")
     return link
 
 
@@ -134,11 +137,8 @@ def is_smooth(loss: Loss) -> TypeGuard[SmoothConjugateLoss]:
 def degree(loss: Loss) -> int | None:
     """Return the degree of homogeneity that a loss declares, or None."""
     # A loss of degree k is multiplied by c^k if targets, decision values and parameters
-    # in units of y are multiplied by c: 2 for squares, 1 for absolute errors. The
-    # declaration, ``degree = 2`` in the class's own body, is not inherited by
-    # subclasses.
-    inner = getattr(loss, "loss", loss)
-    declared: int | None = vars(type(inner)).get("degree")
+    # in units of y are multiplied by c: 2 for squares, 1 for absolute errors.
+    declared: int | None = _declared(loss, "degree")
     return declared
 
 
