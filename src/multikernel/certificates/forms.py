@@ -58,13 +58,14 @@ def check_forms(
     lowest = int(np.argmin(forms))
     if forms[lowest] >= 0.0 and np.isfinite(forms).all():
         return
-    size = float(np.sum(rho * rho))
-    diagonal = gram.traces()
+    size, traces = float(np.sum(rho * rho)), gram.traces()
+    sizes = np.maximum(np.abs(traces), TINY)
     depths = np.where(np.isfinite(forms), -forms, np.inf)
-    # Rounding errors of n^2 entries with random signs have this spectral norm.
-    n_samples, rounded = gram.shape[1], gram.rounded_traces() - np.abs(diagonal)
-    hidden = np.sqrt(n_samples) * rounding_unit(n_samples) * rounded
-    is_bad = depths > size * (ROUNDING * np.maximum(np.abs(diagonal), TINY) + hidden)
+    # `rounded_traces` exceed the traces of matrices whose entries have rounding errors.
+    # The errors of n^2 entries with random signs have this spectral norm.
+    n_samples, excess = gram.shape[1], gram.rounded_traces() - np.abs(traces)
+    error_norms = np.sqrt(n_samples) * rounding_unit(n_samples) * excess
+    is_bad = depths > size * (ROUNDING * sizes + error_norms)
     is_bad |= ~np.isfinite(forms)
     if not is_bad.any():
         return
@@ -77,7 +78,7 @@ def check_forms(
         raise IndefiniteKernelError(not_finite(index), kernel=index)
     raise IndefiniteKernelError(
         f"Gram matrix {index} is not positive semidefinite: its smallest eigenvalue is "
-        f"at most {curvature:.3g}, and its trace is {diagonal[worst]:.3g}. "
+        f"at most {curvature:.3g}, and its trace is {traces[worst]:.3g}. "
         "Subtract its smallest eigenvalue from its diagonal, clip its negative "
         "eigenvalues, or remove this matrix.",
         kernel=index,

@@ -128,13 +128,14 @@ def margin_unit(loss: Loss, training: Training, weight_sum: float) -> float:
 
 
 def curvature_unit(loss: Loss, samples: Samples) -> float:
-    """Return one over the mean curvature of a loss, or one if it has no curvature."""
+    """Return the mean of one over a loss's curvature; one if it has no curvature."""
     if not isinstance(loss, SmoothConjugateLoss):
         return 1.0
     # The Hessian of the conjugate is one over the curvature of the loss. With a link
     # function, it is evaluated at the model that has only an intercept.
     y = samples.targets[0]
     if link_of(loss) is not None:
+        # The curvature depends on the predicted mean: use that of a constant model.
         b, _ = best_intercept(loss, y, np.zeros_like(y))
         slopes = loss.gradient(y, np.full_like(y, b))
         return float(loss.conjugate_hessian(y, slopes).mean())
