@@ -74,6 +74,7 @@ def diagonal_in_blocks(kernel: Kernel, X: Array) -> Array:
 
 def check_dictionary(owner: str, dictionary: object) -> None:
     """Raise unless an object is a nonempty sequence whose first item is a kernel."""
+    # Other items are not checked, because dictionaries may create kernels when read.
     kernels = kernel_sequence(owner, dictionary)
     if len(kernels) == 0:
         raise ValueError(

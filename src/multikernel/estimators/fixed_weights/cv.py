@@ -37,9 +37,10 @@ class KernelCandidates(Candidates):
         weights[m] = 1.0
         rule = partial(given_weights, weights=weights)
         single = replace(method, solver=FixedWeights(rule, method.solver))
-        # Fixed weights have p = inf, which is no parameter of the estimator.
-        first, exponents = m * len(self.Cs), np.array([np.inf])
-        return MarginCandidates(single, self.Cs, exponents, name="", start=first)
+        # The candidates with kernel m start at `start`. Fixed weights have the exponent
+        # p = inf, which is no parameter of the estimator, and so has an empty name.
+        ps, start = np.array([np.inf]), m * len(self.Cs)
+        return MarginCandidates(single, self.Cs, ps, name="", start=start)
 
     def grid(self, max_kernels: int | None = None) -> dict[str, Array]:
         """Return the kernel and the C of each candidate; `max_kernels` is ignored."""
