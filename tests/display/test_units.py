@@ -8,7 +8,7 @@ import pytest
 from sklearn.compose import make_column_transformer
 from sklearn.impute import SimpleImputer
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from sklearn.preprocessing import Normalizer, OneHotEncoder, StandardScaler
 
 from multikernel import SpicyMKLClassifier, report
 from multikernel.display import (
@@ -68,6 +68,17 @@ def test_columns_are_as_before_the_scalers(model, paperless):
     assert f"({TABLE.paperless[3]})" in texts
     data = shapley_values(model, TABLE[:4], TABLE).data
     np.testing.assert_allclose(data[:, 0].astype(float), TABLE.tenure[:4])
+
+
+def test_steps_before_a_part_without_an_inverse_are_not_inverted():
+    parts = make_column_transformer(
+        (Normalizer(), NUMBERS), verbose_feature_names_out=False
+    )
+    steps = make_pipeline(StandardScaler().set_output(transform="pandas"), parts)
+    model = make_pipeline(steps, SpicyMKLClassifier(alpha=0.01))
+    model.fit(TABLE[NUMBERS], LEFT)
+    data = shapley_values(model, TABLE[NUMBERS][:4], TABLE[NUMBERS]).data
+    np.testing.assert_allclose(data, steps.transform(TABLE[NUMBERS][:4]))
 
 
 def test_long_labels_do_not_overlap():

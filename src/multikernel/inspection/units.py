@@ -65,13 +65,14 @@ def _inverted(step: BaseEstimator | str | None, X: Array) -> tuple[Array, bool]:
 
 
 def _parts_inverted(step: BaseEstimator, X: Array) -> tuple[Array, bool]:
-    """Return X with the parts of a `ColumnTransformer` inverted; see `_inverted`."""
+    """Return X with a `ColumnTransformer` inverted, and whether that is complete."""
     if len(names_out(step)) != X.shape[1]:
         return X, False
-    restored = np.array(X)
+    restored, is_complete = np.array(X), _keeps_columns(step)
     for inner, columns in _transformers(step):
-        restored[:, columns] = _inverted(inner, X[:, columns])[0]
-    return restored, _keeps_columns(step)
+        restored[:, columns], is_inverted = _inverted(inner, X[:, columns])
+        is_complete = is_complete and is_inverted
+    return restored, is_complete
 
 
 def _transformers(
