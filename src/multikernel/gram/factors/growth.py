@@ -188,6 +188,7 @@ def grow(columns: KernelColumns, factor: Factor, weights: Array, goal: Goal) -> 
     max_rank = min(goal.max_rank, n_samples)
     residual = factor.residual.copy()
     rows, landmarks = factor.rows, factor.landmarks
+    # The second stage adds landmarks up to the minimum number, even beyond the goal.
     minimum = replace(goal, value=0.0, sizes=None)
     stages = [(goal, max_rank), (minimum, min(goal.min_rank, max_rank))]
     for stage, size in stages:
@@ -287,9 +288,10 @@ def _completed_by_lapack(
 def _n_rows_for_goal(factor: Factor, rows: Array, weights: Array, goal: float) -> int:
     """Return how many of the new rows are needed to meet `goal`, a share of a trace."""
     means = np.concatenate([factor.rows, rows]) @ weights
-    centered = factor.diagonal @ weights - np.cumsum(means**2)[len(factor.rows) :]
+    # Entry k of both arrays belongs to the factor with k + 1 of the new rows.
+    centered_means = factor.diagonal @ weights - np.cumsum(means**2)[len(factor.rows) :]
     residual_means = factor.residual @ weights - np.cumsum(rows**2 @ weights)
-    sufficient = np.flatnonzero(residual_means <= goal * centered)
+    sufficient = np.flatnonzero(residual_means <= goal * centered_means)
     return int(sufficient[0]) + 1 if sufficient.size else len(rows)
 
 
