@@ -164,9 +164,10 @@ class WeightSearch:
         self, weights: Array, sizes: Array, hessian: Callable[[], Array]
     ) -> Array:
         """Return the next weights; `sizes` are the dual norms at `weights`."""
-        # `hessian` computes the matrix H at `weights`.
+        # `hessian` computes the matrix H at `weights`, which are eta. The penalty of a
+        # kernel is l |f_m| + c |f_m|^2 / 2, where c is `bend`. At the optimum, sizes *
+        # room = l if eta > 0, with `room` = 1 - c eta.
         room = 1.0 - self.bend * weights
-        # At the optimum, sizes * room = l if eta > 0, with `room` = 1 - c eta.
         # `end_slope` estimates the slope of the objective along the last step, at its
         # end; at its start the slope was -`last.slope`.
         last, end_slope = self._last, 0.0

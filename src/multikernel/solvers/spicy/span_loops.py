@@ -169,8 +169,8 @@ def _step(
 ) -> bool:
     """Set the weights of `kernels` by one Newton step; return whether that worked."""
     # As in `solvers.spicy.newton`, the new weights are the x >= 0 that minimizes
-    # d^T H d / 2 - pull^T d for d = x - eta. H is halves halves^T plus a ridge against
-    # rounding.
+    # d^T H d / 2 - pull^T d for d = x - eta, or x^T H x / 2 - aims^T x with aims = pull
+    # + H eta. H is halves halves^T plus a ridge against rounding.
     n = kernels.size
     H, aims, x = np.empty((n, n)), np.empty(n), np.empty(n)
     for i in range(n):
