@@ -138,6 +138,7 @@ def write_matrices(
     max_run = max(1, BLOCK_NUMBERS // entries)
 
     def write_batch(batch: RadialPlan) -> None:
+        """Compute a batch of Gaussian kernels, and normalize consecutive ones."""
         # Kernels are computed in float64: in `array` itself if it is float64, otherwise
         # in `target`, from which `store` copies them to the float32 array.
         shape = (batch.kernels.size, n_rows, n_cols)
@@ -148,16 +149,19 @@ def write_matrices(
             m, position = int(batch.kernels[run.start]), int(positions[run.start])
             matrices = target[position : position + run.stop - run.start]
             normalize(m, matrices)
-            for kernel, K in () if is_double else enumerate(matrices, m):
-                store(kernel, K)
+            if not is_double:
+                for kernel, K in enumerate(matrices, m):
+                    store(kernel, K)
 
     def write_other(index: int) -> None:
+        """Compute and normalize kernel `plan.others[index]`."""
         m = int(plan.others[index])
         K = np.array(evaluate_other(plan, index, samples))
         normalize(m, K[None])
         store(m, K)
 
     def store(m: int, K: Array) -> None:
+        """Copy a float64 matrix to `array`; raise if float32 cannot represent it."""
         if not is_double:
             largest = max(float(K.max()), -float(K.min()))
             check_single_range(largest, m, plan.dictionary)
