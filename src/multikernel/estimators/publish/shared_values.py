@@ -18,9 +18,11 @@ from multikernel.kernels.products import factors_of
 LARGE_TABLE = 2**17
 """Minimum number of entries of a stored table to share distances of kernels."""
 
-# Distances by a matrix product made these predictions twice as fast.
+# Distances by a matrix product made these predictions twice as fast. Their rounding
+# errors are a few units in the last place of the squared norms of both samples.
 LARGEST_NORM = 256.0
-"""Maximum sum of two squared norms, in units of a kernel, for such distances."""
+"""Maximum sum of two squared norms, times minus the exponent of a Gaussian kernel, for
+which distances are computed by a matrix product."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,8 +97,8 @@ class SharedValues:
             features, rows = features[list(columns)], rows[:, columns]
         norms = np.einsum("ij,ij->i", rows, rows)[:, None]
         norms = norms + np.einsum("ij,ij->j", features, features)
-        # The rounding error of an exponent is a few units in the last place of this.
-        if not -min(form.exponent for form in forms) * norms.max() <= LARGEST_NORM:
+        largest_norm = -min(form.exponent for form in forms) * norms.max()
+        if not largest_norm <= LARGEST_NORM:  # or NaN
             return radial_matrices(kernels, new, np.ascontiguousarray(self.X.T))
         distances = np.maximum(norms - 2.0 * (rows @ features), 0.0)
         return [np.exp(form.exponent * distances) for form in forms]
