@@ -130,6 +130,7 @@ def _norm_bounds(A_all: list[Array], B: Array) -> tuple[float, float]:
     start_vectors += [np.linalg.eigh(form)[1][:, -1] for form in forms]
     ascents = [_ascend(forms, v) for v in start_vectors]
     lower, v = max(ascents, key=lambda pair: pair[0])
+    # The second bound is the sum of the spectral norms; the third is by Cauchy-Schwarz.
     upper = min(
         _weighted_bound(forms, v),
         sum(math.sqrt(max(np.linalg.eigvalsh(form)[-1], 0.0)) for form in forms),

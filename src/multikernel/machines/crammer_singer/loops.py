@@ -45,8 +45,9 @@ def sweep(  # noqa: PLR0913 - compiled code takes arrays, not objects
     """Optimize each sample's masses in place; return number of moves and total gap."""
     # Masses, and scores 1[c != y] + K rho without intercepts, are (n_classes,
     # n_samples). `shift` and `excess`, (n_classes,), are the intercepts and the sum of
-    # rho for each class, with a `penalty` on these sums. The total gap adds the gap of
-    # each sample before its move; samples with a gap of at most `min_gap` stay.
+    # rho for each class, with a `penalty` on these sums. `scores` and `excess` follow
+    # the masses. The total gap adds the gap of each sample before its move; samples
+    # with a gap of at most `min_gap` stay.
     n_classes, n = masses.shape
     class_scores, target = np.empty(n_classes), np.empty(n_classes)
     workspace = np.empty(n_classes)

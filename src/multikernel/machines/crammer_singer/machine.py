@@ -208,7 +208,8 @@ class _Sweeps:
     ) -> float:
         """Optimize dual variables of samples in place; return the sum of their gaps."""
         # `state` contains the masses and scores, (n_classes, n_samples), that change,
-        # then the sample weights, the diagonal of K, and K.
+        # then the sample weights, the diagonal of K, and K. `excess`, the sum of rho for
+        # every class, changes too. Samples with a gap of at most `min_gap` do not.
         masses, scores, weights, diagonal, K = state
         settings = self.penalty, weights, diagonal, read_only(K), order, min_gap
         steps, total = compiled(*SWEEP)(masses, scores, self.shift, excess, *settings)
@@ -218,7 +219,7 @@ class _Sweeps:
     def _visit_block(self, block: Indices, excess: Array, min_gap: float) -> float:
         """Optimize the masses of a block of samples; return the sum of their gaps."""
         # Steps need only the block's own Gram matrix. The scores of all samples are
-        # updated after the last step.
+        # updated after the last step. See `_visit` for `excess` and `min_gap`.
         gram, old_masses = self.task.gram, self.masses[:, block]
         masses = old_masses.copy()
         scores = np.ascontiguousarray(self.scores[:, block])
