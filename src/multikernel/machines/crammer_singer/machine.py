@@ -208,8 +208,8 @@ class _Sweeps:
     ) -> float:
         """Optimize dual variables of samples in place; return the sum of their gaps."""
         # `state` contains the masses and scores, (n_classes, n_samples), that change,
-        # then the sample weights, the diagonal of K, and K. `excess`, the sum of rho for
-        # every class, changes too. Samples with a gap of at most `min_gap` do not.
+        # then the sample weights, the diagonal of K, and K. `excess`, the sum of rho by
+        # class, changes too. Samples with a gap of at most `min_gap` keep their masses.
         masses, scores, weights, diagonal, K = state
         settings = self.penalty, weights, diagonal, read_only(K), order, min_gap
         steps, total = compiled(*SWEEP)(masses, scores, self.shift, excess, *settings)
