@@ -290,7 +290,7 @@ class LowRankStack(FactorStack):
     def diagonals(self) -> Array:
         """Return every diagonal, shape (n_kernels, n_samples)."""
         Z = self.factors
-        if self.offsets[-1] == self.shape[0]:
+        if self.offsets[-1] == self.shape[0]:  # one column for each kernel
             return np.asarray((Z * Z).T)
         diagonals = np.empty(self.shape[:2])
         for m, part in enumerate(slices_between(self.offsets)):

@@ -105,7 +105,8 @@ def level_features(samples: "GridSamples") -> tuple[Array, Array, Indices, Array
     root = np.ones(samples.n_samples)
     for z, levels in zip(samples.columns, samples.graph.levels, strict=True):
         first = levels.sizes[0]
-        # The kernel of a node also contains level zero of every other input.
+        # The kernel of a node also contains level zero of every other input. If this
+        # level has several features, forms have no such formula: NaN does not count.
         zero = z[:, :1] if first == 1 else np.full((len(z), 1), np.nan)
         root = root * zero[:, 0]
         levels_above = z[:, first:] / zero

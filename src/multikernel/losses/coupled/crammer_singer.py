@@ -104,11 +104,11 @@ def transport_between_classes(totals: Array) -> Array:
 
     def excess(log_largest: float) -> float:
         """Return (sum of the other classes' factors) / (S - a) - 1."""
-        # a = exp(log_largest) is the factor of class `largest`. S is the sum of all
-        # factors, so the result is zero at the solution. The denominator `allowed`
-        # follows from a (S - a) = `largest_total`.
-        allowed = largest_total / float(np.exp(log_largest))
-        return float(factors(log_largest)[is_other].sum()) / allowed - 1.0
+        # a = exp(log_largest) is the factor of class `largest`, and S - a follows from
+        # a (S - a) = `largest_total`. At the solution, S is the sum of all factors, so
+        # the result is zero.
+        sum_of_others = largest_total / float(np.exp(log_largest))
+        return float(factors(log_largest)[is_other].sum()) / sum_of_others - 1.0
 
     middle = 0.5 * float(np.log(largest_total))
     a = factors(brentq(excess, middle - 30.0, middle + 30.0, xtol=1e-14))
