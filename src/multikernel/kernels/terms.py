@@ -74,7 +74,7 @@ class EveryPair(ComputedRows[Indices]):
         terms = np.full((indices.size, 2), -1, dtype=INDEX_TYPE)
         is_pair = indices >= self.alone.size
         terms[~is_pair, 0] = self.alone[indices[~is_pair]]
-        # Pairs of positions in `members` are in the order (0, 1), (0, 2), ..., (1, 2), ...
+        # Pairs of positions in `members` are in the order (0, 1), (0, 2), ..., (1, 2).
         pairs = indices[is_pair]
         first = np.searchsorted(self.starts, pairs, side="right") - 1
         second = first + 1 + pairs - self.starts[first]

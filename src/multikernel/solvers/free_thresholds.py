@@ -235,6 +235,8 @@ class _Thresholds:
 
         def negative_bound(scale: float) -> float:
             """Return minus a lower bound on the dual value of scale * rho."""
+            # The loss's conjugate is -total at -rho. It is convex and zero at zero, so
+            # it is at most -scale * total at -scale * rho.
             return penalty.conjugate(scale * sizes, norms) - scale * total
 
         scale, lowest = best_scale(negative_bound, penalty.feasible_scale(sizes))

@@ -98,11 +98,13 @@ class SparseMethod(GramMethod):
         """Return the method with the alpha that it uses for `data`, as a number."""
         loss, min_alpha, alpha = self.loss.unit, 0.0, self.alpha
         if self.by_default and not isinstance(alpha, NullAlpha):
+            # With many interactions, the usual default would select many by chance.
             if data.kernels.many_pairs and why_not_permuted(data, loss) is None:
                 min_alpha, alpha = alpha, NullAlpha(n_permutations=FEW_PERMUTATIONS)
             elif data.kernels.all_columns and data.samples.classes is not None:
                 alpha = JOINT_CLASS_ALPHA
         if isinstance(alpha, NullAlpha):
+            # The rule gives the strength of the norms, which is l1_ratio * alpha.
             alpha = max(alpha.on(data, loss) / (self.l1_ratio or 1.0), min_alpha)
         return replace(self, alpha=alpha, by_default=False)
 

@@ -220,7 +220,9 @@ class SpicyMKLSurvivalCV(SurvivalMKL, AlphaSearchCV):
     def _copied(
         self, loss: LogLogisticLoss, strata: tuple[Times, Indices], groups: object
     ) -> Self:
-        inner, (times, codes) = super()._copied(loss, strata, groups), strata
+        """Return a copy of this search that fits the given loss; see the base class."""
+        inner = super()._copied(loss, strata, groups)
+        times, codes = strata
         # Folds are stratified by whether the event was observed.
         inner.cv = folds_of(self.cv, times.seen[codes], groups, stratify=True)
         if callable(self.scoring):
