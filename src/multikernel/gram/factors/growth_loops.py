@@ -136,7 +136,7 @@ def grow_radial(  # noqa: PLR0913 - compiled code takes arrays, not objects
     sizes: Array,
 ) -> tuple[int, bool]:
     """Add landmarks to a Gaussian factor; return the rank and whether `goal` is met."""
-    # `features` has shape (n_used, n_samples), `exponent` is that of `radial_column`.
+    # `features` has shape (n_used, n_samples); see `radial_column` for `exponent`.
     # `factor`, `residual` and `landmarks` change in place. The goal is met when
     # `small_enough`, which explains `floor`, `goal` and `sizes`, returns True; the loop
     # also ends when `factor` has no empty row. The weights of the samples sum to one.

@@ -276,9 +276,9 @@ class FactoredProducts(ProductsOfMains):
         # A residual has a part from the residuals of the main kernels. It has another
         # part if the product's own factor is approximate.
         if not mains.are_exact:
-            # Both methods of `mains` give square roots of bounds.
-            left, right = mains.bound_factors(sizes)
-            bounds = self._per_kernel(mains.main_roots(v), left, right) ** 2
+            # `bound_factors` gives the root of a product's bound as A[i] @ B[j].
+            A, B = mains.bound_factors(sizes)
+            bounds = self._per_kernel(mains.main_roots(v), A, B) ** 2
             bounds *= self.scales
         for m, factor, roots in self._inexact_factors():
             # The approximation of a product by its own factor adds a residual. For many
