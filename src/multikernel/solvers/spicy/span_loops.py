@@ -29,7 +29,7 @@ def solve_small_problems(  # noqa: PLR0913 - compiled code takes arrays, not obj
 ) -> None:
     """Maximize each target's dual value over the span of a few vectors.
 
-    The coefficients c of these vectors maximize s^T c - |c|^2 / 2 subject to c^T G_m c
+    The coefficients c of the vectors maximize s^T c - |c|^2 / 2 subject to c^T G_m c
     <= alpha^2 for every kernel m (see module `spans`), where s is a row of `sides` and
     G_m an item of `grams`. With the kernel weights eta, c = (I + sum_m eta_m G_m)^-1 s.
     The results are written into `eta`, `coefs` and `settled`. `most` is the maximum
