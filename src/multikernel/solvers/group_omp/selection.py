@@ -208,6 +208,9 @@ class BoundSelector:
     def best(self, query: Query) -> Winners:
         """Return the best candidate of each group."""
         self._check_shift(query)
+        # Bounds are on twice the improvement by each kernel, (n_groups, n_kernels). The
+        # kernels `narrow` have exact scores. Bounds of other kernels are refined while
+        # they are not below `leader`, the largest lower bound of a group.
         bounds = _ImprovementBounds(self.stack, self.whitening, self.traces, query)
         if self.exact is not None:
             scores = self.exact.forms(query).T
@@ -291,8 +294,9 @@ class _ImprovementBounds:
         self.lower = np.zeros(self.query.candidates.shape)
         self.upper = np.where(self.query.candidates, np.inf, -np.inf)
         self.leader = np.zeros(self.query.shifts.size)
-        # Pivots of a factorization have errors of eps times the trace, which matter in
-        # comparison with the ridge.
+        # Values tie if they differ by less than `resolution`, relatively. Pivots of a
+        # factorization have errors of eps times the trace, which matter in comparison
+        # with the ridge.
         relative = self.traces.whitened / self.query.shifts[:, None]
         self.resolution = SETTINGS.tie + 8.0 * EPS * relative
 
