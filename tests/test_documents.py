@@ -21,10 +21,12 @@ from statistics import median
 import pytest
 import sklearn
 from command_line import run_command
+from sklearn.datasets import load_breast_cancer
 from sklearn.utils.fixes import parse_version
 
 import multikernel
 from multikernel.estimators import SpicyMKLClassifier
+from multikernel.kernels import spicy_dictionary
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -49,6 +51,7 @@ def test_readme_code_prints_what_the_readme_says():
         assert comparable(printed.getvalue()) == comparable(expected)
         models.append(namespace["model"])
     n_pairs = sum(" × " in name for name in models[0].kernel_names_)
+    assert f"trained on {len(namespace['X_train'])} rows" in " ".join(README.split())
     assert f"the interactions of all {n_pairs} pairs" in README
 
 
@@ -75,6 +78,10 @@ def test_readme_figures_are_those_that_are_printed_or_measured():
     kernels = re.search(r"\d+ of (\d+) kernels", printed)
     assert f"among {kernels[1]} kernels" in prose
     assert f"over all {kernels[1]} kernels" in README
+    share = re.search(r"within ([\d.]+%) of the optimum", printed)
+    assert f"improve the objective by more than {share[1]}." in " ".join(README.split())
+    n_columns = load_breast_cancer().data.shape[1]
+    assert f"trains on {len(spicy_dictionary(n_columns))} kernels" in README
     path = ROOT / "benchmarks" / "interactions" / "results.json"
     rows = json.loads(path.read_text(encoding="utf-8"))["rows"]
     alone, pairs, forest = (
