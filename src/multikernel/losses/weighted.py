@@ -55,8 +55,10 @@ class WeightedLoss:
         """Return u / w; entries outside the domain by rounding are clipped to it."""
         w = self._broadcast_weights(y)
         lower, upper = self.loss.dual_bounds(y)
-        is_inside = (u >= w * lower) & (u <= w * upper)
-        return np.where(is_inside, np.clip(u / w, lower, upper), u / w)
+        slopes, is_inside = u / w, (u >= w * lower) & (u <= w * upper)
+        # `np.clip` would take three times as long for a few hundred samples.
+        clipped = np.minimum(np.maximum(slopes, lower), upper)
+        return np.where(is_inside, clipped, slopes)
 
     def dual_bounds(self, y: Array) -> tuple[Array, Array]:
         """Return the bounds of the conjugate's domain, times the sample weights."""
