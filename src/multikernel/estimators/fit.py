@@ -24,12 +24,7 @@ from multikernel.estimators.publish.fitted import FittedModel
 from multikernel.estimators.read.doubts import warn_order
 from multikernel.estimators.read.partitions import check_partitions
 from multikernel.estimators.read.precomputed import labels_of_grams
-from multikernel.estimators.read.samples import (
-    Samples,
-    distinct,
-    read_samples,
-    sort_samples,
-)
+from multikernel.estimators.read.samples import Samples, read_samples, sort_samples
 from multikernel.estimators.read.tables import check_fit_data
 from multikernel.exceptions import DictionaryWarning, warn_user
 from multikernel.linalg.tables import is_dask
@@ -105,7 +100,7 @@ def read_input(
         return samples
     # A search merges equal samples later, within each fold: a split into folds may
     # separate them.
-    return sort_samples(samples) if source.parts else distinct(samples)
+    return sort_samples(samples, merges_copies=not source.parts)
 
 
 def _refuse_columns(estimator: BaseEstimator, owner: str, samples: Samples) -> None:

@@ -5,7 +5,7 @@ from functools import partial
 
 import numpy as np
 
-from multikernel._typing import Array, Mask
+from multikernel._typing import Array, Indices, Mask
 from multikernel._validation import (
     BYTES,
     AnyOf,
@@ -235,11 +235,25 @@ def _build_products(
     uncentered = ListDictionary([uncenter(kernel) for kernel in mains])
     center = partial(_center_mains, mains, X)
     main_stack = _dense_stack(uncentered, X, center, dtype, max_bytes)
-    stack: GramStack = ProductStack(main_stack, np.asarray(dictionary.terms))
+    terms = np.asarray(dictionary.terms)
+    stack: GramStack
     if stores_products(len(dictionary), X.shape[0]) and dtype == "float64":
-        stack = stack.take(np.arange(len(dictionary)))
+        stack = _multiply_mains(main_stack.array, terms)
+    else:
+        stack = ProductStack(main_stack, terms)
     scaled = normalization.learn_scales(stack)
     return BuiltStack(scaled, normalization, scaled.zero_kernels())
+
+
+def _multiply_mains(mains: Stored, terms: Indices) -> DenseStack:
+    """Return main kernels and products of two of them, as stored matrices."""
+    matrices = np.empty((len(terms), *mains.shape[1:]))
+    for matrix, (first, second) in zip(matrices, terms.tolist(), strict=True):
+        if second < 0:
+            matrix[...] = mains[first]
+        else:
+            np.multiply(mains[first], mains[second], out=matrix)
+    return DenseStack(matrices)
 
 
 def _build_by_kernel(

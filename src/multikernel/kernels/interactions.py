@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -22,7 +23,6 @@ from multikernel.kernels.columns import (
     ColumnKernel,
     Features,
     default_label,
-    resolve_indices,
     select_columns,
     selected_indices,
 )
@@ -30,6 +30,7 @@ from multikernel.kernels.dictionary import ListDictionary, unique_names
 from multikernel.kernels.median import distinct_columns
 from multikernel.kernels.products import CenteredKernel, ProductKernel, centered
 from multikernel.kernels.terms import (
+    INDEX_TYPE,
     MANY,
     EveryPair,
     FactorIndices,
@@ -220,7 +221,7 @@ def with_interactions(
     origins: Sequence[int] | None = None,
 ) -> InteractionDictionary:
     """Return the kernels of `dictionary` and their products."""
-    # The kernels' columns are indices of X, or slices, but not names.
+    # The kernels' columns are nonnegative indices of X, or slices, but not names.
     mains = [dictionary[m] for m in range(len(dictionary))]
     columns = [_kernel_columns(kernel, X.shape[1]) for kernel in mains]
     alone = np.arange(len(mains) if spec.mains else 0)
@@ -231,7 +232,7 @@ def with_interactions(
         places = origins or range(X.shape[1])
         allowed = _allowed_columns(spec.between, features, places)
     members = _paired_kernels(mains, columns, X, is_default=spec.kernels is None)
-    terms = _terms(EveryPair(alone, members), columns, allowed, X.shape[1])
+    terms = _terms(alone, members, columns, allowed, X.shape[1])
     if not len(terms):
         advice = "" if spec.between is None else "add columns to between, "
         raise ValueError(
@@ -253,7 +254,10 @@ def _kernel_columns(kernel: Kernel, n_features: int) -> frozenset[int]:
     """Return the indices of a kernel's columns; empty if it uses all columns."""
     if not isinstance(kernel, ColumnKernel):
         return frozenset()
-    indices = frozenset(resolve_indices(kernel.columns, Features(n_features)))
+    columns: Any = kernel.columns
+    if isinstance(columns, slice):
+        columns = range(n_features)[columns]
+    indices = frozenset[int](columns)
     return frozenset() if len(indices) == n_features else indices
 
 
@@ -262,25 +266,33 @@ ColumnPair = tuple[frozenset[int], frozenset[int]]
 
 
 def _terms(
-    terms: EveryPair,
+    alone: Indices,
+    members: Indices,
     columns: Sequence[frozenset[int]],
     allowed: ColumnPair | None,
     n_features: int,
 ) -> FactorIndices:
-    """Return the kernels and pairs in `terms` whose columns allow a product."""
-    paired_sets = [columns[m] for m in terms.members.tolist()]
+    """Return the kernels `alone`, and the pairs of `members` that are allowed."""
+    paired_sets = [columns[m] for m in members.tolist()]
     is_disjoint = sum(map(len, paired_sets)) == len(frozenset().union(*paired_sets))
-    if is_disjoint and allowed is None:
-        return terms if len(terms) > MANY else terms.whole
-    all_columns = frozenset(range(n_features))
-    left, right = allowed or (all_columns, all_columns)
-    pairs = [
-        not columns[a] & columns[b]
-        and any(columns[p] <= left and columns[q] <= right for p, q in ((a, b), (b, a)))
-        for a, b in terms.whole[terms.alone.size :].tolist()
-    ]
-    is_allowed = np.array([True] * terms.alone.size + pairs, dtype=bool)
-    return np.asarray(terms.whole[is_allowed])
+    is_restricted = allowed is not None or not is_disjoint
+    n_terms = alone.size + members.size * (members.size - 1) // 2
+    if n_terms > MANY and not is_restricted:
+        return EveryPair(alone, members)
+    pairs = members[np.stack(np.triu_indices(members.size, 1), axis=1)]
+    if is_restricted:
+        all_columns = frozenset(range(n_features))
+        left, right = allowed or (all_columns, all_columns)
+        is_allowed = [
+            not columns[a] & columns[b]
+            and any(
+                columns[p] <= left and columns[q] <= right for p, q in ((a, b), (b, a))
+            )
+            for a, b in pairs.tolist()
+        ]
+        pairs = pairs[np.array(is_allowed, dtype=bool)]
+    mains = np.stack([alone, np.full(alone.size, -1)], axis=1)
+    return np.concatenate([mains, pairs]).astype(INDEX_TYPE)
 
 
 def _paired_kernels(

@@ -330,15 +330,18 @@ def class_weights(
 # not only within the tolerance.
 
 
-def sort_samples(samples: Samples) -> Samples:
-    """Sort the samples by data and labels alone, so that copies become neighbors."""
+def sort_samples(samples: Samples, *, merges_copies: bool) -> Samples:
+    """Sort the samples by data and labels alone; merge equal samples if requested."""
     keys = _sample_keys(samples, slice(None))
     # Samples keep their order if X contains precomputed kernels, which have no features
     # to sort by, or is a table in a file, whose sorted copy may not fit into memory.
     if keys is None:
         return samples
     order = np.argsort(keys, kind="stable")
-    return replace(samples.subset(order), X=samples.X[order])
+    if not merges_copies:
+        return replace(samples.subset(order), X=samples.X[order])
+    rows, merged = merge_equal(samples, order)
+    return replace(merged, X=samples.X[rows])
 
 
 def merge_equal(samples: Samples, indices: Indices) -> tuple[Indices, Samples]:
@@ -355,13 +358,6 @@ def merge_equal(samples: Samples, indices: Indices) -> tuple[Indices, Samples]:
     copies = Copies(part.rows, owners, weights / totals[owners])
     merged = replace(part.subset(firsts), sample_weight=totals, copies=copies)
     return indices[firsts], merged
-
-
-def distinct(samples: Samples) -> Samples:
-    """Return the sorted samples, with equal samples merged."""
-    samples = sort_samples(samples)
-    firsts, merged = merge_equal(samples, np.arange(samples.rows.size))
-    return samples if merged.copies is None else replace(merged, X=samples.X[firsts])
 
 
 def _sample_keys(samples: Samples, indices: Indices | slice) -> Any:

@@ -35,10 +35,9 @@ def read_targets(estimator: BaseEstimator, y: object, *, fitting: bool = True) -
         raise ValueError("y holds 0 samples: pass one target for each row of X.")
     if tags.estimator_type == "regressor":
         return _check_target_size(read_columns(targets, "y", kinds.names_of(y)))
-    to_text = "y.astype(str)"
-    if category_order(single_column(y)) is not None:  # `astype` would lose the order
-        to_text = "pandas.Series(y).cat.rename_categories(str)"
-    targets = _read_labels(targets, to_text)
+    if targets.dtype.kind in "biu":
+        return targets
+    targets = _read_labels(targets, y)
     if fitting and targets.ndim == 1 and targets.dtype.kind in "UO":
         labels = set(targets.tolist())
         warn_doubts(owner, label_doubts("y", single_column(y), labels))
@@ -293,16 +292,19 @@ def _check_target_size(targets: Array) -> Array:
     return targets
 
 
-def _read_labels(y: Array, to_text: str) -> Array:
-    """Return labels as text, numbers or NumPy dates; raise for other objects."""
-    # `to_text` is a call that converts the user's y to text, for messages.
-    if y.dtype.kind in "fc":
-        _check_finite(y)
-    labels = _check_labels(y, "Input y")
-    if y.dtype.kind == "O" and not isinstance(labels[0], str | bytes):
-        y = _read_numbers(y, labels, to_text)
-        _refuse_rounded(y, "y")
-    return y
+def _read_labels(values: Array, y: object) -> Array:
+    """Return the labels in y as text, numbers or NumPy dates; raise for others."""
+    # `values` are the labels as an array.
+    if values.dtype.kind in "fc":
+        _check_finite(values)
+    labels = _check_labels(values, "Input y")
+    if values.dtype.kind == "O" and not isinstance(labels[0], str | bytes):
+        to_text = "y.astype(str)"
+        if category_order(single_column(y)) is not None:  # `astype` loses the order
+            to_text = "pandas.Series(y).cat.rename_categories(str)"
+        values = _read_numbers(values, labels, to_text)
+        _refuse_rounded(values, "y")
+    return values
 
 
 def _read_numbers(y: Array, labels: list[Any], to_text: str) -> Array:
