@@ -232,7 +232,7 @@ def _build_products(
 ) -> BuiltStack:
     """Return the stack of interactions, with main kernels stored in type `dtype`."""
     mains = dictionary.mains.kernels
-    uncentered = ListDictionary([uncenter(kernel) for kernel in mains])
+    uncentered = [uncenter(kernel) for kernel in mains]
     center = partial(_center_mains, mains, X)
     main_stack = _dense_stack(uncentered, X, center, dtype, max_bytes)
     terms = np.asarray(dictionary.terms)

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Protocol, runtime_checkable
+from typing import Protocol
 
 import numpy as np
 
@@ -26,7 +26,6 @@ from multikernel.kernels.base import Kernel, checked_values, kernel_diagonal
 from multikernel.linalg.tables import equal_shares
 
 
-@runtime_checkable
 class Normalizer(Protocol):
     """A normalization step with parameters, passed instead of the name of a step."""
 
@@ -162,7 +161,7 @@ def check_steps(normalize: Steps) -> tuple[StepName, ...]:
     steps: tuple[StepName, ...] = tuple(normalize) if is_many else (normalize,)  # type: ignore[arg-type, assignment]
     for step in steps:
         is_name = isinstance(step, str) and step in STEPS
-        if not (is_name or isinstance(step, Normalizer)):
+        if not (is_name or hasattr(step, "empty")):
             raise ValueError(
                 f"normalize must be None, one of {', '.join(map(repr, STEPS))}, a "
                 "normalizer such as TailNormalizer(4), or a sequence of these, got "

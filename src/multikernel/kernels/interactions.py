@@ -163,7 +163,8 @@ class InteractionDictionary:
     @property
     def has_products(self) -> bool:
         """Return whether any kernel is a product."""
-        return paired_mains(self.terms).size > 0
+        # Products follow the main-effect kernels.
+        return len(self.factors(len(self) - 1)) > 1
 
     def scales(self) -> Array | TermWeights:
         """Return the factors that multiply normalized kernels, shape (n_kernels,)."""

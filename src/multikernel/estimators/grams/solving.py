@@ -62,21 +62,19 @@ def solve_problems(
     starts: Sequence[Solution | None] = (),
 ) -> GramFit:
     """Return the solutions of all problems, with refined matrices if required."""
-    problems, solver = problems_of(recipe, training)
-    previous: Sequence[Solution | None] = [None] * len(problems)
-    starts = starts or previous
+    previous: Sequence[Solution] = ()
     # If the tolerance requires it, matrices are refined and the problems are solved
     # again, so that all solutions refer to the same matrices.
     while True:
-        pairs = zip(problems, starts, strict=True)
-        latest = [solver.solve(problem, start, watch) for problem, start in pairs]
-        solutions = [continued(*pair) for pair in zip(previous, latest, strict=True)]
+        problems, solver = problems_of(recipe, training)
+        pairs = zip(problems, starts or [None] * len(problems), strict=True)
+        solutions = [solver.solve(problem, start, watch) for problem, start in pairs]
+        if previous:
+            solutions = list(map(continued, previous, solutions))
         finer = refine_data(training, solutions)
         if finer is training:
             return GramFit(recipe, training, solutions)
-        training = finer
-        problems, solver = problems_of(recipe, training)
-        previous = starts = solutions
+        training, previous, starts = finer, solutions, solutions
 
 
 def solve_outputs(

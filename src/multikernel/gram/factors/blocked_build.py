@@ -32,7 +32,6 @@ from multikernel.gram.normalization import (
     BuiltStack,
     GivenScales,
     Normalization,
-    Normalizer,
     Steps,
     check_steps,
     empty_normalization,
@@ -337,7 +336,7 @@ def _check_moments(steps: Sequence[object]) -> None:
     """Raise if a normalization step needs more than `moments`, such as eigenvalues."""
     # Eigenvalues are not computed if the rows of factors are in blocks.
     for step in steps:
-        if isinstance(step, Normalizer) and not isinstance(step, GivenScales):
+        if not isinstance(step, str | GivenScales):
             raise ValueError(
                 f"normalize={step!r} requires eigenvalues, which are not computed for "
                 "rows in blocks (a Dask collection, or LowRank with a folder): pass "
