@@ -48,7 +48,9 @@ def with_rounding_ratios(
     # `rounded_to_single` is True if entries were rounded to single precision before
     # they were centered.
     traces = np.abs(stack.traces())
-    ratios = _ratios_of_steps(traces, normalization)
+    ratios = np.ones(traces.size)
+    if not normalization.only_scales:
+        ratios = _ratios_of_steps(traces, normalization)
     if rounded_to_single:
         ratios[ratios > 1.0] *= SINGLE / EPS
     if isinstance(X, np.ndarray) and dictionary is not None:

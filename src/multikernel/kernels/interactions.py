@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import chain, combinations
 from typing import Any
 
 import numpy as np
@@ -280,7 +281,8 @@ def _terms(
     n_terms = alone.size + members.size * (members.size - 1) // 2
     if n_terms > MANY and not is_restricted:
         return EveryPair(alone, members)
-    pairs = members[np.stack(np.triu_indices(members.size, 1), axis=1)]
+    flat_pairs = chain.from_iterable(combinations(members.tolist(), 2))
+    pairs = np.fromiter(flat_pairs, INDEX_TYPE).reshape(-1, 2)
     if is_restricted:
         all_columns = frozenset(range(n_features))
         left, right = allowed or (all_columns, all_columns)
@@ -292,8 +294,8 @@ def _terms(
             for a, b in pairs.tolist()
         ]
         pairs = pairs[np.array(is_allowed, dtype=bool)]
-    mains = np.stack([alone, np.full(alone.size, -1)], axis=1)
-    return np.concatenate([mains, pairs]).astype(INDEX_TYPE)
+    mains = np.stack([alone, np.full(alone.size, -1)], axis=1, dtype=INDEX_TYPE)
+    return np.concatenate([mains, pairs])
 
 
 def _paired_kernels(

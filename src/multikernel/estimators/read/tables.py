@@ -208,13 +208,12 @@ def _category_columns(
 def standard_kernels(kernels: object) -> tuple[object, Interactions | None]:
     """Return `kernels` in a standard form, and any `Interactions`, or None."""
     # A mapping becomes `Views`, and kernels become a `ListDictionary`.
-    interactions = kernels if isinstance(kernels, Interactions) else None
-    if interactions is not None:
-        kernels = interactions.kernels
+    if isinstance(kernels, Interactions):
+        return standard_kernels(kernels.kernels)[0], kernels
     if isinstance(kernels, Mapping):
-        return Views(kernels), interactions
+        return Views(kernels), None
     if kernels is None or is_precomputed(kernels) or isinstance(kernels, np.ndarray):
-        return kernels, interactions
+        return kernels, None
     if isinstance(kernels, Sequence) and not kernels:
         raise ValueError(NO_KERNEL)
     for kernel in kernels if isinstance(kernels, list | tuple) else [kernels]:
@@ -228,7 +227,7 @@ def standard_kernels(kernels: object) -> tuple[object, Interactions | None]:
     is_kernel = callable(kernels) and not isinstance(kernels, KernelDictionary)
     if is_kernel or isinstance(kernels, Sequence):
         kernels = ListDictionary(as_kernels(kernels))
-    return kernels, interactions
+    return kernels, None
 
 
 def check_predict_data(

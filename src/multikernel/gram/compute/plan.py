@@ -40,13 +40,11 @@ class RadialPlan:
     def layout(self) -> "BatchLayout":
         """Return the column sets of the plan's kernels, each once."""
         column_sets, first_kernels = np.unique(self.sets, return_index=True)
-        starts = self.column_starts[column_sets]
-        ends = self.column_starts[column_sets + 1]
-        bounds = zip(starts.tolist(), ends.tolist(), strict=True)
-        columns = np.concatenate([self.columns[a:b] for a, b in bounds])
-        used, members = np.unique(columns, return_inverse=True)
+        bounds = self.column_starts[np.stack([column_sets, column_sets + 1], axis=1)]
+        columns = [self.columns[start:stop] for start, stop in bounds.tolist()]
+        used, members = np.unique(np.concatenate(columns), return_inverse=True)
         used = used.astype(np.intp, copy=False)
-        set_starts = np.concatenate([[0], np.cumsum(ends - starts)])
+        set_starts = np.cumsum([0, *map(len, columns)])
         kernel_starts = np.append(first_kernels, self.sets.size)
         return BatchLayout(used, set_starts, members, kernel_starts)
 
