@@ -5,7 +5,7 @@ from functools import partial
 
 import numpy as np
 
-from multikernel._typing import Array, Indices, Mask
+from multikernel._typing import Array, Mask
 from multikernel._validation import (
     BYTES,
     AnyOf,
@@ -238,22 +238,14 @@ def _build_products(
     terms = np.asarray(dictionary.terms)
     stack: GramStack
     if stores_products(len(dictionary), X.shape[0]) and dtype == "float64":
-        stack = _multiply_mains(main_stack.array, terms)
+        matrices = main_stack.array[terms[:, 0]]
+        for k in np.flatnonzero(terms[:, 1] >= 0).tolist():
+            matrices[k] *= main_stack.array[terms[k, 1]]
+        stack = DenseStack(matrices)
     else:
         stack = ProductStack(main_stack, terms)
     scaled = normalization.learn_scales(stack)
     return BuiltStack(scaled, normalization, scaled.zero_kernels())
-
-
-def _multiply_mains(mains: Stored, terms: Indices) -> DenseStack:
-    """Return main kernels and products of two of them, as stored matrices."""
-    matrices = np.empty((len(terms), *mains.shape[1:]))
-    for matrix, (first, second) in zip(matrices, terms.tolist(), strict=True):
-        if second < 0:
-            matrix[...] = mains[first]
-        else:
-            np.multiply(mains[first], mains[second], out=matrix)
-    return DenseStack(matrices)
 
 
 def _build_by_kernel(

@@ -160,8 +160,7 @@ def check_steps(normalize: Steps) -> tuple[StepName, ...]:
     is_many = isinstance(normalize, Sequence) and not isinstance(normalize, str)
     steps: tuple[StepName, ...] = tuple(normalize) if is_many else (normalize,)  # type: ignore[arg-type, assignment]
     for step in steps:
-        is_name = isinstance(step, str) and step in STEPS
-        if not (is_name or hasattr(step, "empty")):
+        if not (hasattr(step, "empty") or (isinstance(step, str) and step in STEPS)):
             raise ValueError(
                 f"normalize must be None, one of {', '.join(map(repr, STEPS))}, a "
                 "normalizer such as TailNormalizer(4), or a sequence of these, got "

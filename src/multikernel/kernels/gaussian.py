@@ -10,14 +10,6 @@ from multikernel._validation import COUNT, POSITIVE, Number, check_parameter
 from multikernel.kernels.base import Kernel
 from multikernel.kernels.columns import ColumnKernel
 
-
-def squared_distances(X: Array, Y: Array | None = None) -> Array:
-    """Return the squared distances between all rows of X and of Y, by default X."""
-    # An expansion into inner products would be faster for more than thirty columns, but
-    # inaccurate for rows far from zero.
-    return np.asarray(cdist(X, X if Y is None else Y, "sqeuclidean"))
-
-
 WIDTHS = Number(1e-100, 1e100)
 """Widths whose squares neither overflow nor underflow."""
 
@@ -122,7 +114,9 @@ class GaussianKernel:
 
     def __call__(self, X: Array, Y: Array | None = None) -> Array:
         """Return the Gram matrix, shape (n_samples_X, n_samples_Y)."""
-        K = squared_distances(X, Y)
+        # An expansion into inner products would be faster for more than thirty columns,
+        # but inaccurate for rows far from zero.
+        K = np.asarray(cdist(X, X if Y is None else Y, "sqeuclidean"))
         K *= self.exponent
         return np.exp(K, out=K)
 

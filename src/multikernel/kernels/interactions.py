@@ -1,10 +1,11 @@
 """Interactions: products of two centered kernels on different columns."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain, combinations
+from math import comb
 from typing import Any
 
 import numpy as np
@@ -270,32 +271,28 @@ ColumnPair = tuple[frozenset[int], frozenset[int]]
 def _terms(
     alone: Indices,
     members: Indices,
-    columns: Sequence[frozenset[int]],
+    sets: Sequence[frozenset[int]],
     allowed: ColumnPair | None,
     n_features: int,
 ) -> FactorIndices:
     """Return the kernels `alone`, and the pairs of `members` that are allowed."""
-    paired_sets = [columns[m] for m in members.tolist()]
+    # `sets` are the columns of all kernels.
+    paired_sets = [sets[m] for m in members.tolist()]
     is_disjoint = sum(map(len, paired_sets)) == len(frozenset().union(*paired_sets))
-    is_restricted = allowed is not None or not is_disjoint
-    n_terms = alone.size + members.size * (members.size - 1) // 2
-    if n_terms > MANY and not is_restricted:
-        return EveryPair(alone, members)
-    flat_pairs = chain.from_iterable(combinations(members.tolist(), 2))
-    pairs = np.fromiter(flat_pairs, INDEX_TYPE).reshape(-1, 2)
-    if is_restricted:
-        all_columns = frozenset(range(n_features))
-        left, right = allowed or (all_columns, all_columns)
-        is_allowed = [
-            not columns[a] & columns[b]
-            and any(
-                columns[p] <= left and columns[q] <= right for p, q in ((a, b), (b, a))
-            )
-            for a, b in pairs.tolist()
+    pairs: Iterable[tuple[int, int]] = combinations(members.tolist(), 2)
+    if allowed is not None or not is_disjoint:
+        left, right = allowed or [frozenset(range(n_features))] * 2
+        pairs = [
+            (a, b)
+            for a, b in pairs
+            if not sets[a] & sets[b]
+            and any(sets[p] <= left and sets[q] <= right for p, q in ((a, b), (b, a)))
         ]
-        pairs = pairs[np.array(is_allowed, dtype=bool)]
-    mains = np.stack([alone, np.full(alone.size, -1)], axis=1, dtype=INDEX_TYPE)
-    return np.concatenate([mains, pairs])
+    elif alone.size + comb(members.size, 2) > MANY:
+        return EveryPair(alone, members)
+    mains = [(m, -1) for m in alone.tolist()]
+    flat_terms = chain.from_iterable(chain(mains, pairs))
+    return np.fromiter(flat_terms, INDEX_TYPE).reshape(-1, 2)
 
 
 def _paired_kernels(

@@ -32,9 +32,8 @@ class RadialPlan:
 
     def part(self, kernels: slice | Indices) -> "RadialPlan":
         """Return the plan of some kernels, given by their positions in this plan."""
-        indices, exponents = self.kernels[kernels], self.exponents[kernels]
-        sets = self.sets[kernels]
-        return replace(self, kernels=indices, exponents=exponents, sets=sets)
+        arrays = self.kernels[kernels], self.exponents[kernels], self.sets[kernels]
+        return RadialPlan(*arrays, self.column_starts, self.columns)
 
     @cached_property
     def layout(self) -> "BatchLayout":
@@ -78,8 +77,7 @@ class Plan:
         order = np.argsort(positions, kind="stable")
         radial = order[positions[order] < n_radial]
         others = order[positions[order] >= n_radial]
-        plan = self.radial.part(positions[radial])
-        plan = replace(plan, kernels=radial)
+        plan = replace(self.radial.part(positions[radial]), kernels=radial)
         sources = self.sources[positions[others] - n_radial]
         return Plan(kernels.size, plan, others, sources, self.dictionary)
 
