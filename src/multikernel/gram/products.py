@@ -40,6 +40,11 @@ FEW = 64
 """Up to n_mains**2 / FEW products of n_mains matrices are computed one by one."""
 
 
+def places_type(n_samples: int) -> type:
+    """Return an integer type for flat indices into an n x n matrix."""
+    return np.uint32 if n_samples <= 2**16 else np.uint64
+
+
 def main_places(pairs: Indices) -> tuple[Indices, Indices]:
     """Return the main kernels in `pairs`, and `pairs` as indices into this array."""
     occurs = np.bincount(pairs.reshape(-1)) > 0
@@ -201,13 +206,12 @@ class ProductStack(ProductsOfWhole):
         n_all, n = self.mains.shape[1], self._sample_rows.size
         write, vectors = compiled(LOOPS, "write_entries_by_sign"), v.reshape(n, -1)
         ends = np.cumsum(np.arange(1, n + 1))
-        index_type: type = np.uint32 if n_all <= 2**16 else np.uint64
         start = 0
         while start < n:
             n_done = ends[start - 1] if start else 0
             stop = int(np.searchsorted(ends, n_done + step, "right"))
             stop = max(start + 1, stop)
-            positions = np.empty(ends[stop - 1] - n_done, index_type)
+            positions = np.empty(ends[stop - 1] - n_done, places_type(n_all))
             roots = np.empty(positions.size)
             samples = self._sample_rows, n_all, start, stop
             n_positive, n_negative = write(vectors, *samples, positions, roots)
