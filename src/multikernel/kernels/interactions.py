@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain, combinations
 from math import comb
-from typing import Any
 
 import numpy as np
 
@@ -224,7 +223,7 @@ def with_interactions(
     origins: Sequence[int] | None = None,
 ) -> InteractionDictionary:
     """Return the kernels of `dictionary` and their products."""
-    # The kernels' columns are nonnegative indices of X, or slices, but not names.
+    # The kernels' columns are indices of X, or slices, but not names.
     mains = [dictionary[m] for m in range(len(dictionary))]
     columns = [_kernel_columns(kernel, X.shape[1]) for kernel in mains]
     alone = np.arange(len(mains) if spec.mains else 0)
@@ -257,10 +256,8 @@ def _kernel_columns(kernel: Kernel, n_features: int) -> frozenset[int]:
     """Return the indices of a kernel's columns; empty if it uses all columns."""
     if not isinstance(kernel, ColumnKernel):
         return frozenset()
-    columns: Any = kernel.columns
-    if isinstance(columns, slice):
-        columns = range(n_features)[columns]
-    indices = frozenset[int](columns)
+    column_numbers = np.arange(float(n_features))[None]
+    indices = frozenset(map(int, select_columns(column_numbers, kernel.columns)[0]))
     return frozenset() if len(indices) == n_features else indices
 
 
