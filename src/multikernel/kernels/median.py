@@ -178,7 +178,7 @@ def _median(distances: Array, shares: Array) -> float:
     """Return the weighted median of the nonzero distances."""
     # The last entry belongs to pairs of equal samples, whose distance is zero.
     nonzero = distances[distances > 0.0]
-    if np.ptp(shares[:-1]) == 0.0:
+    if np.all(shares[:-1] == shares[0]):
         # Equal weights need no sorting.
         middle = nonzero.size // 2
         values = np.partition(nonzero, middle)
