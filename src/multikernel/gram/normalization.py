@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 
@@ -26,6 +26,7 @@ from multikernel.kernels.base import Kernel, checked_values, kernel_diagonal
 from multikernel.linalg.tables import equal_shares
 
 
+@runtime_checkable
 class Normalizer(Protocol):
     """A normalization step with parameters, passed instead of the name of a step."""
 
@@ -160,7 +161,8 @@ def check_steps(normalize: Steps) -> tuple[StepName, ...]:
     is_many = isinstance(normalize, Sequence) and not isinstance(normalize, str)
     steps: tuple[StepName, ...] = tuple(normalize) if is_many else (normalize,)  # type: ignore[arg-type, assignment]
     for step in steps:
-        if not (hasattr(step, "empty") or (isinstance(step, str) and step in STEPS)):
+        is_name = isinstance(step, str) and step in STEPS
+        if not (is_name or isinstance(step, Normalizer)):
             raise ValueError(
                 f"normalize must be None, one of {', '.join(map(repr, STEPS))}, a "
                 "normalizer such as TailNormalizer(4), or a sequence of these, got "
