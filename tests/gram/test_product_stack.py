@@ -55,7 +55,7 @@ def test_equal_to_whole_products(dtype, terms, few, monkeypatch):
 @pytest.mark.parametrize("size", [1e-100, 1.0, 1e90])
 def test_forms_of_large_and_small_numbers(size, outputs, monkeypatch):
     monkeypatch.setattr("multikernel.gram.products.FEW", 10**6)
-    monkeypatch.setattr("multikernel.gram.products.CHUNK_BYTES", 2000)
+    monkeypatch.setattr("multikernel.gram.products.ENTRIES_AT_ONCE", 250)
     sizes = (1e-290, 1e-100, 0.0, 1e-30, 1.0, 1e20, 1e50)
     V = np.array(sizes)[:, None, None] * mains()
     terms = np.column_stack(np.triu_indices(N_MAINS))
