@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.linalg import LinAlgError
 
-from multikernel.gram import DenseMatrix, DenseStack, base
+from multikernel.gram import DenseMatrix, DenseStack, ScaledStack, base
 
 
 @pytest.fixture(name="array")
@@ -38,6 +38,21 @@ def test_entries_are_those_asked_for_or_an_error(array, dtype):
     for sides in ((rows, np.array([20])), (np.array([20]), cols)):
         with pytest.raises(IndexError):
             stack.entries(4, *sides)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("entries_per_task", [30, 10**6])
+def test_a_root_of_a_sum_solves_its_system(array, dtype, entries_per_task, monkeypatch):
+    monkeypatch.setattr("multikernel.gram.dense.ENTRIES_PER_TASK", entries_per_task)
+    random, scales = np.random.default_rng(1), np.linspace(0.5, 2.0, 6)
+    stack = ScaledStack(DenseStack(array.astype(dtype)), scales)
+    shift, v = random.uniform(0.1, 9.0, 20), random.normal(size=(20, 3))
+    for weights in (random.random(6), np.eye(6)[2], np.zeros(6)):
+        root = stack.root(weights, shift)
+        total = np.tensordot(weights * scales, stack.stack.array, axes=1)
+        found = root.rest(root.half(v))
+        np.testing.assert_allclose((total + np.diag(shift)) @ found, v, atol=1e-12)
+    assert stack.root(np.full(6, -1.0), shift) is None
 
 
 def test_an_empty_take_has_no_kernels(array):

@@ -19,6 +19,7 @@ from multikernel.gram.matrix import (
     multiplier_of_arrays,
     zero_padded,
 )
+from multikernel.linalg.shifted import Root
 from multikernel.linalg.tables import CHUNK_BYTES
 from multikernel.linalg.tall import (
     GroupedFactor,
@@ -113,6 +114,13 @@ class GramStack(ABC):
     def combined_rows(self, weights: Array, rows: Indices) -> Array:
         """Return some rows of sum_m weights[m] K_m, shape (n_rows, n_samples)."""
         return self.combine(weights).columns(rows).T
+
+    def root(self, weights: Array, shift: Array) -> Root | None:
+        """Return R with sum_m weights[m] K_m + diag(shift) = R R^T.
+
+        Shifts are positive. The result is None if the sum is implicit or indefinite.
+        """
+        return self.combine(weights).root(shift)
 
     # Diagonals, traces, and numbers of stored entries.
 

@@ -17,6 +17,7 @@ from multikernel.gram.matrix import (
     Stored,
     multiplier_of_arrays,
 )
+from multikernel.linalg.shifted import Root, root_of_scaled
 from multikernel.linalg.tables import read_only, write_block
 from multikernel.linalg.tall import as_slice
 from multikernel.linalg.threads import Block, compiled, run_blocks, with_one_blas_thread
@@ -88,8 +89,12 @@ class DenseStack(GramStack):
         if self.array.dtype == np.float32:
             # Convert a matrix at a time to float64, instead of the whole array.
             return self.once(np.arange(n_kernels)).matvec(v)
+        if v.ndim > 1 and n_rows == n_cols:
+            # The matrices are symmetric. With seven vectors, products of rows took a
+            # third of the time of products of columns.
+            rows = np.matmul(np.ascontiguousarray(v.T), self.array)
+            return np.ascontiguousarray(rows.swapaxes(1, 2))
         if v.ndim > 1:
-            # One product over all rows of all kernels took twice as long.
             return np.asarray(np.matmul(self.array, v))
         support = np.flatnonzero(v)
         if n_rows == n_cols and support.size <= FEW * n_cols:
@@ -122,6 +127,23 @@ class DenseStack(GramStack):
         # many times faster if other processes keep the cores busy.
         with_one_blas_thread(add)
         return DenseMatrix(flat_total.reshape(n_rows, n_cols))
+
+    def root(self, weights: Array, shift: Array) -> Root | None:
+        """Return R with sum_m weights[m] K_m + diag(shift) = R R^T, or None."""
+        # Half of each matrix is read, and the sum is scaled in the same loop.
+        support = np.flatnonzero(weights)
+        factors = np.asarray(weights[support], dtype=np.float64)
+        scale = 1.0 / np.sqrt(shift)
+        write = compiled(LOOPS, "write_scaled_sum")
+        array, system = read_only(self.array), np.empty(self.shape[1:])
+
+        def work(rows: slice) -> None:
+            write(array, support, factors, scale, (rows.start, rows.stop), system)
+
+        n_entries = support.size * scale.size
+        tasks = _task_slices(scale.size, n_entries)
+        run_blocks(work, tasks, n_threads_for(n_entries * scale.size))
+        return root_of_scaled(system, scale)
 
     def columns(self, indices: Indices) -> Array:
         """Return the chosen columns, shape (n_kernels, n_rows, n_indices)."""

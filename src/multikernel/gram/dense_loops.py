@@ -96,6 +96,32 @@ def combine_rows(  # noqa: PLR0913 - compiled code takes arrays, not objects
 
 
 @loop()
+def write_scaled_sum(
+    array: Stored,
+    kernels: Indices,
+    weights: Array,
+    scale: Array,
+    rows: tuple[int, int],
+    out: Array,
+) -> None:
+    """Write the upper triangle of I + S (sum_k weights[k] K_k) S, S = diag(scale)."""
+    # `kernels` are the indices of the matrices K_k in `array`. With `rows` = (start,
+    # stop), a call writes these rows of `out`, from the diagonal on.
+    start, stop = rows
+    for i in range(start, stop):
+        total = out[i, i:]
+        for j in range(total.size):
+            total[j] = 0.0
+        for k in range(kernels.size):
+            row, factor = array[kernels[k], i, i:], weights[k] * scale[i]
+            for j in range(total.size):
+                total[j] += factor * row[j]
+        for j in range(total.size):
+            total[j] *= scale[i + j]
+        total[0] += 1.0
+
+
+@loop()
 def write_sums(
     rows: Stored, starts: Indices, offsets: Indices, factors: Array, out: Array
 ) -> None:

@@ -11,6 +11,7 @@ from multikernel.gram.base import GramStack
 from multikernel.gram.factors.low_rank import low_rank_form
 from multikernel.gram.matrix import BlockMultiplier, GramMatrix, TermProducts
 from multikernel.gram.refine import refined
+from multikernel.linalg.shifted import Root
 
 if TYPE_CHECKING:
     Base = GramStack
@@ -146,6 +147,11 @@ class MeteredStack(TransparentStack):
         """Return sum_m weights[m] K_m as one matrix."""
         self._count(int(np.count_nonzero(weights)), self.shape[1])
         return self.stack.combine(weights)
+
+    def root(self, weights: Array, shift: Array) -> Root | None:
+        """Return a root of a sum of matrices plus a diagonal; see `GramStack.root`."""
+        self._count(int(np.count_nonzero(weights)), self.shape[1])
+        return self.stack.root(weights, shift)
 
     def combined_rows(self, weights: Array, rows: Indices) -> Array:
         """Return some rows of sum_m weights[m] K_m, shape (n_rows, n_samples)."""

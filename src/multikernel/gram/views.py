@@ -8,6 +8,7 @@ from multikernel._typing import Array, Indices
 from multikernel._validation import check_parameter, check_shapes
 from multikernel.gram.base import STACK, GramStack
 from multikernel.gram.matrix import BlockMultiplier, GramMatrix
+from multikernel.linalg.shifted import Root
 from multikernel.linalg.tables import per_kernel
 from multikernel.linalg.tall import TallArray, TallMatrix
 
@@ -74,6 +75,10 @@ class ScaledStack(AroundOther):
     def combine(self, weights: Array) -> GramMatrix:
         """Return sum_m weights[m] scales[m] K_m as one matrix."""
         return self.stack.combine(weights * self.scales)
+
+    def root(self, weights: Array, shift: Array) -> Root | None:
+        """Return R with sum_m weights[m] scales[m] K_m + diag(shift) = R R^T."""
+        return self.stack.root(weights * self.scales, shift)
 
     def columns(self, indices: Indices) -> Array:
         """Return the chosen columns, shape (n_kernels, n_rows, n_indices)."""

@@ -183,6 +183,12 @@ def shifted_root(K: Array, shift: Array) -> ShiftedRoot | None:
     scale = 1.0 / np.sqrt(shift)
     system = _scaled(K, scale)
     system.reshape(-1)[:: scale.size + 1] += 1.0
+    return root_of_scaled(system, scale)
+
+
+def root_of_scaled(system: Array, scale: Array) -> ShiftedRoot | None:
+    """Return a root of S^-1 A S^-1 with S = diag(scale); None if A is indefinite."""
+    # Only the upper triangle of A = `system` is read, and its array is overwritten.
     factor = _lower_factor(system)
     return None if factor is None else ShiftedRoot(scale, factor)
 

@@ -455,3 +455,16 @@ def test_steps_that_lead_nowhere_are_given_up_early(monkeypatch):
     assert_solved(problem, solution, 1e-6)
     assert taken
     assert max(taken) < newton.SETTINGS.most_together
+
+
+def test_roots_that_do_not_fit_in_memory_are_not_stored(monkeypatch):
+    problems = make_problems(loss=LogisticLoss())
+    penalties, solver = along(problems), SpicyMKL(tol=1e-9)
+    stored = followed(solver, problems, penalties)
+    monkeypatch.setattr(newton, "SETTINGS", replace(newton.SETTINGS, roots_bytes=1))
+    for expected, solutions in zip(
+        stored, followed(solver, problems, penalties), strict=True
+    ):
+        for one, other in zip(expected, solutions, strict=True):
+            assert one.n_iter == other.n_iter
+            np.testing.assert_allclose(other.objective, one.objective, rtol=1e-8)

@@ -63,10 +63,17 @@ class Tangent:
     # changes their weights.
     kernels: Indices
     curvature: Array  # H, with the entries rho^T K_l A^-1 K_m rho
-    # The derivatives of F by the weights: the columns D A^-1 K_m rho, minus the part
-    # that an intercept absorbs. None for the squared loss, because its second-order
-    # model is exact around any F.
-    moves: Array | None
+    # The columns R^-1 K_m rho, minus the part that an intercept absorbs, if the root R
+    # of A is stored; otherwise the derivatives of F by the weights, D A^-1 K_m rho.
+    # None for the squared loss, because its second-order model is exact around any F.
+    columns: Array | None
+    root: Root | None
+
+    def move(self, total: Array) -> Array:
+        """Return the change of F, given the sum of `columns` times weight changes."""
+        if self.root is None:
+            return total
+        return self.root.rest(total[:, None])[:, 0] / self.root.scale**2
 
 
 class NewtonState:
@@ -170,7 +177,7 @@ class NewtonState:
         if not eta.any():  # A is diagonal.
             return DiagonalRoot(1.0 / np.sqrt(D))
         if self.factors is None:
-            return self.gram.combine(eta).root(D)
+            return self.gram.root(eta, D)
         self.gram.count(int(np.count_nonzero(eta)), len(D))
         weights = np.repeat(eta, self.factors.ranks)
         return factor_root(self.factors.factors, weights, D)
@@ -182,14 +189,19 @@ class NewtonState:
         near = self.forms[:, t] > (SETTINGS.nearly * alpha) ** 2
         kernels = np.flatnonzero((self.eta[:, t] > 0.0) | near)
         # The matrix H of all rho^T K_l A^-1 K_m rho, with A = R R^T, needs R^-1 K_m rho
-        # only. Storing R itself would take more memory.
+        # only.
         halves = root.half(images[kernels].T)
         if self.has_intercept:
             halves = halves - one[:, None] * (one @ halves)
-        moves = None
-        if not self.quadratic:
-            moves = root.rest(halves) / root.scale[:, None] ** 2
-        self.tangents[t] = Tangent(kernels, halves.T @ halves, moves)
+        columns: Array | None = halves
+        stored_root: Root | None = root
+        if self.quadratic:
+            columns = None
+        elif 8 * self.y.size * len(self.y) > SETTINGS.roots_bytes:
+            # The roots of all targets would take too much memory.
+            columns = root.rest(halves) / root.scale[:, None] ** 2
+            stored_root = None
+        self.tangents[t] = Tangent(kernels, halves.T @ halves, columns, stored_root)
 
     @np.errstate(all="ignore")
     def step(self, targets: Indices, alphas: Array) -> None:
@@ -213,8 +225,8 @@ class NewtonState:
                 self.failed[t] = True  # Rounding prevents any step
                 continue
             self.eta[kernels, t] = np.maximum(eta + change, 0.0)
-            if tangent.moves is not None:
-                moves[:, number] = tangent.moves @ change
+            if tangent.columns is not None:
+                moves[:, number] = tangent.move(tangent.columns @ change)
         if not self.quadratic:
             self._move(targets, moves)
 
