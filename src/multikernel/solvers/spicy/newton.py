@@ -36,6 +36,7 @@ from multikernel.certificates import (
     evaluate_multiples,
     gap_of,
 )
+from multikernel.certificates.evaluation import decision_values
 from multikernel.certificates.progress import Patience, Recorder
 from multikernel.gram.factors.low_rank import low_rank_form
 from multikernel.linalg.shifted import DiagonalRoot, Root, factor_root
@@ -106,15 +107,22 @@ class NewtonState:
             self.point += best_intercepts(self.loss, self.y, self.f)[0]
         self.tangents: dict[int, Tangent] = {}
 
-    def start(self, t: int, norms: Array, alpha: float, dual: Array) -> None:
-        """Start target t at a dual point and at block norms for `alpha`."""
+    def start(self, t: int, solution: Solution, alpha: float) -> None:
+        """Start target t at the model of a solution, with weights for `alpha`."""
         # At the optimum the weight of a kernel is its norm divided by alpha. The loss
-        # is expanded at the decision values that belong to the dual point.
-        self.eta[:, t] = norms / alpha
-        if not self.quadratic:
-            with np.errstate(all="ignore"):
-                f = self.loss.conjugate_gradient(self.y[:, t], -dual)
-            self.point[:, t] = np.where(np.isfinite(f), f, 0.0)
+        # is expanded at the decision values of the model or of its dual point, for each
+        # sample at those with the larger curvature. Those of the dual point are much
+        # too large if classes are separable; those of a model of more samples differ a
+        # lot from the optimum.
+        self.eta[:, t] = solution.norms / alpha
+        if self.quadratic:
+            return
+        y, f = self.y[:, t], decision_values(self.problems[t], solution)
+        with np.errstate(all="ignore"):
+            f_of_dual = self.loss.conjugate_gradient(y, -solution.dual)
+            D = self._inverse_curvatures(y, f)
+            is_nearer = self._inverse_curvatures(y, f_of_dual) < D
+        self.point[:, t] = np.where(is_nearer, f_of_dual, f)
 
     def solve_ridge(self, targets: Indices, alphas: Array) -> None:
         """Compute dual points, decision values and quadratic forms of targets."""
@@ -347,7 +355,7 @@ class NewtonPath:
         self.solved = list(starts)
         for t, (start, penalty) in enumerate(zip(starts, penalties, strict=True)):
             if start is not None and penalty is not None:
-                self.state.start(t, start.norms, penalty.alpha, start.dual)
+                self.state.start(t, start, penalty.alpha)
 
     def solve(
         self, penalties: Sequence[BlockRegularizer | None]
@@ -440,7 +448,7 @@ class NewtonPath:
         problem = self.state.problems[t]
         solution = continued(solution, next(follow(problem, [penalty], start, watch)))
         # The path continues from the new solution.
-        self.state.start(t, solution.norms, penalty.alpha, solution.dual)
+        self.state.start(t, solution, penalty.alpha)
         self.unevaluated = np.append(self.unevaluated, t)
         self.stopped |= solution.status is Status.STOPPED
         self.solved[t] = solution

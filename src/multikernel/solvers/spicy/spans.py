@@ -17,7 +17,7 @@ import numpy as np
 from multikernel._typing import Array, Indices
 from multikernel.linalg.tables import CHUNK_BYTES
 from multikernel.linalg.threads import compiled
-from multikernel.problem import Problem
+from multikernel.problem import Problem, Solution
 from multikernel.solvers.spicy.newton import NewtonState
 from multikernel.solvers.spicy.settings import SETTINGS
 
@@ -45,10 +45,10 @@ class SpannedTargets(NewtonState):
         self.grams = np.empty((size, n_kernels, 0, 0))
         self._last = np.full(size, np.nan)  # strength of every target's last step
 
-    def start(self, t: int, norms: Array, alpha: float, dual: Array) -> None:
-        """Initialize target t with a dual point and the block norms for `alpha`."""
-        super().start(t, norms, alpha, dual)
-        self.rho[:, t] = dual
+    def start(self, t: int, solution: Solution, alpha: float) -> None:
+        """Start target t at the dual point and the norms of a solution for `alpha`."""
+        super().start(t, solution, alpha)
+        self.rho[:, t] = solution.dual
         # The basis is empty at first; `solve_ridge` adds `dual` as its first vector.
         self.sizes[t] = 0
         self.basis[t], self.coefs[t] = 0.0, 0.0
