@@ -295,7 +295,8 @@ def largest_alphas(problems: Sequence[Problem]) -> Array:
     """Return the `alpha_max` of problems that share the stack, shape (n_problems,)."""
     gram = problems[0].gram
     joint = any(problem.y.ndim > 1 for problem in problems)
-    if joint or not gram.in_memory or gram.tall_form() is not None:
+    one_by_one = joint or not gram.in_memory or gram.shares_work()
+    if one_by_one or gram.tall_form() is not None:
         return np.array([alpha_max(problem) for problem in problems])
     largest_norms = []
     for start in range(0, len(problems), TOGETHER):
