@@ -15,6 +15,7 @@ from multikernel.gram import (
 from multikernel.gram.factors.low_rank import low_rank_form
 from multikernel.gram.matrix import ImageProducts
 from multikernel.gram.refine import refined
+from multikernel.linalg.shifted import DiagonalRoot
 from multikernel.linalg.tall import GroupedFactor, TallArray
 from multikernel.testing import check_gram_stack
 
@@ -110,6 +111,7 @@ WRONG = {
     "rough_forms": lambda self, v: (self.quadratic_forms(v) + 1.0, np.full(5, 0.9)),
     "residual_traces": lambda self, shares: np.zeros(4),
     "has_features": lambda self: np.zeros(4, dtype=bool),
+    "root": lambda self, weights, shift: DiagonalRoot(0.9 / np.sqrt(shift)),
     "pass_numbers": lambda self: 0.0,
     "shares_work": lambda self: np.ones(1),
     "in_parts": lambda self: [self, self],

@@ -12,6 +12,7 @@ from multikernel.gram.base import GramStack
 from multikernel.gram.factors.low_rank import low_rank_form
 from multikernel.gram.matrix import GramMatrix
 from multikernel.gram.refine import Refinement, refined
+from multikernel.linalg.shifted import OMITTED_TRACE
 
 
 def check_gram_stack(
@@ -223,6 +224,16 @@ def _check_combination(stack: GramStack, K: Array, tol: float, rng: Generator) -
         factor = rng.normal(size=(n, 2))
         shifted = matrix.plus(factor)
         _check_matrix("combine, plus", shifted, total + factor @ factor.T, tol, rng)
+        # A = K + diag(shift) is positive definite for this large shift. R^-1 A R^-T is
+        # the identity for every root R of A; roots may omit small columns of factors.
+        size = float(np.abs(total).sum(axis=1).max()) or 1.0
+        shift = size * (1.0 + rng.random((n,)))
+        root = stack.root(weights, shift)
+        if root is not None:
+            A = total + np.diag(shift)
+            identity = root.half(A @ root.rest(np.eye(n)))
+            largest = max(tol, 2.0 * OMITTED_TRACE)
+            _compare("root, R^-1 A R^-T", identity, np.eye(n), largest)
 
 
 def _check_matrix(
