@@ -14,15 +14,19 @@ from multikernel.solvers.hkl.problem import HullProblem
 
 
 @dataclass(frozen=True, eq=False)
-class Prepared:
-    """Centered features of a node, and how to compute them for other samples."""
+class FeatureMap:
+    """How the centered features of a node are computed from its own features."""
 
-    rows: Array  # one feature per row
     means: Array  # subtracted from the features
-    # If the node's features are linearly dependent, `rows` are `mixer.T` times the
-    # features; otherwise `rows` are the features, and `mixer` is None.
+    # If the node's features are linearly dependent, its centered features are
+    # `mixer.T` times their differences from the means; otherwise `mixer` is None.
     mixer: Array | None
     basis: Any  # see `GraphSamples.basis`
+    roots: Array | None  # square roots of `GraphSamples.residual`, if there is one
+
+
+Prepared = tuple[Array, FeatureMap]
+"""Centered features of a node, one per row, and their map."""
 
 
 def prepare(
@@ -55,16 +59,21 @@ def prepare(
         rows -= means[:, None]
         # Centering a constant feature leaves only rounding errors: set it to zero.
         rows[_sizes(rows) <= 1e-12 * np.abs(means)] = 0.0
-    parts = zip(_cut(rows, ends), _cut(means, ends), bases, strict=True)
-    return [_mixed(*part) for part in parts]
+    parts = zip(nodes, bases, _cut(rows, ends), _cut(means, ends), strict=True)
+    return [_mixed(samples, *part) for part in parts]
 
 
-def _mixed(rows: Array, means: Array, basis: Any) -> Prepared:
+def _mixed(
+    samples: GraphSamples, node: Any, basis: Any, rows: Array, means: Array
+) -> Prepared:
     """Return a node's features, replaced by independent combinations if necessary."""
     # `basis` contains the landmarks of the features, or is None. Features of landmarks
     # are already linearly independent.
     mixer = None if len(rows) < 2 or basis is not None else _mixer(rows)
-    return Prepared(rows if mixer is None else mixer.T @ rows, means, mixer, basis)
+    residual = samples.residual(node, basis)
+    roots = None if residual is None else np.sqrt(residual)
+    mixed = rows if mixer is None else mixer.T @ rows
+    return mixed, FeatureMap(means, mixer, basis, roots)
 
 
 def _cut(rows: Array, ends: Indices) -> list[Array]:
@@ -120,16 +129,14 @@ class StoredNodes:
         """Store the prepared features of nodes as a new chunk."""
         if not nodes.size:
             return
-        rows = np.concatenate([each.rows for each in made])
-        sizes = [len(each.rows) for each in made]
+        rows = np.concatenate([rows for rows, _ in made])
+        sizes = [len(rows) for rows, _ in made]
         places = len(self._prepared) + np.arange(nodes.size)
         self._chunks.append((int(places[0]), rows, np.repeat(places, sizes)))
         self._places = of_more(self._places, len(self.known), -1)
         self._places[nodes] = places
-        self._prepared += [
-            Prepared(features, one.means, one.mixer, one.basis)
-            for one, features in zip(made, _cut(rows, np.cumsum(sizes)), strict=True)
-        ]
+        maps = [of_node for _, of_node in made]
+        self._prepared += zip(_cut(rows, np.cumsum(sizes)), maps, strict=True)
 
     def _split(self, nodes: Indices) -> tuple[Indices, Indices]:
         """Split nodes into those with stored features and those without."""
@@ -195,18 +202,14 @@ class ActiveSet:
             np.full(n, 1.0 / n) if problem.weights is None else problem.weights / total
         )
         # Nodes of the reduced problem: their numbers, the factors d_v of their norms,
-        # and the fields of `Prepared`.
+        # and the maps of their features.
         self.nodes: Indices = np.zeros(0, dtype=np.intp)
         self.weights: Array = np.zeros(0)
-        self.means: list[Array] = []
-        self.bases: list[Any] = []
-        self._mixers: list[Array | None] = []
+        self.maps: list[FeatureMap] = []
         # `owner` is the position in `nodes` of each feature's node. relation[u, v] is 1
-        # if u is v or an ancestor of v, else 0. `_residuals` contains the square roots
-        # of the residuals' diagonals, by position. `features` has one feature per row.
+        # if u is v or an ancestor of v, else 0. `features` has one feature per row.
         self.owner: Indices = np.zeros(0, dtype=np.intp)
         self.relation: Array = np.zeros((0, 0))
-        self._residuals: dict[int, Array] = {}
         self.features: Array = np.empty((0, n))
         self.gram: Array = np.empty((0, 0))
         """Weighted means of the products of all pairs of features."""
@@ -217,9 +220,6 @@ class ActiveSet:
         """Number of visited parents of each node."""
         shares = self._shares if problem.fit_intercept else None
         self._stored = StoredNodes(self.samples, self.known, shares)
-        self._vector: Array | None = None
-        self._forms: Array = np.zeros(0)
-        """Quadratic forms of nodes at `_vector`, nan until they are computed."""
         self.add(self.frontier)
 
     def __len__(self) -> int:
@@ -232,33 +232,28 @@ class ActiveSet:
 
     def rows(self, nodes: Indices) -> list[Array]:
         """Return the centered features of each node, one feature per row."""
-        return [each.rows for each in self._stored.features_of(nodes)]
+        return [rows for rows, _ in self._stored.features_of(nodes)]
 
     def forms(self, nodes: Indices, vector: Array) -> Array:
         """Return a^T K_v a of each node v, for a = `vector` and centered features."""
-        # Forms already computed for the same array are reused. For a new array,
-        # features of other nodes are released if too many are stored.
-        if vector is not self._vector:
-            n_asked = int(np.count_nonzero(~np.isnan(self._forms)))
-            self._vector = vector
-            self._forms.fill(np.nan)
-            self._stored.release(nodes[self.known.widths[nodes] <= MANY], n_asked)
-        self._forms = of_more(self._forms, len(self.known), np.nan)
-        new = nodes[np.isnan(self._forms[nodes])]
-        wide = self.known.widths[new] > MANY
-        few, many = new[~wide], new[wide]
-        self._forms[few] = self._stored.forms(few, vector)
-        named = self.known.named(many)
+        forms, is_wide = np.empty(nodes.size), self.known.widths[nodes] > MANY
+        forms[~is_wide] = self._stored.forms(nodes[~is_wide], vector)
         # The features of wide nodes are not centered, but with an intercept the sum of
         # a is zero, so centering would not change the form.
-        self._forms[many] = [self.samples.form(node, vector) for node in named]
-        return np.asarray(self._forms[nodes])
+        wide = self.known.named(nodes[is_wide])
+        forms[is_wide] = [self.samples.form(node, vector) for node in wide]
+        return forms
+
+    def release(self, n_asked: int) -> None:
+        """Free stored features that the next forms of idle nodes and frontier omit."""
+        nodes = np.append(self.idle, self.frontier)
+        self._stored.release(nodes[self.known.widths[nodes] <= MANY], n_asked)
 
     def coefs(self, position: int, beta: Array) -> Array:
         """Return the coefficients of the original features of node k."""
         # If the node has a mixer M, its entries of `beta` are the coefficients of M^T
         # times its original features.
-        of_node, mixer = beta[self.owner == position], self._mixers[position]
+        of_node, mixer = beta[self.owner == position], self.maps[position].mixer
         return of_node if mixer is None else np.asarray(mixer @ of_node)
 
     def visit(self, nodes: Indices) -> None:
@@ -297,24 +292,14 @@ class ActiveSet:
         if not new.size:
             return
         prepared = self._stored.features_of(new)
+        sizes = [len(rows) for rows, _ in prepared]
+        owner = len(self) + np.repeat(np.arange(new.size), sizes)
+        self.owner = np.append(self.owner, owner)
         self.nodes = np.append(self.nodes, new)
         self.weights = self.known.weights[self.nodes]
         self._relate(new)
-        for k, (node, features) in enumerate(
-            zip(self.known.named(new), prepared, strict=True),
-            start=len(self) - new.size,
-        ):
-            residual = self.samples.residual(node, features.basis)
-            if residual is not None:
-                self._residuals[k] = np.sqrt(residual)
-        self._mixers += [each.mixer for each in prepared]
-        self.bases += [each.basis for each in prepared]
-        self.means += [each.means for each in prepared]
-        sizes = [len(each.rows) for each in prepared]
-        owner = np.repeat(np.arange(len(self) - new.size, len(self)), sizes)
-        self.owner = np.append(self.owner, owner)
-        rows = [each.rows for each in prepared]
-        self.features = np.concatenate([self.features, *rows])
+        self.maps += [of_node for _, of_node in prepared]
+        self.features = np.concatenate([self.features, *[rows for rows, _ in prepared]])
         self._grow_gram()
 
     def _relate(self, new: Indices) -> None:
@@ -349,27 +334,21 @@ class ActiveSet:
         # The bounds are sum_i |a_i| sqrt(e_i) for a = `vector`, with e the diagonal of
         # the residual.
         bounds = np.zeros(len(self))
-        for k, roots in self._residuals.items():
-            bounds[k] = np.abs(vector) @ roots
+        for k, of_node in enumerate(self.maps):
+            if of_node.roots is not None:
+                bounds[k] = np.abs(vector) @ of_node.roots
         return bounds
 
     def keep(self, stays: NDArray[np.bool_]) -> None:
         """Keep only the active nodes in the mask, which is closed under ancestors."""
         columns = stays[self.owner]
-        new_place = np.cumsum(stays) - 1
-        self.owner = new_place[self.owner[columns]]
+        self.owner = (np.cumsum(stays) - 1)[self.owner[columns]]
         self.features = self.features[columns]
         self.gram = self.gram[np.ix_(columns, columns)]
         self.relation = self.relation[np.ix_(stays, stays)]
         dropped, self.nodes = self.nodes[~stays], self.nodes[stays]
         self.weights = self.weights[stays]
-        rows = np.flatnonzero(stays)
-        self.means = [self.means[k] for k in rows]
-        self._mixers = [self._mixers[k] for k in rows]
-        self.bases = [self.bases[k] for k in rows]
-        self._residuals = {
-            int(new_place[k]): roots for k, roots in self._residuals.items() if stays[k]
-        }
+        self.maps = [self.maps[k] for k in np.flatnonzero(stays)]
         # A node whose parents are all in J now had them in J before as well. So the new
         # frontier is among the old frontier and the nodes that leave J.
         idle, self.idle = self.idle, dropped[:0]

@@ -150,8 +150,9 @@ class _HullRun:
         self.beta = np.zeros(self.active.features.shape[0])
         self.intercept = 0.0
         self.recorder = Recorder(callback)
-        self.sums: Array = np.zeros((0, 3))
-        """Each node's sum over descendants, its mean for noise, evidence; or nan."""
+        # For each node, nan until they are computed for the current point: its form,
+        # the sum over its descendants, the mean of this sum for noise, and evidence.
+        self.values: Array = np.zeros((0, 4))
         self.evidence: Evidence | None = None
         """Function for p-value bounds at the current point, None until it is needed."""
         self.needed: Mask | None = None
@@ -219,7 +220,8 @@ class _HullRun:
         point = solve_reduced(problem, self.active, beta, self.intercept, tol)
         self.beta, self.intercept = point.beta, point.intercept
         self.recorder.inner_steps += point.steps
-        self.sums.fill(np.nan)
+        self.active.release(int(np.count_nonzero(~np.isnan(self.values[:, 0]))))
+        self.values.fill(np.nan)
         self.evidence = None
         self.needed = None
         return point
@@ -231,8 +233,9 @@ class _HullRun:
         # join, too, while the number of visited nodes is below its limit.
         active, n_allowed = self.active, self._n_nodes_allowed
         sources = np.append(active.idle, active.frontier) if n_allowed else active.idle
-        weights = active.known.weights[sources]
-        values = active.forms(sources, point.dual.vector) / weights**2
+        new = self._missing(sources, 0)
+        self.values[new, 0] = active.forms(new, point.dual.vector)
+        values = self.values[sources, 0] / active.known.weights[sources] ** 2
         violating = np.flatnonzero(values > ceiling)
         worst = violating[np.argsort(-values[violating], kind="stable")]
         most = SETTINGS.exhaustive if self.settings.certify else SETTINGS.necessary
@@ -255,11 +258,9 @@ class _HullRun:
         active, sources = self.active, self.active.frontier
         if not sources.size:
             return 0.0, sources
-        # The sums over descendants are cached until the dual point changes.
-        self.sums = of_more(self.sums, len(active.known), np.nan)
-        new = sources[np.isnan(self.sums[sources, 0])]
-        self.sums[new] = self._sums(active.known.named(new), point, ceiling)
-        forms, noise, evidence = self.sums[sources].T
+        new = self._missing(sources, 1)
+        self.values[new, 1:] = self._sums(active.known.named(new), point, ceiling)
+        forms, noise, evidence = self.values[sources, 1:].T
         largest = float(forms.max())
         violators = np.flatnonzero(~(forms <= ceiling))
         scores = robust_z_scores(forms, noise, active.known.kinds[sources])
@@ -274,8 +275,13 @@ class _HullRun:
                 violators = violators[scores[violators] > SETTINGS.outstanding]
         return largest, sources[violators[: min(most, self._n_nodes_allowed)]]
 
+    def _missing(self, nodes: Indices, column: int) -> Indices:
+        """Return the nodes for which a column of `values` is not computed yet."""
+        self.values = of_more(self.values, len(self.active.known), np.nan)
+        return np.asarray(nodes[np.isnan(self.values[nodes, column])])
+
     def _sums(self, nodes: list[Any], point: ReducedPoint, ceiling: float) -> Array:
-        """Return rows of `sums` for nodes, with evidence for sums above a ceiling."""
+        """Return sums, means and evidence of nodes; evidence if above a ceiling."""
         vector = point.dual.vector
         forms, noise = self.active.samples.descendant_forms(nodes, vector)
         evidence = np.full(len(nodes), -np.inf)
@@ -338,8 +344,8 @@ class _HullRun:
         solution = HullSolution(
             nodes=tuple(active.known.named(active.nodes[places])),
             coefs=tuple(active.coefs(int(k), beta) for k in places),
-            means=tuple(active.means[k] for k in places),
-            bases=tuple(active.bases[k] for k in places),
+            means=tuple(active.maps[k].means for k in places),
+            bases=tuple(active.maps[k].basis for k in places),
             intercept=float((b + problem.offset)[0]),
             dual=scale * point.dual.rho,
             objective=primal,
