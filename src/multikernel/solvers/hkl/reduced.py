@@ -5,7 +5,7 @@ linear losses. The certificate is for the problem without any smoothing.
 """
 
 from dataclasses import dataclass, replace
-from typing import cast
+from typing import ClassVar, cast
 
 import numpy as np
 from scipy.linalg import LinAlgError
@@ -53,6 +53,7 @@ class SmoothRisk:
 
     loss: SmoothConjugateLoss
     y: Array
+    mu: ClassVar[float] = 0.0  # no barrier
 
     def value(self, f: Array) -> float:
         """Return the sum of the losses."""
@@ -137,16 +138,14 @@ class _Iterate:
     value: float
 
 
+@dataclass(frozen=True, eq=False)
 class _Level:
     """Problem on the active set at one level of smoothing."""
 
-    def __init__(
-        self, problem: HullProblem, active: ActiveSet, smoothing: Array, mu: float
-    ) -> None:
-        """Smooth the norm by `smoothing` (epsilon), and the loss by a barrier `mu`."""
-        self.problem, self.active, self.smoothing = problem, active, smoothing
-        self.mu = mu if is_polyhedral(problem.loss) else 0.0
-        self.risk: Risk = rounded(problem.loss, problem.y, mu)
+    problem: HullProblem
+    active: ActiveSet
+    smoothing: Array  # of the norm: epsilon_v for each node v
+    risk: Risk
 
     def at(self, beta: Array, intercept: float, f: Array) -> _Iterate:
         """Return the iterate with norm and objective; `f` are its decision values."""
@@ -242,7 +241,8 @@ def solve_reduced(
     while True:
         scale = _scale(problem, active, beta, f)
         epsilon = share * scale / (active.weights * len(active))
-        level = _Level(problem, active, epsilon, share * half_range(problem.y))
+        risk = rounded(problem.loss, problem.y, share * half_range(problem.y))
+        level = _Level(problem, active, epsilon, risk)
         start = level.at(beta, intercept, f)
         solution, point, n_steps = _newton(
             level, start, tol, share, SETTINGS.max_steps - steps
@@ -288,7 +288,7 @@ def _newton(
             point = next_point
         # The gap that smoothing causes: epsilon increases the norm by at most `share`,
         # and a barrier adds about 2 mu per sample.
-        hidden = problem.alpha * share * point.norm.value**2 + 2.0 * level.mu
+        hidden = problem.alpha * share * point.norm.value**2 + 2.0 * level.risk.mu
         allowed = min(allowed, max(0.05 * tol * abs(point.value), 0.05 * hidden))
         must_stop = n_steps >= limit or (next_point is None and not careful)
         careful = length < 0.25 and not careful
