@@ -35,7 +35,7 @@ from multikernel.exceptions import (
     warn_user,
 )
 from multikernel.kernels.graph import KernelGraph, PolynomialGrid
-from multikernel.kernels.graph.base import KnownNodes
+from multikernel.kernels.graph.base import KnownNodes, hull
 from multikernel.losses import weighted
 from multikernel.losses.answers import validate_loss
 from multikernel.problem import Status
@@ -180,13 +180,9 @@ def hull_weights(model: HullModel) -> Array:
     """Return the kernel weights at the optimum, shape (n_outputs, n_hull)."""
     graph, row_of = model.graph, {node: k for k, node in enumerate(model.nodes)}
     n_nodes, n_outputs = len(model.nodes), model.intercept.size
-    is_ancestor = np.eye(n_nodes, dtype=bool)
-    # Ancestors of a node are complete once its parents have theirs, so sort parents
-    # first. The union of the hulls of several outputs is not in this order.
-    order = sorted(row_of, key=lambda node: sum(graph.degrees(node)))
-    for node in order:
-        for parent in graph.parents(node):
-            is_ancestor[row_of[node]] |= is_ancestor[row_of[parent]]
+    is_ancestor = np.zeros((n_nodes, n_nodes), dtype=bool)
+    for node, row in row_of.items():
+        is_ancestor[row, [row_of[ancestor] for ancestor in hull(graph, [node])]] = True
     squares = np.array([np.sum(coef**2, axis=0) for coef in model.coefs])
     squares = squares.reshape(n_nodes, n_outputs)
     weights = np.zeros((n_outputs, n_nodes))

@@ -145,13 +145,11 @@ class KnownNodes:
     def __init__(self, graph: FittedGraph) -> None:
         self.graph = graph
         self.keys: list[Any] = []
-        self.n_parents: Indices = np.zeros(0, dtype=np.intp)
-        # Weights and widths (numbers of features) are NaN before `ask`, which a search
-        # calls for a node once all its parents are visited.
-        self.weights: Array = np.zeros(0)
-        self.widths: Array = np.zeros(0)
-        self.kinds: Indices = np.zeros(0, dtype=np.intp)
-        """Kind of each node: a number for each distinct `degrees`; -1 before `ask`."""
+        # Columns: number of parents, weight, width (number of features) and kind (a
+        # number for each distinct `degrees`). All but the first are NaN before `ask`,
+        # which a search calls for a node once all its parents are visited.
+        self._facts: Array = np.zeros((0, 4))
+        self.n_parents, self.weights, self.widths, self.kinds = self._facts.T
         # Number of each key, and kind of each tuple of `degrees`.
         self._numbers: dict[Any, int] = {}
         self._kinds: dict[tuple[int, ...], int] = {}
@@ -171,22 +169,19 @@ class KnownNodes:
             # Users' graphs may return a parent twice.
             parents = [len({*self.graph.parents(node)}) for node in new]
             self.keys += new
-            self.n_parents = of_more(self.n_parents, len(self), 0)
-            self.n_parents[first : len(self)] = parents
-            self.weights = of_more(self.weights, len(self), np.nan)
-            self.widths = of_more(self.widths, len(self), np.nan)
-            self.kinds = of_more(self.kinds, len(self), -1)
+            self._facts = of_more(self._facts, len(self), np.nan)
+            self._facts[first : len(self), 0] = parents
+            self.n_parents, self.weights, self.widths, self.kinds = self._facts.T
         return np.array(result, dtype=np.intp)
 
     def ask(self, nodes: Indices) -> Indices:
         """Look up and store the weight, width and kind of `nodes`; return `nodes`."""
         # Nodes whose kind is already stored are skipped.
         graph, kinds = self.graph, self._kinds
-        for k in nodes[self.kinds[nodes] < 0].tolist():
+        for k in nodes[np.isnan(self.kinds[nodes])].tolist():
             node = self.keys[k]
-            self.weights[k] = graph.weight(node)
-            self.widths[k] = graph.width(node)
-            self.kinds[k] = kinds.setdefault(graph.degrees(node), len(kinds))
+            kind = kinds.setdefault(graph.degrees(node), len(kinds))
+            self._facts[k, 1:] = graph.weight(node), graph.width(node), kind
         return nodes
 
     def children(self, nodes: Indices) -> Indices:

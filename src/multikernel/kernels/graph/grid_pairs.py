@@ -29,15 +29,13 @@ def evidence_of_pairs(samples: "GridSamples", dual: Array, ceiling: float) -> Ev
     n_inputs, top = len(highest), max(highest)
     # Entry (a, b, i, j) is for the node with level a of input i and level b of input j.
     pairs = np.full((top + 1, top + 1, n_inputs, n_inputs), -np.inf)
-    first, second, values = _evidence_of_strong(samples, dual, ceiling)
     # The second level of nodes on one input is level zero of the last input.
     i = np.repeat(np.arange(-1, n_inputs), (1, *highest))
     a = np.concatenate([np.arange(1), *(1 + np.arange(most) for most in highest)])
+    first, second, values = _evidence_of_strong(samples, dual, ceiling, i, a)
     pairs[a[first], a[second], i[first], i[second]] = values
-    for level in reversed(range(top)):
-        np.maximum(pairs[level], pairs[level + 1], out=pairs[level])
-    for level in reversed(range(top)):
-        np.maximum(pairs[:, level], pairs[:, level + 1], out=pairs[:, level])
+    pairs = np.maximum.accumulate(pairs[::-1])[::-1]
+    pairs = np.maximum.accumulate(pairs[:, ::-1], axis=1)[:, ::-1]
     # The entries (a, 0, i, j) for all j are for the node on input i alone.
     pairs[:, 0] = pairs[:, 0].max(axis=2, keepdims=True)
 
@@ -54,20 +52,17 @@ def evidence_of_pairs(samples: "GridSamples", dual: Array, ceiling: float) -> Ev
 
 
 def _evidence_of_strong(
-    samples: "GridSamples", dual: Array, ceiling: float
+    samples: "GridSamples", dual: Array, ceiling: float, i: Indices, a: Indices
 ) -> tuple[Indices, Indices, Array]:
     """Return the pairs of levels of strong nodes, and -log of bounds on their p-values.
 
-    Strong nodes have a form above `ceiling` times their squared weight.
+    Strong nodes have a form above `ceiling` times their squared weight. Levels a of
+    inputs i, and first no level, are numbered by their places in these arrays.
     """
     # The p-value is the probability that random signs of `dual` give the node's kernel
-    # at least its form; descendants do not count. The levels above zero of all inputs
-    # have the indices 1, 2, ...; index 0 means no level.
-    graph = samples.graph
+    # at least its form; descendants do not count.
     features, squares, begins, root = samples.level_features
-    i = np.repeat(np.arange(-1, len(graph.highest)), (1, *graph.highest))
-    exponents = [0, *(level for most in graph.highest for level in range(1, most + 1))]
-    squared_weights = graph.weight_base ** (2.0 * np.array(exponents))
+    squared_weights = samples.graph.weight_base ** (2.0 * a)
     # NumPy's warnings are ignored: features may overflow, and they are divided by level
     # zero of the input, which may be zero. Ratios that are not finite do not count.
     with np.errstate(all="ignore"):

@@ -304,16 +304,13 @@ class ActiveSet:
 
     def _relate(self, new: Indices) -> None:
         """Extend the matrix of ancestors by one column for each new node."""
-        # The ancestors of a node are the node, its parents and their ancestors. Column
-        # k of the matrix is the mask of the ancestors of node k.
+        # Column k of the matrix is the mask of the ancestors of node k.
         relation, m = np.eye(len(self)), len(self) - new.size
         relation[:m, :m] = self.relation
         row_of = {k: row for row, k in enumerate(self.nodes.tolist())}
         for k, node in enumerate(self.known.named(new), start=m):
-            for parent in self.known.numbers(self.samples.graph.parents(node)).tolist():
-                relation[:k, k] = np.maximum(
-                    relation[:k, k], relation[:k, row_of[parent]]
-                )
+            ancestors = self.known.numbers(hull(self.samples.graph, [node]))
+            relation[[row_of[ancestor] for ancestor in ancestors.tolist()], k] = 1.0
         self.relation = relation
 
     def _grow_gram(self) -> None:

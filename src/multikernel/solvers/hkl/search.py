@@ -356,19 +356,14 @@ class _HullRun:
             status=Status.STALLED if failed else status,
             history=lines,
         )
-        self._keep_hull(is_used, beta)
-        return solution
-
-    def _keep_hull(self, used: Mask, beta: Array) -> None:
-        """Reduce the active nodes to the hull of the model, unless `certify` is set."""
-        active = self.active
-        if not self.settings.certify:
-            stays = used | (active.known.n_parents[active.nodes] == 0)
+        if not self.settings.certify:  # reduce the active nodes to the hull
+            stays = is_used | (active.known.n_parents[active.nodes] == 0)
             self.beta = beta[stays[active.owner]]
             active.keep(stays)
+        return solution
 
 
-def robust_z_scores(forms: Array, noise: Array, kinds: Indices) -> Array:
+def robust_z_scores(forms: Array, noise: Array, kinds: Array) -> Array:
     """Return robust z-scores of nodes' forms / noise, among the nodes of each kind."""
     # `forms` are sums over descendants, and `noise` is their expectation for noise
     # alone.
