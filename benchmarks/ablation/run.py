@@ -369,14 +369,14 @@ def turned_outputs() -> None:
     """Solve for more targets than samples as they are."""
     from multikernel.solvers.spicy import solver
 
-    solver.has_more_outputs_than_samples = lambda problem: False
+    solver.has_redundant_outputs = lambda problem: False
 
 
 def corners() -> None:
     """Leave piecewise linear losses to the barrier."""
     from multikernel.solvers.spicy import polyhedral
 
-    polyhedral.BarrierSide.again = lambda self: None
+    polyhedral.BarrierSide.for_similar_problem = lambda self: None
 
 
 def exact_preconditioner() -> None:
@@ -395,12 +395,12 @@ def halved_steps() -> None:
 
 def rough_forms() -> None:
     """Evaluate all forms in double precision."""
-    from multikernel.solvers.spicy import working_set
+    from multikernel.gram.metered import MeteredStack
 
     def exact(stack: Any, v: Any) -> Any:
         return stack.quadratic_forms(v), np.zeros(stack.shape[0])
 
-    working_set.rough_forms = exact
+    MeteredStack.rough_forms = exact
 
 
 def shortlist() -> None:
@@ -436,9 +436,12 @@ def smo_blocks() -> None:
 
 def look_ahead() -> None:
     """Let HKL search without a look at the children of its sources."""
-    from multikernel.solvers.hkl.search import _HullRun
+    from multikernel.kernels.graph.grid_samples import GridSamples
 
-    _HullRun._ahead = lambda self, point, ceiling, nodes: np.full(nodes.size, -np.inf)
+    def no_evidence(self: Any, vector: Any, ceiling: float) -> Any:
+        return lambda nodes: np.full(len(nodes), -np.inf)
+
+    GridSamples.evidence = no_evidence
 
 
 def held_nodes() -> None:
@@ -447,9 +450,9 @@ def held_nodes() -> None:
 
     def forms(self: Any, nodes: Any, vector: Any) -> Any:
         found = active.prepare(self.samples, self.known.named(nodes), self.shares)
-        return np.array([float(np.sum((one.rows @ vector) ** 2)) for one in found])
+        return np.array([float(np.sum((rows @ vector) ** 2)) for rows, _ in found])
 
-    active.Held.forms = forms
+    active.StoredNodes.forms = forms
 
 
 def shared_nodes() -> None:

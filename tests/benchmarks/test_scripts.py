@@ -1,5 +1,6 @@
 """Every script of the benchmarks is run by a test, some of them by those here."""
 
+import ast
 import json
 import re
 from pathlib import Path
@@ -55,6 +56,23 @@ def test_an_ablation(monkeypatch):
 
     found = in_child(str(BENCHMARKS / "ablation/run.py"), "thinning", "lp, p = 1")
     assert 0.0 < found["gap"] < 1e-3
+
+
+def test_ablations_replace_attributes_that_exist():
+    tree = ast.parse((BENCHMARKS / "ablation/run.py").read_text(encoding="utf-8"))
+    replaced = 0
+    for function in (node for node in tree.body if isinstance(node, ast.FunctionDef)):
+        nodes, names = list(ast.walk(function)), {}
+        imports = [node for node in nodes if isinstance(node, ast.ImportFrom)]
+        exec(compile(ast.Module(imports, []), "imports", "exec"), names)
+        for target in (
+            t for n in nodes if isinstance(n, ast.Assign) for t in n.targets
+        ):
+            owner = ast.unparse(target).rpartition(".")[0]
+            if owner.partition(".")[0] in names:
+                replaced += 1
+                assert hasattr(eval(owner, names), target.attr), ast.unparse(target)
+    assert replaced > 30
 
 
 @pytest.mark.data("mfeat_digits_6views")
