@@ -96,9 +96,9 @@ def run_one(seed):
     name, problem, K, alpha, share = make_problem(seed)
     random = np.random.default_rng([seed, 26])
     module = "multikernel.gram.products"
-    chunk = random.choice([1000, 2**24])
+    n_entries = random.choice([100, 2**18])
     with (
-        patch(f"{module}.CHUNK_BYTES", int(chunk)),
+        patch(f"{module}.ENTRIES_AT_ONCE", int(n_entries)),
         warnings.catch_warnings(),
     ):
         warnings.simplefilter("error")

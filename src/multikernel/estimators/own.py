@@ -108,6 +108,16 @@ class MKLClassifier(OwnParameters, ClassifierMKL):
         ``BlockL1(0.01)``.
     solver : Solver or None, default=None
         Solver with its tolerance. None means ``SpicyMKL()``.
+
+    Examples
+    --------
+    >>> from multikernel import MKLClassifier
+    >>> from multikernel.datasets import load
+    >>> from multikernel.regularizers import BlockElasticNet
+    >>> data = load("iris")
+    >>> model = MKLClassifier(loss="hinge", regularizer=BlockElasticNet(0.01))
+    >>> model.fit(data.X, data.y).score(data.X, data.y) > 0.95
+    True
     """
 
     loss: str | Loss = "log_loss"
@@ -134,6 +144,16 @@ class MKLRegressor(OwnParameters, RegressorMKL):
         the default strength of `SpicyMKLRegressor`.
     solver : Solver or None, default=None
         Solver with its tolerance. None means ``SpicyMKL()``.
+
+    Examples
+    --------
+    >>> from multikernel import MKLRegressor
+    >>> from multikernel.datasets import load
+    >>> from multikernel.regularizers import BlockElasticNet
+    >>> data = load("diabetes")
+    >>> model = MKLRegressor(loss="huber", regularizer=BlockElasticNet(0.02))
+    >>> model.fit(data.X, data.y).score(data.X, data.y) > 0.4
+    True
     """
 
     loss: str | Loss = "squared_error"

@@ -15,6 +15,13 @@ class BlockL1(Strength):
 
     All kernel weights are zero if `alpha` is at least the largest dual norm of the
     model without kernels (Bach, Lanckriet and Jordan 2004).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from multikernel.regularizers import BlockL1
+    >>> float(BlockL1(2.0).value(np.array([1.0, 0.5])))
+    3.0
     """
 
     # Bach, Lanckriet, Jordan (2004). Multiple kernel learning, conic duality, and the

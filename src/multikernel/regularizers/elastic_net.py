@@ -16,6 +16,13 @@ class BlockElasticNet(SharedStrength):
 
     `l1_ratio` is the share r, with 0 <= r < 1; `BlockL1` is the case r = 1. Pass
     `l2_ratio` = 1 - r if r is so near 1 that the difference is rounded.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from multikernel.regularizers import BlockElasticNet
+    >>> BlockElasticNet(2.0, l1_ratio=0.5).value(np.array([1.0, 0.5]))
+    2.125
     """
 
     # Tomioka, Suzuki (2010). Sparsity-accuracy trade-off in MKL. arXiv:1001.2615.

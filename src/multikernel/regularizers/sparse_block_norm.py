@@ -18,6 +18,13 @@ class SparseBlockNorm(SharedStrength):
 
     The penalty of UFO-MKL; `l1_ratio` is r in [0, 1) and `p` is in [1, inf]. With r = 0
     it is `SquaredBlockNorm`, with p = inf `BlockElasticNet`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from multikernel.regularizers import SparseBlockNorm
+    >>> SparseBlockNorm(2.0, l1_ratio=0.5, p=1.0).value(np.array([1.0, 0.5]))
+    2.625
     """
 
     # Orabona, Jie (2011). Ultra-fast optimization algorithm for sparse multi kernel

@@ -19,6 +19,13 @@ class SquaredBlockNorm(Strength):
     theta are kernel weights; `p` in [1, inf] is the exponent of their norm. With p = 1
     the solution is sparse; with p = inf all kernels have weight one. `alpha` is ``1 /
     C`` of a support vector machine with the objective ``C * sum(losses) + penalty``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from multikernel.regularizers import SquaredBlockNorm
+    >>> SquaredBlockNorm(2.0, p=1.0).value(np.array([1.0, 0.5]))
+    2.25
     """
 
     # Kloft, Brefeld, Sonnenburg, Laskov, Müller, Zien (2009). Efficient and accurate

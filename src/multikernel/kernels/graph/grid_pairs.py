@@ -54,11 +54,9 @@ def evidence_of_pairs(samples: "GridSamples", dual: Array, ceiling: float) -> Ev
 def _evidence_of_strong(
     samples: "GridSamples", dual: Array, ceiling: float, i: Indices, a: Indices
 ) -> tuple[Indices, Indices, Array]:
-    """Return the pairs of levels of strong nodes, and -log of bounds on their p-values.
-
-    Strong nodes have a form above `ceiling` times their squared weight. Levels a of
-    inputs i, and first no level, are numbered by their places in these arrays.
-    """
+    """Return pairs of levels of strong nodes, and -log of bounds on their p-values."""
+    # Strong nodes have a form above `ceiling` times their squared weight. Levels a of
+    # inputs i, and first no level, are numbered by their places in these arrays.
     # The p-value is the probability that random signs of `dual` give the node's kernel
     # at least its form; descendants do not count.
     features, squares, begins, root = samples.level_features

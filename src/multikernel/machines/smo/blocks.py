@@ -124,11 +124,9 @@ def _violations(v: Array, *, paired: bool) -> Array:
 
 
 def _block(v: Array, violations: Array, negligible: float, n_bytes: int) -> Indices:
-    """Return samples that are likely to move, and whose matrix fits in `n_bytes`.
-
-    `violations` is the result of `_violations`. Free samples, and samples with a
-    violation above `negligible`, are likely to move.
-    """
+    """Return samples that are likely to move, and whose matrix fits in `n_bytes`."""
+    # These are the free samples, and those with a violation (the result of
+    # `_violations`) above `negligible`.
     # If more samples are likely to move than fit into the block, a quarter of it gets
     # the largest violations for an increase of rho, and another quarter gets those for
     # a decrease. Free samples fill the rest, then samples with smaller violations. The

@@ -108,10 +108,9 @@ def _direction(K: Array, gradient: Array, *, paired: bool) -> Array | None:
 def _move(
     v: Array, free: Indices, direction: Array
 ) -> tuple[float, np.ndarray[tuple[int], np.dtype[np.bool_]]]:
-    """Move rho along `direction`, at most to the first bound or kink.
-
-    Return the step length, at most 1, and a mask of the samples at a bound or kink.
-    """
+    """Move rho along `direction` up to a bound; return step and ended samples."""
+    # The step is at most 1, and ends at the first bound or kink; the mask marks the
+    # samples there.
     rho = v[RHO, free]
     above = np.where(rho < 0.0, 0.0, v[UPPER, free])
     below = np.where(rho > 0.0, 0.0, v[LOWER, free])

@@ -149,10 +149,9 @@ class BlockDescent:
         self._move(f, u, alpha)
 
     def _round(self, f: Array, u: Array, alpha: Array, *, with_zeros: bool) -> float:
-        """Minimize over one block after another; return the sum of squared steps.
-
-        `f`, `u`, `alpha` change in place. Zero blocks are skipped unless `with_zeros`.
-        """
+        """Minimize over one block after another; return the sum of squared steps."""
+        # `f`, `u`, `alpha` change in place. Without `with_zeros`, only nonzero blocks
+        # are visited.
         # Block m becomes the u that minimizes u^T H_m u / 2 - q^T u + strength |u|, in
         # coordinates of the eigenvectors of H_m = Z_m^T diag(curvature) Z_m, where -q
         # is the gradient of the loss's model at u = 0. Its expansion is |u| / strength

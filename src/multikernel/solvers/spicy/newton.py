@@ -156,11 +156,9 @@ class NewtonState:
                     self._store_tangent(t, *root, images[:, :, number], alphas[t])
 
     def _solve(self, t: int, D: Array, z: Array) -> tuple[Root, Array] | None:
-        """Set the dual point of target t; return a root R, and R^-1 e / |R^-1 e|.
-
-        R R^T is the matrix A = D + sum_m eta_m K_m, and e is a vector of ones. Return
-        None if A has no root in double precision.
-        """
+        """Set the dual point of target t; return the root R, and R^-1 e / |R^-1 e|."""
+        # R R^T is A = D + sum_m eta_m K_m, and e is a vector of ones. The result is
+        # None if A has no root in double precision.
         # The dual point is rho = A^-1 (z - b): the root's `half` multiplies by R^-1,
         # and `rest` by R^-T. With an intercept, the component of R^-1 z along the unit
         # vector is removed, which makes rho sum to zero. A target without a root counts

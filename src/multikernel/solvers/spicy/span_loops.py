@@ -27,15 +27,14 @@ def solve_small_problems(  # noqa: PLR0913 - compiled code takes arrays, not obj
     ridge: float,
     most: int,
 ) -> None:
-    """Maximize each target's dual value over the span of a few vectors.
-
-    The coefficients c of the vectors maximize s^T c - |c|^2 / 2 subject to c^T G_m c
-    <= alpha^2 for every kernel m (see module `spans`), where s is a row of `sides` and
-    G_m an item of `grams`. With the kernel weights eta, c = (I + sum_m eta_m G_m)^-1 s.
-    The results are written into `eta`, `coefs` and `settled`. `most` is the maximum
-    number of Newton steps; if it is zero, `eta` is kept, and only `coefs` is computed
-    for these weights. `stride`, `nearly` and `ridge` are fields of `SETTINGS`.
-    """
+    """Maximize each target's dual value over the span of a few vectors."""
+    # The coefficients c of the vectors maximize s^T c - |c|^2 / 2 subject to c^T G_m c
+    # <= alpha^2 for every kernel m (see module `spans`), where s is a row of `sides`
+    # and G_m an item of `grams`. With the kernel weights eta, c is
+    # (I + sum_m eta_m G_m)^-1 s. The results are written into `eta`, `coefs` and
+    # `settled`. `most` is the maximum number of Newton steps; if it is zero, `eta` is
+    # kept, and only `coefs` is computed for these weights. `stride`, `nearly` and
+    # `ridge` are fields of `SETTINGS`.
     # `sizes` are the numbers of basis vectors of all targets' spaces. `grams`,
     # (n_targets, n_kernels, n_vectors, n_vectors), are products of these vectors with
     # the kernels, and `sides` with the targets. Three arrays have one entry or row for
