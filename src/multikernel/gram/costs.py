@@ -238,8 +238,8 @@ class Costs:
         return bool(np.mean(4 * ranks > self.n_samples) >= 0.25)
 
     def by_kernel(self, ranks: Indices) -> Choice:
-        """Return the choice of matrices for high ranks and factors for low ranks."""
-        # The caller checked that some of the `ranks` are high and some are low.
+        """Return the cost of kernels of high rank as matrices, others as factors."""
+        # `ranks` are those of a few sampled kernels; some are high and some are low.
         high = is_high(ranks, self.n_samples)
         n_dense = max(1, round(self.n_kernels * float(high.mean())))
         dense_choice = replace(self, n_kernels=n_dense).dense()

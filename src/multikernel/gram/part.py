@@ -48,7 +48,9 @@ def build_part(
 def _cut(
     stack: GramStack, samples: Indices, options: BuildOptions, n_copies: int = 1
 ) -> BuiltStack | None:
-    """Return a normalized stack of some samples; None if `stack` is not in memory."""
+    """Return a stack of some samples, normalized on these; None for other types."""
+    # Kernels that are only scaled share the stored entries; other steps need a copy,
+    # and `n_copies` copies are in memory at a time.
     if isinstance(stack, FactoredProducts):
         return cut_products(stack, samples, options)
     if isinstance(stack, ByKernelStack):

@@ -300,7 +300,7 @@ def _active_kernel(grams: CrossGrams, position: int) -> Kernel:
 
 
 def _as_expansion(model: AdditiveModel, position: int) -> Expansion | None:
-    """Return a term as an expansion in its kernel, or None if that is impossible."""
+    """Return a term, up to a constant, as an expansion in its kernel, or None."""
     kernel, coefs = _active_kernel(model.grams, position), model.coefs[position]
     grams, index = _original_grams(model.grams, position)
     if isinstance(grams, LandmarkGrams):

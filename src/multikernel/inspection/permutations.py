@@ -26,8 +26,9 @@ class PermutationTests:
     kernel_index: Indices  # indices of the listed kernels, ascending
     statistics: Array  # score statistics, summed over outputs
     permutation_p: Array  # the data in their own order count as one permutation
-    # Share of permutations in which the largest standardized statistic of all kernels
-    # is at least the kernel's own; bounds the probability of any false discovery.
+    # Share of permutations in which the largest statistic of all kernels (standardized,
+    # if all kernels are tested) is at least the kernel's own; bounds the probability of
+    # any false discovery.
     family_wise_p: Array
     # One alpha for each permutation, above which no kernel is active; ascending.
     strengths: Array
@@ -207,8 +208,10 @@ def _standardize(forms: Array, rounding: Array) -> tuple[NDArray[np.bool_], Arra
 
 def tests_of_largest(stack: GramStack, draws: Array) -> PermutationTests:
     """Return tests of the kernels whose unstandardized statistics are largest."""
-    # Each draw has a maximum over all kernels. A kernel is tested if its statistic
-    # reaches the smallest of these maxima; other kernels have a family-wise p of 1.
+    # `draws` are those of `tests_of_all`; the first is not permuted. Each draw has a
+    # maximum over all kernels. At most `LISTED` kernels are tested: those with the
+    # largest statistics, if they reach the smallest of these maxima. Other kernels have
+    # a family-wise p of 1.
     largest = scores.largest_forms_of_draws(stack, draws)
     level = float(np.nextafter((1.0 - MARGIN) * largest.min(), -np.inf))
     kernels, statistics, _ = stack.largest_forms(draws[:, 0], level, LISTED)

@@ -220,7 +220,7 @@ class HeldOut:
     def split(
         self, shares: Array, r2: Array, chunks: list[Array], score: str
     ) -> VarianceSplit:
-        """Return a `VarianceSplit`, whose arrays have no output axis for one output."""
+        """Return a `VarianceSplit`; with one output, its arrays have no output axis."""
         # `shares` have shape (n_outputs, n_terms). `r2`, (n_outputs,), are the scores
         # named `score`. `chunks` are the shares in chunks of resamples.
         resampled = np.concatenate(chunks)

@@ -238,7 +238,7 @@ def add_blocks(
     blocks: Iterable[Block],
     add: Callable[[Part], None],
 ) -> None:
-    """Call `work` for every block as in `run_blocks`, and add the results in order."""
+    """Call `work` for every block on all threads, and add the results in order."""
     # The order of the blocks makes sums reproducible.
     remaining = iter(blocks)
     while group := list(islice(remaining, AHEAD * available_threads())):

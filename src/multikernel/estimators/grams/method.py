@@ -200,7 +200,10 @@ def warn_unconverged(training: Training, solutions: Sequence[Solution]) -> None:
 
 
 def with_predicted_objectives(fit: GramFit) -> Sequence[Solution]:
-    """Return solutions with objective and gap recomputed from predicted values."""
+    """Return solutions whose objective and gap are those of the predictions."""
+    # Single precision (`rounded`) at first only adds its errors to the gap. Active
+    # kernels are evaluated again (`recompute`) if the gap then exceeds tol, if
+    # centering cancels many digits, or if this takes little time.
     recipe, training, solutions = fit.recipe, fit.training, fit.solutions
     # Most fits, of kernels in double precision without unpenalized columns, have exact
     # objectives and end here. Training entries may have single precision; predictions

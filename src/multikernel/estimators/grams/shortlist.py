@@ -63,7 +63,10 @@ def follow_shortlist(
     watch: Watch,
     starts: Sequence[Solution | None] = (),
 ) -> Iterator[GramFit]:
-    """Yield the solutions for each recipe, computed on a short list of kernels."""
+    """Yield the solutions for each recipe, computed on short lists of kernels."""
+    # Recipes differ only in their penalties. `_follow_block` chooses one list for each
+    # block of similar strengths and each group of at most `MAX_SHARING` problems. A
+    # callback may end a path early.
     problems, solver = problems_of(recipes[0], training)
     latest: Sequence[Solution | None] = starts or [None] * len(problems)
     starts_of_groups = range(0, len(problems), MAX_SHARING)

@@ -126,6 +126,8 @@ class GreedySearchCV(SearchCV):
     alphas: Sequence[float] | None = None
 
     def _method(self) -> Method:
+        # The candidates are all pairs of alpha and number of kernels, the largest alpha
+        # first. `open_end`: the dictionary has more kernels than `max_kernels`.
         method = greedy_method(self)
 
         def candidates(data: Training) -> PrefixCandidates:

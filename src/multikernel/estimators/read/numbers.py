@@ -251,7 +251,8 @@ def _refuse_text_columns(X: object, *, fitting: bool, only_numbers: bool) -> Non
 
 
 def _refuse_unsupported_arrays(X: Array, *, only_numbers: bool) -> None:
-    """Raise for an array of dates or objects, and for one-dimensional text."""
+    """Raise for dates and the like, and for one-dimensional text or objects."""
+    # `only_numbers` changes only the message.
     if X.ndim not in (1, 2) or X.dtype.kind not in "OUSMm":
         return
     column_kinds = kinds.kinds_of(X[:, None] if X.ndim == 1 else X)
@@ -266,8 +267,8 @@ def _refuse_unsupported_arrays(X: Array, *, only_numbers: bool) -> None:
             "kernels={'objects': Grams(K, 0)} with X=np.arange(n)[:, None], the "
             "positions of the objects in K."
         )
-    # For the kinds `LEFT_TO_NUMPY`, scikit-learn's checks require a TypeError, which
-    # NumPy raises later.
+    # NumPy later rejects the kinds `LEFT_TO_NUMPY` in two-dimensional arrays, with the
+    # TypeError that scikit-learn's checks require.
     numpy_kinds = kinds.LEFT_TO_NUMPY
     checked_kinds = [NUMBERS if kind in numpy_kinds else kind for kind in column_kinds]
     kinds.refuse_kinds(range(len(checked_kinds)), checked_kinds)

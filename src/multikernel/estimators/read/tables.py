@@ -244,6 +244,7 @@ def check_predict_data(
         X = X.toarray()  # the training table was dense
     names = fitted.get("feature_names_in_")
     X = numbers.with_text_names(X, fit_had_names=names is not None)
+    # Tables with text are read as in `fit`; other tables must contain only numbers.
     if any(mixed.fitted_columns(estimator, name) for name in TEXT_FEATURES):
         sheet = Sheet(X)
         checked, layout = mixed.read_mixed(estimator, owner, sheet)
@@ -256,6 +257,7 @@ def check_predict_data(
         )
         names = None if names is None else tuple(map(str, names))
         layout = Layout(Features(checked.shape[1], names), ())
+    # HKL, which has `hull_`, supports no views, so messages do not advise them.
     is_graph = hasattr(estimator, "hull_")
     numbers.check_values(estimator, checked, layout, only_numbers=is_graph)
     return checked

@@ -79,8 +79,10 @@ def find_design(
     fit_intercept: bool,
     kind: str = "unpenalized column",
 ) -> Design | None:
-    """Return the encoding of the unpenalized columns; None without such columns."""
-    # With an intercept, the first category of a column has no indicator.
+    """Return the encoding of unpenalized columns, or None; raise if collinear."""
+    # With an intercept, the first category of a column has no indicator, and columns
+    # far from zero get an origin, which reduces rounding errors; the intercept absorbs
+    # the shift.
     table = samples.table
     columns = [c for view in table.views if not view.penalized for c in view.columns]
     if not columns:

@@ -84,8 +84,8 @@ def grid_end(
     neighbor = params[best] | {name: grid[1 if value == grid[0] else -2]}
     is_neighbor = [candidate == neighbor for candidate in params]
     mean = round_digits(results["mean_test_score"])
-    # A wider grid can help only if the end is better than its neighbor. A neighbor that
-    # was skipped has no score to compare.
+    # A wider grid can help only if the end is better than its neighbor. The score of a
+    # skipped neighbor is NaN, so the result is None.
     if not (mean[best] > mean[is_neighbor]).all():
         return None
     return "smallest" if value == grid.min() else "largest"

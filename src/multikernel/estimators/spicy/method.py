@@ -124,6 +124,8 @@ def sparse_method(
     **options: bool,
 ) -> SparseMethod:
     """Return the method of an estimator; if alpha is "auto", it becomes `default`."""
+    # The other string, "null", means NullAlpha(), which permutes single samples, so
+    # copies are not merged. Default kernels have interactions if `paired`.
     by_default = isinstance(alpha, str) and alpha == "auto"
     if by_default:
         alpha = default

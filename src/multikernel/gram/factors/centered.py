@@ -243,8 +243,10 @@ class CenteredMains:
         return None if REPEATED * members.size > group.size else (members, group)
 
     def grouped_factor(self, first: int, second: int, scale: float) -> GroupedFactor:
-        """Return the factor of `scale` times a product; equal rows are stored once."""
-        # The product is that of kernels `first` and `second`, or `first` if second < 0.
+        """Return the factor of scale * K for a product K of two main kernels."""
+        # K is the main kernel `first` if second < 0. The factor is stored transposed:
+        # equal rows of Z are equal columns of `rows`, stored once, and `group` is the
+        # column of each sample.
         if second >= 0:
             factor = self.product(first, second)
             return GroupedFactor(factor.rows, factor.group, np.sqrt(scale))

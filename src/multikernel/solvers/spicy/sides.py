@@ -219,8 +219,7 @@ class SmoothSide(Side):
 
 def lowest_inside(lower: Array) -> Array:
     """Return `lower`, with its finite bounds raised by a tiny amount."""
-    # The derivatives are those of the loss's conjugate, which may diverge at a bound of
-    # its domain.
+    # The conjugate of the loss may have infinite derivatives at a bound of its domain.
     bounded = np.isfinite(lower)
     size = np.where(bounded, np.abs(lower), 0.0)
     return np.where(bounded, lower + np.maximum(1e-100, 1e-15 * size), lower)
