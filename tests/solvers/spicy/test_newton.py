@@ -468,3 +468,15 @@ def test_roots_that_do_not_fit_in_memory_are_not_stored(monkeypatch):
         for one, other in zip(expected, solutions, strict=True):
             assert one.n_iter == other.n_iter
             np.testing.assert_allclose(other.objective, one.objective, rtol=1e-8)
+
+
+def test_targets_of_the_squared_loss_store_no_roots():
+    # They would take n_samples**2 numbers per target, and no step uses them.
+    problems = make_problems()
+    penalties = along(problems)[-1]
+    path = newton.NewtonPath(newton.NewtonState(problems), 1e-6, 100, None)
+    path.begin([None] * len(problems), penalties)
+    path.solve(penalties)
+    tangents = path.state.tangents.values()
+    assert len(tangents) == len(problems)
+    assert all(tangent.root is None for tangent in tangents)

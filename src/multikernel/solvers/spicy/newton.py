@@ -202,7 +202,7 @@ class NewtonState:
         columns: Array | None = halves
         stored_root: Root | None = root
         if self.quadratic:
-            columns = None
+            columns, stored_root = None, None
         elif 8 * self.y.size * len(self.y) > SETTINGS.roots_bytes:
             # The roots of all targets would take too much memory.
             columns = root.rest(halves) / root.scale[:, None] ** 2
