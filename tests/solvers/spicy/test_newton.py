@@ -19,6 +19,7 @@ from multikernel.gram import (
 from multikernel.gram.factors.low_rank import Residual
 from multikernel.losses import (
     EpsilonInsensitiveLoss,
+    GammaLoss,
     LogisticLoss,
     SquaredLoss,
     weighted,
@@ -480,3 +481,13 @@ def test_targets_of_the_squared_loss_store_no_roots():
     tangents = path.state.tangents.values()
     assert len(tangents) == len(problems)
     assert all(tangent.root is None for tangent in tangents)
+
+
+@pytest.mark.parametrize("factor", [1e8, -1e8])
+def test_a_model_of_other_targets_is_a_start(factor):
+    (problem,) = make_problems(1, seed=1)
+    problem = replace(problem, y=np.exp(problem.y), loss=GammaLoss())
+    problem = replace(problem, regularizer=BlockL1(0.1 * alpha_max(problem)))
+    solution = SpicyMKL(tol=1e-6).solve(problem)
+    start = replace(solution, coefs=factor * solution.coefs)
+    assert_solved(problem, SpicyMKL(tol=1e-6).solve(problem, start), 1e-6)

@@ -118,8 +118,12 @@ class NewtonState:
         if self.quadratic:
             return
         y, f = self.y[:, t], decision_values(self.problems[t], solution)
+        zeros = np.zeros_like(f)
         with np.errstate(all="ignore"):
             f_of_dual = self.loss.conjugate_gradient(y, -solution.dual)
+            if not self.loss.value(y, f).sum() <= self.loss.value(y, zeros).sum():
+                # A model of other targets may be too far from the optimum for any step.
+                f = np.where(np.isfinite(f_of_dual), f_of_dual, zeros)
             D = self._inverse_curvatures(y, f)
             is_nearer = self._inverse_curvatures(y, f_of_dual) < D
         self.point[:, t] = np.where(is_nearer, f_of_dual, f)
