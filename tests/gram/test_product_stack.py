@@ -1,5 +1,7 @@
 """Products of two mains: equal to plain products in all that a storage does."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 from reference.interactions import interactions_of
@@ -102,3 +104,26 @@ def test_products_that_must_be_written_down_have_another_storage():
     )
     assert scaled.storage == "dense"
     assert centered.storage != "dense"
+
+
+@pytest.mark.parametrize("samples", [None, np.arange(1, 300, 2)])
+def test_few_columns_are_computed_without_whole_matrices(samples):
+    V, terms = mains(n=300), all_terms()
+    stack = ProductStack(DenseStack(V), terms, samples)
+    rows = np.arange(300) if samples is None else samples
+    tracemalloc.start()
+    columns = stack.columns(np.array([40, 7]))
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    expected = plain(V[:, rows][:, :, rows[[40, 7]]], terms)
+    np.testing.assert_allclose(columns, expected, rtol=1e-12)
+    assert peak < 4 * columns.nbytes
+
+
+@pytest.mark.parametrize("kernels", [np.array([20, 3]), np.arange(N_MAINS - 1, 28)])
+def test_blocks_of_few_and_of_many_kernels_are_equal(kernels):
+    V, terms, rows = mains(), all_terms(), np.array([2, 5, 6, 19])
+    stack = ProductStack(DenseStack(V), terms, rows)
+    blocks = stack.once(kernels).columns(np.arange(4))
+    expected = plain(V[:, rows][:, :, rows], terms[kernels])
+    np.testing.assert_array_equal(blocks, expected)

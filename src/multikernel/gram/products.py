@@ -343,11 +343,20 @@ class ProductStack(ProductsOfWhole):
 
     def _blocks(self, kernels: Indices, rows: Indices, cols: Indices) -> Array:
         """Return K_m[rows, cols] of some kernels, (n_kernels, n_rows, n_cols)."""
+        if cols.size < rows.size:
+            # Whole rows are multiplied below. Matrices are symmetric.
+            blocks = self._blocks(kernels, cols, rows)
+            return np.ascontiguousarray(blocks.swapaxes(1, 2))
         out = np.empty((kernels.size, rows.size, cols.size))
         rows, cols = self._sample_rows[rows], self._sample_rows[cols]
         every = np.arange(self.mains.shape[1])
         is_whole = np.array_equal(rows, every) and np.array_equal(cols, every)
         mains, terms = self.mains.array, self.terms[kernels]
+        used = np.unique(terms[terms >= 0])
+        if not is_whole and used.size < kernels.size:
+            # Columns are chosen once for each main kernel.
+            mains, is_whole = self.mains.copied(used, rows, cols).array, True
+            terms = np.where(terms < 0, -1, np.searchsorted(used, terms))
         chosen_rows = slice(None) if is_whole else rows
 
         def work(k: int) -> None:
