@@ -328,3 +328,11 @@ def test_the_name_of_a_view_is_not_that_of_an_interaction():
     assert "a × b" in SpicyMKLRegressor(kernels).fit(X, y).view_shares_
     with pytest.raises(ValueError, match=r"view name 'a × b' contains.*rename the"):
         SpicyMKLRegressor(Interactions(kernels)).fit(X, y)
+
+
+def test_equal_kernels_interact():
+    kernel = ColumnKernel(GaussianKernel(1.0), [0])
+    other = ColumnKernel(GaussianKernel(1.0), [1])
+    model = SpicyMKLRegressor(Interactions([kernel, kernel, other]), alpha=0.05)
+    names = model.fit(X, y).kernel_names_
+    assert len(set(names)) == len(names) == 5
