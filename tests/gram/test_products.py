@@ -9,10 +9,19 @@ from gram.stacks import STACKS
 from multikernel.gram import (
     DenseStack,
     ScaledStack,
+    build_stack,
     check_gram,
     lazy_stack,
+    rounded,
 )
-from multikernel.kernels import random_subset_gaussians
+from multikernel.kernels import (
+    CenteredKernel,
+    ColumnKernel,
+    GaussianKernel,
+    ListDictionary,
+    random_subset_gaussians,
+)
+from multikernel.kernels.interactions import InteractionDictionary
 
 
 @pytest.fixture(name="array")
@@ -90,3 +99,19 @@ def test_check_gram_passes_rounding(array):
 def test_wrong_scales(array, scales):
     with pytest.raises(ValueError, match="scale"):
         ScaledStack(DenseStack(array[:2]), np.array(scales))
+
+
+def test_rounding_of_a_short_list_reads_only_its_own_main_kernels(monkeypatch):
+    X = np.random.default_rng(0).integers(0, 3, (30, 8)).astype(float)
+    columns = [X[:, [j]] for j in range(8)]
+    kernels = [CenteredKernel(GaussianKernel(1.0), column) for column in columns]
+    mains = [ColumnKernel(kernel, (j,)) for j, kernel in enumerate(kernels)]
+    terms = np.array([[0, -1], [1, 2]])
+    short = InteractionDictionary(ListDictionary(mains), terms)
+    read = []
+    monkeypatch.setattr(
+        rounded, "rounding_ratio", lambda kernel, *_: read.append(kernel) or 1.0
+    )
+    built = build_stack(short, X, normalize=None)
+    rounded.with_rounding_ratios(built.stack, short, X, built.normalization)
+    assert read == mains[:3]

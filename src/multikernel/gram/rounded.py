@@ -115,7 +115,12 @@ def _ratios_of_kernels(dictionary: KernelDictionary, X: Array, traces: Array) ->
     is_main = terms[:, 1] < 0
     main_traces = np.full(len(mains), np.nan)
     main_traces[terms[is_main, 0]] = traces[is_main]
-    ratios = _ratios_of_kernels(mains, X, main_traces)
+    # A short list has products of few main kernels, whose traces may be unknown.
+    is_short = len(terms) < len(mains)
+    used = np.unique(terms[terms >= 0]) if is_short else np.arange(len(mains))
+    known_traces = zip(used.tolist(), main_traces[used].tolist(), strict=True)
+    ratios = np.ones(len(mains))
+    ratios[used] = [rounding_ratio(mains[m], X, trace) for m, trace in known_traces]
     # A rounding error of a product is a value of one factor times the error of the
     # other, so the relative errors of both factors add up, and so do their ratios.
     second_ratios = np.where(is_main, 0.0, ratios[terms[:, 1]])
