@@ -30,6 +30,7 @@ from multikernel.kernels import (
     median_distance,
     per_column,
 )
+from multikernel.kernels.interactions import InteractionDictionary
 from multikernel.kernels.sequence import SpectrumKernel
 from multikernel.persistence import load, save
 
@@ -336,3 +337,10 @@ def test_equal_kernels_interact():
     model = SpicyMKLRegressor(Interactions([kernel, kernel, other]), alpha=0.05)
     names = model.fit(X, y).kernel_names_
     assert len(set(names)) == len(names) == 5
+
+
+def test_products_may_precede_main_kernels():
+    mains = ListDictionary([GaussianKernel(w) for w in (1.0, 2.0, 3.0)])
+    terms = np.array([[1, 2], [0, -1]])
+    assert InteractionDictionary(mains, terms).has_products
+    assert not InteractionDictionary(mains, terms[1:]).has_products

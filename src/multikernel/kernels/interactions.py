@@ -1,11 +1,9 @@
 """Interactions: products of two centered kernels on different columns."""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import chain, combinations
-from math import comb
 
 import numpy as np
 
@@ -24,6 +22,7 @@ from multikernel.kernels.columns import (
     ColumnKernel,
     Features,
     default_label,
+    resolve_indices,
     select_columns,
     selected_indices,
 )
@@ -31,7 +30,6 @@ from multikernel.kernels.dictionary import ListDictionary, unique_names
 from multikernel.kernels.median import distinct_columns
 from multikernel.kernels.products import CenteredKernel, ProductKernel, centered
 from multikernel.kernels.terms import (
-    INDEX_TYPE,
     MANY,
     EveryPair,
     FactorIndices,
@@ -164,8 +162,7 @@ class InteractionDictionary:
     @property
     def has_products(self) -> bool:
         """Return whether any kernel is a product."""
-        # Products follow the main-effect kernels.
-        return len(self.factors(len(self) - 1)) > 1
+        return paired_mains(self.terms).size > 0
 
     def scales(self) -> Array | TermWeights:
         """Return the factors that multiply normalized kernels, shape (n_kernels,)."""
@@ -234,7 +231,7 @@ def with_interactions(
         places = origins or range(X.shape[1])
         allowed = _allowed_columns(spec.between, features, places)
     members = _paired_kernels(mains, columns, X, is_default=spec.kernels is None)
-    terms = _terms(alone, members, columns, allowed, X.shape[1])
+    terms = _terms(EveryPair(alone, members), columns, allowed, X.shape[1])
     if not len(terms):
         advice = "" if spec.between is None else "add columns to between, "
         raise ValueError(
@@ -256,8 +253,7 @@ def _kernel_columns(kernel: Kernel, n_features: int) -> frozenset[int]:
     """Return the indices of a kernel's columns; empty if it uses all columns."""
     if not isinstance(kernel, ColumnKernel):
         return frozenset()
-    column_numbers = np.arange(float(n_features))[None]
-    indices = frozenset(map(int, select_columns(column_numbers, kernel.columns)[0]))
+    indices = frozenset(resolve_indices(kernel.columns, Features(n_features)))
     return frozenset() if len(indices) == n_features else indices
 
 
@@ -266,30 +262,25 @@ ColumnPair = tuple[frozenset[int], frozenset[int]]
 
 
 def _terms(
-    alone: Indices,
-    members: Indices,
-    sets: Sequence[frozenset[int]],
+    terms: EveryPair,
+    columns: Sequence[frozenset[int]],
     allowed: ColumnPair | None,
     n_features: int,
 ) -> FactorIndices:
-    """Return the kernels `alone`, and the pairs of `members` that are allowed."""
-    # `sets` are the columns of all kernels.
-    paired_sets = [sets[m] for m in members.tolist()]
+    """Return the kernels and pairs in `terms` whose columns allow a product."""
+    paired_sets = [columns[m] for m in terms.members.tolist()]
     is_disjoint = sum(map(len, paired_sets)) == len(frozenset().union(*paired_sets))
-    pairs: Iterable[tuple[int, int]] = combinations(members.tolist(), 2)
-    if allowed is not None or not is_disjoint:
-        left, right = allowed or [frozenset(range(n_features))] * 2
-        pairs = [
-            (a, b)
-            for a, b in pairs
-            if not sets[a] & sets[b]
-            and any(sets[p] <= left and sets[q] <= right for p, q in ((a, b), (b, a)))
-        ]
-    elif alone.size + comb(members.size, 2) > MANY:
-        return EveryPair(alone, members)
-    mains = [(m, -1) for m in alone.tolist()]
-    flat_terms = chain.from_iterable(chain(mains, pairs))
-    return np.fromiter(flat_terms, INDEX_TYPE).reshape(-1, 2)
+    if is_disjoint and allowed is None:
+        return terms if len(terms) > MANY else terms.whole
+    all_columns = frozenset(range(n_features))
+    left, right = allowed or (all_columns, all_columns)
+    pairs = [
+        not columns[a] & columns[b]
+        and any(columns[p] <= left and columns[q] <= right for p, q in ((a, b), (b, a)))
+        for a, b in terms.whole[terms.alone.size :].tolist()
+    ]
+    is_allowed = np.array([True] * terms.alone.size + pairs, dtype=bool)
+    return np.asarray(terms.whole[is_allowed])
 
 
 def _paired_kernels(
