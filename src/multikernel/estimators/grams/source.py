@@ -164,7 +164,7 @@ def resolve_storage(
     choice, owner = storage_choice(source, dictionary, X, options), source.owner
     plural = "s" * (choice.n_kernels != 1)
     size = f"{choice.n_kernels} kernel{plural} on {X.shape[0]} samples"
-    if options.max_bytes is not None and choice.name in KNOWN_SIZES:
+    if choice.name in KNOWN_SIZES:
         subject = f"{owner}: the fit of {size} with storage {choice.name!r}"
         check_memory(subject, choice.n_bytes, options.max_bytes, MEMORY_ADVICE)
     if source.verbose:

@@ -69,9 +69,8 @@ class OrdinalMKL(ClassifierMixin, LearnsByCopy):
     def _task(self, y: object, sample_weight: object) -> Task:
         """Return the `Task` of the fit, whose codes and strata are class numbers."""
         targets = read_targets(self, y)
-        if targets.dtype.kind == "f":
-            advice = "use y.astype(str), which keeps their order"
-            refuse_fractions(type(self).__name__, targets, advice)
+        advice = "use y.astype(str), which keeps their order"
+        refuse_fractions(type(self).__name__, targets, advice)
         check_classification_targets(targets)
         weights = check_weights(sample_weight, len(targets))
         counts = np.ones(len(targets)) if weights is None else weights

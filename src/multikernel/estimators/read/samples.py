@@ -245,9 +245,8 @@ def _encode_classes(owner: str, y: Array, rows: Indices) -> tuple[Labels, Any]:
     if y.ndim == 2:
         check_classification_targets(y)
         return _check_label_matrix(owner, y), np.arange(y.shape[1])
-    if y.dtype.kind == "f":
-        advice = "use a regressor for amounts, y.astype(str) for classes"
-        refuse_fractions(owner, y, advice, rows)
+    advice = "use a regressor for amounts, y.astype(str) for classes"
+    refuse_fractions(owner, y, advice, rows)
     classes, codes = np.unique(y, return_inverse=True)
     # Skip the full check, which takes a third of a millisecond, for integers and text
     # with few distinct values: these are classes.
@@ -266,6 +265,8 @@ def refuse_fractions(
     owner: str, y: Array, advice: str, rows: Indices | None = None
 ) -> None:
     """Raise for class labels with fractions, which scikit-learn does not accept."""
+    if y.dtype.kind != "f":
+        return
     fractions = np.flatnonzero(y != np.round(y))
     if fractions.size:
         row = int(fractions[0])
