@@ -48,9 +48,7 @@ def with_rounding_ratios(
     # `rounded_to_single` is True if entries were rounded to single precision before
     # they were centered.
     traces = np.abs(stack.traces())
-    ratios = np.ones(traces.size)
-    if not normalization.only_scales:
-        ratios = _ratios_of_steps(traces, normalization)
+    ratios = _ratios_of_steps(traces, normalization)
     if rounded_to_single:
         ratios[ratios > 1.0] *= SINGLE / EPS
     if isinstance(X, np.ndarray) and dictionary is not None:
@@ -115,12 +113,12 @@ def _ratios_of_kernels(dictionary: KernelDictionary, X: Array, traces: Array) ->
     is_main = terms[:, 1] < 0
     main_traces = np.full(len(mains), np.nan)
     main_traces[terms[is_main, 0]] = traces[is_main]
-    # A short list has products of few main kernels, whose traces may be unknown.
-    is_short = len(terms) < len(mains)
-    used = np.unique(terms[terms >= 0]) if is_short else np.arange(len(mains))
-    known_traces = zip(used.tolist(), main_traces[used].tolist(), strict=True)
+    # A short list has products of few main kernels, and their traces may be unknown.
+    is_used = np.zeros(len(mains), dtype=bool)
+    is_used[terms[:, 0]] = is_used[terms[~is_main, 1]] = True
     ratios = np.ones(len(mains))
-    ratios[used] = [rounding_ratio(mains[m], X, trace) for m, trace in known_traces]
+    for m in np.flatnonzero(is_used).tolist():
+        ratios[m] = rounding_ratio(mains[m], X, main_traces[m])
     # A rounding error of a product is a value of one factor times the error of the
     # other, so the relative errors of both factors add up, and so do their ratios.
     second_ratios = np.where(is_main, 0.0, ratios[terms[:, 1]])
