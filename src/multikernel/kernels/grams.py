@@ -182,7 +182,7 @@ class SampleKernel:
         return np.where(is_known, self.places[np.where(is_known, codes, 0)], -1)
 
     def _rows(self, X: Array) -> Indices:
-        """Return the row of the matrix for each sample; raise if there is none."""
+        """Return the matrix row of each sample; raise if a sample has no row."""
         rows = self.rows_of(X[:, 0])
         n_missing = np.count_nonzero(rows < 0)
         if n_missing:

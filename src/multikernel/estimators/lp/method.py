@@ -135,7 +135,6 @@ def curvature_unit(loss: Loss, samples: Samples) -> float:
     # function, it is evaluated at the model that has only an intercept.
     y = samples.targets[0]
     if link_of(loss) is not None:
-        # The curvature depends on the predicted mean: use a constant model.
         b, _ = best_intercept(loss, y, np.zeros_like(y))
         slopes = loss.gradient(y, np.full_like(y, b))
         return float(loss.conjugate_hessian(y, slopes).mean())

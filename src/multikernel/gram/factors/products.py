@@ -145,8 +145,7 @@ class FactoredProducts(ProductsOfMains):
 
     def _forms_in_runs(self, v: Array) -> Iterator[tuple[Indices, Array]]:
         """Yield indices and quadratic forms of main kernels, then of products."""
-        # Each run has the products whose first main kernel is in a range of few factor
-        # columns. Forms are scaled, and are those of `mains` without residuals.
+        # Forms are scaled, and do not include the residuals of `mains`.
         if self.main_kernels.size:
             vectors, stack = v.reshape(len(v), -1).T, self.mains.stack
             # The form v^T Z Z^T v is the squared length of Z^T v, for centered Z.

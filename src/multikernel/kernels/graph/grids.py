@@ -171,7 +171,6 @@ class EmpiricalGrid(DirectedGrid):
         # A fixed sign makes fits reproducible.
         rows = np.abs(features).argmax(axis=0)
         directions = directions * np.sign(features[rows, np.arange(rows.size)])
-        # Each level has one eigenvector, and the last level all remaining ones.
         single = min(self.n_components - 1, max(1, order.size))
         rest = order.size - single
         blocks = (1,) * single + ((rest,) if rest > 0 else ())
